@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole local gate: `npm run check`. Each step is a plain command one can run alone.
+import { spawnSync } from "node:child_process";
+
+const steps: ReadonlyArray<{ readonly name: string; readonly command: string }> = [
+  { name: "format and lint", command: "biome check --error-on-warnings ." },
+  { name: "promises", command: "oxlint --type-aware --deny-warnings ." },
+  { name: "types", command: "tsc --noEmit" },
+  { name: "generated code", command: "node tools/generate.ts --check" },
+  { name: "tests", command: "node tools/run-tests.ts unit" },
+];
+
+for (const { name, command } of steps) {
+  const started = performance.now();
+  console.log(`\n== ${name}: ${command}`);
+  const { status } = spawnSync(command, { shell: true, stdio: "inherit" });
+  if (status !== 0) {
+    console.error(`\ncheck failed at "${name}". Run it alone with: npx ${command}`);
+    process.exit(1);
+  }
+  console.log(`   ok (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+}
+console.log("\nEverything checks.");

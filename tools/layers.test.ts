@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+
+// Lowest layer first. A package may import only from layers below its own (docs/architecture.md).
+const layers: readonly (readonly string[])[] = [
+  ["certificates", "function-protocol", "kube-objects"],
+  ["function-sdk", "kube-client", "kube-apiserver"],
+  ["function-runner", "kube-controller"],
+  ["composition", "package-manager", "console"],
+  ["control-plane"],
+  ["cli", "testkit"],
+];
+
+const scope = "@purlin/";
+const layerOf = new Map(layers.flatMap((names, level) => names.map((name) => [name, level] as const)));
+const packages = readdirSync("packages").filter((name) => existsSync(`packages/${name}/package.json`));
+
+interface Manifest {
+  readonly dependencies?: Record<string, string>;
+  readonly devDependencies?: Record<string, string>;
+}
+
+function importsOf(name: string): { readonly file: string; readonly target: string }[] {
+  const sources = globSync(`packages/${name}/src/**/*.ts`).filter((file) => !file.endsWith(".test.ts"));
+  return sources.flatMap((file) =>
+    [...readFileSync(file, "utf8").matchAll(/(?:from|import\()\s*"@purlin\/([a-z-]+)/g)].map((match) => ({
+      file,
+      target: match[1] ?? "",
+    })),
+  );
+}
+
+test("every package has a layer", () => {
+  assert.deepEqual(
+    packages.filter((name) => !layerOf.has(name)),
+    [],
+    "add the package to the layers above and to docs/architecture.md",
+  );
+});
+
+for (const name of packages) {
+  const level = layerOf.get(name) ?? -1;
+  const isUpward = (target: string): boolean => (layerOf.get(target) ?? Number.POSITIVE_INFINITY) >= level;
+
+  test(`${name} imports only from lower layers`, () => {
+    const upward = importsOf(name).filter(({ target }) => isUpward(target));
+    assert.deepEqual(upward, []);
+  });
+
+  test(`${name} declares only dependencies on lower layers`, () => {
+    const manifest = JSON.parse(readFileSync(`packages/${name}/package.json`, "utf8")) as Manifest;
+    const declared = Object.keys(manifest.dependencies ?? {}).filter((key) => key.startsWith(scope));
+    assert.deepEqual(
+      declared.filter((key) => isUpward(key.slice(scope.length))),
+      [],
+    );
+  });
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one of the repository's test suites: `node tools/run-tests.ts unit|interop [file…]`.
+import { spawnSync } from "node:child_process";
+import { globSync } from "node:fs";
+
+// A process a file is what costs time, so packages without I/O share one process; the rest are isolated.
+const purePackages = ["certificates", "function-protocol", "kube-objects"];
+
+interface Run {
+  readonly title: string;
+  readonly files: string[];
+  readonly flags: string[];
+}
+
+const isPure = (file: string): boolean => purePackages.some((name) => file.startsWith(`packages/${name}/`));
+
+function unitRuns(): Run[] {
+  const files = globSync(["packages/*/src/**/*.test.ts", "examples/*/**/*.test.ts", "tools/**/*.test.ts"], {
+    exclude: (path) => path.includes("node_modules"),
+  }).sort();
+  return [
+    { title: "pure packages", files: files.filter(isPure), flags: ["--test-isolation=none"] },
+    { title: "packages with I/O", files: files.filter((file) => !isPure(file)), flags: [] },
+  ];
+}
+
+function interopRuns(): Run[] {
+  return [{ title: "interop", files: globSync("test/interop/**/*.test.ts").sort(), flags: ["--test-concurrency=1"] }];
+}
+
+function run({ title, files, flags }: Run): boolean {
+  if (files.length === 0) return true;
+  console.log(`\n# ${title}: ${files.length} files`);
+  const reporter = process.env["CI"] ? "spec" : "dot";
+  const args = ["--test", `--test-reporter=${reporter}`, "--test-timeout=300000", ...flags, ...files];
+  return spawnSync(process.execPath, args, { stdio: "inherit" }).status === 0;
+}
+
+const [suite = "unit", ...only] = process.argv.slice(2);
+const suites: Record<string, () => Run[]> = { unit: unitRuns, interop: interopRuns };
+const runs = suites[suite];
+if (!runs) {
+  console.error(`unknown suite "${suite}": expected one of ${Object.keys(suites).join(", ")}`);
+  process.exit(2);
+}
+const selected = runs().map((one) => ({
+  ...one,
+  files: only.length === 0 ? one.files : one.files.filter((file) => only.some((part) => file.includes(part))),
+}));
+if (selected.every((one) => one.files.length === 0)) {
+  console.error(`no test file matches ${only.join(" ") || `the ${suite} suite`}`);
+  process.exit(2);
+}
+const passed = selected.map(run).every(Boolean);
+console.log(passed ? `\nAll ${suite} tests passed.` : `\nSome ${suite} tests failed; scroll up to the first ✖.`);
+process.exit(passed ? 0 : 1);
