@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type KeyObject, randomBytes, sign } from "node:crypto";
+import * as der from "./der-writer.ts";
+import * as extensions from "./extensions.ts";
+import { readIssuer } from "./issuer.ts";
+import { generateKeys, type KeyAlgorithm, type KeyPair, privateKeyPem } from "./key-pair.ts";
+import { OID } from "./oids.ts";
+
+/** Who the authority is and how long it lasts. */
+export interface AuthorityOptions {
+  readonly commonName: string;
+  /** Default 3650. */
+  readonly days?: number;
+  readonly now?: Date;
+  /** Default "ecdsa-p256". */
+  readonly algorithm?: KeyAlgorithm;
+}
+
+/** Who the certificate is for, where it may be used and how long it lasts. */
+export interface CertificateOptions {
+  readonly commonName: string;
+  /** Kubernetes reads these as the groups of the caller. */
+  readonly organizations?: readonly string[];
+  readonly dnsNames?: readonly string[];
+  readonly ipAddresses?: readonly string[];
+  readonly usages: readonly extensions.CertificateUsage[];
+  /** Default 365; never outlives the authority. */
+  readonly days?: number;
+  readonly now?: Date;
+  /** Default "ecdsa-p256". */
+  readonly algorithm?: KeyAlgorithm;
+}
+
+const DAY_MS = 86_400_000;
+
+// Machines whose clocks differ a little must accept a certificate made a moment ago.
+const BACKDATE_MS = 5 * 60_000;
+
+/** Creates a self-signed authority that can sign end certificates but no further authorities. */
+export function createAuthority(options: AuthorityOptions): KeyPair {
+  const now = options.now ?? new Date();
+  const keys = generateKeys(options.algorithm ?? "ecdsa-p256");
+  const name = distinguishedName(options.commonName, []);
+  const identifier = extensions.keyIdentifierOf(keys.publicKey);
+  return seal(keys.privateKey, keys.privateKey, {
+    issuer: name,
+    subject: name,
+    notBefore: new Date(now.getTime() - BACKDATE_MS),
+    notAfter: validUntil(now, options.days ?? 3650),
+    publicKey: keys.publicKey,
+    extensions: [
+      extensions.authorityConstraints(),
+      extensions.authorityKeyUsage(),
+      extensions.subjectKeyIdentifier(keys.publicKey),
+      extensions.authorityKeyIdentifier(identifier),
+    ],
+  });
+}
+
+/** Issues a certificate with a fresh key, signed by the authority. The authority may be one this package did not make. */
+export function issueCertificate(authority: KeyPair, options: CertificateOptions): KeyPair {
+  const now = options.now ?? new Date();
+  const issuer = readIssuer(authority, now);
+  if (options.usages.length === 0) {
+    throw new Error(`cannot issue a certificate for "${options.commonName}": name at least one usage`);
+  }
+  const wanted = validUntil(now, options.days ?? 365);
+  const keys = generateKeys(options.algorithm ?? "ecdsa-p256");
+  const altName = extensions.subjectAltName(options.dnsNames ?? [], options.ipAddresses ?? []);
+  return seal(keys.privateKey, issuer.key, {
+    issuer: issuer.subject,
+    subject: distinguishedName(options.commonName, options.organizations ?? []),
+    notBefore: new Date(now.getTime() - BACKDATE_MS),
+    notAfter: new Date(Math.min(wanted.getTime(), issuer.notAfter.getTime())),
+    publicKey: keys.publicKey,
+    extensions: [
+      extensions.endEntityConstraints(),
+      extensions.endEntityKeyUsage(keys.publicKey),
+      extensions.extendedKeyUsage(options.usages),
+      extensions.subjectKeyIdentifier(keys.publicKey),
+      ...(issuer.keyIdentifier ? [extensions.authorityKeyIdentifier(issuer.keyIdentifier)] : []),
+      ...(altName ? [altName] : []),
+    ],
+  });
+}
+
+interface Contents {
+  readonly issuer: Uint8Array;
+  readonly subject: Uint8Array;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly publicKey: KeyObject;
+  readonly extensions: readonly Uint8Array[];
+}
+
+function seal(subjectKey: KeyObject, issuerKey: KeyObject, contents: Contents): KeyPair {
+  const algorithm = signatureAlgorithm(issuerKey);
+  const toBeSigned = der.sequence(
+    der.contextConstructed(0, der.smallInteger(2)),
+    serialNumber(),
+    algorithm,
+    contents.issuer,
+    der.sequence(der.time(contents.notBefore), der.time(contents.notAfter)),
+    contents.subject,
+    contents.publicKey.export({ type: "spki", format: "der" }),
+    der.contextConstructed(3, der.sequence(...contents.extensions)),
+  );
+  const signature = sign("sha256", toBeSigned, issuerKey);
+  const certificate = der.sequence(toBeSigned, algorithm, der.bitString(signature));
+  return { certPem: pem(certificate), keyPem: privateKeyPem(subjectKey) };
+}
+
+function signatureAlgorithm(key: KeyObject): Buffer {
+  if (key.asymmetricKeyType === "ec") {
+    return der.sequence(OID.ecdsaWithSha256);
+  }
+  if (key.asymmetricKeyType === "rsa") {
+    return der.sequence(OID.rsaWithSha256, der.nullValue());
+  }
+  throw new Error(`cannot sign with a key of type "${key.asymmetricKeyType}": the authority's key must be EC or RSA`);
+}
+
+// 128 bits with the top one set: always positive, never zero, always the same length.
+function serialNumber(): Buffer {
+  const bytes = randomBytes(16);
+  bytes[0] = (bytes[0] ?? 0) | 0x80;
+  return der.unsignedInteger(bytes);
+}
+
+function distinguishedName(commonName: string, organizations: readonly string[]): Buffer {
+  if (commonName === "") {
+    throw new Error("cannot create a certificate: commonName is empty");
+  }
+  // One set for each value, not one set of many: both are legal, and this one needs no sorting.
+  return der.sequence(
+    ...organizations.map((organization) => attribute(OID.organization, organization)),
+    attribute(OID.commonName, commonName),
+  );
+}
+
+function attribute(type: Uint8Array, value: string): Buffer {
+  return der.setOfOne(der.sequence(type, der.utf8String(value)));
+}
+
+function validUntil(now: Date, days: number): Date {
+  if (!(days > 0)) {
+    throw new RangeError(`cannot create a certificate for ${days} days: the number must be positive`);
+  }
+  return new Date(now.getTime() + days * DAY_MS);
+}
+
+function pem(certificate: Buffer): string {
+  const lines = certificate.toString("base64").match(/.{1,64}/g) ?? [];
+  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
+}

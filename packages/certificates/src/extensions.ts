@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createHash, type KeyObject } from "node:crypto";
+import * as der from "./der-writer.ts";
+import { ipAddressBytes } from "./ip-address.ts";
+import { OID } from "./oids.ts";
+
+/** What a certificate may be used for: to serve TLS, to call over TLS, or both. */
+export type CertificateUsage = "server" | "client";
+
+const KEY_USAGE_BIT = { digitalSignature: 0, keyEncipherment: 2, keyCertSign: 5, crlSign: 6 } as const;
+
+/** The first 160 bits of the SHA-256 of the public key info: method 4 of RFC 7093. */
+export function keyIdentifierOf(key: KeyObject): Buffer {
+  const info = key.export({ type: "spki", format: "der" });
+  return createHash("sha256").update(info).digest().subarray(0, 20);
+}
+
+export function subjectKeyIdentifier(key: KeyObject): Buffer {
+  return extension(OID.subjectKeyIdentifier, der.octetString(keyIdentifierOf(key)));
+}
+
+export function authorityKeyIdentifier(identifier: Uint8Array): Buffer {
+  return extension(OID.authorityKeyIdentifier, der.sequence(der.contextPrimitive(0, identifier)));
+}
+
+/** Marks an authority that signs end certificates only, never other authorities. */
+export function authorityConstraints(): Buffer {
+  return critical(OID.basicConstraints, der.sequence(der.booleanTrue(), der.smallInteger(0)));
+}
+
+export function endEntityConstraints(): Buffer {
+  return critical(OID.basicConstraints, der.sequence());
+}
+
+export function authorityKeyUsage(): Buffer {
+  const { digitalSignature, keyCertSign, crlSign } = KEY_USAGE_BIT;
+  return critical(OID.keyUsage, der.namedBits([digitalSignature, keyCertSign, crlSign]));
+}
+
+export function endEntityKeyUsage(key: KeyObject): Buffer {
+  const { digitalSignature, keyEncipherment } = KEY_USAGE_BIT;
+  const bits = key.asymmetricKeyType === "rsa" ? [digitalSignature, keyEncipherment] : [digitalSignature];
+  return critical(OID.keyUsage, der.namedBits(bits));
+}
+
+export function extendedKeyUsage(usages: readonly CertificateUsage[]): Buffer {
+  const oids = [...new Set(usages)].map((usage) => (usage === "server" ? OID.serverAuth : OID.clientAuth));
+  return extension(OID.extKeyUsage, der.sequence(...oids));
+}
+
+/** Undefined when there is no name: an empty list of names is not allowed. */
+export function subjectAltName(dnsNames: readonly string[], ipAddresses: readonly string[]): Buffer | undefined {
+  const names = [
+    ...dnsNames.map((name) => der.contextPrimitive(2, dnsNameBytes(name))),
+    ...ipAddresses.map((address) => der.contextPrimitive(7, ipAddressBytes(address))),
+  ];
+  return names.length === 0 ? undefined : extension(OID.subjectAltName, der.sequence(...names));
+}
+
+function dnsNameBytes(name: string): Buffer {
+  if (
+    name.length > 253 ||
+    !/^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*$/.test(name)
+  ) {
+    throw new Error(`cannot put "${name}" into a certificate: not a DNS name`);
+  }
+  return Buffer.from(name, "latin1");
+}
+
+function extension(oid: Uint8Array, value: Uint8Array): Buffer {
+  return der.sequence(oid, der.octetString(value));
+}
+
+function critical(oid: Uint8Array, value: Uint8Array): Buffer {
+  return der.sequence(oid, der.booleanTrue(), der.octetString(value));
+}
