@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages of the reference server carry values as Go prints them. These printers give the same text.
+import { isJsonObject, type JsonValue } from "./json-value.ts";
+import { ownValue } from "./own-value.ts";
+import { sortedKeys } from "./utf8.ts";
+
+const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
+const plainText = /^[ !#-[\]-~]*$/;
+const shortEscapes: Readonly<Record<string, string>> = {
+  "\u0007": "\\a",
+  "\b": "\\b",
+  "\f": "\\f",
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+  "\v": "\\v",
+  "\\": "\\\\",
+  '"': '\\"',
+};
+
+/** Whether Go's unicode.IsPrint holds for a character. */
+export function isGoPrintable(char: string): boolean {
+  return printable.test(char);
+}
+
+/** A string quoted as Go's `%q` does. */
+export function goQuote(text: string): string {
+  if (plainText.test(text)) return `"${text}"`;
+  let out = '"';
+  for (const char of text.toWellFormed()) out += quoteChar(char);
+  return `${out}"`;
+}
+
+function quoteChar(char: string): string {
+  const short = shortEscapes[char];
+  if (short !== undefined) return short;
+  if (isGoPrintable(char)) return char;
+  const code = char.codePointAt(0) ?? 0;
+  if (code < 0x20 || code === 0x7f) return `\\x${hex(code, 2)}`;
+  return code < 0x10000 ? `\\u${hex(code, 4)}` : `\\U${hex(code, 8)}`;
+}
+
+const hex = (code: number, width: number): string => code.toString(16).padStart(width, "0");
+
+/** A number as Go's `%v` prints it: integers plainly, other numbers with an exponent from 1e6 up and below 1e-4. */
+export function goNumber(value: number | bigint): string {
+  if (typeof value === "bigint" || Number.isSafeInteger(value)) return value.toString();
+  const [mantissa = "", exponentText = "0"] = value.toExponential().split("e");
+  const exponent = Number(exponentText);
+  if (exponent >= -4 && exponent < 6) return value.toString();
+  return `${mantissa}e${exponent < 0 ? "-" : "+"}${Math.abs(exponent).toString().padStart(2, "0")}`;
+}
+
+const safeInJson = /^[ !#-%'-;=?-[\]-\u2027\u202a-\ud7ff\ue000-\uffff]*$/;
+
+/** A value as Go's json.Marshal prints it: compact, keys sorted, `<`, `>` and `&` escaped. */
+export function goJson(value: JsonValue): string {
+  if (typeof value === "string") return goJsonString(value);
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (!isJsonObject(value)) return `[${value.map(goJson).join(",")}]`;
+  const pairs = sortedKeys(value).map((key) => `${goJsonString(key)}:${goJson(ownValue(value, key) ?? null)}`);
+  return `{${pairs.join(",")}}`;
+}
+
+/** A JSON string literal as Go's json.Marshal prints it. */
+export function goJsonString(text: string): string {
+  if (safeInJson.test(text)) return `"${text}"`;
+  return JSON.stringify(text.toWellFormed()).replace(
+    /[<>&\u2028\u2029]/g,
+    (char) => `\\u${hex(char.charCodeAt(0), 4)}`,
+  );
+}
