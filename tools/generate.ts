@@ -1,3 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regenerates everything under a gen/ folder: `npm run generate`; with --check it fails when a file would change.
-export {};
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { generateProtocol } from "./protocol-codegen/generate-protocol.ts";
+
+const check = process.argv.includes("--check");
+const stale: string[] = [];
+
+for (const [path, text] of generateProtocol()) {
+  if (existsSync(path) && readFileSync(path, "utf8") === text) continue;
+  stale.push(path);
+  if (check) continue;
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+for (const path of stale) console.log(`${check ? "out of date" : "wrote"}: ${path}`);
+if (check && stale.length > 0) {
+  console.error("run `npm run generate` and commit the result");
+  process.exit(1);
+}

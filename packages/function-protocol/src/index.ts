@@ -1,2 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-export {};
+export { allCapabilities } from "./capabilities.ts";
+export { create, type Message, type MessageType } from "./descriptor.ts";
+export { CachedResponse } from "./gen/cached-response.ts";
+export { Duration } from "./gen/duration.ts";
+export { fileDescriptors } from "./gen/file-descriptors.ts";
+export * as health from "./gen/health.ts";
+export * as inspector from "./gen/pipeline-inspector.ts";
+export * as reflection from "./gen/reflection.ts";
+export {
+  Capability,
+  Condition,
+  CredentialData,
+  Credentials,
+  MatchLabels,
+  Ready,
+  RequestMeta,
+  Requirements,
+  Resource,
+  ResourceSelector,
+  Resources,
+  ResponseMeta,
+  Result,
+  RunFunctionRequest,
+  RunFunctionResponse,
+  Schema,
+  SchemaSelector,
+  Severity,
+  State,
+  Status,
+  Target,
+} from "./gen/run-function.ts";
+export { Timestamp } from "./gen/timestamp.ts";
+export { isJsonObject, type JsonObject, type JsonValue, setOwn } from "./json.ts";
+export { decode } from "./message-decode.ts";
+export { encode, encodeCanonical } from "./message-encode.ts";
+export { fromJson } from "./message-from-json.ts";
+export { toJson } from "./message-to-json.ts";
+export { isProtocolError, ProtocolError, type ProtocolErrorCode } from "./protocol-error.ts";
+export { type Answers, answersEqual, requirementsEqual, selectorKey } from "./requirements.ts";
+export {
+  isFatal,
+  maxRequirementsIterations,
+  type RequirementSource,
+  type RequirementsLoopOptions,
+  runUntilSettled,
+  type SettledResponse,
+} from "./requirements-loop.ts";
+export { isStruct, Struct } from "./struct.ts";
+export { type ProtocolVersion, runFunctionPaths, serviceNames } from "./wire-methods.ts";

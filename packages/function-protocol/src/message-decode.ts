@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+import { create, type Field, type Message, type MessageType, type ValueType, zeroOf } from "./descriptor.ts";
+import { isProtocolError, ProtocolError } from "./protocol-error.ts";
+import { appendTo, Struct } from "./struct.ts";
+import { WireReader, WireType } from "./wire-reader.ts";
+
+type Fields = Record<string, unknown>;
+
+/**
+ * Reads a message. Structs are left as ranges of `bytes`, which must not change afterwards. Throws a ProtocolError
+ * that names the message and field when the bytes are not such a message.
+ */
+export function decode<T extends Message>(type: MessageType<T>, bytes: Uint8Array): T {
+  return readInto(type, create(type), new WireReader(bytes));
+}
+
+function readInto<T extends Message>(type: MessageType<T>, message: T, reader: WireReader): T {
+  while (reader.position < reader.end) {
+    const start = reader.position;
+    const tag = readTag(reader, type);
+    const field = type.byNumber.get(Math.floor(tag / 8));
+    const wireType = tag & 7;
+    try {
+      if (field !== undefined && accepts(field, wireType)) readField(field, message as Fields, reader, wireType);
+      else keepUnknown(message, reader, start, wireType);
+    } catch (error) {
+      throw inField(error, type, field?.name ?? `field ${Math.floor(tag / 8)}`);
+    }
+  }
+  return message;
+}
+
+function readTag(reader: WireReader, type: MessageType<Message>): number {
+  const tag = reader.varint();
+  if (tag < 8 || tag > 0xffff_ffff) throw inField(malformed(`tag ${tag} has no field number`), type, undefined);
+  return tag;
+}
+
+/** A field that arrives with another wire type is one we do not know, as in every other protobuf implementation. */
+function accepts(field: Field, wireType: number): boolean {
+  const expected = wireTypeOf(field);
+  return wireType === expected || (wireType === WireType.bytes && isPackable(field));
+}
+
+function wireTypeOf({ cardinality, value }: Field): number {
+  if (cardinality === "map") return WireType.bytes;
+  return valueWireType(value);
+}
+
+function valueWireType(value: ValueType): number {
+  if (value.kind === "enum") return WireType.varint;
+  if (value.kind !== "scalar") return WireType.bytes;
+  return value.scalar === "string" || value.scalar === "bytes" ? WireType.bytes : WireType.varint;
+}
+
+function isPackable({ cardinality, value }: Field): boolean {
+  return cardinality === "list" && valueWireType(value) === WireType.varint;
+}
+
+function readField(field: Field, message: Fields, reader: WireReader, wireType: number): void {
+  switch (field.cardinality) {
+    case "implicit":
+    case "optional":
+      message[field.name] = readValue(field.value, reader, message[field.name]);
+      return;
+    case "oneof":
+      readOneof(field, message, reader);
+      return;
+    case "list":
+      readList(field, message[field.name] as unknown[], reader, wireType);
+      return;
+    case "map":
+      readEntry(field, message[field.name] as Map<string, unknown>, reader);
+  }
+}
+
+function readOneof(field: Field, message: Fields, reader: WireReader): void {
+  const property = field.oneof ?? field.name;
+  const before = message[property] as { readonly case: string; readonly value: unknown } | undefined;
+  const earlier = before?.case === field.name ? before.value : undefined;
+  message[property] = { case: field.name, value: readValue(field.value, reader, earlier) };
+}
+
+function readList(field: Field, list: unknown[], reader: WireReader, wireType: number): void {
+  if (wireType !== WireType.bytes || !isPackable(field)) {
+    list.push(readValue(field.value, reader, undefined));
+    return;
+  }
+  const packed = new WireReader(reader.range());
+  while (packed.position < packed.end) list.push(readValue(field.value, packed, undefined));
+}
+
+/** A map entry whose key or value is missing stands for the empty one. */
+function readEntry(field: Field, map: Map<string, unknown>, reader: WireReader): void {
+  const entry = new WireReader(reader.range());
+  let key = "";
+  let value: unknown;
+  while (entry.position < entry.end) {
+    const tag = entry.varint();
+    if (tag === 10) key = entry.string();
+    else if (tag === 16 + valueWireType(field.value)) value = readValue(field.value, entry, value);
+    else entry.skip(tag & 7);
+  }
+  map.set(key, value ?? emptyMapValue(field.value));
+}
+
+function emptyMapValue(type: ValueType): unknown {
+  if (type.kind === "message") return create(type.message());
+  if (type.kind === "struct") return Struct.fromBytes(new Uint8Array(0));
+  return zeroOf(type);
+}
+
+/** A message field that occurs twice is merged; for a Struct, merging is joining the bytes. */
+function readValue(type: ValueType, reader: WireReader, earlier: unknown): unknown {
+  switch (type.kind) {
+    case "enum":
+      return reader.int32();
+    case "message": {
+      const message = type.message();
+      return readInto(message, (earlier as Message | undefined) ?? create(message), new WireReader(reader.range()));
+    }
+    case "struct":
+      return earlier === undefined ? Struct.fromBytes(reader.range()) : appendTo(earlier as Struct, reader.range());
+    case "scalar":
+      return readScalar(type.scalar, reader);
+  }
+}
+
+function readScalar(scalar: string, reader: WireReader): unknown {
+  switch (scalar) {
+    case "string":
+      return reader.string();
+    case "bytes":
+      return Uint8Array.prototype.slice.call(reader.range());
+    case "bool":
+      return reader.varint() !== 0;
+    case "int64":
+      return reader.varint64();
+    default:
+      return reader.int32();
+  }
+}
+
+function keepUnknown(message: Message, reader: WireReader, start: number, wireType: number): void {
+  reader.skip(wireType);
+  message.$unknown ??= [];
+  message.$unknown.push(reader.bytes.subarray(start, reader.position));
+}
+
+function malformed(message: string): ProtocolError {
+  return new ProtocolError("MALFORMED", message);
+}
+
+function inField(error: unknown, type: MessageType<Message>, field: string | undefined): unknown {
+  if (!isProtocolError(error)) return error;
+  const name = type.typeName.slice(type.typeName.lastIndexOf(".") + 1);
+  const place = field === undefined ? name : `${name}.${field}`;
+  return new ProtocolError(error.code, `${place}: ${error.message}`, { cause: error });
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** Why a message could not be read or written. */
+export type ProtocolErrorCode =
+  | "MALFORMED" // bytes that are not a protobuf message of the expected type
+  | "INVALID_UTF8" // a string that is not UTF-8, or a lone surrogate
+  | "TOO_DEEP" // nested beyond what any peer accepts
+  | "INVALID_VALUE" // a value JSON cannot hold, such as NaN, a Date or a function
+  | "INVALID_JSON" // protobuf-JSON with a wrong type or an unknown name
+  | "UNSTABLE_REQUIREMENTS"; // a function whose requirements never settle
+
+const brand = Symbol.for("purlin.dev/protocol-error");
+
+/** A message that breaks a rule of the function protocol. */
+export class ProtocolError extends Error {
+  readonly code: ProtocolErrorCode;
+
+  constructor(code: ProtocolErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "ProtocolError";
+    this.code = code;
+    Object.defineProperty(this, brand, { value: true });
+  }
+}
+
+/** Tells a {@link ProtocolError} from any other value, also when two copies of this package are loaded. */
+export function isProtocolError(value: unknown): value is ProtocolError {
+  return typeof value === "object" && value !== null && brand in value;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  type Requirements,
+  type ResourceSelector,
+  type Resources,
+  type RunFunctionRequest,
+  type RunFunctionResponse,
+  type Schema,
+  type SchemaSelector,
+  Severity,
+} from "./gen/run-function.ts";
+import { ProtocolError } from "./protocol-error.ts";
+import { type Answers, answersEqual, requirementsEqual, schemaSelectorKey, selectorKey } from "./requirements.ts";
+
+/** How often a function may be called again because it asked for something new. */
+export const maxRequirementsIterations = 5;
+
+/** Where the answers to requirements come from. */
+export interface RequirementSource {
+  /** The resources a selector matches; none is an empty list. */
+  resources(selector: ResourceSelector): Promise<Resources>;
+  /** The schema of a kind; an empty Schema when there is no such kind. */
+  schema(selector: SchemaSelector): Promise<Schema>;
+}
+
+/** What the loop needs from outside. */
+export interface RequirementsLoopOptions {
+  /** Calls the function once. */
+  readonly run: (request: RunFunctionRequest) => Promise<RunFunctionResponse>;
+  readonly source: RequirementSource;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A settled response and the requests that led to it. */
+export interface SettledResponse {
+  readonly response: RunFunctionResponse;
+  readonly requests: readonly RunFunctionRequest[];
+}
+
+/**
+ * Calls a function until it asks for the same twice in a row, giving it what it asked for in between. The request is not
+ * changed; answers it already carries stay unless the function asks for something else under the same name.
+ */
+export async function runUntilSettled(
+  request: RunFunctionRequest,
+  { run, source, signal }: RequirementsLoopOptions,
+): Promise<SettledResponse> {
+  const requests: RunFunctionRequest[] = [];
+  const remembered = rememberAnswers(source);
+  let current = request;
+  let previous: { readonly requirements: Requirements | undefined } | undefined;
+
+  while (requests.length <= maxRequirementsIterations) {
+    signal?.throwIfAborted();
+    requests.push(current);
+    const response = await run(current);
+    if (isFatal(response)) return { response, requests };
+    if (previous && requirementsEqual(response.requirements, previous.requirements)) return { response, requests };
+
+    const answers = await resolve(request, response.requirements, remembered);
+    // What the first request already carried may be all the function wants; a second call could not differ.
+    if (!previous && answersEqual(current, answers)) return { response, requests };
+
+    previous = { requirements: response.requirements };
+    current = { ...request, ...answers, context: response.context };
+  }
+  throw new ProtocolError(
+    "UNSTABLE_REQUIREMENTS",
+    `requirements didn't stabilize after the maximum number of iterations (${maxRequirementsIterations})`,
+  );
+}
+
+/** True when a response stops the pipeline. */
+export function isFatal(response: RunFunctionResponse): boolean {
+  return response.results.some(({ severity }) => severity === Severity.SEVERITY_FATAL);
+}
+
+/** Asks for the same selector once a step, so that all calls of a step see one answer. */
+function rememberAnswers(source: RequirementSource): RequirementSource {
+  const resources = new Map<string, Promise<Resources>>();
+  const schemas = new Map<string, Promise<Schema>>();
+  return {
+    resources: (selector) => getOrSet(resources, selectorKey(selector), () => source.resources(selector)),
+    schema: (selector) => getOrSet(schemas, schemaSelectorKey(selector), () => source.schema(selector)),
+  };
+}
+
+function getOrSet<T>(map: Map<string, T>, key: string, make: () => T): T {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+async function resolve(
+  request: RunFunctionRequest,
+  requirements: Requirements | undefined,
+  source: RequirementSource,
+): Promise<Answers> {
+  const [extra, resources, schemas] = await Promise.all([
+    fetchAll(requirements?.extraResources, (selector) => source.resources(selector), "resources"),
+    fetchAll(requirements?.resources, (selector) => source.resources(selector), "resources"),
+    fetchAll(requirements?.schemas, (selector) => source.schema(selector), "schema"),
+  ]);
+  return {
+    extraResources: extra,
+    requiredResources: new Map([...request.requiredResources, ...resources]),
+    requiredSchemas: new Map([...request.requiredSchemas, ...schemas]),
+  };
+}
+
+async function fetchAll<S, T>(
+  selectors: ReadonlyMap<string, S> | undefined,
+  fetch: (selector: S) => Promise<T>,
+  what: string,
+): Promise<Map<string, T>> {
+  const entries = [...(selectors ?? [])];
+  const settled = await Promise.allSettled(entries.map(([, selector]) => fetch(selector)));
+  const answers = new Map<string, T>();
+  for (const [index, outcome] of settled.entries()) {
+    const name = entries[index]?.[0] ?? "";
+    if (outcome.status === "rejected") throw fetchError(what, name, outcome.reason);
+    answers.set(name, outcome.value);
+  }
+  return answers;
+}
+
+function fetchError(what: string, name: string, cause: unknown): Error {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new Error(`fetching ${what} for ${name}: ${reason}`, { cause });
+}
