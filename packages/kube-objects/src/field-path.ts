@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** A path to a field in an object, as validation messages print it: `spec.ports[0].name`, `metadata.labels[app]`. */
+export type FieldPath = string;
+
+/** The path of a named child. */
+export function childPath(parent: FieldPath | undefined, name: string): FieldPath {
+  return parent === undefined || parent === "" ? name : `${parent}.${name}`;
+}
+
+/** The path of a list item. */
+export function indexPath(parent: FieldPath, index: number): FieldPath {
+  return `${parent}[${index}]`;
+}
+
+/** The path of an entry of a map whose keys are data rather than fields. */
+export function keyPath(parent: FieldPath, key: string): FieldPath {
+  return `${parent}[${key}]`;
+}

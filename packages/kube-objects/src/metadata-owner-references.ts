@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type FieldError, invalidPrinted, invalidValue } from "./field-error.ts";
+import { childPath, type FieldPath } from "./field-path.ts";
+import { goJsonString } from "./json/go-text.ts";
+import type { OwnerReference } from "./metadata.ts";
+
+/** What is wrong with a list of owner references. Paths carry no index, as in the reference. */
+export function validateOwnerReferences(references: readonly OwnerReference[], path: FieldPath): FieldError[] {
+  const errors: FieldError[] = [];
+  let controller: string | undefined;
+  for (const reference of references) {
+    errors.push(...referenceErrors(reference, path));
+    if (reference.controller !== true) continue;
+    const name = `${reference.kind ?? ""}/${reference.name ?? ""}`;
+    if (controller === undefined) {
+      controller = name;
+      continue;
+    }
+    const detail = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`;
+    errors.push(invalidPrinted(path, `[${references.map(printReference).join(",")}]`, detail));
+  }
+  return errors;
+}
+
+function referenceErrors(reference: OwnerReference, path: FieldPath): FieldError[] {
+  const { apiVersion = "", kind = "", name = "", uid = "" } = reference;
+  const errors: FieldError[] = [];
+  if (versionOf(apiVersion) === "") {
+    errors.push(invalidValue(childPath(path, "apiVersion"), apiVersion, "version must not be empty"));
+  }
+  if (kind === "") errors.push(invalidValue(childPath(path, "kind"), kind, "must not be empty"));
+  if (name === "") errors.push(invalidValue(childPath(path, "name"), name, "must not be empty"));
+  if (uid === "") errors.push(invalidValue(childPath(path, "uid"), uid, "must not be empty"));
+  if ((apiVersion === "v1" || apiVersion === "/v1") && kind === "Event") {
+    errors.push(invalidPrinted(path, printReference(reference), "/v1, Kind=Event is disallowed from being an owner"));
+  }
+  return errors;
+}
+
+// An apiVersion with two slashes names no version at all.
+function versionOf(apiVersion: string): string {
+  const parts = apiVersion.split("/");
+  return parts.length > 2 ? "" : (parts.at(-1) ?? "");
+}
+
+// In the order of the reference's own printing, which is not alphabetical.
+function printReference(reference: OwnerReference): string {
+  const { apiVersion = "", kind = "", name = "", uid = "", controller, blockOwnerDeletion } = reference;
+  const pairs = Object.entries({ apiVersion, kind, name, uid }).map(
+    ([key, value]) => `"${key}":${goJsonString(value)}`,
+  );
+  if (typeof controller === "boolean") pairs.push(`"controller":${controller}`);
+  if (typeof blockOwnerDeletion === "boolean") pairs.push(`"blockOwnerDeletion":${blockOwnerDeletion}`);
+  return `{${pairs.join(",")}}`;
+}

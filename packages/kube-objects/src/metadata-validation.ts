@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules every object's metadata obeys, whatever its kind, with the reference's texts in the reference's order.
+import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooLong } from "./field-error.ts";
+import { childPath, type FieldPath } from "./field-path.ts";
+import { goQuote } from "./json/go-text.ts";
+import { jsonEqual } from "./json/json-equal.ts";
+import type { JsonValue } from "./json/json-value.ts";
+import { compareUtf8, sortedKeys, utf8Length } from "./json/utf8.ts";
+import { labelKeyProblems, labelValueProblems } from "./label-syntax.ts";
+import type { ObjectMeta } from "./metadata.ts";
+import { validateManagedFieldEntries } from "./metadata-managed-fields.ts";
+import { labelName, type NameRule } from "./metadata-names.ts";
+import { validateOwnerReferences } from "./metadata-owner-references.ts";
+
+/** All annotations of an object together, keys and values, may not take more bytes than this. */
+export const maxAnnotationsBytes: number = 256 * 1024;
+
+/** How the metadata of a kind is validated. */
+export interface ObjectMetaRules {
+  readonly namespaced: boolean;
+  readonly name: NameRule;
+}
+
+/** What is wrong with the metadata of an object about to be created; a generated name must be in place already. */
+export function validateObjectMeta(
+  meta: ObjectMeta,
+  rules: ObjectMetaRules,
+  path: FieldPath = "metadata",
+): FieldError[] {
+  return [
+    ...nameErrors(meta, rules.name, path),
+    ...namespaceErrors(meta, rules.namespaced, path),
+    ...generationErrors(meta, path),
+    ...validateLabels(meta.labels ?? {}, childPath(path, "labels")),
+    ...validateAnnotations(meta.annotations ?? {}, childPath(path, "annotations")),
+    ...validateOwnerReferences(meta.ownerReferences ?? [], childPath(path, "ownerReferences")),
+    ...validateFinalizers(meta.finalizers ?? [], childPath(path, "finalizers")),
+    ...validateManagedFieldEntries(meta.managedFields ?? [], childPath(path, "managedFields")),
+  ];
+}
+
+function nameErrors(meta: ObjectMeta, rule: NameRule, path: FieldPath): FieldError[] {
+  const { name = "", generateName = "" } = meta;
+  const errors =
+    generateName === ""
+      ? []
+      : rule(generateName, true).map((text) => invalidValue(childPath(path, "generateName"), generateName, text));
+  if (name === "") return [...errors, requiredValue(childPath(path, "name"), "name or generateName is required")];
+  return [...errors, ...rule(name, false).map((text) => invalidValue(childPath(path, "name"), name, text))];
+}
+
+function namespaceErrors({ namespace = "" }: ObjectMeta, namespaced: boolean, path: FieldPath): FieldError[] {
+  const field = childPath(path, "namespace");
+  if (!namespaced) return namespace === "" ? [] : [forbiddenValue(field, "not allowed on this type")];
+  if (namespace === "") return [requiredValue(field)];
+  return labelName(namespace, false).map((text) => invalidValue(field, namespace, text));
+}
+
+function generationErrors({ generation = 0 }: ObjectMeta, path: FieldPath): FieldError[] {
+  if (generation >= 0) return [];
+  return [invalidValue(childPath(path, "generation"), generation, "must be greater than or equal to 0")];
+}
+
+/** What is wrong with a map of labels. */
+export function validateLabels(labels: Readonly<Record<string, string>>, path: FieldPath): FieldError[] {
+  return sortedKeys(labels).flatMap((key) => [
+    ...labelKeyProblems(key).map((text) => invalidValue(path, key, text)),
+    ...labelValueProblems(labels[key] ?? "").map((text) => invalidValue(path, labels[key] ?? "", text)),
+  ]);
+}
+
+/** What is wrong with a map of annotations: keys are label keys in any case, values are free up to a total size. */
+export function validateAnnotations(annotations: Readonly<Record<string, string>>, path: FieldPath): FieldError[] {
+  const errors = sortedKeys(annotations).flatMap((key) =>
+    labelKeyProblems(key.toLowerCase()).map((text) => invalidValue(path, key, text)),
+  );
+  if (annotationsBytes(annotations) > maxAnnotationsBytes) errors.push(tooLong(path, maxAnnotationsBytes));
+  return errors;
+}
+
+/** How many bytes all annotations take together. */
+export function annotationsBytes(annotations: Readonly<Record<string, string>>): number {
+  let total = 0;
+  for (const key of Object.keys(annotations)) total += utf8Length(key) + utf8Length(annotations[key] ?? "");
+  return total;
+}
+
+/** What is wrong with a list of finalizers. */
+export function validateFinalizers(finalizers: readonly string[], path: FieldPath): FieldError[] {
+  const errors = finalizers.flatMap((finalizer) =>
+    labelKeyProblems(finalizer).map((text) => invalidValue(path, finalizer, text)),
+  );
+  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
+    errors.push(invalidValue(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
+  }
+  return errors;
+}
+
+/** What is wrong with the metadata of an object about to replace `old`. */
+export function validateObjectMetaUpdate(
+  meta: ObjectMeta,
+  old: ObjectMeta,
+  path: FieldPath = "metadata",
+): FieldError[] {
+  return [
+    ...newFinalizerErrors(meta, old, childPath(path, "finalizers")),
+    ...versionErrors(meta, old, path),
+    ...immutableErrors(meta, old, path),
+    ...validateLabels(meta.labels ?? {}, childPath(path, "labels")),
+    ...validateAnnotations(meta.annotations ?? {}, childPath(path, "annotations")),
+    ...validateOwnerReferences(meta.ownerReferences ?? [], childPath(path, "ownerReferences")),
+    ...validateManagedFieldEntries(meta.managedFields ?? [], childPath(path, "managedFields")),
+  ];
+}
+
+function newFinalizerErrors(meta: ObjectMeta, old: ObjectMeta, path: FieldPath): FieldError[] {
+  if (old.deletionTimestamp === undefined || old.deletionTimestamp === null) return [];
+  const before = new Set(old.finalizers ?? []);
+  const added = [...new Set(meta.finalizers ?? [])].filter((finalizer) => !before.has(finalizer)).sort(compareUtf8);
+  if (added.length === 0) return [];
+  const list = `[]string{${added.map(goQuote).join(", ")}}`;
+  const detail = `no new finalizers can be added if the object is being deleted, found new finalizers ${list}`;
+  return [forbiddenValue(path, detail)];
+}
+
+function versionErrors(meta: ObjectMeta, old: ObjectMeta, path: FieldPath): FieldError[] {
+  const errors: FieldError[] = [];
+  const { resourceVersion = "", generation = 0 } = meta;
+  if (resourceVersion === "") {
+    errors.push(invalidValue(childPath(path, "resourceVersion"), resourceVersion, "must be specified for an update"));
+  }
+  if (generation < (old.generation ?? 0)) {
+    errors.push(invalidValue(childPath(path, "generation"), generation, "must not be decremented"));
+  }
+  return errors;
+}
+
+function immutableErrors(meta: ObjectMeta, old: ObjectMeta, path: FieldPath): FieldError[] {
+  const pairs: ReadonlyArray<readonly [string, JsonValue, JsonValue]> = [
+    ["name", meta.name ?? "", old.name ?? ""],
+    ["namespace", meta.namespace ?? "", old.namespace ?? ""],
+    ["uid", meta.uid ?? "", old.uid ?? ""],
+    ["creationTimestamp", meta.creationTimestamp ?? null, old.creationTimestamp ?? null],
+    ["deletionTimestamp", meta.deletionTimestamp ?? null, old.deletionTimestamp ?? null],
+    ["deletionGracePeriodSeconds", meta.deletionGracePeriodSeconds ?? null, old.deletionGracePeriodSeconds ?? null],
+  ];
+  return pairs
+    .filter(([, value, before]) => !jsonEqual(value, before))
+    .map(([name, value]) => invalidValue(childPath(path, name), value, "field is immutable"));
+}
