@@ -4,8 +4,11 @@ import { ProtocolError } from "./protocol-error.ts";
 import { explainUnencodable } from "./struct-problem.ts";
 import { putDouble, putString, putVarint, reserve, stringRoom, type WriteBuffer, withBuffer } from "./wire-writer.ts";
 
-/** As deep as a Go peer reads: every JSON level costs it up to three of its 10,000 nested messages. */
-export const maxMessageDepth = 10_000;
+/**
+ * How many messages may be nested. A JSON object costs three, so this is a thousand objects: far beyond any schema or
+ * resource, less than Go peers take (10,000), and safe on the default stack.
+ */
+export const maxMessageDepth = 3_000;
 
 // Tags of google.protobuf.Value and of the map entries of google.protobuf.Struct.
 const tagNull = 0x08;
@@ -28,7 +31,9 @@ export type MemberOrder = "insertion" | "sorted";
 export function encodeStruct(object: object, order: MemberOrder = "insertion"): Buffer {
   const sorted = order === "sorted";
   try {
-    return withBuffer((buffer, end) => new StructWriter(buffer, sorted).object(object, end, 1));
+    const plain = plainForm(object);
+    if (typeof plain !== "object" || plain === null || Array.isArray(plain)) throw invalid("it is not a JSON object");
+    return withBuffer((buffer, end) => new StructWriter(buffer, sorted).object(plain, end, 1));
   } catch (error) {
     throw explainUnencodable(object, error);
   }
@@ -38,11 +43,13 @@ class StructWriter {
   readonly bytes: Buffer;
   readonly keys: string[];
   readonly sorted: boolean;
+  readonly #inherits: boolean;
 
   constructor(buffer: WriteBuffer, sorted: boolean) {
     this.bytes = buffer.bytes;
     this.keys = buffer.keys;
     this.sorted = sorted;
+    this.#inherits = hasEnumerableMembers(Object.prototype);
   }
 
   object(object: object, end: number, depth: number): number {
@@ -68,14 +75,12 @@ class StructWriter {
     return position;
   }
 
-  /** `for in` visits members without making an array of them; the caller has checked that none are inherited. */
+  /** `for in` visits members without making an array of them, but only where none are inherited. */
   #pushKeys(object: object): void {
     const { keys } = this;
-    if (!this.sorted) {
-      for (const key in object) keys.push(key);
-      return;
-    }
-    for (const key of Object.keys(object).sort(compareUtf8)) keys.push(key);
+    if (this.sorted) for (const key of Object.keys(object).sort(compareUtf8)) keys.push(key);
+    else if (this.#inherits) for (const key of Object.keys(object)) keys.push(key);
+    else for (const key in object) keys.push(key);
   }
 
   value(value: unknown, end: number, depth: number): number {
@@ -159,6 +164,11 @@ function plainForm(value: object): unknown {
   // An object of another realm has another Object.prototype; what marks it is that nothing stands above it.
   if (Object.getPrototypeOf(prototype) === null && !(value instanceof Map) && !(value instanceof Set)) return value;
   throw invalid(`a ${value.constructor?.name || "class instance"} has no JSON form`);
+}
+
+function hasEnumerableMembers(object: object): boolean {
+  for (const _ in object) return true;
+  return false;
 }
 
 function invalid(message: string): ProtocolError {
