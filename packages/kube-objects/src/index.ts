@@ -58,6 +58,33 @@ export {
   validateObjectMeta,
   validateObjectMetaUpdate,
 } from "./metadata-validation.ts";
+// Label and field selectors.
+export {
+  escapeFieldValue,
+  exactFieldValue,
+  type FieldRequirement,
+  type FieldSelector,
+  fieldLabelNotSupported,
+  formatFieldSelector,
+  matchesFields,
+  parseFieldSelector,
+  unknownFieldSelector,
+} from "./selector/field-selector.ts";
+export { createRequirement, type LabelOperator, type LabelRequirement } from "./selector/label-requirement.ts";
+export {
+  exactLabelValue,
+  formatLabelSelector,
+  type LabelSelector,
+  matchesLabels,
+  parseLabelSelector,
+  selectNothing,
+} from "./selector/label-selector.ts";
+export {
+  type LabelSelectorExpression,
+  type LabelSelectorObject,
+  labelSelectorOf,
+  validateLabelSelector,
+} from "./selector/label-selector-object.ts";
 export {
   findStatusError,
   isStatusError,

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Label selectors as they stand in objects: `matchLabels` and `matchExpressions`.
+import { type FieldError, forbiddenValue, invalidValue, requiredValue } from "../field-error.ts";
+import { childPath, type FieldPath, indexPath } from "../field-path.ts";
+import { goQuote } from "../json/go-text.ts";
+import { sortedKeys } from "../json/utf8.ts";
+import { labelKeyProblems, labelValueProblems } from "../label-syntax.ts";
+import { validateLabels } from "../metadata-validation.ts";
+import { badRequest } from "../status-error-constructors.ts";
+import { createRequirement, type LabelOperator } from "./label-requirement.ts";
+import { type LabelSelector, selectNothing, sortRequirements } from "./label-selector.ts";
+
+/** One entry of `matchExpressions`. */
+export interface LabelSelectorExpression {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[] | null;
+}
+
+/** A LabelSelector as it stands in an object. */
+export interface LabelSelectorObject {
+  readonly matchLabels?: Readonly<Record<string, string>> | null;
+  readonly matchExpressions?: readonly LabelSelectorExpression[] | null;
+}
+
+const operators: Readonly<Record<string, LabelOperator>> = {
+  In: "in",
+  NotIn: "notin",
+  Exists: "exists",
+  DoesNotExist: "!",
+};
+
+/**
+ * The selector an object means. No selector at all selects nothing, an empty one everything. Throws BadRequest when an
+ * expression makes no sense.
+ */
+export function labelSelectorOf(object: LabelSelectorObject | null | undefined): LabelSelector {
+  if (object === null || object === undefined) return selectNothing;
+  const matchLabels = object.matchLabels ?? {};
+  return sortRequirements([
+    ...sortedKeys(matchLabels).map((key) => createRequirement(key, "=", [matchLabels[key] ?? ""])),
+    ...(object.matchExpressions ?? []).map(({ key, operator, values }) =>
+      createRequirement(key, knownOperator(operator), values ?? []),
+    ),
+  ]);
+}
+
+function knownOperator(operator: string): LabelOperator {
+  const known = Object.hasOwn(operators, operator) ? operators[operator] : undefined;
+  if (known === undefined) throw badRequest(`${goQuote(operator)} is not a valid label selector operator`);
+  return known;
+}
+
+/** What is wrong with a selector in an object, as field errors. */
+export function validateLabelSelector(object: LabelSelectorObject | null | undefined, path: FieldPath): FieldError[] {
+  if (object === null || object === undefined) return [];
+  return [
+    ...validateLabels(object.matchLabels ?? {}, childPath(path, "matchLabels")),
+    ...(object.matchExpressions ?? []).flatMap((expression, index) =>
+      expressionErrors(expression, indexPath(childPath(path, "matchExpressions"), index)),
+    ),
+  ];
+}
+
+function expressionErrors({ key, operator, values }: LabelSelectorExpression, path: FieldPath): FieldError[] {
+  const list = values ?? [];
+  return [
+    ...operatorErrors(operator, list.length, path),
+    ...labelKeyProblems(key).map((text) => invalidValue(childPath(path, "key"), key, text)),
+    ...list.flatMap((value, index) =>
+      labelValueProblems(value).map((text) => invalidValue(indexPath(childPath(path, "values"), index), value, text)),
+    ),
+  ];
+}
+
+function operatorErrors(operator: string, count: number, path: FieldPath): FieldError[] {
+  const values = childPath(path, "values");
+  switch (operator) {
+    case "In":
+    case "NotIn":
+      return count > 0 ? [] : [requiredValue(values, "must be specified when `operator` is 'In' or 'NotIn'")];
+    case "Exists":
+    case "DoesNotExist":
+      return count === 0
+        ? []
+        : [forbiddenValue(values, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")];
+    default:
+      return [invalidValue(childPath(path, "operator"), operator, "not a valid selector operator")];
+  }
+}
