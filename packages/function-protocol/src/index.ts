@@ -36,7 +36,7 @@ export { decode } from "./message-decode.ts";
 export { encode, encodeCanonical } from "./message-encode.ts";
 export { fromJson } from "./message-from-json.ts";
 export { toJson } from "./message-to-json.ts";
-export { isProtocolError, ProtocolError, type ProtocolErrorCode } from "./protocol-error.ts";
+export { isProtocolError, ProtocolError, type ProtocolErrorCode, type ProtocolErrorOptions } from "./protocol-error.ts";
 export { type Answers, answersEqual, requirementsEqual, selectorKey } from "./requirements.ts";
 export {
   isFatal,

@@ -68,7 +68,9 @@ function readStruct(json: unknown, path: string): Struct {
     return Struct.from(json);
   } catch (error) {
     if (!isProtocolError(error)) throw error;
-    throw new ProtocolError(error.code, `${path}: ${error.message}`, { cause: error });
+    const inner = error.path ?? "";
+    const whole = inner === "" || inner.startsWith("[") ? `${path}${inner}` : `${path}.${inner}`;
+    throw new ProtocolError(error.code, `${path}: ${error.message}`, { cause: error, path: whole });
   }
 }
 
@@ -133,5 +135,5 @@ function wrongType(path: string, expected: string, json: unknown): ProtocolError
 }
 
 function invalid(path: string, problem: string): ProtocolError {
-  return new ProtocolError("INVALID_JSON", `${path || "the message"}: ${problem}`);
+  return new ProtocolError("INVALID_JSON", `${path || "the message"}: ${problem}`, { path });
 }

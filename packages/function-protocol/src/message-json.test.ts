@@ -159,6 +159,18 @@ for (const [name, { type, json, says }] of Object.entries(wrong)) {
   });
 }
 
+const paths: Record<string, { readonly json: unknown; readonly path: string }> = {
+  "an unknown field": { json: { observed: { composit: {} } }, path: "observed.composit" },
+  "an item of a list": { json: { meta: { capabilities: [1, "X"] } }, path: "meta.capabilities[1]" },
+  "a member inside a Struct": { json: { input: { "a.b": [{ c: Number.NaN }] } }, path: 'input["a.b"][0].c' },
+  "the whole message": { json: 1, path: "" },
+};
+for (const [name, { json, path }] of Object.entries(paths)) {
+  test(`the error carries the path of ${name}`, () => {
+    assert.throws(() => fromJson(RunFunctionRequest, json), { name: "ProtocolError", path });
+  });
+}
+
 test("a Struct JSON cannot show is an error, not a guess", () => {
   const kindless = create(Schema, { openapiV3: Struct.fromBytes(Buffer.from("0a050a016b1200", "hex")) });
   assert.throws(() => toJson(Schema, kindless), { message: /a value without a kind, which JSON cannot show/ });

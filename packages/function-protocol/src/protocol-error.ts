@@ -11,14 +11,23 @@ export type ProtocolErrorCode =
 
 const brand = Symbol.for("purlin.dev/protocol-error");
 
+/** What else an error carries. */
+export interface ProtocolErrorOptions extends ErrorOptions {
+  /** The member at fault, such as `observed.composite.resource.spec["a.b"][0]`. */
+  readonly path?: string;
+}
+
 /** A message that breaks a rule of the function protocol. */
 export class ProtocolError extends Error {
   readonly code: ProtocolErrorCode;
+  /** The member at fault, when one is; whoever read the message from a file can find its line. */
+  readonly path: string | undefined;
 
-  constructor(code: ProtocolErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: ProtocolErrorCode, message: string, options?: ProtocolErrorOptions) {
     super(message, options);
     this.name = "ProtocolError";
     this.code = code;
+    this.path = options?.path;
     Object.defineProperty(this, brand, { value: true });
   }
 }

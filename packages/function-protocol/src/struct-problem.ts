@@ -12,7 +12,7 @@ export function explainUnencodable(root: object, error: unknown): unknown {
   if (!isProtocolError(error) || error.code === "TOO_DEEP") return error;
   const path = findProblem(root, "", new Set());
   if (path === undefined) return error;
-  return new ProtocolError(error.code, `${path || "the value"}: ${error.message}`, { cause: error });
+  return new ProtocolError(error.code, `${path || "the value"}: ${error.message}`, { cause: error, path });
 }
 
 /** The path of the last unencodable member in document order: the encoder walks backwards, so that is the one it met. */
