@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+import { statSync } from "node:fs";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
+import { migrate } from "./schema.ts";
+import { StoreError } from "./store-error.ts";
+import { checkWal } from "./wal-check.ts";
+
+/** One row of the log. */
+export interface LoggedChange {
+  readonly revision: number;
+  readonly key: string;
+  readonly createRevision: number;
+  readonly expiresAt: number | undefined;
+  /** Undefined: the key was deleted. */
+  readonly bytes: Uint8Array | undefined;
+}
+
+/** What one commit writes, all of it or nothing. */
+export interface LogCommit {
+  readonly changes: readonly LoggedChange[];
+  /** Revisions no longer needed. */
+  readonly obsolete: readonly number[];
+  readonly compactedRevision: number;
+}
+
+export interface ChangeLogOptions {
+  readonly path: string;
+  /** Commits fail, as on a full disk, when the file would grow beyond this. */
+  readonly maxBytes?: number | undefined;
+  /** Told what could not be recovered. */
+  readonly onWarning?: ((message: string) => void) | undefined;
+}
+
+const PAGE_BYTES = 4096;
+
+/**
+ * The durable side of the store: a log of changes in SQLite. Every call blocks, on purpose: a commit takes a fraction of a
+ * millisecond on a disk made for it, and measured slower through another thread (docs/adr/0010-store.md).
+ */
+export class ChangeLog {
+  readonly #path: string;
+  readonly #database: DatabaseSync;
+  readonly #insert: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #setCompacted: StatementSync;
+
+  /** Opens a log made by `createChangeLog`; `damaged`, `foreign` or `newer` when it cannot be used. */
+  constructor(options: ChangeLogOptions) {
+    this.#path = options.path;
+    requireIntactFiles(options);
+    this.#database = new DatabaseSync(options.path, { timeout: 0 });
+    try {
+      // Exclusive: no other process may write behind our back, and no shared memory file is needed.
+      this.#database.exec(
+        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;" +
+          "PRAGMA checkpoint_fullfsync = ON; PRAGMA journal_size_limit = 16777216",
+      );
+      if (options.maxBytes !== undefined) {
+        this.#database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(options.maxBytes / PAGE_BYTES))}`);
+      }
+      migrate(this.#database, options.path);
+      this.#requireIntactPages();
+      this.#insert = this.#database.prepare("INSERT INTO change VALUES (?, ?, ?, ?, ?, ?)");
+      this.#delete = this.#database.prepare("DELETE FROM change WHERE revision = ?");
+      this.#setCompacted = this.#database.prepare("UPDATE meta SET value = ? WHERE name = 'compacted'");
+    } catch (error) {
+      this.#database.close();
+      throw openError(options.path, error);
+    }
+  }
+
+  get compactedRevision(): number {
+    const row = this.#database.prepare("SELECT value FROM meta WHERE name = 'compacted'").get();
+    return Number(row?.["value"] ?? 1);
+  }
+
+  /** Every row, in revision order, each checked against its checksum. */
+  *read(): Generator<LoggedChange> {
+    const statement = this.#database.prepare(
+      "SELECT revision, key, created, expires, value, checksum FROM change ORDER BY revision",
+    );
+    statement.setReturnArrays(true);
+    try {
+      for (const row of statement.iterate() as Iterable<unknown>) {
+        yield this.#checked(row as Row);
+      }
+    } catch (error) {
+      throw openError(this.#path, error);
+    }
+  }
+
+  /** Returns when everything is on disk; throws when nothing is. */
+  commit(commit: LogCommit): void {
+    this.#database.exec("BEGIN IMMEDIATE");
+    try {
+      for (const change of commit.changes) {
+        this.#insert.run(...rowOf(change));
+      }
+      for (const revision of commit.obsolete) {
+        this.#delete.run(revision);
+      }
+      if (commit.obsolete.length > 0) {
+        this.#setCompacted.run(commit.compactedRevision);
+      }
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      if (this.#database.isTransaction) {
+        this.#database.exec("ROLLBACK");
+      }
+      throw error;
+    }
+  }
+
+  /** Moves what is in the write-ahead log into the database, so that the next start has less to do. */
+  checkpoint(): void {
+    this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #requireIntactPages(): void {
+    const result = this.#database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
+    if (result !== "ok") {
+      throw damagedError(this.#path, String(result).replaceAll("\n", " "));
+    }
+  }
+
+  #checked(row: Row): LoggedChange {
+    const [revision, key, createRevision, expires, value, checksum] = row;
+    const change = { revision, key, createRevision, expiresAt: expires ?? undefined, bytes: value ?? undefined };
+    if (checksumOf(change) !== checksum) {
+      throw damagedError(this.#path, `revision ${revision} of "${key}" has a wrong checksum`);
+    }
+    return change;
+  }
+}
+
+type Row = readonly [number, string, number, number | null, Uint8Array | null, number];
+
+function rowOf(change: LoggedChange): [number, string, number, number | null, Uint8Array | null, number] {
+  const { revision, key, createRevision, expiresAt, bytes } = change;
+  return [revision, key, createRevision, expiresAt ?? null, bytes ?? null, checksumOf(change)];
+}
+
+// SQLite guards its write-ahead log with checksums but not its pages: a flipped bit in a value would be served as it is.
+function checksumOf(change: LoggedChange): number {
+  const head = `${change.revision} ${change.createRevision} ${change.expiresAt ?? ""} ${change.key}`;
+  return crc32(change.bytes ?? "deleted", crc32(head));
+}
+
+/** Writes the schema into an empty file; in one piece only when it returns. */
+export function createChangeLog(path: string): void {
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    database.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON`);
+    migrate(database, path);
+  } finally {
+    database.close();
+  }
+}
+
+const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+
+/** The primary result code of an SQLite error; undefined for any other error. */
+export function sqliteCode(error: unknown): number | undefined {
+  const code = (error as { readonly errcode?: unknown } | null)?.errcode;
+  return typeof code === "number" ? code & 0xff : undefined;
+}
+
+function openError(path: string, error: unknown): unknown {
+  const code = sqliteCode(error);
+  if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB) {
+    return damagedError(path, (error as Error).message, error);
+  }
+  if (code === SQLITE_BUSY) {
+    return new StoreError("locked", `${path} is in use by another program: stop it first`, { cause: error });
+  }
+  return error;
+}
+
+function damagedError(path: string, what: string, cause?: unknown): StoreError {
+  const text = `the store ${path} is damaged and was left as it is (${what}): restore a backup, or move it away to start empty`;
+  return new StoreError("damaged", text, { cause });
+}
+
+function requireIntactFiles({ path, onWarning }: ChangeLogOptions): void {
+  if (statSync(path).size === 0) {
+    throw damagedError(path, "the file is empty");
+  }
+  const { damaged, unfinishedFrames } = checkWal(`${path}-wal`);
+  if (damaged) {
+    throw damagedError(path, `commits in the middle of ${path}-wal cannot be read`);
+  }
+  if (unfinishedFrames > 0) {
+    onWarning?.(
+      `${path}: a commit that was not complete when the machine stopped was dropped; nothing acknowledged was in it`,
+    );
+  }
+}

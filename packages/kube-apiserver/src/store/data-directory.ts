@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { sqliteCode } from "./change-log.ts";
+import { isStoreError, StoreError } from "./store-error.ts";
+import { reasonOf } from "./write-error.ts";
+
+/** A data directory that belongs to this process until it is released. */
+export interface DataDirectory {
+  readonly path: string;
+  /**
+   * The path of a file in it that only its owner can read. If it is not there, `create` fills an empty one, which gets its name
+   * only when it is complete: a crash leaves the whole file or none.
+   */
+  file(name: string, create: (path: string) => void): string;
+  release(): void;
+}
+
+const SQLITE_BUSY = 5;
+
+/**
+ * Creates the directory if need be, for its owner only, and takes it. `locked`, naming the holder, when another process has it;
+ * `unavailable` when it cannot be written.
+ */
+export function takeDataDirectory(path: string): DataDirectory {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const lock = takeLock(path);
+    return { path, file: (name, create) => privateFile(path, name, create), release: () => lock.close() };
+  } catch (error) {
+    throw isStoreError(error)
+      ? error
+      : new StoreError("unavailable", `cannot use the data directory ${path}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/**
+ * The lock is SQLite's own on an empty database: the operating system drops it with the process, however the process ends, so
+ * there is nothing stale to clean up. The file beside it only says who holds it.
+ */
+function takeLock(path: string): DatabaseSync {
+  const holder = join(path, "lock.pid");
+  const lock = new DatabaseSync(lockFile(path), { timeout: 0 });
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+    writeFileSync(holder, `${process.pid}\n`, { mode: 0o600 });
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw sqliteCode(error) === SQLITE_BUSY ? lockedError(path, holder, error) : error;
+  }
+}
+
+// Made in place, never renamed into it: the loser of a race would replace the file the winner has locked.
+function lockFile(directory: string): string {
+  const path = join(directory, "lock");
+  if (!existsSync(path)) {
+    closeSync(openSync(path, "a", 0o600));
+  }
+  return path;
+}
+
+function lockedError(path: string, holder: string, cause: unknown): StoreError {
+  const pid = existsSync(holder) ? readFileSync(holder, "utf8").trim() : "unknown";
+  const text = `the data directory ${path} is in use by the process with pid ${pid}: stop it, or choose another directory`;
+  return new StoreError("locked", text, { cause });
+}
+
+// SQLite gives its side files the permissions of the file they belong to, so it must not be the one to create it.
+function privateFile(directory: string, name: string, create: (path: string) => void): string {
+  const path = join(directory, name);
+  if (existsSync(path)) {
+    chmodSync(path, 0o600);
+    return path;
+  }
+  const unfinished = `${path}.new`;
+  rmSync(unfinished, { force: true });
+  closeSync(openSync(unfinished, "wx", 0o600));
+  create(unfinished);
+  renameSync(unfinished, path);
+  syncDirectory(directory);
+  return path;
+}
+
+// A new file survives a power cut only when its directory entry is on disk too.
+function syncDirectory(path: string): void {
+  if (process.platform === "win32") {
+    return;
+  }
+  const descriptor = openSync(path, "r");
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}

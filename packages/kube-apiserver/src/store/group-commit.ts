@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** How to make items durable together. */
+export interface GroupCommitOptions<I> {
+  /** Makes all items durable, in order, or throws and has made none. */
+  readonly commit: (items: readonly I[]) => void;
+  /** None of the items will be committed: the commit of an item before them, or their own, failed. */
+  readonly abandon: (items: readonly I[], error: unknown) => void;
+  readonly sizeOf: (item: I) => number;
+}
+
+// One commit must not hold the event loop for long: these take a few milliseconds.
+const MAX_ITEMS = 512;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+interface Waiting<I> {
+  /** Undefined for one who only waits for those before. */
+  readonly item: I | undefined;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Collects what arrives during one turn of the event loop and commits it together. While a commit blocks, the next requests
+ * queue up in their sockets and form the next group, so groups grow with the load, and a lone write waits for nobody.
+ */
+export class GroupCommit<I> {
+  readonly #options: GroupCommitOptions<I>;
+  #queue: Waiting<I>[] = [];
+  #scheduled = false;
+
+  constructor(options: GroupCommitOptions<I>) {
+    this.#options = options;
+  }
+
+  /** Settles when the item is durable. */
+  add(item: I): Promise<void> {
+    return this.#enqueue(item);
+  }
+
+  /** Settles when every item added so far is durable. */
+  settled(): Promise<void> {
+    return this.#queue.length === 0 ? Promise.resolve() : this.#enqueue(undefined);
+  }
+
+  /** Commits everything now. */
+  flush(): void {
+    while (this.#queue.length > 0) {
+      this.#commitGroup();
+    }
+  }
+
+  #enqueue(item: I | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ item, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (!this.#scheduled) {
+      this.#scheduled = true;
+      setImmediate(() => {
+        this.#scheduled = false;
+        this.#commitGroup();
+      });
+    }
+  }
+
+  #commitGroup(): void {
+    const group = this.#takeGroup();
+    try {
+      this.#options.commit(itemsOf(group));
+    } catch (error) {
+      // What was accepted later was decided on a state that will never be: it fails too.
+      const rest = [...group, ...this.#queue];
+      this.#queue = [];
+      this.#options.abandon(itemsOf(rest), error);
+      for (const { reject } of rest) {
+        reject(error);
+      }
+      return;
+    }
+    for (const { resolve } of group) {
+      resolve();
+    }
+    if (this.#queue.length > 0) {
+      this.#schedule();
+    }
+  }
+
+  #takeGroup(): Waiting<I>[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { item } of this.#queue) {
+      bytes += item === undefined ? 0 : this.#options.sizeOf(item);
+      if (count > 0 && (count >= MAX_ITEMS || bytes > MAX_BYTES)) {
+        break;
+      }
+      count += 1;
+    }
+    return this.#queue.splice(0, count);
+  }
+}
+
+function itemsOf<I>(group: readonly Waiting<I>[]): I[] {
+  return group.flatMap(({ item }) => (item === undefined ? [] : [item]));
+}

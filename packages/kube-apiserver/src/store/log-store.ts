@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ChangeLog } from "./change-log.ts";
+import type { DataDirectory } from "./data-directory.ts";
+import type { Decoder } from "./decoder.ts";
+import { Draft } from "./draft.ts";
+import { GroupCommit } from "./group-commit.ts";
+import type { HistoryLimits } from "./history.ts";
+import { requireKept } from "./keyspace.ts";
+import { Maintenance } from "./maintenance.ts";
+import { Memory } from "./memory.ts";
+import { RevisionWaiters } from "./revision-waiters.ts";
+import type {
+  Codec,
+  Decision,
+  Entry,
+  ListOptions,
+  Page,
+  Store,
+  Transaction,
+  Watch,
+  WatchOptions,
+  Written,
+} from "./store.ts";
+import { StoreError } from "./store-error.ts";
+import { Version } from "./version.ts";
+import { WatchHub } from "./watch-hub.ts";
+import { Watcher } from "./watcher.ts";
+import { isBeyondRepair, writeError } from "./write-error.ts";
+
+export interface LogStoreOptions<T extends object> {
+  readonly log: ChangeLog;
+  readonly directory: DataDirectory;
+  readonly codec: Codec<T>;
+  readonly decoder: Decoder<T>;
+  readonly limits: HistoryLimits;
+  readonly now: () => number;
+}
+
+// Cleaning up rides on commits that happen anyway: enough to keep up with any rate of writes, too little to be noticed.
+const CLEANUP_PER_COMMIT = 64;
+const TRIM_PER_COMMIT = 1000;
+const EXPIRE_AT_ONCE = 1000;
+
+/** The store: everything in memory, every change in the log before anybody sees it. */
+export class LogStore<T extends object> implements Store<T> {
+  readonly #options: LogStoreOptions<T>;
+  readonly #memory: Memory<T>;
+  readonly #hub = new WatchHub<T>();
+  readonly #waiters = new RevisionWaiters();
+  readonly #commits: GroupCommit<Version<T>>;
+  readonly #maintenance: Maintenance;
+  /** The last revision given to a writer. Writes that failed leave gaps. */
+  #assigned: number;
+  /** Why no write is taken any more. */
+  #refusal: StoreError | undefined;
+  #checkpointed = true;
+
+  constructor(options: LogStoreOptions<T>) {
+    this.#options = options;
+    this.#memory = new Memory(options.limits, options.log.compactedRevision);
+    const now = options.now();
+    for (const row of options.log.read()) {
+      this.#memory.load(row, options.decoder, now);
+    }
+    this.#assigned = this.#memory.revision;
+    this.#commits = new GroupCommit({
+      commit: (versions) => this.#commit(versions),
+      abandon: (versions) => this.#abandon(versions),
+      sizeOf: (version) => version.bytes.length,
+    });
+    this.#maintenance = new Maintenance(() => this.#maintain());
+    this.#maintenance.wake();
+  }
+
+  get revision(): number {
+    return this.#memory.revision;
+  }
+
+  get compactedRevision(): number {
+    return this.#memory.compactedRevision;
+  }
+
+  get(key: string): Entry<T> | undefined {
+    return this.#memory.keyspace.get(key);
+  }
+
+  list(options: ListOptions<T>): Page<T> {
+    const revision = options.revision ?? this.revision;
+    requireKept(revision, this.compactedRevision, this.revision);
+    return this.#memory.keyspace.list({ ...options, revision });
+  }
+
+  watch(options: WatchOptions): Watch<T> {
+    this.#requireOpen();
+    requireKept(options.after, this.compactedRevision, Number.POSITIVE_INFINITY);
+    const watcher = new Watcher<T>(this.#memory, options, (closing) => this.#hub.remove(closing));
+    this.#hub.add(watcher);
+    return watcher;
+  }
+
+  async write(key: string, decide: (transaction: Transaction<T>) => Decision<T>): Promise<Written<T>> {
+    this.#requireWritable(key);
+    const draft = new Draft(this.#memory.keyspace, key, this.#assigned + 1);
+    const previous = draft.current;
+    let version: Version<T> | undefined;
+    try {
+      version = this.#stage(key, draft, decide(draft));
+    } catch (error) {
+      await this.#settled(draft);
+      throw error;
+    }
+    if (version === undefined) {
+      await this.#settled(draft);
+      return { entry: previous, previous, revision: undefined };
+    }
+    await this.#commits.add(version);
+    return { entry: version.entry, previous, revision: version.revision };
+  }
+
+  waitFor(revision: number, signal: AbortSignal): Promise<void> {
+    this.#requireOpen();
+    return this.revision >= revision ? Promise.resolve() : this.#waiters.add(revision, signal);
+  }
+
+  compact(revision: number): void {
+    const upTo = Math.min(revision, this.revision);
+    this.#memory.trim(this.#options.now(), upTo, Number.POSITIVE_INFINITY);
+    // Revisions may have gaps, so the last change dropped can lie before what was asked for.
+    this.#memory.compactedRevision = Math.max(this.#memory.compactedRevision, upTo);
+    this.#maintenance.wake();
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed()) {
+      return;
+    }
+    this.#commits.flush();
+    this.#refusal = new StoreError("closed", "the store was closed");
+    this.#maintenance.stop();
+    this.#hub.end(this.#refusal);
+    this.#waiters.fail(this.#refusal);
+    this.#options.log.close();
+    this.#options.directory.release();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** The new version, seen by writers from now on; undefined when there is nothing to change. */
+  #stage(key: string, draft: Draft<T>, decision: Decision<T>): Version<T> | undefined {
+    const { current, revision } = draft;
+    if (decision.action === "keep" || (decision.action === "delete" && current === undefined)) {
+      return undefined;
+    }
+    const { codec, decoder } = this.#options;
+    const put = decision.action === "put" ? decision : undefined;
+    const version = new Version<T>({
+      key,
+      revision,
+      createRevision: current?.createRevision ?? revision,
+      bytes: put && codec.encode(put.value),
+      expiresAt: put?.expiresAt,
+      decoder,
+    });
+    if (put !== undefined) {
+      decoder.remember(version, put.value);
+    }
+    this.#assigned = revision;
+    this.#memory.keyspace.stage(version);
+    return version;
+  }
+
+  /** An answer, even a refusal, that rests on a state not yet durable must wait until it is. */
+  #settled(draft: Draft<T>): Promise<void> {
+    return draft.sawPending ? this.#commits.settled() : Promise.resolve();
+  }
+
+  #commit(versions: readonly Version<T>[]): void {
+    this.#log(versions, Math.max(CLEANUP_PER_COMMIT, 2 * versions.length));
+    const now = this.#options.now();
+    for (const version of versions) {
+      this.#hub.publish(this.#memory.commit(version, now));
+    }
+    this.#memory.trim(now, 0, TRIM_PER_COMMIT);
+    this.#waiters.reached(this.revision);
+    this.#maintenance.wake();
+  }
+
+  #log(versions: readonly Version<T>[], cleanup: number): void {
+    const { obsolete, compactedRevision } = this.#memory;
+    const dropped = obsolete.splice(-cleanup);
+    try {
+      this.#options.log.commit({ changes: versions.map(rowOf), obsolete: dropped, compactedRevision });
+      this.#checkpointed = false;
+    } catch (error) {
+      obsolete.push(...dropped);
+      const refusal = writeError(this.#options.directory.path, error);
+      if (isBeyondRepair(error)) {
+        this.#refusal = refusal;
+      }
+      throw refusal;
+    }
+  }
+
+  #abandon(versions: readonly Version<T>[]): void {
+    for (const version of versions) {
+      this.#memory.keyspace.unstage(version.key);
+    }
+  }
+
+  /** What is to be done when nobody writes. Returns whether there will be more to do later. */
+  #maintain(): boolean {
+    const now = this.#options.now();
+    const { expiry, history, obsolete } = this.#memory;
+    for (const key of expiry.due(now, EXPIRE_AT_ONCE)) {
+      this.#expire(key, now);
+    }
+    this.#memory.trim(now, 0, TRIM_PER_COMMIT);
+    if (this.#refusal === undefined) {
+      this.#cleanUp();
+    }
+    return expiry.size > 0 || obsolete.length > 0 || history.size > this.#options.limits.keepChanges;
+  }
+
+  #cleanUp(): void {
+    try {
+      if (this.#memory.obsolete.length > 0) {
+        this.#log([], TRIM_PER_COMMIT);
+      } else if (!this.#checkpointed) {
+        this.#options.log.checkpoint();
+        this.#checkpointed = true;
+      }
+    } catch {
+      // The disk refuses. Nothing is lost: rows that should be gone are merely still there, and the next run tries again.
+    }
+  }
+
+  #expire(key: string, now: number): void {
+    const decide = ({ current }: Transaction<T>): Decision<T> =>
+      (current?.expiresAt ?? Number.POSITIVE_INFINITY) <= now ? { action: "delete" } : { action: "keep" };
+    // A disk that refuses is no news to anybody here, and the next run tries again.
+    this.write(key, decide).catch(() => {});
+  }
+
+  #requireOpen(): void {
+    if (this.#refusal?.code === "closed") {
+      throw this.#refusal;
+    }
+  }
+
+  #requireWritable(key: string): void {
+    if (this.#refusal !== undefined) {
+      throw this.#refusal;
+    }
+    if (!key.startsWith("/") || key.endsWith("/") || !key.isWellFormed()) {
+      throw new TypeError(
+        `cannot write "${key}": a key begins with "/", does not end with it, and is well-formed Unicode`,
+      );
+    }
+  }
+
+  #isClosed(): boolean {
+    return this.#refusal?.code === "closed";
+  }
+}
+
+function rowOf<T extends object>(version: Version<T>): Parameters<ChangeLog["commit"]>[0]["changes"][number] {
+  const { key, revision, createRevision, expiresAt } = version;
+  return { key, revision, createRevision, expiresAt, bytes: version.deleted ? undefined : version.bytes };
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+const brand = Symbol.for("purlin.kube-apiserver.StoreError");
+
+/**
+ * Why the store refused:
+ * - `exists`, `missing`, `conflict`: the key is not in the state the writer asked for
+ * - `expired`: the revision is older than the history kept; `future`: it has not happened yet
+ * - `unavailable`: the disk refuses writes; reads go on
+ * - `closed`: the store was closed
+ * - `locked`: another process has the data directory; `damaged`, `foreign`, `newer`: its content cannot be used
+ */
+export type StoreErrorCode =
+  | "exists"
+  | "missing"
+  | "conflict"
+  | "expired"
+  | "future"
+  | "unavailable"
+  | "closed"
+  | "locked"
+  | "damaged"
+  | "foreign"
+  | "newer";
+
+/** An error of the store itself, told apart by its code. */
+export class StoreError extends Error {
+  readonly code: StoreErrorCode;
+
+  constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "StoreError";
+    this.code = code;
+    Object.defineProperty(this, brand, { value: true });
+  }
+}
+
+/** True for a StoreError, also one of another copy of this package; with a code, only for that one. */
+export function isStoreError(error: unknown, code?: StoreErrorCode): error is StoreError {
+  if (typeof error !== "object" || error === null || !(brand in error)) {
+    return false;
+  }
+  return code === undefined || (error as unknown as StoreError).code === code;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { openStore, type StoreOptions } from "../open-store.ts";
+import type { Change, Codec, Entry, Store, Watch } from "../store.ts";
+
+/** A value for tests. */
+export interface Note {
+  readonly text: string;
+}
+
+export const noteCodec: Codec<Note> = {
+  encode: (note) => Buffer.from(JSON.stringify(note)),
+  decode: (bytes) => Object.freeze(JSON.parse(Buffer.from(bytes).toString()) as Note),
+};
+
+/** A directory that is removed when the test file ends. */
+export function tempDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "purlin-store-"));
+  after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+export function openNotes(options: Partial<StoreOptions<Note>> = {}): Store<Note> {
+  return openStore<Note>({ directory: options.directory ?? tempDirectory(), codec: noteCodec, ...options });
+}
+
+/** Writes the text, or deletes the key when there is none. */
+export async function put(store: Store<Note>, key: string, text: string | undefined): Promise<Entry<Note> | undefined> {
+  const { entry } = await store.write(key, () =>
+    text === undefined ? { action: "delete" } : { action: "put", value: { text } },
+  );
+  return entry;
+}
+
+/** "key=text@revision" for each entry of a list. */
+export function show(entries: readonly Entry<Note>[]): string[] {
+  return entries.map((entry) => `${entry.key}=${entry.value.text}@${entry.revision}`);
+}
+
+/** "+key", "~key" or "-key" with the new text, the old text and the revision. */
+export function showChange(change: Change<Note>): string {
+  const sign = change.entry === undefined ? "-" : change.previous === undefined ? "+" : "~";
+  return `${sign}${change.key} ${change.previous?.value.text ?? ""}>${change.entry?.value.text ?? ""} @${change.revision}`;
+}
+
+/** Everything there is to take now. */
+export function takeAll(watch: Watch<Note>, limit?: number): string[] {
+  const shown: string[] = [];
+  for (let changes = watch.take(limit); changes.length > 0; changes = watch.take(limit)) {
+    shown.push(...changes.map(showChange));
+  }
+  return shown;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Decoder } from "./decoder.ts";
+import type { Entry } from "./store.ts";
+
+export interface VersionInit<T extends object> {
+  readonly key: string;
+  readonly revision: number;
+  readonly createRevision: number;
+  /** Undefined marks a deletion. */
+  readonly bytes: Uint8Array | undefined;
+  readonly expiresAt: number | undefined;
+  readonly decoder: Decoder<T>;
+}
+
+/** One state of a key, or the mark that it was deleted, with the way back to the state before. */
+export class Version<T extends object> implements Entry<T> {
+  readonly key: string;
+  readonly revision: number;
+  readonly createRevision: number;
+  readonly expiresAt: number | undefined;
+  readonly deleted: boolean;
+  readonly bytes: Uint8Array;
+  /** Cut when history no longer needs it. */
+  older: Version<T> | undefined;
+  /** Kept by the decoder. */
+  decoded: WeakRef<T> | undefined;
+  readonly #decoder: Decoder<T>;
+
+  constructor(init: VersionInit<T>) {
+    this.key = init.key;
+    this.revision = init.revision;
+    this.createRevision = init.createRevision;
+    this.expiresAt = init.expiresAt;
+    this.deleted = init.bytes === undefined;
+    this.bytes = init.bytes ?? nothing;
+    this.older = undefined;
+    this.decoded = undefined;
+    this.#decoder = init.decoder;
+  }
+
+  get value(): T {
+    return this.#decoder.valueOf(this);
+  }
+
+  /** This state for readers: nothing, if it is a deletion. */
+  get entry(): Entry<T> | undefined {
+    return this.deleted ? undefined : this;
+  }
+
+  /** The newest state not newer than the revision. */
+  at(revision: number): Version<T> | undefined {
+    let version: Version<T> | undefined = this;
+    while (version !== undefined && version.revision > revision) {
+      version = version.older;
+    }
+    return version;
+  }
+}
+
+const nothing = new Uint8Array();

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import { existsSync, readFileSync } from "node:fs";
+
+/** What the write-ahead log looks like before SQLite reads it. */
+export interface WalReport {
+  /** Commits that SQLite would leave out although later ones prove that they were once complete. */
+  readonly damaged: boolean;
+  /** Frames behind the last complete commit: a commit that was in progress when the machine stopped. */
+  readonly unfinishedFrames: number;
+}
+
+const HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+const MAGIC = 0x377f0682;
+
+/**
+ * SQLite reads its write-ahead log up to the first frame that does not fit and takes the rest for the torn end of a crash. A frame
+ * damaged in the middle so silently swallows every commit after it. This looks at the rest: each commit is synced before the next one
+ * begins, so more than one commit behind the misfit means damage, not a crash.
+ */
+export function checkWal(path: string): WalReport {
+  const wal = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
+  if (wal.length < HEADER_BYTES + FRAME_HEADER_BYTES) {
+    return { damaged: false, unfinishedFrames: 0 };
+  }
+  const reader = readHeader(wal);
+  return reader === undefined ? { damaged: true, unfinishedFrames: 0 } : inspect(reader);
+}
+
+interface WalReader {
+  readonly wal: Buffer;
+  readonly littleEndian: boolean;
+  readonly frameBytes: number;
+  readonly frames: number;
+}
+
+function readHeader(wal: Buffer): WalReader | undefined {
+  const magic = wal.readUInt32BE(0);
+  const littleEndian = magic === MAGIC;
+  if (!littleEndian && magic !== MAGIC + 1) {
+    return undefined;
+  }
+  const sum = checksum([0, 0], wal.subarray(0, 24), littleEndian);
+  if (sum[0] !== wal.readUInt32BE(24) || sum[1] !== wal.readUInt32BE(28)) {
+    return undefined;
+  }
+  const frameBytes = FRAME_HEADER_BYTES + wal.readUInt32BE(8);
+  return { wal, littleEndian, frameBytes, frames: Math.floor((wal.length - HEADER_BYTES) / frameBytes) };
+}
+
+function inspect(reader: WalReader): WalReport {
+  const { intact, complete } = intactFrames(reader);
+  let unfinishedFrames = intact - complete;
+  let commits = 0;
+  for (let frame = intact; frame < reader.frames; frame += 1) {
+    if (isOfThisLog(reader, frame)) {
+      unfinishedFrames += 1;
+      commits += isCommit(reader, frame) ? 1 : 0;
+    }
+  }
+  return { damaged: commits > 1, unfinishedFrames };
+}
+
+/** How many frames from the start are as they were written, and how many of them belong to complete commits. */
+function intactFrames(reader: WalReader): { readonly intact: number; readonly complete: number } {
+  const { wal, littleEndian, frameBytes, frames } = reader;
+  let sum: Sum = [wal.readUInt32BE(24), wal.readUInt32BE(28)];
+  let complete = 0;
+  for (let frame = 0; frame < frames; frame += 1) {
+    const at = HEADER_BYTES + frame * frameBytes;
+    sum = checksum(sum, wal.subarray(at, at + 8), littleEndian);
+    sum = checksum(sum, wal.subarray(at + FRAME_HEADER_BYTES, at + frameBytes), littleEndian);
+    const fits = sum[0] === wal.readUInt32BE(at + 16) && sum[1] === wal.readUInt32BE(at + 20);
+    if (!isOfThisLog(reader, frame) || !fits) {
+      return { intact: frame, complete };
+    }
+    complete = isCommit(reader, frame) ? frame + 1 : complete;
+  }
+  return { intact: frames, complete };
+}
+
+// Frames of an earlier round of the same file carry other salts.
+function isOfThisLog({ wal, frameBytes }: WalReader, frame: number): boolean {
+  const at = HEADER_BYTES + frame * frameBytes;
+  return wal.compare(wal, 16, 24, at + 8, at + 16) === 0;
+}
+
+function isCommit({ wal, frameBytes }: WalReader, frame: number): boolean {
+  return wal.readUInt32BE(HEADER_BYTES + frame * frameBytes + 4) !== 0;
+}
+
+type Sum = readonly [number, number];
+
+function checksum(start: Sum, bytes: Buffer, littleEndian: boolean): Sum {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  let [a, b] = start;
+  for (let at = 0; at < bytes.length; at += 8) {
+    a = (a + view.getUint32(at, littleEndian) + b) >>> 0;
+    b = (b + view.getUint32(at + 4, littleEndian) + a) >>> 0;
+  }
+  return [a, b];
+}
