@@ -63,16 +63,21 @@ export class ChangeLog {
       this.#requireIntactPages();
       this.#insert = this.#database.prepare("INSERT INTO change VALUES (?, ?, ?, ?, ?, ?)");
       this.#delete = this.#database.prepare("DELETE FROM change WHERE revision = ?");
-      this.#setCompacted = this.#database.prepare("UPDATE meta SET value = ? WHERE name = 'compacted'");
+      this.#setCompacted = this.#database.prepare("INSERT OR REPLACE INTO meta VALUES ('compacted', ?, ?)");
     } catch (error) {
       this.#database.close();
       throw openError(options.path, error);
     }
   }
 
+  /** Up to here history is incomplete. A new log begins at 1: revision 0 would mean "any" to clients. */
   get compactedRevision(): number {
-    const row = this.#database.prepare("SELECT value FROM meta WHERE name = 'compacted'").get();
-    return Number(row?.["value"] ?? 1);
+    const row = this.#database.prepare("SELECT value, checksum FROM meta WHERE name = 'compacted'").get();
+    const value = Number(row?.["value"] ?? 1);
+    if (row !== undefined && crc32(String(value)) !== row["checksum"]) {
+      throw damagedError(this.#path, "the revision where history begins has a wrong checksum");
+    }
+    return value;
   }
 
   /** Every row, in revision order, each checked against its checksum. */
@@ -94,14 +99,15 @@ export class ChangeLog {
   commit(commit: LogCommit): void {
     this.#database.exec("BEGIN IMMEDIATE");
     try {
-      for (const change of commit.changes) {
-        this.#insert.run(...rowOf(change));
-      }
+      // Deleting first leaves room for what comes, when there is little.
       for (const revision of commit.obsolete) {
         this.#delete.run(revision);
       }
+      for (const change of commit.changes) {
+        this.#insert.run(...rowOf(change));
+      }
       if (commit.obsolete.length > 0) {
-        this.#setCompacted.run(commit.compactedRevision);
+        this.#setCompacted.run(commit.compactedRevision, crc32(String(commit.compactedRevision)));
       }
       this.#database.exec("COMMIT");
     } catch (error) {
@@ -162,9 +168,13 @@ export function createChangeLog(path: string): void {
   }
 }
 
+const SQLITE_ERROR = 1;
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
+const SQLITE_FORMAT = 24;
 const SQLITE_NOTADB = 26;
+/** A database that is whole gives none of these when it is opened; SQLITE_ERROR is a table that is not as it should be. */
+const DAMAGE: ReadonlySet<number | undefined> = new Set([SQLITE_ERROR, SQLITE_CORRUPT, SQLITE_FORMAT, SQLITE_NOTADB]);
 
 /** The primary result code of an SQLite error; undefined for any other error. */
 export function sqliteCode(error: unknown): number | undefined {
@@ -174,7 +184,7 @@ export function sqliteCode(error: unknown): number | undefined {
 
 function openError(path: string, error: unknown): unknown {
   const code = sqliteCode(error);
-  if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB) {
+  if (DAMAGE.has(code)) {
     return damagedError(path, (error as Error).message, error);
   }
   if (code === SQLITE_BUSY) {
@@ -198,7 +208,8 @@ function requireIntactFiles({ path, onWarning }: ChangeLogOptions): void {
   }
   if (unfinishedFrames > 0) {
     onWarning?.(
-      `${path}: a commit that was not complete when the machine stopped was dropped; nothing acknowledged was in it`,
+      `${path}: the last commit in the write-ahead log cannot be read and is dropped; after a power cut that is a write nobody ` +
+        "was promised, otherwise the disk has damaged it",
     );
   }
 }

@@ -66,5 +66,4 @@ test("the real schema has room for what the log writes", () => {
   migrate(database, "store.db");
   database.exec("INSERT INTO change VALUES (2, '/a', 2, NULL, x'00', 1)");
   assert.throws(() => database.exec("INSERT INTO change VALUES (2, '/b', 2, NULL, x'00', 1)"), /UNIQUE/);
-  assert.equal(database.prepare("SELECT value FROM meta WHERE name = 'compacted'").get()?.["value"], 1);
 });

@@ -25,8 +25,7 @@ const MIGRATIONS: readonly Migration[] = [
         value BLOB,
         checksum INTEGER NOT NULL
       );
-      CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-      INSERT INTO meta VALUES ('compacted', 1);
+      CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
     `),
 ];
 

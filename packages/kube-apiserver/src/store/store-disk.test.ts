@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ChangeLog, createChangeLog, type LogCommit } from "./change-log.ts";
+import { takeDataDirectory } from "./data-directory.ts";
+import { Decoder } from "./decoder.ts";
+import { DEFAULT_HISTORY } from "./history.ts";
+import { LogStore } from "./log-store.ts";
+import type { Store } from "./store.ts";
+import { isStoreError } from "./store-error.ts";
+import { type Note, noteCodec, openNotes, put, show, takeAll, tempDirectory } from "./testing/temp-store.ts";
+
+/** A log whose commits fail with the error while there is one. */
+class FailingLog extends ChangeLog {
+  failure: Error | undefined;
+
+  override commit(commit: LogCommit): void {
+    if (this.failure !== undefined) {
+      throw this.failure;
+    }
+    super.commit(commit);
+  }
+}
+
+function openFailing(): { store: Store<Note>; log: FailingLog; directory: string } {
+  const directory = takeDataDirectory(tempDirectory());
+  const log = new FailingLog({ path: directory.file("store.db", createChangeLog) });
+  const decoder = new Decoder(noteCodec, 1000);
+  const store = new LogStore({ log, directory, codec: noteCodec, decoder, limits: DEFAULT_HISTORY, now: Date.now });
+  return { store, log, directory: directory.path };
+}
+
+const sqliteError = (errcode: number, message: string): Error => Object.assign(new Error(message), { errcode });
+
+test("a full store refuses writes with a typed error, goes on reading, and recovers when there is room", async () => {
+  const directory = tempDirectory();
+  let acknowledged: string[];
+  {
+    await using store = openNotes({ directory, maxBytes: 200_000 });
+    const fill = async (): Promise<void> => {
+      for (let i = 0; i < 1000; i += 1) {
+        await put(store, `/fill/${i}`, "x".repeat(2000));
+      }
+    };
+    await assert.rejects(
+      fill(),
+      (error) =>
+        isStoreError(error, "unavailable") &&
+        error.message.includes(directory) &&
+        /is full: free some space/.test(error.message),
+    );
+    acknowledged = show(store.list({ prefix: "/" }).entries);
+    assert.ok(acknowledged.length > 10);
+    await assert.rejects(put(store, "/big", "x".repeat(100_000)), (error) => isStoreError(error, "unavailable"));
+    assert.deepEqual(show(store.list({ prefix: "/" }).entries), acknowledged, "nothing of it is visible");
+  }
+  await using store = openNotes({ directory, maxBytes: 400_000 });
+  assert.deepEqual(show(store.list({ prefix: "/" }).entries), acknowledged);
+  await put(store, "/big", "x".repeat(100_000));
+});
+
+const passing: Record<string, { reason: string; error: Error; text: RegExp }> = {
+  Full: { reason: "SQLITE_FULL", error: sqliteError(13, "database or disk is full"), text: /full: free some space/ },
+  ReadOnly: {
+    reason: "SQLITE_READONLY",
+    error: sqliteError(8, "attempt to write"),
+    text: /read-only: make it writable/,
+  },
+  WriteFailed: {
+    reason: "SQLITE_IOERR_WRITE",
+    error: sqliteError(778, "disk I/O error"),
+    text: /disk I\/O error; reading goes on/,
+  },
+};
+
+for (const [name, { reason, error, text }] of Object.entries(passing)) {
+  test(`a disk that refuses for a while: ${name}`, async () => {
+    const { store, log, directory } = openFailing();
+    await using _closing = store;
+    await put(store, "/a", "1");
+    const watch = store.watch({ scope: "/", after: 2, onReady: () => {} });
+    log.failure = error;
+    const writes = [put(store, "/a", "2"), put(store, "/b", "1"), store.write("/a", () => ({ action: "keep" }))];
+    for (const write of writes) {
+      await assert.rejects(write, (failure) => {
+        assert.ok(
+          isStoreError(failure, "unavailable") && failure.cause === error && failure.message.includes(directory),
+          reason,
+        );
+        assert.match(failure.message, text);
+        return true;
+      });
+    }
+    assert.deepEqual(show(store.list({ prefix: "/" }).entries), ["/a=1@2"], "memory is as it was");
+    assert.deepEqual(takeAll(watch), []);
+    log.failure = undefined;
+    await put(store, "/a", "3");
+    assert.deepEqual(takeAll(watch), ["~/a 1>3 @5"], "revisions of failed writes are not used again");
+    assert.deepEqual(store.list({ prefix: "/", revision: 4 }).entries.length, 1, "and their gap can be listed");
+  });
+}
+
+const lasting: Record<string, { reason: string; error: Error }> = {
+  SyncFailed: { reason: "SQLITE_IOERR_FSYNC: what is on disk is unknown", error: sqliteError(1034, "disk I/O error") },
+  DirectorySyncFailed: { reason: "SQLITE_IOERR_DIR_FSYNC", error: sqliteError(1290, "disk I/O error") },
+  Corrupt: { reason: "SQLITE_CORRUPT: writing on makes it worse", error: sqliteError(11, "malformed") },
+};
+
+for (const [name, { reason, error }] of Object.entries(lasting)) {
+  test(`a disk that cannot be trusted any more takes no writes until a restart: ${name}`, async () => {
+    const { store, log, directory } = openFailing();
+    await put(store, "/a", "1");
+    log.failure = error;
+    await assert.rejects(put(store, "/a", "2"), (failure) => isStoreError(failure, "unavailable"), reason);
+    log.failure = undefined;
+    await assert.rejects(put(store, "/a", "3"), (failure) => isStoreError(failure, "unavailable"), reason);
+    assert.equal(store.get("/a")?.value.text, "1", "reading goes on");
+    await store.close();
+    await using reopened = openNotes({ directory });
+    assert.equal((await put(reopened, "/a", "4"))?.value.text, "4");
+  });
+}
+
+test("expiry and cleaning up try again after the disk has refused", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  const { store, log } = openFailing();
+  await using _closing = store;
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  await store.write("/ev", () => ({ action: "put", value: { text: "1" }, expiresAt: 1000 }));
+  await put(store, "/a", "1");
+  await put(store, "/a", "2");
+  store.compact(store.revision);
+  log.failure = sqliteError(13, "full");
+  t.mock.timers.tick(10_000);
+  await turn();
+  assert.notEqual(store.get("/ev"), undefined);
+  log.failure = undefined;
+  t.mock.timers.tick(10_000);
+  await turn();
+  assert.equal(store.get("/ev"), undefined);
+});
