@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JsonValue } from "@purlin/kube-objects";
+import {
+  deepFreeze,
+  type KubeList,
+  type KubeObject,
+  keyOf,
+  type ObjectKey,
+  type TypeRef,
+  type WatchEvent,
+} from "./kube-object.ts";
+import { createRestMapper, type RestMapper, resourcePath } from "./rest-mapper.ts";
+import type { KubeRequest, KubeTransport } from "./transport.ts";
+import { readWatchEvents } from "./watch-events.ts";
+
+/** What every call accepts. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of a read of several objects. */
+export interface ListOptions extends CallOptions {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly continue?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly resourceVersionMatch?: "Exact" | "NotOlderThan" | undefined;
+}
+
+/** Options of a watch. */
+export interface WatchOptions extends Omit<ListOptions, "limit" | "continue"> {
+  readonly allowWatchBookmarks?: boolean | undefined;
+  readonly sendInitialEvents?: boolean | undefined;
+  readonly timeoutSeconds?: number | undefined;
+}
+
+/** Options of a write. */
+export interface WriteOptions extends CallOptions {
+  readonly fieldManager?: string | undefined;
+  readonly fieldValidation?: "Ignore" | "Warn" | "Strict" | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly subresource?: string | undefined;
+}
+
+/** The kinds of patch, by content type. */
+export const patchTypes = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+  apply: "application/apply-patch+yaml",
+} as const;
+
+/** Options of a patch. */
+export interface PatchOptions extends WriteOptions {
+  readonly type: Exclude<keyof typeof patchTypes, "apply">;
+}
+
+/** Options of a server-side apply. */
+export interface ApplyOptions extends WriteOptions {
+  readonly fieldManager: string;
+  readonly force?: boolean | undefined;
+}
+
+/** Options of a delete. */
+export interface DeleteOptions extends CallOptions {
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
+  readonly propagationPolicy?: "Orphan" | "Background" | "Foreground" | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+
+/** Reads objects. Failures the server answered are StatusErrors; an unserved type is a NoMatchError. */
+export interface KubeReader {
+  get(type: TypeRef, key: ObjectKey, options?: CallOptions): Promise<KubeObject>;
+  list(type: TypeRef, options?: ListOptions): Promise<KubeList>;
+  /** Opens a watch; it ends when the server ends it. For one that goes on, see the informer. */
+  watch(type: TypeRef, options?: WatchOptions): Promise<AsyncIterable<WatchEvent>>;
+}
+
+/** Writes objects. Each call returns the object as the server stored it, frozen. */
+export interface KubeWriter {
+  create(object: KubeObject, options?: WriteOptions): Promise<KubeObject>;
+  update(object: KubeObject, options?: WriteOptions): Promise<KubeObject>;
+  patch(type: TypeRef & ObjectKey, patch: JsonValue, options: PatchOptions): Promise<KubeObject>;
+  apply(object: KubeObject, options: ApplyOptions): Promise<KubeObject>;
+  delete(type: TypeRef & ObjectKey, options?: DeleteOptions): Promise<void>;
+  deleteCollection(type: TypeRef, options?: ListOptions & DeleteOptions): Promise<void>;
+}
+
+/** A client of one API server, whichever way it is reached. */
+export interface KubeClient extends KubeReader, KubeWriter {
+  readonly mapper: RestMapper;
+  /** A request to any path, for what is not an object: discovery, OpenAPI, version. */
+  raw(request: KubeRequest): Promise<JsonValue>;
+  close(): Promise<void>;
+}
+
+/** Makes a client. `onWarning` gets each Warning header the server sends. */
+export function createKubeClient(
+  transport: KubeTransport,
+  { onWarning }: { readonly onWarning?: (text: string) => void } = {},
+): KubeClient {
+  const mapper = createRestMapper(transport);
+
+  async function send(request: KubeRequest): Promise<JsonValue> {
+    const { body, warnings } = await transport.request(request);
+    if (onWarning) for (const warning of warnings) onWarning(warning);
+    return deepFreeze(body);
+  }
+
+  async function pathOf(type: TypeRef, key?: Partial<ObjectKey>, options?: WriteOptions): Promise<string> {
+    const path = resourcePath(await mapper.mapping(type, options?.signal), key);
+    return options?.subresource === undefined ? path : `${path}/${options.subresource}`;
+  }
+
+  async function write(
+    method: KubeRequest["method"],
+    object: KubeObject,
+    options: WriteOptions & {
+      readonly force?: boolean | undefined;
+      readonly contentType?: string;
+      readonly body?: JsonValue;
+    },
+  ): Promise<KubeObject> {
+    const { name, namespace } = keyOf(object);
+    const key = method === "POST" && options.subresource === undefined ? { namespace } : { namespace, name };
+    const path = await pathOf(object, key, options);
+    const request = {
+      method,
+      path,
+      query: writeQuery(options),
+      body: options.body ?? (object as unknown as JsonValue),
+      signal: options.signal,
+    };
+    const { contentType } = options;
+    return (await send(contentType === undefined ? request : { ...request, contentType })) as unknown as KubeObject;
+  }
+
+  return {
+    mapper,
+    raw: send,
+    close: () => transport.close(),
+    async get(type, key, options = {}) {
+      const path = await pathOf(type, key, options);
+      return (await send({ method: "GET", path, signal: options.signal })) as unknown as KubeObject;
+    },
+    async list(type, options = {}) {
+      const path = await pathOf(type, { namespace: options.namespace }, options);
+      return toList(type, await send({ method: "GET", path, query: listQuery(options), signal: options.signal }));
+    },
+    async watch(type, options = {}) {
+      const path = await pathOf(type, { namespace: options.namespace }, options);
+      const query = { ...listQuery(options), ...watchQuery(options) };
+      return readWatchEvents(await transport.stream({ method: "GET", path, query, signal: options.signal }));
+    },
+    create: (object, options = {}) => write("POST", object, options),
+    update: (object, options = {}) => write("PUT", object, options),
+    apply: (object, options) => write("PATCH", object, { ...options, contentType: patchTypes.apply }),
+    patch: (type, patch, { type: kind, ...options }) =>
+      write("PATCH", asObject(type), { ...options, contentType: patchTypes[kind], body: patch }),
+    async delete(type, options = {}) {
+      const path = await pathOf(type, type, options);
+      await send({ method: "DELETE", path, body: deleteBody(options), signal: options.signal });
+    },
+    async deleteCollection(type, options = {}) {
+      const path = await pathOf(type, { namespace: options.namespace }, options);
+      await send({
+        method: "DELETE",
+        path,
+        query: listQuery(options),
+        body: deleteBody(options),
+        signal: options.signal,
+      });
+    },
+  };
+}
+
+function asObject({ apiVersion, kind, name, namespace }: TypeRef & ObjectKey): KubeObject {
+  return { apiVersion, kind, metadata: namespace === undefined ? { name } : { name, namespace } };
+}
+
+interface ListBody {
+  readonly metadata?: {
+    readonly resourceVersion?: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
+  readonly items?: readonly KubeObject[] | null;
+}
+
+/** Items of a built-in list carry no type; everybody who gets one wants it. */
+function toList({ apiVersion, kind }: TypeRef, body: JsonValue): KubeList {
+  const { metadata = {}, items } = body as unknown as ListBody;
+  return {
+    items: (items ?? []).map((item) => (item.kind ? item : Object.freeze({ ...item, apiVersion, kind }))),
+    resourceVersion: metadata.resourceVersion ?? "",
+    continue: metadata.continue || undefined,
+    remainingItemCount: metadata.remainingItemCount,
+  };
+}
+
+type Query = Record<string, string>;
+
+function listQuery(options: ListOptions): Query {
+  return defined({
+    labelSelector: options.labelSelector,
+    fieldSelector: options.fieldSelector,
+    limit: options.limit?.toString(),
+    continue: options.continue,
+    resourceVersion: options.resourceVersion,
+    resourceVersionMatch: options.resourceVersionMatch,
+  });
+}
+
+function watchQuery(options: WatchOptions): Query {
+  return defined({
+    watch: "true",
+    allowWatchBookmarks: options.allowWatchBookmarks?.toString(),
+    sendInitialEvents: options.sendInitialEvents?.toString(),
+    timeoutSeconds: options.timeoutSeconds?.toString(),
+  });
+}
+
+function writeQuery(options: WriteOptions & { readonly force?: boolean | undefined }): Query {
+  return defined({
+    fieldManager: options.fieldManager,
+    fieldValidation: options.fieldValidation,
+    dryRun: options.dryRun ? "All" : undefined,
+    force: options.force?.toString(),
+  });
+}
+
+function deleteBody({ preconditions, propagationPolicy, dryRun }: DeleteOptions): JsonValue {
+  return {
+    apiVersion: "v1",
+    kind: "DeleteOptions",
+    ...(preconditions && { preconditions }),
+    ...(propagationPolicy && { propagationPolicy }),
+    ...(dryRun && { dryRun: ["All"] }),
+  };
+}
+
+function defined(query: Record<string, string | undefined>): Query {
+  return Object.fromEntries(Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}

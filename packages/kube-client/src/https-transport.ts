@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Readable } from "node:stream";
+import { type JsonValue, parseJson, printJson, type Status, StatusError } from "@purlin/kube-objects";
+import type { ClusterAccess, Credentials } from "./cluster-access.ts";
+import { type HttpSession, openSession, type WireResponse } from "./http-session.ts";
+import { readLines } from "./json-lines.ts";
+import type { KubeRequest, KubeResponse, KubeTransport } from "./transport.ts";
+import { parseWarnings } from "./warning-header.ts";
+
+/** Options of {@link createHttpsTransport}. */
+export interface HttpsTransportOptions {
+  /** Who is calling, for the server's logs and as the default field manager. */
+  readonly userAgent?: string;
+}
+
+/** The way to an API server over HTTPS. Connections are opened when needed; new client certificates open new ones. */
+export function createHttpsTransport(
+  access: ClusterAccess,
+  { userAgent = "purlin" }: HttpsTransportOptions = {},
+): KubeTransport {
+  const base = new URL(access.server);
+  const prefix = base.pathname.replace(/\/$/, "");
+  let session: { readonly identity: string; readonly http: HttpSession } | undefined;
+
+  function sessionFor({ certPem, keyPem }: Credentials): HttpSession {
+    const identity = `${certPem ?? ""}\n${keyPem ?? ""}`;
+    if (session?.identity === identity) return session.http;
+    const http = openSession(base, {
+      ca: access.caPem,
+      cert: certPem,
+      key: keyPem,
+      servername: access.tlsServerName,
+      rejectUnauthorized: access.insecureSkipTlsVerify !== true,
+    });
+    session = { identity, http };
+    return http;
+  }
+
+  async function sendOnce(request: KubeRequest): Promise<WireResponse> {
+    const credentials = await access.credentials.current();
+    const query = new URLSearchParams(request.query).toString();
+    return sessionFor(credentials).send({
+      method: request.method,
+      path: `${prefix}${request.path}${query && `?${query}`}`,
+      headers: headersOf(request, credentials, userAgent),
+      body: request.body === undefined ? undefined : printJson(request.body),
+      signal: request.signal,
+    });
+  }
+
+  /** A refused token may have expired on the way; one more try with fresh credentials tells. */
+  async function send(request: KubeRequest): Promise<WireResponse> {
+    const response = await sendOnce(request);
+    if (response.code !== 401 || access.credentials.refused === undefined) return response;
+    response.body.resume();
+    access.credentials.refused();
+    return sendOnce(request);
+  }
+
+  return {
+    async request(request) {
+      const response = await send(request);
+      return toKubeResponse(response, await readBody(response.body));
+    },
+    async stream(request) {
+      const response = await send(request);
+      if (response.code >= 300) toKubeResponse(response, await readBody(response.body));
+      return readLines(response.body, request.signal);
+    },
+    async close() {
+      session?.http.close();
+      session = undefined;
+    },
+  };
+}
+
+function headersOf(
+  request: KubeRequest,
+  credentials: Credentials,
+  userAgent: string,
+): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {
+    accept: request.accept ?? "application/json",
+    "user-agent": userAgent,
+  };
+  if (request.body !== undefined) headers["content-type"] = request.contentType ?? "application/json";
+  if (credentials.bearerToken) headers["authorization"] = `Bearer ${credentials.bearerToken}`;
+  else if (credentials.basic) {
+    const { username, password } = credentials.basic;
+    headers["authorization"] = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+  }
+  if (credentials.impersonate) {
+    headers["impersonate-user"] = credentials.impersonate.user;
+    if (credentials.impersonate.groups.length > 0) headers["impersonate-group"] = [...credentials.impersonate.groups];
+  }
+  return headers;
+}
+
+async function readBody(body: Readable): Promise<string> {
+  body.setEncoding("utf8");
+  let text = "";
+  for await (const chunk of body) text += chunk;
+  return text;
+}
+
+function toKubeResponse({ code, headers }: WireResponse, text: string): KubeResponse {
+  const body = parseBody(text, headers["content-type"]);
+  if (code >= 200 && code < 300) return { code, body, warnings: parseWarnings(headers["warning"]) };
+  throw asStatusError(code, body, text);
+}
+
+function parseBody(text: string, contentType: unknown): JsonValue {
+  if (text === "") return null;
+  if (!String(contentType ?? "").includes("json")) return text;
+  return parseJson(text);
+}
+
+/** A proxy in between may answer with something that is not a Status; its text is kept, cut to what a line can hold. */
+function asStatusError(code: number, body: JsonValue, text: string): StatusError {
+  const status = body as unknown as Partial<Status> | null;
+  if (status?.kind === "Status") return new StatusError({ ...(status as Status), code: status.code ?? code });
+  const message = text.trim().slice(0, 500) || `the server answered ${code} without a body`;
+  return new StatusError({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, code });
+}

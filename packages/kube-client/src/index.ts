@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+export {
+  type ApplyOptions,
+  type CallOptions,
+  createKubeClient,
+  type DeleteOptions,
+  type KubeClient,
+  type KubeReader,
+  type KubeWriter,
+  type ListOptions,
+  type PatchOptions,
+  patchTypes,
+  type WatchOptions,
+  type WriteOptions,
+} from "./client.ts";
+export { type ClusterAccess, type CredentialSource, type Credentials, fixedCredentials } from "./cluster-access.ts";
+export { createHttpsTransport, type HttpsTransportOptions } from "./https-transport.ts";
+export { inClusterAccess, serviceAccountDirectory } from "./in-cluster.ts";
+export { type Informer, type InformerOptions, startInformer } from "./informer.ts";
+export { createInformerPool, type InformerLease, type InformerPool } from "./informer-pool.ts";
+export {
+  deepFreeze,
+  type KubeList,
+  type KubeObject,
+  keyOf,
+  keyText,
+  type ObjectKey,
+  type TypeRef,
+  type WatchEvent,
+} from "./kube-object.ts";
+export { accessFromKubeconfig, type Kubeconfig, type KubeconfigOptions } from "./kubeconfig.ts";
+export type { CacheChange, IndexFunction } from "./object-cache.ts";
+export { isNoMatch, NoMatchError, type RestMapper, type RestMapping } from "./rest-mapper.ts";
+export type { KubeRequest, KubeResponse, KubeTransport } from "./transport.ts";

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { expired, internalError } from "@purlin/kube-objects";
+import type { KubeReader, WatchOptions } from "./client.ts";
+import { type InformerOptions, startInformer } from "./informer.ts";
+import { createInformerPool } from "./informer-pool.ts";
+import type { KubeList, KubeObject, WatchEvent } from "./kube-object.ts";
+
+const type = { apiVersion: "v1", kind: "ConfigMap" };
+
+function object(name: string, resourceVersion: string, labels: Record<string, string> = {}): KubeObject {
+  return { ...type, metadata: { name, namespace: "ns", resourceVersion, labels } };
+}
+
+const added = (one: KubeObject): WatchEvent => ({ type: "ADDED", object: one });
+const modified = (one: KubeObject): WatchEvent => ({ type: "MODIFIED", object: one });
+const deleted = (one: KubeObject): WatchEvent => ({ type: "DELETED", object: one });
+
+/** A server that plays a script: each list and each watch takes the next entry; a watch after the last one stays open. */
+function scripted(lists: (KubeList | Error)[], watches: (WatchEvent | Error)[][]) {
+  const asked: string[] = [];
+  const drained = Promise.withResolvers<void>();
+  const reader: KubeReader = {
+    get: () => Promise.reject(new Error("not asked for")),
+    async list(_, options) {
+      asked.push(`list ${options?.continue ?? ""}`.trim());
+      const next = lists.shift() ?? new Error("no list left");
+      if (next instanceof Error) throw next;
+      return next;
+    },
+    async watch(_, options: WatchOptions = {}) {
+      asked.push(`watch ${options.resourceVersion}`);
+      return play(watches.shift(), options.signal);
+    },
+  };
+  async function* play(events: (WatchEvent | Error)[] | undefined, signal?: AbortSignal): AsyncGenerator<WatchEvent> {
+    for (const event of events ?? []) {
+      if (event instanceof Error) throw event;
+      yield event;
+    }
+    if (events !== undefined) return;
+    drained.resolve();
+    await new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
+  }
+  return { reader, asked, drained: drained.promise };
+}
+
+const page = (items: KubeObject[], resourceVersion: string, next?: string): KubeList => ({
+  items,
+  resourceVersion,
+  continue: next,
+});
+
+async function play(
+  lists: (KubeList | Error)[],
+  watches: (WatchEvent | Error)[][],
+  options: InformerOptions = {},
+): Promise<{
+  asked: string[];
+  changes: string[];
+  held: string[];
+  version: string;
+  pauses: number[];
+  errors: unknown[];
+}> {
+  const { reader, asked, drained } = scripted(lists, watches);
+  const pauses: number[] = [];
+  const errors: unknown[] = [];
+  const informer = startInformer(reader, type, {
+    sleep: async (ms) => void pauses.push(ms),
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  const changes: string[] = [];
+  informer.subscribe((change) => changes.push(`${change.type} ${change.object.metadata.name}`));
+  await drained;
+  const held = informer.list().map((one) => `${one.metadata.name}@${one.metadata.resourceVersion}`);
+  const version = informer.resourceVersion;
+  await informer.stop();
+  return { asked, changes, held, version, pauses, errors };
+}
+
+test("lists page by page, then watches from the list's version", async () => {
+  const run = await play([page([object("a", "1")], "5", "next"), page([object("b", "2")], "5")], []);
+  assert.deepEqual(run.asked, ["list", "list next", "watch 5"]);
+  assert.deepEqual(run.changes, ["added a", "added b"]);
+});
+
+test("a watch that ends is resumed from the last version, also one only a bookmark told", async () => {
+  const bookmark: WatchEvent = { type: "BOOKMARK", resourceVersion: "9", initialEventsEnd: false };
+  const run = await play(
+    [page([], "5")],
+    [[added(object("a", "6")), modified(object("a", "7"))], [bookmark], [deleted(object("a", "10"))]],
+  );
+  assert.deepEqual(run.asked, ["list", "watch 5", "watch 7", "watch 9", "watch 10"]);
+  assert.deepEqual(run.changes, ["added a", "updated a", "deleted a"]);
+  assert.deepEqual([run.held, run.version], [[], "10"]);
+});
+
+test("a version that is gone is listed again; what vanished meanwhile is told as deleted", async () => {
+  const gone = expired("too old resource version");
+  const run = await play(
+    [page([object("a", "1"), object("b", "2")], "5"), page([object("b", "2"), object("c", "8")], "9")],
+    [[gone]],
+  );
+  assert.deepEqual(run.asked, ["list", "watch 5", "list", "watch 9"]);
+  assert.deepEqual(run.changes, ["added a", "added b", "deleted a", "added c"]);
+  assert.deepEqual(run.pauses, [], "a first relist does not wait");
+});
+
+test("an event that comes twice is told once", async () => {
+  const run = await play([page([object("a", "1")], "5")], [[added(object("a", "1")), modified(object("a", "6"))]]);
+  assert.deepEqual(run.changes, ["added a", "updated a"]);
+});
+
+test("failures are told and waited out, longer each time, without losing the place", async () => {
+  const boom = internalError("boom");
+  const run = await play([boom, page([], "5")], [[boom], [boom], [added(object("a", "6"))]]);
+  assert.deepEqual(run.asked, ["list", "list", "watch 5", "watch 5", "watch 5", "watch 6"]);
+  assert.equal(run.errors.length, 3);
+  const [first = 0, second = 0, third = 0] = run.pauses;
+  assert.ok(first < second && second < third && run.pauses.length === 3, `${run.pauses}`);
+});
+
+test("list selects by namespace and labels, indexes follow changes", async () => {
+  const { reader, drained } = scripted(
+    [page([object("a", "1", { app: "x" }), object("b", "2", { app: "y" })], "5")],
+    [[modified(object("a", "6", { app: "y" })), deleted(object("b", "7", { app: "y" }))]],
+  );
+  const informer = startInformer(reader, type, { sleep: async () => {} });
+  informer.addIndex("app", (one) => [one.metadata.labels?.["app"] ?? ""]);
+  await drained;
+  const names = (objects: KubeObject[]): unknown[] => objects.map((one) => one.metadata.name);
+  assert.deepEqual(names(informer.byIndex("app", "y")), ["a"]);
+  assert.deepEqual(names(informer.byIndex("app", "x")), []);
+  assert.deepEqual(names(informer.list({ labelSelector: "app in (y)" })), ["a"]);
+  assert.deepEqual(names(informer.list({ namespace: "other" })), []);
+  assert.throws(() => informer.byIndex("none", "x"), /no index "none"/);
+  await informer.stop();
+});
+
+test("a late subscriber first hears of what is there", async () => {
+  const { reader, drained } = scripted([page([object("a", "1")], "5")], []);
+  const informer = startInformer(reader, type);
+  await drained;
+  const heard: string[] = [];
+  const stop = informer.subscribe(({ type: what }) => heard.push(what));
+  stop();
+  assert.deepEqual(heard, ["added"]);
+  await informer.stop();
+});
+
+test("waiting for the first list ends with the signal, and with the informer", async () => {
+  const { reader } = scripted([], []);
+  const informer = startInformer(reader, type, {
+    sleep: (_, signal) => new Promise((done) => signal.addEventListener("abort", () => done())),
+  });
+  const stop = new AbortController();
+  const waiting = informer.synced(stop.signal);
+  stop.abort(new Error("enough"));
+  await assert.rejects(waiting, /enough/);
+  const other = informer.synced();
+  await informer.stop();
+  await assert.rejects(other, /the informer was stopped/);
+});
+
+test("the pool shares one informer a type and stops it with its last holder", async () => {
+  const { reader, asked, drained } = scripted([page([], "5")], []);
+  const pool = createInformerPool(reader);
+  const [one, two] = [pool.acquire(type), pool.acquire(type)];
+  assert.equal(one.informer, two.informer);
+  await drained;
+  await one.release();
+  await one.release();
+  assert.equal(pool.peek(type), two.informer, "releasing twice counts once");
+  await two.release();
+  assert.equal(pool.peek(type), undefined);
+  assert.deepEqual(asked, ["list", "watch 5"]);
+  await pool.stop();
+});

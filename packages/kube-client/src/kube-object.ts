@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JsonValue, ObjectMeta } from "@purlin/kube-objects";
+
+/** The type of an object, in the words of YAML. */
+export interface TypeRef {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** Which object of a type. The namespace is absent for cluster-scoped ones. */
+export interface ObjectKey {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+/** Any Kubernetes object. What comes from a client or a cache is frozen: copy before you change. */
+export interface KubeObject extends TypeRef {
+  readonly metadata: ObjectMeta;
+  readonly [field: string]: unknown;
+}
+
+/** A list of objects and where it was taken. */
+export interface KubeList {
+  readonly items: readonly KubeObject[];
+  readonly resourceVersion: string;
+  readonly continue?: string | undefined;
+  readonly remainingItemCount?: number | undefined;
+}
+
+/** One event of a watch. */
+export type WatchEvent =
+  | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: KubeObject }
+  | { readonly type: "BOOKMARK"; readonly resourceVersion: string; readonly initialEventsEnd: boolean };
+
+/** The key of an object as one text: `namespace/name`, or the bare name. */
+export function keyText({ namespace, name }: ObjectKey): string {
+  return namespace ? `${namespace}/${name}` : name;
+}
+
+/** The key of an object. */
+export function keyOf(object: KubeObject): ObjectKey {
+  const { name = "", namespace } = object.metadata;
+  return namespace ? { namespace, name } : { name };
+}
+
+/** Freezes a JSON value all the way down and returns it. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const member of Object.values(value)) deepFreeze(member as JsonValue);
+  return Object.freeze(value);
+}

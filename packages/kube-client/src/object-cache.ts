@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "./kube-object.ts";
+
+/** A change a cache went through. `previous` is the object it held before. */
+export type CacheChange =
+  | { readonly type: "added"; readonly object: KubeObject }
+  | { readonly type: "updated"; readonly object: KubeObject; readonly previous: KubeObject }
+  | { readonly type: "deleted"; readonly object: KubeObject };
+
+/** Gives the values an object is found under in an index, such as the uids of its owners. */
+export type IndexFunction = (object: KubeObject) => readonly string[];
+
+/** The objects of one type as last seen, by key and by index. */
+export class ObjectCache {
+  readonly #objects = new Map<string, KubeObject>();
+  readonly #indexes = new Map<string, { readonly of: IndexFunction; readonly entries: Map<string, Set<string>> }>();
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: ObjectKey): KubeObject | undefined {
+    return this.#objects.get(keyText(key));
+  }
+
+  values(): IterableIterator<KubeObject> {
+    return this.#objects.values();
+  }
+
+  /** Adds an index over everything the cache holds and will hold. */
+  addIndex(name: string, of: IndexFunction): void {
+    if (this.#indexes.has(name)) return;
+    const index = { of, entries: new Map<string, Set<string>>() };
+    this.#indexes.set(name, index);
+    for (const [key, object] of this.#objects) for (const value of of(object)) add(index.entries, value, key);
+  }
+
+  /** The objects an index has under a value. Throws when there is no such index. */
+  byIndex(name: string, value: string): KubeObject[] {
+    const index = this.#indexes.get(name);
+    if (index === undefined) throw new Error(`the cache has no index "${name}"`);
+    const keys = index.entries.get(value) ?? [];
+    return [...keys].flatMap((key) => this.#objects.get(key) ?? []);
+  }
+
+  /** Takes an object in. Says what changed, or undefined when it is the version already held. */
+  put(object: KubeObject): CacheChange | undefined {
+    const key = keyText(keyOf(object));
+    const previous = this.#objects.get(key);
+    if (previous?.metadata.resourceVersion === object.metadata.resourceVersion && previous !== undefined)
+      return undefined;
+    if (previous !== undefined) this.#unindex(key, previous);
+    this.#objects.set(key, object);
+    for (const { of, entries } of this.#indexes.values()) for (const value of of(object)) add(entries, value, key);
+    return previous === undefined ? { type: "added", object } : { type: "updated", object, previous };
+  }
+
+  /** Drops an object. `last` is what the server sent with the deletion, if it sent anything. */
+  remove(key: ObjectKey, last?: KubeObject): CacheChange | undefined {
+    const text = keyText(key);
+    const previous = this.#objects.get(text);
+    if (previous === undefined) return undefined;
+    this.#unindex(text, previous);
+    this.#objects.delete(text);
+    return { type: "deleted", object: last ?? previous };
+  }
+
+  /** Makes the cache equal to a list and says what that changed. */
+  replace(objects: readonly KubeObject[]): CacheChange[] {
+    const listed = new Set(objects.map((object) => keyText(keyOf(object))));
+    const gone = [...this.#objects].filter(([key]) => !listed.has(key));
+    const deleted = gone.flatMap(([, object]) => this.remove(keyOf(object)) ?? []);
+    return [...deleted, ...objects.flatMap((object) => this.put(object) ?? [])];
+  }
+
+  #unindex(key: string, object: KubeObject): void {
+    for (const { of, entries } of this.#indexes.values()) {
+      for (const value of of(object)) {
+        const keys = entries.get(value);
+        keys?.delete(key);
+        if (keys?.size === 0) entries.delete(value);
+      }
+    }
+  }
+}
+
+function add(entries: Map<string, Set<string>>, value: string, key: string): void {
+  const keys = entries.get(value);
+  if (keys === undefined) entries.set(value, new Set([key]));
+  else keys.add(key);
+}

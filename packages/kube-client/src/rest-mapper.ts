@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isNotFound } from "@purlin/kube-objects";
+import type { TypeRef } from "./kube-object.ts";
+import type { KubeTransport } from "./transport.ts";
+
+/** Where the objects of a type live on an API server. */
+export interface RestMapping extends TypeRef {
+  /** The collection's last path segment, such as `deployments`. */
+  readonly resource: string;
+  readonly namespaced: boolean;
+}
+
+/** A type the API server does not serve. */
+export class NoMatchError extends Error {
+  readonly type: TypeRef;
+
+  constructor(type: TypeRef, options?: ErrorOptions) {
+    super(`no matches for kind "${type.kind}" in version "${type.apiVersion}"`, options);
+    this.name = "NoMatchError";
+    this.type = type;
+    Object.defineProperty(this, noMatch, { value: true });
+  }
+}
+
+const noMatch = Symbol.for("purlin.dev/kube-client/no-match");
+
+/** Whether an error says that the server does not serve a type. */
+export function isNoMatch(error: unknown): error is NoMatchError {
+  return typeof error === "object" && error !== null && noMatch in error;
+}
+
+/** Finds out where the objects of a type live. */
+export interface RestMapper {
+  /** Throws a NoMatchError for a type the server does not serve. */
+  mapping(type: TypeRef, signal?: AbortSignal): Promise<RestMapping>;
+  /** Forgets what was learnt about a group version, or about all of them. */
+  forget(apiVersion?: string): void;
+}
+
+interface ApiResource {
+  readonly name: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
+type Mappings = ReadonlyMap<string, RestMapping>;
+
+/**
+ * A mapper that asks the server for a group version when one of its kinds is first used, and again when a kind is not
+ * among those it knows: a CRD may have come since.
+ */
+export function createRestMapper(transport: KubeTransport): RestMapper {
+  const known = new Map<string, Promise<Mappings>>();
+
+  async function discover(apiVersion: string, signal: AbortSignal | undefined): Promise<Mappings> {
+    const path = groupVersionPath(apiVersion);
+    try {
+      const { body } = await transport.request({ method: "GET", path, signal });
+      return mappingsOf(apiVersion, (body as unknown as { resources?: readonly ApiResource[] }).resources ?? []);
+    } catch (error) {
+      if (isNotFound(error)) return new Map();
+      throw error;
+    }
+  }
+
+  function lookUp(apiVersion: string, signal: AbortSignal | undefined): Promise<Mappings> {
+    const found = discover(apiVersion, signal);
+    known.set(apiVersion, found);
+    // What failed, or was empty because nothing is served yet, is asked for again next time.
+    const drop = (): boolean => known.get(apiVersion) === found && known.delete(apiVersion);
+    found.then((mappings) => mappings.size === 0 && drop(), drop);
+    return found;
+  }
+
+  return {
+    async mapping(type, signal) {
+      const cached = await known.get(type.apiVersion)?.catch(() => undefined);
+      const mapping = cached?.get(type.kind) ?? (await lookUp(type.apiVersion, signal)).get(type.kind);
+      if (mapping === undefined) throw new NoMatchError(type);
+      return mapping;
+    },
+    forget(apiVersion) {
+      if (apiVersion === undefined) known.clear();
+      else known.delete(apiVersion);
+    },
+  };
+}
+
+function groupVersionPath(apiVersion: string): string {
+  return apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+}
+
+function mappingsOf(apiVersion: string, resources: readonly ApiResource[]): Mappings {
+  const main = resources.filter(({ name }) => !name.includes("/"));
+  return new Map(
+    main.map(({ name, kind, namespaced }) => [kind, { apiVersion, kind, resource: name, namespaced }] as const),
+  );
+}
+
+/** The path of a collection, or of one object in it. */
+export function resourcePath(
+  mapping: RestMapping,
+  key?: { namespace?: string | undefined; name?: string | undefined },
+): string {
+  const namespace = mapping.namespaced && key?.namespace ? `/namespaces/${encodeURIComponent(key.namespace)}` : "";
+  const name = key?.name === undefined ? "" : `/${encodeURIComponent(key.name)}`;
+  return `${groupVersionPath(mapping.apiVersion)}${namespace}/${mapping.resource}${name}`;
+}

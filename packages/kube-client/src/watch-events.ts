@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type JsonValue, type Status, StatusError } from "@purlin/kube-objects";
+import { deepFreeze, type KubeObject, type WatchEvent } from "./kube-object.ts";
+
+const initialEventsEnd = "k8s.io/initial-events-end";
+
+/** Turns the raw objects of a watch stream into events. An ERROR event throws its Status. */
+export async function* readWatchEvents(stream: AsyncIterable<JsonValue>): AsyncGenerator<WatchEvent, void, undefined> {
+  for await (const raw of stream) yield toWatchEvent(raw);
+}
+
+function toWatchEvent(raw: JsonValue): WatchEvent {
+  const { type, object } = raw as unknown as { readonly type: string; readonly object: KubeObject };
+  switch (type) {
+    case "ADDED":
+    case "MODIFIED":
+    case "DELETED":
+      return { type, object: deepFreeze(object) };
+    case "BOOKMARK":
+      return {
+        type,
+        resourceVersion: object.metadata.resourceVersion ?? "",
+        initialEventsEnd: object.metadata.annotations?.[initialEventsEnd] === "true",
+      };
+    case "ERROR":
+      throw new StatusError(object as unknown as Status);
+    default:
+      throw new Error(`the watch sent an event of unknown type ${JSON.stringify(type)}`);
+  }
+}

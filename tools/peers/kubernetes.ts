@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real Kubernetes API server, controller manager, kubectl and etcd, built from their Go modules by name.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command, Need, Peer } from "./peer.ts";
+
+const go: Need = {
+  program: "go",
+  args: ["version"],
+  remedy: "install Go 1.26 or newer (https://go.dev/dl, or Debian: apt-get install golang-go)",
+};
+
+const programs = ["kube-apiserver", "kube-controller-manager", "kubectl"] as const;
+
+/** kube-apiserver, kube-controller-manager and kubectl of one release. About ten minutes cold on two cores. */
+export const kubernetes: Peer = {
+  name: "kubernetes",
+  version: "1.36.3",
+  needs: [go],
+  commands: (directory) => {
+    const module = join(directory, "module");
+    const variables = { gitVersion: `v${kubernetes.version}`, gitMajor: "1", gitMinor: "36" };
+    const flags = Object.entries(variables).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
+    return [
+      // The module's own go.mod points its staging modules at folders that only its repository has.
+      { program: process.execPath, args: [import.meta.filename, module, kubernetes.version] },
+      inModule(module, ["mod", "tidy"]),
+      inModule(module, [
+        "build",
+        "-p",
+        "2",
+        "-ldflags",
+        `-s -w ${flags.join(" ")}`,
+        "-o",
+        `${directory}/`,
+        ...programs.map((program) => `k8s.io/kubernetes/cmd/${program}`),
+      ]),
+    ];
+  },
+  proof: (directory) => ({ program: join(directory, "kube-apiserver"), args: ["--version"] }),
+};
+
+/** etcd, as a main of a few lines around its server package: `go install` refuses modules with replace lines. */
+export const etcd: Peer = {
+  name: "etcd",
+  version: "3.7.3",
+  needs: [go],
+  commands: (directory) => {
+    const module = join(directory, "module");
+    return [
+      { program: process.execPath, args: [import.meta.filename, module, etcd.version, "etcd"] },
+      inModule(module, ["mod", "tidy"]),
+      inModule(module, ["build", "-p", "2", "-ldflags", "-s -w", "-o", join(directory, "etcd"), "."]),
+    ];
+  },
+  proof: (directory) => ({ program: join(directory, "etcd"), args: ["--version"] }),
+};
+
+function inModule(directory: string, args: readonly string[]): Command {
+  return { program: "nice", args: ["-n", "10", "go", ...args], directory };
+}
+
+/** Writes a module that needs the programs of a Kubernetes release, its staging modules at the released versions. */
+function writeKubernetesModule(directory: string, version: string): void {
+  const staging = stagingModules(version);
+  const released = `v0.${version.slice(2)}`;
+  const lines = [
+    "module purlin.dev/peers/kubernetes",
+    "go 1.26",
+    `require k8s.io/kubernetes v${version}`,
+    ...staging.map((name) => `replace ${name} => ${name} ${released}`),
+  ];
+  const imports = [
+    "kubernetes/cmd/kube-apiserver/app",
+    "kubernetes/cmd/kube-controller-manager/app",
+    "kubectl/pkg/cmd",
+  ];
+  writeModule(directory, lines, [
+    "//go:build needed",
+    "",
+    "package needed",
+    ...imports.map((path) => `import _ "k8s.io/${path}"`),
+  ]);
+}
+
+function stagingModules(version: string): string[] {
+  const { stdout } = spawnSync("go", ["mod", "download", "-json", `k8s.io/kubernetes@v${version}`], {
+    encoding: "utf8",
+  });
+  const { GoMod } = JSON.parse(stdout) as { readonly GoMod: string };
+  return [...readFileSync(GoMod, "utf8").matchAll(/^\s*(k8s\.io\/\S+) => \.\/staging\//gm)].map(
+    (match) => match[1] ?? "",
+  );
+}
+
+function writeEtcdModule(directory: string, version: string): void {
+  const server = "go.etcd.io/etcd/server/v3";
+  writeModule(
+    directory,
+    ["module purlin.dev/peers/etcd", "go 1.26", `require ${server} v${version}`],
+    ["package main", "", 'import "os"', `import "${server}/etcdmain"`, "", "func main() { etcdmain.Main(os.Args) }"],
+  );
+}
+
+function writeModule(directory: string, goMod: readonly string[], source: readonly string[]): void {
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, "go.mod"), `${goMod.join("\n")}\n`);
+  writeFileSync(join(directory, "main.go"), `${source.join("\n")}\n`);
+}
+
+if (import.meta.main) {
+  const [directory = "", version = "", what] = process.argv.slice(2);
+  if (what === "etcd") writeEtcdModule(directory, version);
+  else writeKubernetesModule(directory, version);
+}

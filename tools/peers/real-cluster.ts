@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real Kubernetes control plane on loopback, for suites that compare ours with it.
+import { type ChildProcess, spawn } from "node:child_process";
+import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:https";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { createAuthority, issueCertificate, type KeyPair } from "@purlin/certificates";
+import { cacheDirectory } from "./cache-directory.ts";
+import { etcd, kubernetes } from "./kubernetes.ts";
+import { installed } from "./peer.ts";
+
+/** What to run beside the API server. */
+export interface RealClusterOptions {
+  /** Controllers of kube-controller-manager, such as `garbage-collector-controller`; none by default. */
+  readonly controllers?: readonly string[];
+  /** More flags of kube-apiserver. */
+  readonly apiserverFlags?: readonly string[];
+}
+
+/** A running control plane. Dispose of it with {@link RealCluster.stop}. */
+export interface RealCluster {
+  readonly server: string;
+  readonly kubeconfig: string;
+  readonly caPem: string;
+  readonly admin: KeyPair;
+  /** Where its certificates, data and logs are. */
+  readonly directory: string;
+  readonly kubectl: string;
+  readonly etcdUrl: string;
+  readonly pids: { readonly etcd: number; readonly apiserver: number };
+  stop(): Promise<void>;
+}
+
+const readyWithinMs = 120_000;
+
+/** Starts etcd, kube-apiserver and the controllers asked for, and waits until the API server is ready. */
+export async function startRealCluster(options: RealClusterOptions = {}): Promise<RealCluster> {
+  const binaries = installed(kubernetes, cacheDirectory);
+  const directory = mkdtempSync(join(tmpdir(), "real-cluster-"));
+  const children: ChildProcess[] = [];
+  const start = (name: string, program: string, args: readonly string[]): number => {
+    const log = createWriteStream(join(directory, `${name}.log`));
+    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+    child.stdout.pipe(log, { end: false });
+    child.stderr.pipe(log, { end: false });
+    children.unshift(child);
+    return child.pid ?? 0;
+  };
+  const stop = async (): Promise<void> => {
+    for (const child of children) await end(child);
+    rmSync(directory, { recursive: true, force: true });
+  };
+
+  try {
+    const pki = writePki(directory);
+    const [etcdPort, peerPort, port] = await Promise.all([freePort(), freePort(), freePort()]);
+    const etcdUrl = `http://127.0.0.1:${etcdPort}`;
+    const etcdPid = start(
+      "etcd",
+      join(installed(etcd, cacheDirectory), "etcd"),
+      etcdFlags(directory, etcdUrl, peerPort),
+    );
+    const flags = [...apiserverFlags(directory, etcdUrl, port), ...(options.apiserverFlags ?? [])];
+    const apiserverPid = start("kube-apiserver", join(binaries, "kube-apiserver"), flags);
+    const server = `https://127.0.0.1:${port}`;
+    const kubeconfig = writeKubeconfig(directory, server);
+    await untilReady(server, pki, children[0] as ChildProcess, join(directory, "kube-apiserver.log"));
+    if (options.controllers?.length) {
+      start(
+        "controllers",
+        join(binaries, "kube-controller-manager"),
+        controllerFlags(directory, kubeconfig, options.controllers),
+      );
+    }
+    const pids = { etcd: etcdPid, apiserver: apiserverPid };
+    return { server, kubeconfig, ...pki, directory, kubectl: join(binaries, "kubectl"), etcdUrl, pids, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function writePki(directory: string): { readonly caPem: string; readonly admin: KeyPair } {
+  const pki = join(directory, "pki");
+  mkdirSync(pki);
+  const write = (name: string, { certPem, keyPem }: KeyPair): void => {
+    writeFileSync(join(pki, `${name}.crt`), certPem);
+    writeFileSync(join(pki, `${name}.key`), keyPem, { mode: 0o600 });
+  };
+  const authority = createAuthority({ commonName: "kubernetes" });
+  write("ca", authority);
+  write(
+    "server",
+    issueCertificate(authority, {
+      commonName: "kube-apiserver",
+      dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
+      ipAddresses: ["127.0.0.1", "10.0.0.1"],
+      usages: ["server"],
+    }),
+  );
+  const admin = issueCertificate(authority, {
+    commonName: "admin",
+    organizations: ["system:masters"],
+    usages: ["client"],
+  });
+  write("admin", admin);
+  return { caPem: authority.certPem, admin };
+}
+
+function etcdFlags(directory: string, url: string, peerPort: number): string[] {
+  const peer = `http://127.0.0.1:${peerPort}`;
+  return [
+    `--data-dir=${join(directory, "etcd")}`,
+    `--listen-client-urls=${url}`,
+    `--advertise-client-urls=${url}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
+  ];
+}
+
+function apiserverFlags(directory: string, etcdUrl: string, port: number): string[] {
+  const pki = (name: string): string => join(directory, "pki", name);
+  return [
+    `--etcd-servers=${etcdUrl}`,
+    "--bind-address=127.0.0.1",
+    "--advertise-address=127.0.0.1",
+    `--secure-port=${port}`,
+    `--tls-cert-file=${pki("server.crt")}`,
+    `--tls-private-key-file=${pki("server.key")}`,
+    `--client-ca-file=${pki("ca.crt")}`,
+    `--service-account-key-file=${pki("server.crt")}`,
+    `--service-account-signing-key-file=${pki("server.key")}`,
+    "--service-account-issuer=https://kubernetes.default.svc",
+    "--service-cluster-ip-range=10.0.0.0/24",
+    "--authorization-mode=RBAC",
+    "--endpoint-reconciler-type=none",
+  ];
+}
+
+function controllerFlags(directory: string, kubeconfig: string, controllers: readonly string[]): string[] {
+  return [
+    `--kubeconfig=${kubeconfig}`,
+    `--controllers=${controllers.join(",")}`,
+    "--leader-elect=false",
+    "--bind-address=127.0.0.1",
+    "--secure-port=0",
+    `--service-account-private-key-file=${join(directory, "pki", "server.key")}`,
+  ];
+}
+
+function writeKubeconfig(directory: string, server: string): string {
+  const data = (name: string): string => readFileSync(join(directory, "pki", name)).toString("base64");
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "real",
+    clusters: [{ name: "real", cluster: { server, "certificate-authority-data": data("ca.crt") } }],
+    users: [
+      { name: "admin", user: { "client-certificate-data": data("admin.crt"), "client-key-data": data("admin.key") } },
+    ],
+    contexts: [{ name: "real", context: { cluster: "real", user: "admin" } }],
+  };
+  const path = join(directory, "kubeconfig");
+  writeFileSync(path, JSON.stringify(config, undefined, 2), { mode: 0o600 });
+  return path;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const { promise, resolve } = Promise.withResolvers<number>();
+  server.listen(0, "127.0.0.1", () => {
+    const { port } = server.address() as { readonly port: number };
+    server.close(() => resolve(port));
+  });
+  return promise;
+}
+
+async function untilReady(
+  server: string,
+  pki: { readonly caPem: string; readonly admin: KeyPair },
+  child: ChildProcess,
+  log: string,
+): Promise<void> {
+  const deadline = Date.now() + readyWithinMs;
+  while (Date.now() < deadline) {
+    if (child.exitCode !== null) throw new Error(`kube-apiserver left with ${child.exitCode}: ${tail(log)}`);
+    if (await isReady(server, pki)) return;
+    await delay(100);
+  }
+  throw new Error(`kube-apiserver was not ready within ${readyWithinMs / 1000} s: ${tail(log)}`);
+}
+
+function isReady(
+  server: string,
+  { caPem, admin }: { readonly caPem: string; readonly admin: KeyPair },
+): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const probe = request(`${server}/readyz`, { ca: caPem, cert: admin.certPem, key: admin.keyPem }, (response) => {
+    response.resume();
+    resolve(response.statusCode === 200);
+  });
+  probe.once("error", () => resolve(false));
+  probe.end();
+  return promise;
+}
+
+function tail(log: string): string {
+  return readFileSync(log, "utf8").split("\n").slice(-8).join("\n");
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  child.once("exit", () => resolve());
+  child.kill("SIGTERM");
+  const hard = setTimeout(() => child.kill("SIGKILL"), 10_000);
+  await promise;
+  clearTimeout(hard);
+}
