@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one of the repository's test suites: `node tools/run-tests.ts unit|interop [file…]`.
+// Runs one of the repository's test suites: `node tools/run-tests.ts unit|interop|chaos [file…]`.
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 
@@ -28,6 +28,10 @@ function interopRuns(): Run[] {
   return [{ title: "interop", files: globSync("test/interop/**/*.test.ts").sort(), flags: ["--test-concurrency=1"] }];
 }
 
+function chaosRuns(): Run[] {
+  return [{ title: "chaos", files: globSync("test/chaos/**/*.test.ts").sort(), flags: ["--test-concurrency=1"] }];
+}
+
 function run({ title, files, flags }: Run): boolean {
   if (files.length === 0) return true;
   console.log(`\n# ${title}: ${files.length} files`);
@@ -37,7 +41,7 @@ function run({ title, files, flags }: Run): boolean {
 }
 
 const [suite = "unit", ...only] = process.argv.slice(2);
-const suites: Record<string, () => Run[]> = { unit: unitRuns, interop: interopRuns };
+const suites: Record<string, () => Run[]> = { unit: unitRuns, interop: interopRuns, chaos: chaosRuns };
 const runs = suites[suite];
 if (!runs) {
   console.error(`unknown suite "${suite}": expected one of ${Object.keys(suites).join(", ")}`);

@@ -36,10 +36,10 @@ export interface LogStoreOptions<T extends object> {
   readonly now: () => number;
 }
 
-// Cleaning up rides on commits that happen anyway: enough to keep up with any rate of writes, too little to be noticed.
-const CLEANUP_PER_COMMIT = 64;
-const TRIM_PER_COMMIT = 1000;
-const EXPIRE_AT_ONCE = 1000;
+// Deleting old rows touches pages all over the file, so it waits for a quiet moment; only a long backlog rides on commits.
+const MAX_BACKLOG = 20_000;
+// How much of one chore is done at once, so that none holds the event loop.
+const CHORE = 1000;
 
 /** The store: everything in memory, every change in the log before anybody sees it. */
 export class LogStore<T extends object> implements Store<T> {
@@ -177,19 +177,20 @@ export class LogStore<T extends object> implements Store<T> {
   }
 
   #commit(versions: readonly Version<T>[]): void {
-    this.#log(versions, Math.max(CLEANUP_PER_COMMIT, 2 * versions.length));
+    const isBehind = this.#memory.obsolete.length > MAX_BACKLOG;
+    this.#log(versions, isBehind ? 2 * versions.length : 0);
     const now = this.#options.now();
     for (const version of versions) {
       this.#hub.publish(this.#memory.commit(version, now));
     }
-    this.#memory.trim(now, 0, TRIM_PER_COMMIT);
+    this.#memory.trim(now, 0, CHORE);
     this.#waiters.reached(this.revision);
     this.#maintenance.wake();
   }
 
   #log(versions: readonly Version<T>[], cleanup: number): void {
     const { obsolete, compactedRevision } = this.#memory;
-    const dropped = obsolete.splice(-cleanup);
+    const dropped = obsolete.splice(Math.max(0, obsolete.length - cleanup));
     try {
       this.#options.log.commit({ changes: versions.map(rowOf), obsolete: dropped, compactedRevision });
       this.#checkpointed = false;
@@ -213,10 +214,10 @@ export class LogStore<T extends object> implements Store<T> {
   #maintain(): boolean {
     const now = this.#options.now();
     const { expiry, history, obsolete } = this.#memory;
-    for (const key of expiry.due(now, EXPIRE_AT_ONCE)) {
+    for (const key of expiry.due(now, CHORE)) {
       this.#expire(key, now);
     }
-    this.#memory.trim(now, 0, TRIM_PER_COMMIT);
+    this.#memory.trim(now, 0, CHORE);
     if (this.#refusal === undefined) {
       this.#cleanUp();
     }
@@ -226,7 +227,9 @@ export class LogStore<T extends object> implements Store<T> {
   #cleanUp(): void {
     try {
       if (this.#memory.obsolete.length > 0) {
-        this.#log([], TRIM_PER_COMMIT);
+        // Neighbours in the file together.
+        this.#memory.obsolete.sort((a, b) => a - b);
+        this.#log([], CHORE);
       } else if (!this.#checkpointed) {
         this.#options.log.checkpoint();
         this.#checkpointed = true;

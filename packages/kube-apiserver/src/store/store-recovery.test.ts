@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { statSync } from "node:fs";
+import { copyFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
@@ -28,45 +28,59 @@ test("state, history, revisions and expiry times survive a restart", async () =>
   assert.equal((await put(store, "/d", "1"))?.revision, 7);
 });
 
-test("a revision is never used again, not even when nothing is left of its change", async () => {
+test("a revision is never used again, not even when nothing is left of its change", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   const directory = tempDirectory();
   {
     await using store = openNotes({ directory });
     await put(store, "/a", "1");
     await put(store, "/a", undefined);
     store.compact(3);
-    // The next commit cleans up what the compaction made superfluous.
-    await put(store, "/b", "1");
-    await put(store, "/b", undefined);
-    store.compact(5);
-    await put(store, "/c", "1");
-    await put(store, "/c", undefined);
+    t.mock.timers.tick(10_000);
   }
   const database = new DatabaseSync(join(directory, STORE_FILE));
-  assert.deepEqual(
-    { ...database.prepare("SELECT count(*) AS rows, min(revision) AS first FROM change").get() },
-    { rows: 2, first: 6 },
-  );
+  assert.equal(database.prepare("SELECT count(*) AS count FROM change").get()?.["count"], 0);
   database.close();
   await using store = openNotes({ directory });
-  assert.deepEqual([store.revision, store.compactedRevision], [7, 5]);
-  assert.equal((await put(store, "/d", "1"))?.revision, 8);
+  assert.deepEqual([store.revision, store.compactedRevision], [3, 3]);
+  assert.equal((await put(store, "/a", "1"))?.revision, 4);
 });
 
-test("rows that history has forgotten are deleted, so the file stops growing", async () => {
+function rowCount(directory: string): number {
+  const database = new DatabaseSync(join(directory, STORE_FILE));
+  const count = Number(database.prepare("SELECT count(*) AS count FROM change").get()?.["count"]);
+  database.close();
+  return count;
+}
+
+test("rows that history has forgotten are deleted when it is quiet", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   const directory = tempDirectory();
   {
     await using store = openNotes({ directory, history: { maxChanges: 100 } });
-    for (let round = 0; round < 40; round += 1) {
-      await Promise.all(Array.from({ length: 100 }, (_, i) => put(store, `/hot/${i % 10}`, "x".repeat(1000))));
-    }
+    await Promise.all(Array.from({ length: 4000 }, (_, i) => put(store, `/hot/${i % 10}`, "x".repeat(100))));
     assert.equal(store.compactedRevision, store.revision - 100);
+    for (let quiet = 0; quiet < 10; quiet += 1) {
+      t.mock.timers.tick(10_000);
+    }
   }
-  const database = new DatabaseSync(join(directory, STORE_FILE));
-  const rows = Number(database.prepare("SELECT count(*) AS count FROM change").get()?.["count"]);
-  database.close();
-  assert.ok(rows < 400, `${rows} rows for 10 keys and 100 changes of history`);
-  assert.ok(statSync(join(directory, STORE_FILE)).size < 2_000_000);
+  assert.equal(rowCount(directory), 110, "10 keys and 100 changes of history, each with the state before it");
+});
+
+test("rows are deleted while it is busy too, before there are too many", async () => {
+  const directory = tempDirectory();
+  {
+    await using store = openNotes({ directory, history: { maxChanges: 100 } });
+    for (let round = 0; round < 30; round += 1) {
+      await Promise.all(Array.from({ length: 1000 }, (_, i) => put(store, `/hot/${i % 10}`, "1")));
+    }
+  }
+  assert.ok(rowCount(directory) < 22_000);
+  {
+    await using store = openNotes({ directory });
+    assert.deepEqual([store.revision, store.list({ prefix: "/" }).entries.length], [30_001, 10]);
+  }
+  assert.ok(statSync(join(directory, STORE_FILE)).size < 4_000_000);
 });
 
 test("files are for their owner only, the directory too", { skip: process.platform === "win32" }, async () => {
@@ -93,4 +107,39 @@ test("the store can be used again right after it was closed, and only then", asy
   await first.close();
   await using second = openNotes({ directory });
   assert.equal(second.get("/a")?.value.text, "1");
+});
+
+/** The files as they are at this instant: what a kill now would leave. */
+function copyOf(directory: string): string {
+  const copy = tempDirectory();
+  for (const name of [STORE_FILE, `${STORE_FILE}-wal`]) {
+    copyFileSync(join(directory, name), join(copy, name));
+  }
+  return copy;
+}
+
+test("at the instant a write is answered or shown to a watcher, it is in the files", async () => {
+  const directory = tempDirectory();
+  const copies: { readonly revision: number; readonly copy: string }[] = [];
+  await using store = openNotes({ directory });
+  const watch = store.watch({
+    scope: "/",
+    after: 1,
+    onReady: () => copies.push({ revision: watch.take().at(-1)?.revision ?? 0, copy: copyOf(directory) }),
+  });
+  const answered = put(store, "/a", "1").then((entry) =>
+    copies.push({ revision: entry?.revision ?? 0, copy: copyOf(directory) }),
+  );
+  const refused = store.write("/a", ({ current }) => {
+    assert.equal(current?.revision, 2);
+    throw new Error("refused because of /a");
+  });
+  await assert.rejects(refused, /refused/);
+  copies.push({ revision: 2, copy: copyOf(directory) });
+  await answered;
+  assert.equal(copies.length, 3);
+  for (const { revision, copy } of copies) {
+    await using recovered = openNotes({ directory: copy });
+    assert.deepEqual([revision, show(recovered.list({ prefix: "/" }).entries)], [2, ["/a=1@2"]]);
+  }
 });

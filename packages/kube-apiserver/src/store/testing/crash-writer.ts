@@ -10,12 +10,29 @@ import { type Note, noteCodec } from "./temp-store.ts";
 const [, , directory = "", writers = "8"] = process.argv;
 const store = openStore<Note>({ directory, codec: noteCodec, history: { keepChanges: 500, keepMs: 0 } });
 
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
+/** Returns when the text is out of this process; the reader may be slow, and the pipe does not wait by itself. */
+function say(text: string): void {
+  let rest: Uint8Array = Buffer.from(text);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(1, rest));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") {
+        throw error;
+      }
+      Atomics.wait(pause, 0, 0, 1);
+    }
+  }
+}
+
 const watch = store.watch({
   scope: "/",
   after: store.revision,
   onReady: () => {
     for (let changes = watch.take(); changes.length > 0; changes = watch.take()) {
-      writeSync(1, changes.map(({ revision }) => `saw ${revision}\n`).join(""));
+      say(changes.map(({ revision }) => `saw ${revision}\n`).join(""));
     }
   },
 });
@@ -28,7 +45,7 @@ async function writeForever(target: Store<Note>, writer: number): Promise<never>
       text === undefined ? { action: "delete" } : { action: "put", value: { text } },
     );
     if (revision !== undefined) {
-      writeSync(1, `ack ${revision} ${key} ${text ?? "-"}\n`);
+      say(`ack ${revision} ${key} ${text ?? "-"}\n`);
     }
   }
 }
