@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+import { Buffer } from "node:buffer";
+import { parseApiVersion } from "../gvk.ts";
+import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import { setOwnValue } from "../json/own-value.ts";
+import { type FieldType, messageFields, type ProtobufField } from "./field-table.ts";
+import { bytesOf, lastFields, ProtobufError, readFields, type WireField } from "./protobuf-reader.ts";
+import { specialMessages } from "./special-messages.ts";
+
+const magic = Buffer.from("k8s\0");
+const maxDepth = 200;
+
+/** What came in a protobuf body: an object in its JSON form, or a type we have no field numbers for. */
+export type DecodedProtobuf =
+  | { readonly known: true; readonly object: JsonObject }
+  | { readonly known: false; readonly apiVersion: string; readonly kind: string };
+
+/** Whether a body starts like Kubernetes' protobuf encoding. */
+export function isKubernetesProtobuf(bytes: Uint8Array): boolean {
+  return bytes.length >= magic.length && magic.every((byte, index) => bytes[index] === byte);
+}
+
+/**
+ * Reads a body in Kubernetes' protobuf encoding into the JSON form of its object. Throws a ProtobufError on bytes that
+ * are not such a body, in the reference server's words.
+ */
+export function decodeProtobuf(body: Uint8Array): DecodedProtobuf {
+  if (!isKubernetesProtobuf(body)) {
+    throw new ProtobufError(
+      `provided data does not appear to be a protobuf message, expected prefix [${[...magic].join(" ")}]`,
+    );
+  }
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength).subarray(magic.length);
+  const envelope = lastFields(bytes);
+  const typeMeta = lastFields(bytesOf(envelope.get(1)));
+  const apiVersion = bytesOf(typeMeta.get(1)).toString("utf8");
+  const kind = bytesOf(typeMeta.get(2)).toString("utf8");
+  const message = messageName(apiVersion, kind);
+  if (messageFields(message) === undefined) return { known: false, apiVersion, kind };
+  const fields = readMessage(message, bytesOf(envelope.get(2)), 0) as JsonObject;
+  return { known: true, object: { apiVersion, kind, ...fields } };
+}
+
+/** Options of a delete may come under the group of what is deleted; they are always the same message. */
+function messageName(apiVersion: string, kind: string): string {
+  if (kind === "DeleteOptions") return "meta.v1.DeleteOptions";
+  const { group, version } = parseApiVersion(apiVersion);
+  return `${group === "" ? "core" : group.split(".", 1)[0]}.${version}.${kind}`;
+}
+
+function readMessage(name: string, bytes: Buffer, depth: number): JsonValue | undefined {
+  if (depth > maxDepth) throw new ProtobufError("message is nested too deeply");
+  const special = specialMessages[name];
+  if (special !== undefined) {
+    return special(bytes, (inner, range) => readMessage(inner, range, depth + 1) ?? null);
+  }
+  const object: Record<string, JsonValue> = {};
+  writeFields(name, bytes, object, depth);
+  return object;
+}
+
+function writeFields(name: string, bytes: Buffer, object: Record<string, JsonValue>, depth: number): void {
+  const fields = messageFields(name);
+  if (fields === undefined) throw new ProtobufError(`no field numbers are known for ${name}`);
+  const wire = Map.groupBy(readFields(bytes), (field) => field.number);
+  for (const field of fields) {
+    const values = wire.get(field.number) ?? [];
+    if (field.inlined && field.type.kind === "message") {
+      writeFields(field.type.name, bytesOf(values.at(-1)?.value), object, depth + 1);
+      continue;
+    }
+    const value = readField(field, values, depth);
+    if (value !== undefined) object[field.name] = value;
+  }
+}
+
+/** The JSON value of a field as Go would write it, or undefined where Go would leave it out. */
+function readField(field: ProtobufField, values: readonly WireField[], depth: number): JsonValue | undefined {
+  if (field.type.kind === "list" || field.type.kind === "map") {
+    if (values.length === 0) return field.omitEmpty ? undefined : null;
+    return field.type.kind === "list" ? readList(field.type.of, values, depth) : readMap(field.type.of, values, depth);
+  }
+  const last = values.at(-1);
+  if (field.pointer)
+    return last === undefined ? (field.omitEmpty ? undefined : null) : readValue(field.type, last, depth);
+  if (field.type.kind === "message") {
+    const message = readMessage(field.type.name, bytesOf(last?.value), depth + 1);
+    return field.omitZero && isZeroMessage(message) ? undefined : message;
+  }
+  const value = last === undefined ? zeroOf(field.type) : readValue(field.type, last, depth);
+  return field.omitEmpty && isZero(value) ? undefined : value;
+}
+
+function readList(of: FieldType, values: readonly WireField[], depth: number): JsonValue {
+  return values.flatMap((value) => unpack(of, value).map((one) => readValue(of, one, depth) ?? null));
+}
+
+/** Numbers of a list may come packed into one range. */
+function unpack(of: FieldType, field: WireField): WireField[] {
+  const packed = of.kind === "scalar" && (of.scalar === "int32" || of.scalar === "int64") && field.wireType === 2;
+  if (!packed) return [field];
+  const numbers: WireField[] = [];
+  let value = 0n;
+  let shift = 0n;
+  for (const byte of field.value) {
+    value |= BigInt(byte & 0x7f) << shift;
+    shift += 7n;
+    if (byte >= 0x80) continue;
+    numbers.push({ number: field.number, wireType: 0, value: BigInt.asIntN(64, value) });
+    value = 0n;
+    shift = 0n;
+  }
+  return numbers;
+}
+
+function readMap(of: FieldType, values: readonly WireField[], depth: number): JsonValue {
+  const object: Record<string, JsonValue> = {};
+  for (const entry of values) {
+    const fields = new Map([...readFields(bytesOf(entry.value))].map((field) => [field.number, field]));
+    const key = bytesOf(fields.get(1)?.value).toString("utf8");
+    const value = fields.get(2);
+    setOwnValue(object, key, (value === undefined ? emptyOf(of, depth) : readValue(of, value, depth)) ?? null);
+  }
+  return object;
+}
+
+function emptyOf(type: FieldType, depth: number): JsonValue | undefined {
+  return type.kind === "message" ? readMessage(type.name, Buffer.alloc(0), depth + 1) : zeroOf(type);
+}
+
+function readValue(type: FieldType, field: WireField, depth: number): JsonValue | undefined {
+  if (type.kind === "message") return readMessage(type.name, bytesOf(field.value), depth + 1);
+  if (type.kind !== "scalar") return undefined;
+  switch (type.scalar) {
+    case "string":
+      return bytesOf(field.value).toString("utf8");
+    case "bytes":
+      return bytesOf(field.value).toString("base64");
+    case "bool":
+      return field.wireType === 0 && field.value !== 0n;
+    case "int32":
+    case "int64":
+      return field.wireType === 0 ? toInteger(field.value) : 0;
+    case "float64":
+      return field.wireType === 1 ? field.value : 0;
+  }
+}
+
+function toInteger(value: bigint): number | bigint {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
+function zeroOf(type: FieldType): JsonValue {
+  if (type.kind !== "scalar") return null;
+  if (type.scalar === "string" || type.scalar === "bytes") return "";
+  return type.scalar === "bool" ? false : 0;
+}
+
+function isZero(value: JsonValue | undefined): boolean {
+  return value === undefined || value === "" || value === 0 || value === false;
+}
+
+function isZeroMessage(message: JsonValue | undefined): boolean {
+  if (message === undefined || message === null) return true;
+  return typeof message === "object" && Object.keys(message).length === 0;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import { protobufFieldsJson } from "./gen/protobuf-fields.ts";
+
+/** One field of a message of Kubernetes' protobuf encoding, and how Go would write it as JSON. */
+export interface ProtobufField {
+  readonly number: number;
+  readonly name: string;
+  readonly type: FieldType;
+  /** Present on the wire is present in JSON, also when zero. */
+  readonly pointer: boolean;
+  /** Left out of JSON when zero. */
+  readonly omitEmpty: boolean;
+  /** A message left out of JSON when it is zero. */
+  readonly omitZero: boolean;
+  /** Its own fields stand in the message around it. */
+  readonly inlined: boolean;
+}
+
+/** A field's type: scalars and messages by name, lists and maps of them. */
+export type FieldType =
+  | { readonly kind: "scalar"; readonly scalar: "string" | "bool" | "int32" | "int64" | "float64" | "bytes" }
+  | { readonly kind: "message"; readonly name: string }
+  | { readonly kind: "list"; readonly of: FieldType }
+  | { readonly kind: "map"; readonly of: FieldType };
+
+type Row = readonly [number, string, string, string];
+
+let table: Readonly<Record<string, string | readonly Row[]>> | undefined;
+const messages = new Map<string, readonly ProtobufField[]>();
+
+function rows(): Readonly<Record<string, string | readonly Row[]>> {
+  table ??= JSON.parse(protobufFieldsJson) as Record<string, string | readonly Row[]>;
+  return table;
+}
+
+/** The fields of a message in the order of its JSON form, or undefined when there is no such message. */
+export function messageFields(name: string): readonly ProtobufField[] | undefined {
+  const known = messages.get(name);
+  if (known !== undefined) return known;
+  const entry = Object.hasOwn(rows(), name) ? rows()[name] : undefined;
+  if (entry === undefined || typeof entry === "string") return undefined;
+  const fields = entry.map(toField);
+  messages.set(name, fields);
+  return fields;
+}
+
+function toField([number, name, type, flags]: Row): ProtobufField {
+  return {
+    number,
+    name,
+    type: parseType(type),
+    pointer: flags.includes("p"),
+    omitEmpty: flags.includes("o"),
+    omitZero: flags.includes("z"),
+    inlined: flags.includes("i"),
+  };
+}
+
+const scalars = ["string", "bool", "int32", "int64", "float64"] as const;
+
+function parseType(text: string): FieldType {
+  if (text === "[]byte") return { kind: "scalar", scalar: "bytes" };
+  if (text.startsWith("[]")) return { kind: "list", of: parseType(text.slice(2)) };
+  if (text.startsWith("map[")) return { kind: "map", of: mapValueType(text.slice(text.indexOf("]") + 1)) };
+  const scalar = scalars.find((name) => name === text);
+  if (scalar !== undefined) return { kind: "scalar", scalar };
+  if (text === "types.UID") return { kind: "scalar", scalar: "string" };
+  const entry = Object.hasOwn(rows(), text) ? rows()[text] : undefined;
+  return typeof entry === "string" ? parseType(entry.slice(1)) : { kind: "message", name: text };
+}
+
+/** A list cannot be the value of a protobuf map, so Go wraps it in a message with one repeated field. */
+function mapValueType(text: string): FieldType {
+  const type = parseType(text);
+  return type.kind === "list" ? { kind: "message", name: "=list" } : type;
+}
