@@ -2,7 +2,7 @@
 import { type JsonObject, type JsonValue, setOwn } from "./json.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { maxMessageDepth } from "./struct-encode.ts";
-import { internKey } from "./struct-keys.ts";
+import { readName, readText } from "./struct-keys.ts";
 import { WireReader } from "./wire-reader.ts";
 
 // Tags of google.protobuf.Value, ListValue and the map entries of Struct.
@@ -81,7 +81,7 @@ class StructReader extends WireReader {
       const tag = this.varint();
       switch (tag) {
         case tagString:
-          value = this.string();
+          value = this.#text();
           break;
         case tagNumber:
           value = this.#number();
@@ -129,7 +129,12 @@ class StructReader extends WireReader {
 
   #key(): string {
     const size = this.varint();
-    return internKey(this.bytes, this.advance(size), size);
+    return readName(this.bytes, this.advance(size), size);
+  }
+
+  #text(): string {
+    const size = this.varint();
+    return readText(this.bytes, this.advance(size), size);
   }
 
   #nestedEnd(): number {

@@ -6,10 +6,7 @@ const initialSize = 64 * 1024;
 const largestKept = 1024 * 1024;
 
 /** Strings up to this length are written by a loop; longer ones are worth two native calls. */
-const shortString = 32;
-
-const float64 = new Float64Array(1);
-const float64Bytes = new Uint8Array(float64.buffer);
+const shortString = 24;
 
 /**
  * A buffer that is filled from its end to its start. A length prefix then comes after what it measures, so nested
@@ -18,8 +15,10 @@ const float64Bytes = new Uint8Array(float64.buffer);
  */
 export interface WriteBuffer {
   readonly bytes: Buffer;
-  /** Names of members still to be written, innermost object on top. */
-  readonly keys: string[];
+  /** The same bytes, to write several at once. */
+  readonly view: DataView;
+  /** Names and values of members still to be written, innermost object on top. */
+  readonly pending: unknown[];
 }
 
 /** Thrown to start over with a larger buffer. Positions would not survive growing in place. */
@@ -69,11 +68,9 @@ export function putVarint64(bytes: Buffer, value: bigint, position: number): num
   return putBytes(bytes, septets, position);
 }
 
-export function putDouble(bytes: Buffer, value: number, position: number): number {
-  float64[0] = value;
-  let at = position;
-  for (let i = 7; i >= 0; i--) bytes[--at] = float64Bytes[i] as number;
-  return at;
+export function putDouble(buffer: WriteBuffer, value: number, position: number): number {
+  buffer.view.setFloat64(position - 8, value, true);
+  return position - 8;
 }
 
 export function putBytes(bytes: Buffer, value: ArrayLike<number>, position: number): number {
@@ -103,11 +100,12 @@ export function putString(bytes: Buffer, value: string, position: number): numbe
 
 function putLongString(bytes: Buffer, value: string, position: number): number {
   const size = Buffer.byteLength(value);
-  if (size !== value.length && !value.isWellFormed()) {
+  const isAscii = size === value.length;
+  if (!isAscii && !value.isWellFormed()) {
     throw new ProtocolError("INVALID_UTF8", "the string holds half a surrogate pair and cannot be written as UTF-8");
   }
   const start = position - size;
-  bytes.write(value, start, size);
+  bytes.write(value, start, size, isAscii ? "latin1" : "utf8");
   return putVarint(bytes, size, start);
 }
 
@@ -128,7 +126,6 @@ export function withBuffer(write: (buffer: WriteBuffer, position: number) => num
   spare = undefined;
   for (;;) {
     try {
-      buffer.keys.length = 0;
       const start = write(buffer, buffer.bytes.length);
       const copy = copyOf(buffer.bytes, start);
       if (buffer.bytes.length <= largestKept) spare = buffer;
@@ -141,7 +138,8 @@ export function withBuffer(write: (buffer: WriteBuffer, position: number) => num
 }
 
 function createBuffer(size: number): WriteBuffer {
-  return { bytes: Buffer.allocUnsafeSlow(size), keys: [] };
+  const bytes = Buffer.allocUnsafeSlow(size);
+  return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, size), pending: [] };
 }
 
 function copyOf(bytes: Buffer, start: number): Buffer {
