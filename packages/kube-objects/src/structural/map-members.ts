@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import { setOwnValue } from "../json/own-value.ts";
+
+/** Says that a member goes. */
+export const removed: unique symbol = Symbol("removed");
+
+/** A member after a change, or {@link removed}. */
+export type Mapped = JsonValue | typeof removed;
+
+/** Applies `change` to each member; gives the object itself back when nothing changed. */
+export function mapMembers(object: JsonObject, change: (value: JsonValue, key: string) => Mapped): JsonObject {
+  let copy: Record<string, JsonValue> | undefined;
+  for (const [key, value] of Object.entries(object)) {
+    const mapped = change(value, key);
+    if (mapped === value) continue;
+    copy ??= copyOf(object);
+    if (mapped === removed) delete copy[key];
+    else setOwnValue(copy, key, mapped);
+  }
+  return copy ?? object;
+}
+
+/** Applies `change` to each item; gives the array itself back when nothing changed. */
+export function mapItems(
+  items: readonly JsonValue[],
+  change: (value: JsonValue, index: number) => JsonValue,
+): readonly JsonValue[] {
+  let copy: JsonValue[] | undefined;
+  for (const [index, value] of items.entries()) {
+    const mapped = change(value, index);
+    if (mapped === value) continue;
+    copy ??= [...items];
+    copy[index] = mapped;
+  }
+  return copy ?? items;
+}
+
+/** A copy that can be changed, also of an object with a member called `__proto__`. */
+export function copyOf(object: JsonObject): Record<string, JsonValue> {
+  const copy: Record<string, JsonValue> = {};
+  for (const [key, value] of Object.entries(object)) setOwnValue(copy, key, value);
+  return copy;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+import { childPath, type FieldPath, indexPath } from "../field-path.ts";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { type Mapped, mapItems, mapMembers, removed } from "./map-members.ts";
+import { type StructuralNode, structuralNode } from "./structural-node.ts";
+
+/** An object without the fields its schema does not know, and the paths of those, sorted. */
+export interface Pruned {
+  readonly object: JsonObject;
+  readonly unknown: readonly FieldPath[];
+}
+
+const typeFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
+
+/**
+ * Removes what a structural schema does not declare. A whole resource, and every embedded one, keeps `apiVersion`, `kind`
+ * and `metadata` whatever the schema says. The object is not changed; without unknown fields it comes back itself.
+ */
+export function prune(object: JsonObject, schema: JsonObject): Pruned {
+  const unknown: FieldPath[] = [];
+  const pruner = new Pruner(unknown);
+  const pruned = pruner.members(object, structuralNode(schema), { path: "", isResource: true }) as JsonObject;
+  return { object: pruned, unknown: unknown.sort() };
+}
+
+interface Place {
+  readonly path: FieldPath;
+  /** A whole resource, whose type and metadata stay. */
+  readonly isResource: boolean;
+  /** An item of an array that preserves unknown fields: its own unknown fields stay too, those further down do not. */
+  readonly preserves?: boolean;
+}
+
+class Pruner {
+  readonly #unknown: FieldPath[];
+
+  constructor(unknown: FieldPath[]) {
+    this.#unknown = unknown;
+  }
+
+  members(value: JsonValue, node: StructuralNode | undefined, place: Place): JsonValue {
+    if (isJsonArray(value))
+      return mapItems(value, (item, index) => this.#item(item, node, indexPath(place.path, index)));
+    if (!isJsonObject(value)) return value;
+    return mapMembers(value, (member, key) => this.#member(member, key, node, place));
+  }
+
+  #item(item: JsonValue, array: StructuralNode | undefined, path: FieldPath): JsonValue {
+    const preserves = array?.preservesUnknown ?? false;
+    if (array?.items === undefined)
+      return preserves ? item : this.members(item, undefined, { path, isResource: false });
+    return this.members(item, array.items, { path, isResource: array.items.isEmbeddedResource, preserves });
+  }
+
+  #member(member: JsonValue, key: string, node: StructuralNode | undefined, place: Place): Mapped {
+    if (place.isResource && typeFields.has(key)) return member;
+    const path = childPath(place.path, key);
+    const child = node?.property(key) ?? node?.additional?.node;
+    if (child !== undefined) return this.members(member, child, { path, isResource: child.isEmbeddedResource });
+    // `additionalProperties: true` declares the member but nothing inside it.
+    if (node?.additional !== undefined) return this.members(member, undefined, { path, isResource: false });
+    if (node?.preservesUnknown || place.preserves) return member;
+    this.#unknown.push(path);
+    return removed;
+  }
+}
