@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+const longestChain = 16;
+
+/**
+ * One line for people: the message of an error followed by those of its causes, joined by `: `. A cause whose text the
+ * message already ends with is not repeated, so errors wrapped as `outer: inner` read well too.
+ */
+export function errorText(error: unknown): string {
+  // Half a surrogate pair could not be sent, and an error is no place to fail.
+  return textOf(error, longestChain).toWellFormed();
+}
+
+function textOf(error: unknown, remaining: number): string {
+  if (!(error instanceof Error)) return textOfOther(error);
+  const own = ownText(error, remaining);
+  if (error.cause === undefined || error.cause === null || remaining === 0) return own;
+  const cause = textOf(error.cause, remaining - 1);
+  if (cause === "" || own.endsWith(cause)) return own;
+  return own === "" ? cause : `${own}: ${cause}`;
+}
+
+function ownText(error: Error, remaining: number): string {
+  if (error.message !== "") return error.message;
+  if (error instanceof AggregateError && remaining > 0) {
+    return error.errors.map((inner: unknown) => textOf(inner, remaining - 1)).join("; ");
+  }
+  return error.cause === undefined ? error.name : "";
+}
+
+function textOfOther(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "object" && value !== null && "message" in value && typeof value.message === "string") {
+    return value.message;
+  }
+  return printable(value);
+}
+
+function printable(value: unknown): string {
+  try {
+    return typeof value === "object" ? (JSON.stringify(value) ?? String(value)) : String(value);
+  } catch {
+    // A thrown value may refuse to be printed; the report of the failure must not fail as well.
+    return "an error that cannot be printed";
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `resource` namespace of the SDK.
+export { Ready } from "@purlin/function-protocol";
+export { childName } from "./resource/child-name.ts";
+export { ComposedObject } from "./resource/composed-object.ts";
+export {
+  CompositeObject,
+  type CompositionUpdatePolicy,
+  type LabelSelector,
+  type NameReference,
+  type ObjectReference,
+} from "./resource/composite-object.ts";
+export {
+  type DesiredComposed,
+  fromObject,
+  fromStruct,
+  fromStruct as asObject,
+  newDesiredComposed,
+  toObject,
+  toStruct,
+  toStruct as asStruct,
+} from "./resource/convert.ts";
+export { KubeObject, type SecretReference } from "./resource/kube-object.ts";
+export { fromModel, type Model } from "./resource/model.ts";
+export {
+  type Conditioned,
+  type ConditionStatus,
+  getCondition,
+  isReady,
+  type ObjectCondition,
+} from "./resource/object-condition.ts";
+export type { ObjectSource, ReadyInput, ResourceParts } from "./resource/resource-message.ts";
+export { type UpdateOptions, update, updateStatus } from "./resource/update.ts";
+export { KEY_ENVIRONMENT, KEY_EXTRA_RESOURCES, WATCHED_RESOURCE } from "./resource/well-known.ts";

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isStruct, Ready, type Resource, Struct } from "@purlin/function-protocol";
+import { errorText } from "../errors/error-text.ts";
+import { FunctionError } from "../errors/function-error.ts";
+import { isPathObject, type PathObject } from "./path-object.ts";
+
+/** What can become the object of a resource: a plain or typed object, a wrapper, or the Struct another message holds. */
+export type ObjectSource = object | PathObject | Struct;
+
+/** Readiness as the protocol has it, or simply true or false. */
+export type ReadyInput = Ready | boolean;
+
+/** Parts of a resource beside its object. */
+export interface ResourceParts {
+  readonly ready?: ReadyInput | undefined;
+  readonly connectionDetails?: ReadonlyMap<string, Uint8Array> | undefined;
+}
+
+/**
+ * True for a Resource message. A message keeps its connection details in a Map, which no JSON object can hold, so an
+ * object that merely has members of the same names is never mistaken for one.
+ */
+export function isResourceMessage(value: object): value is Resource {
+  return "connectionDetails" in value && value.connectionDetails instanceof Map;
+}
+
+/**
+ * The Struct of an object. A wrapper nobody edited and a Struct are taken as they are; anything else is encoded now, so
+ * later changes of it do not show. `what` names the object in the error.
+ */
+export function structOf(source: ObjectSource, what: string): Struct {
+  if (isStruct(source)) return source;
+  try {
+    if (isPathObject(source)) return source.toStruct();
+    if (isResourceMessage(source)) return source.resource ?? Struct.from({});
+    return Struct.from(source);
+  } catch (error) {
+    throw new FunctionError("INVALID_RESOURCE", `${what}: ${errorText(error)}`, { cause: error });
+  }
+}
+
+/** A new Resource message. */
+export function resourceMessage(resource: Struct | undefined, parts: ResourceParts = {}): Resource {
+  return {
+    resource,
+    connectionDetails: new Map(parts.connectionDetails),
+    ready: toReady(parts.ready),
+    $unknown: undefined,
+  };
+}
+
+/** The protocol's readiness; nothing said is unspecified. */
+export function toReady(ready: ReadyInput | undefined): Ready {
+  if (ready === true) return Ready.READY_TRUE;
+  if (ready === false) return Ready.READY_FALSE;
+  return ready ?? Ready.READY_UNSPECIFIED;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isStruct, type JsonObject, type Resource, Struct } from "@purlin/function-protocol";
+import { type ListMerge, mergeObjects } from "./merge.ts";
+import { normalise } from "./model.ts";
+import { isPathObject } from "./path-object.ts";
+import { isResourceMessage, type ObjectSource } from "./resource-message.ts";
+
+/** How {@link update} merges. */
+export interface UpdateOptions {
+  /** What becomes of a list that both sides have. Default "replace". */
+  readonly arrays?: ListMerge | undefined;
+}
+
+/**
+ * Merges an object into the one a Resource holds and returns the Resource. The source may be a plain or typed object, a
+ * wrapper, a Struct or another Resource message; of the latter, connection details and readiness are merged too.
+ */
+export function update(resource: Resource, source: ObjectSource | Resource, options: UpdateOptions = {}): Resource {
+  const merged = mergeObjects(resource.resource?.value ?? {}, jsonOf(source), options.arrays);
+  resource.resource = Struct.from(merged);
+  if (isResourceMessage(source)) {
+    for (const [key, value] of source.connectionDetails) resource.connectionDetails.set(key, value);
+    if (source.ready !== 0) resource.ready = source.ready;
+  }
+  return resource;
+}
+
+/** Merges into the `status` of the object a Resource holds. Lists are replaced. */
+export function updateStatus(resource: Resource, status: object): Resource {
+  return update(resource, { status: normalise(status, "the status") });
+}
+
+function jsonOf(source: ObjectSource | Resource): JsonObject {
+  if (isStruct(source)) return source.value;
+  if (isPathObject(source)) return source.toStruct().value;
+  if (isResourceMessage(source)) return source.resource?.value ?? {};
+  return normalise(source);
+}
