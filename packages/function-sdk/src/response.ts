@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `response` namespace of the SDK.
+export {
+  addCondition,
+  type ConditionOption,
+  conditionFalse,
+  conditionTrue,
+  conditionUnknown,
+  setConditions,
+} from "./response/conditions.ts";
+export { deleteContextKey, setContextKey, setOutput } from "./response/context.ts";
+export {
+  type ByName,
+  type ComposedInput,
+  type CompositeInput,
+  removeDesiredComposedResource,
+  setDesiredComposedResource,
+  setDesiredComposedResources,
+  setDesiredCompositeReady,
+  setDesiredCompositeResource,
+  setDesiredCompositeStatus,
+  setDesiredConnectionDetails,
+  setDesiredResources,
+} from "./response/desired.ts";
+export {
+  type ResourceSelection,
+  requireExtraResources,
+  requireResources,
+  requireResources as requireResource,
+  requireSchema,
+} from "./response/requirements.ts";
+export { addResult, fatal, normal, type ResultOption, warning } from "./response/results.ts";
+export { type ToOptions, to } from "./response/to.ts";
+export { DEFAULT_TTL, type Ttl } from "./response/ttl.ts";
