@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  childPath,
+  dns1035LabelProblems,
+  type FieldError,
+  type FieldPath,
+  indexPath,
+  invalidValue,
+  type JsonObject,
+  requiredValue,
+} from "@purlin/kube-objects";
+import { textAt, textsAt } from "./crd-spec.ts";
+
+/** What is missing among the names of a spec. */
+export function* missingNames(names: JsonObject, path: FieldPath): Generator<FieldError> {
+  for (const name of ["plural", "singular", "kind", "listKind"]) {
+    if (textAt(names, name) === "") yield requiredValue(childPath(path, name));
+  }
+}
+
+/** What is wrong with names that are there. */
+export function* nameProblems(names: JsonObject, path: FieldPath): Generator<FieldError> {
+  for (const name of ["plural", "singular"]) yield* labelProblems(textAt(names, name), childPath(path, name));
+  for (const name of ["kind", "listKind"]) yield* kindProblems(textAt(names, name), childPath(path, name));
+  for (const [index, name] of textsAt(names, "shortNames").entries()) {
+    yield* labelProblems(name, indexPath(childPath(path, "shortNames"), index));
+  }
+  const kind = textAt(names, "kind");
+  if (kind !== "" && kind === textAt(names, "listKind")) {
+    yield invalidValue(childPath(path, "listKind"), kind, "kind and listKind may not be the same");
+  }
+  for (const [index, name] of textsAt(names, "categories").entries()) {
+    yield* labelProblems(name, indexPath(childPath(path, "categories"), index));
+  }
+}
+
+function* labelProblems(name: string, path: FieldPath): Generator<FieldError> {
+  const problems = name === "" ? [] : dns1035LabelProblems(name);
+  if (problems.length > 0) yield invalidValue(path, name, problems.join(","));
+}
+
+function* kindProblems(kind: string, path: FieldPath): Generator<FieldError> {
+  const problems = kind === "" ? [] : dns1035LabelProblems(kind.toLowerCase());
+  if (problems.length === 0) return;
+  yield invalidValue(path, kind, `may have mixed case, but should otherwise match: ${problems.join(",")}`);
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  childPath,
+  type FieldError,
+  type FieldPath,
+  fieldErrorText,
+  forbiddenValue,
+  indexPath,
+  invalidValue,
+  jsonEqual,
+  keyPath,
+  linearPattern,
+  requiredValue,
+} from "@purlin/kube-objects";
+import type { SchemaProps } from "./schema-props.ts";
+
+type Level = "root" | "item" | "field";
+
+/** What keeps a schema from being structural, sorted by text as the reference server does. */
+export function structuralProblems(schema: SchemaProps, path: FieldPath): FieldError[] {
+  const problems = [...nodeProblems(schema, "root", path)];
+  return problems.sort((a, b) => (fieldErrorText(a) < fieldErrorText(b) ? -1 : 1));
+}
+
+function* nodeProblems(schema: SchemaProps, level: Level, path: FieldPath): Generator<FieldError> {
+  const items = schema.items?.schema;
+  if (schema.type === "array" && schema.items === undefined) {
+    yield requiredValue(childPath(path, "items"), "must be specified");
+  }
+  if (items !== undefined) yield* nodeProblems(items, "item", childPath(path, "items"));
+  for (const [name, property] of schema.properties) yield* nodeProblems(property, "field", propertyPath(path, name));
+  yield* additionalProblems(schema, level, path);
+  yield* extensionProblems(schema, path);
+  yield* valueProblems(schema, path, {
+    skipAnyOf: isIntOrString(schema.anyOf),
+    skipInFirstAllOf: isIntOrString(schema.allOf[0]?.anyOf),
+  });
+  yield* typeProblems(schema, level, path);
+  yield* metaProblems(schema, level, path);
+}
+
+function propertyPath(path: FieldPath, name: string): FieldPath {
+  return keyPath(childPath(path, "properties"), name);
+}
+
+function* additionalProblems(schema: SchemaProps, level: Level, path: FieldPath): Generator<FieldError> {
+  const additional = schema.additionalProperties;
+  if (additional === undefined) return;
+  const at = childPath(path, "additionalProperties");
+  if (level === "root") yield forbiddenValue(at, "must not be used at the root");
+  if (additional.schema !== undefined) yield* nodeProblems(additional.schema, "field", at);
+}
+
+function* extensionProblems(schema: SchemaProps, path: FieldPath): Generator<FieldError> {
+  if (!schema.is("x-kubernetes-int-or-string")) return;
+  for (const name of ["x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"]) {
+    if (schema.is(name))
+      yield invalidValue(childPath(path, name), true, "must be false if x-kubernetes-int-or-string is true");
+  }
+}
+
+interface Skips {
+  readonly skipAnyOf: boolean;
+  readonly skipInFirstAllOf: boolean;
+}
+
+const skipNothing: Skips = { skipAnyOf: false, skipInFirstAllOf: false };
+
+function* valueProblems(schema: SchemaProps, path: FieldPath, skips: Skips): Generator<FieldError> {
+  if (!skips.skipAnyOf) {
+    for (const [index, one] of schema.anyOf.entries())
+      yield* nestedProblems(one, indexPath(childPath(path, "anyOf"), index));
+  }
+  for (const [index, one] of schema.allOf.entries()) {
+    const inner = { skipAnyOf: skips.skipInFirstAllOf && index === 0, skipInFirstAllOf: false };
+    yield* nestedProblems(one, indexPath(childPath(path, "allOf"), index), inner);
+  }
+  for (const [index, one] of schema.oneOf.entries())
+    yield* nestedProblems(one, indexPath(childPath(path, "oneOf"), index));
+  if (schema.not !== undefined) yield* nestedProblems(schema.not, childPath(path, "not"));
+  const pattern = schema.text("pattern");
+  const problem = pattern === "" ? undefined : linearPattern(pattern).problem;
+  if (problem !== undefined) {
+    yield invalidValue(
+      childPath(path, "pattern"),
+      pattern,
+      `must be a valid regular expression, but isn't: ${problem}`,
+    );
+  }
+}
+
+/** Members that may not stand inside allOf, anyOf, oneOf and not, and the word their message uses. */
+const forbiddenInside: readonly (readonly [
+  string,
+  "empty" | "undefined" | "false",
+  (schema: SchemaProps) => boolean,
+])[] = [
+  ["type", "empty", (schema) => schema.type !== ""],
+  ["additionalProperties", "undefined", (schema) => schema.additionalProperties !== undefined],
+  ["default", "undefined", (schema) => schema.default !== undefined],
+  ["title", "empty", (schema) => schema.text("title") !== ""],
+  ["description", "empty", (schema) => schema.text("description") !== ""],
+  ["nullable", "false", (schema) => schema.is("nullable")],
+  ["x-kubernetes-preserve-unknown-fields", "false", (schema) => schema.is("x-kubernetes-preserve-unknown-fields")],
+  ["x-kubernetes-embedded-resource", "false", (schema) => schema.is("x-kubernetes-embedded-resource")],
+  ["x-kubernetes-int-or-string", "false", (schema) => schema.is("x-kubernetes-int-or-string")],
+  ["x-kubernetes-list-map-keys", "empty", (schema) => schema.listMapKeys.length > 0],
+  ["x-kubernetes-list-type", "undefined", (schema) => schema.listType !== undefined],
+  ["x-kubernetes-map-type", "undefined", (schema) => schema.mapType !== undefined],
+  ["x-kubernetes-validations", "empty", (schema) => schema.rules.length > 0],
+];
+
+function* nestedProblems(schema: SchemaProps, path: FieldPath, skips: Skips = skipNothing): Generator<FieldError> {
+  yield* valueProblems(schema, path, skips);
+  if (schema.items?.schema !== undefined) yield* nestedProblems(schema.items.schema, childPath(path, "items"));
+  for (const [name, property] of schema.properties) yield* nestedProblems(property, propertyPath(path, name));
+  for (const [name, word, isSet] of forbiddenInside) {
+    if (isSet(schema)) yield forbiddenValue(childPath(path, name), `must be ${word} to be structural`);
+  }
+  if (schema.properties.some(([name]) => name === "metadata")) {
+    yield forbiddenValue(propertyPath(path, "metadata"), "must not be specified in a nested context");
+  }
+}
+
+const emptyType: Readonly<Record<Level, string>> = {
+  root: "must not be empty at the root",
+  item: "must not be empty for specified array items",
+  field: "must not be empty for specified object fields",
+};
+
+function* typeProblems(schema: SchemaProps, level: Level, path: FieldPath): Generator<FieldError> {
+  const at = childPath(path, "type");
+  const embedded = schema.is("x-kubernetes-embedded-resource");
+  const untyped = schema.is("x-kubernetes-int-or-string") || schema.is("x-kubernetes-preserve-unknown-fields");
+  if (embedded && schema.type !== "object") {
+    const detail = "must be object if x-kubernetes-embedded-resource is true";
+    yield schema.type === "" ? requiredValue(at, detail) : invalidValue(at, schema.type, detail);
+  } else if (schema.type === "" && !untyped) {
+    yield requiredValue(at, emptyType[level]);
+  }
+  if (embedded && schema.additionalProperties !== undefined) {
+    yield forbiddenValue(
+      childPath(path, "additionalProperties"),
+      "must not be used if x-kubernetes-embedded-resource is set",
+    );
+  }
+  if (level === "root" && schema.type !== "" && schema.type !== "object") {
+    yield invalidValue(at, schema.type, "must be object at the root");
+  }
+}
+
+function* metaProblems(schema: SchemaProps, level: Level, path: FieldPath): Generator<FieldError> {
+  const embedded = schema.is("x-kubernetes-embedded-resource");
+  const isResource = level === "root" || embedded;
+  for (const [name, property] of schema.properties) {
+    const at = propertyPath(path, name);
+    if ((name === "kind" || name === "apiVersion") && isResource && property.type !== "string") {
+      yield invalidValue(childPath(at, "type"), property.type, "must be string");
+    }
+    if (name === "metadata") yield* metadataProblems(property, { level, isResource, path: at });
+  }
+  if (embedded && !schema.is("x-kubernetes-preserve-unknown-fields") && schema.properties.length === 0) {
+    const detail =
+      "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields";
+    yield requiredValue(childPath(path, "properties"), detail);
+  }
+}
+
+function* metadataProblems(
+  schema: SchemaProps,
+  { level, isResource, path }: { readonly level: Level; readonly isResource: boolean; readonly path: FieldPath },
+): Generator<FieldError> {
+  if (isResource && schema.type !== "object")
+    yield invalidValue(childPath(path, "type"), schema.type, "must be object");
+  if (level !== "root") return;
+  const onlyNames = schema.properties.every(([name]) => name === "name" || name === "generateName");
+  // The description is a generic member like any other: a root metadata that has one says too much.
+  const rest = Object.keys(schema.json).filter((name) => !["type", "properties", "default"].includes(name));
+  if (onlyNames && rest.length === 0) return;
+  const detail = "must not specify anything other than name and generateName, but metadata is implicitly specified";
+  yield forbiddenValue(path, detail);
+}
+
+const intOrString = [{ type: "integer" }, { type: "string" }];
+
+function isIntOrString(schemas: readonly SchemaProps[] | undefined): boolean {
+  return schemas?.length === 2 && schemas.every((one, index) => jsonEqual(one.json, intOrString[index] ?? {}));
+}

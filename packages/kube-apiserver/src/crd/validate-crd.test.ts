@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fieldErrorsText, fieldErrorText, invalidValue, type JsonObject, subdomainName } from "@purlin/kube-objects";
+import fc from "fast-check";
+import { initialCrdStatus, withCrdDefaults } from "./crd-defaults.ts";
+import { requiredCrdName, validateCrd, validateCrdUpdate } from "./validate-crd.ts";
+
+interface Answer {
+  readonly name: string;
+  readonly crd: JsonObject;
+  /** What the server said, when it refused. */
+  readonly message?: string;
+  /** The spec it would have stored, when it did not. */
+  readonly spec?: JsonObject;
+}
+
+// CRDs and what a kube-apiserver 1.36.3 said to each.
+const answers = JSON.parse(
+  readFileSync(new URL("./testdata/real-server.json", import.meta.url), "utf8"),
+) as readonly Answer[];
+
+/** Compiling rules is another package's work and has a test of its own. */
+const compiled = new Set(["celBad", "celMessageExpr"]);
+
+function problems(crd: JsonObject): string {
+  const name = String((crd["metadata"] as JsonObject)["name"]);
+  const wrongName = name === requiredCrdName(crd) ? [] : ['must be spec.names.plural+"."+spec.group'];
+  const named = [...subdomainName(name, false), ...wrongName].map((detail) =>
+    invalidValue("metadata.name", name, detail),
+  );
+  return fieldErrorsText([...named, ...validateCrd({ ...crd, status: initialCrdStatus(crd) }, () => [])]);
+}
+
+for (const { name, crd, message, spec } of answers.filter((answer) => !compiled.has(answer.name))) {
+  test(`as the reference server: ${name}`, () => {
+    const filled = withCrdDefaults(crd);
+    const prefix = `CustomResourceDefinition.apiextensions.k8s.io "${(crd["metadata"] as JsonObject)["name"]}" is invalid: `;
+    assert.equal(problems(filled), message?.slice(prefix.length) ?? "");
+    const { names, conversion } = filled["spec"] as JsonObject;
+    if (spec !== undefined)
+      assert.deepEqual({ names, conversion }, { names: spec["names"], conversion: spec["conversion"] });
+  });
+}
+
+const schema = (properties: JsonObject): JsonObject => ({ openAPIV3Schema: { type: "object", properties } });
+const version = (name: string, more: JsonObject = {}): JsonObject => ({
+  name,
+  served: true,
+  storage: false,
+  schema: schema({}),
+  ...more,
+});
+
+function widgets(spec: JsonObject = {}, status: JsonObject = {}): JsonObject {
+  return withCrdDefaults({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "widgets.example.org" },
+    spec: {
+      group: "example.org",
+      scope: "Namespaced",
+      names: { plural: "widgets", kind: "Widget" },
+      versions: [version("v1", { storage: true })],
+      ...spec,
+    },
+    status: { storedVersions: ["v1"], ...status },
+  });
+}
+
+const established = { conditions: [{ type: "Established", status: "True" }] };
+
+const updates: Record<string, { old: JsonObject; now: JsonObject; says: string[] }> = {
+  ScopeBeforeEstablished: { old: widgets(), now: widgets({ scope: "Cluster" }), says: [] },
+  ScopeOnceEstablished: {
+    old: widgets({}, established),
+    now: widgets({ scope: "Cluster", names: { plural: "widgets", kind: "Gadget" } }, established),
+    says: [
+      'spec.scope: Invalid value: "Cluster": field is immutable',
+      'spec.names.kind: Invalid value: "Gadget": field is immutable',
+    ],
+  },
+  GroupAndPluralAlways: {
+    old: widgets(),
+    now: widgets({ group: "other.org", names: { plural: "things", kind: "Widget" } }),
+    says: [
+      'spec.group: Invalid value: "other.org": field is immutable',
+      'spec.names.plural: Invalid value: "things": field is immutable',
+    ],
+  },
+  StoredVersionDropped: {
+    old: widgets({}, { storedVersions: ["v1"] }),
+    now: widgets({ versions: [version("v2", { storage: true })] }, { storedVersions: ["v1", "v2"] }),
+    says: [
+      'status.storedVersions[0]: Invalid value: "v1": missing from spec.versions; v1 was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in v1 and removes v1 from status.storedVersions',
+    ],
+  },
+  StorageVersionNotStored: {
+    old: widgets(),
+    now: widgets({ versions: [version("v1"), version("v2", { storage: true })] }),
+    says: ['status.storedVersions: Invalid value: ["v1"]: must have the storage version v2'],
+  },
+};
+for (const [name, { old, now, says }] of Object.entries(updates)) {
+  test(`update: ${name}`, () => {
+    assert.deepEqual(validateCrdUpdate(now, old, () => []).map(fieldErrorText), says);
+  });
+}
+
+test("what versions do not share is reported under the version", () => {
+  const crd = widgets({
+    versions: [version("v1", { storage: true }), version("v2", { schema: schema({ spec: {} }) })],
+  });
+  assert.deepEqual(validateCrd(crd, () => []).map(fieldErrorText), [
+    "spec.versions[1].schema.openAPIV3Schema.properties[spec].type: Required value: must not be empty for specified object fields",
+  ]);
+});
+
+test("rules are compiled for schemas in order, and not again for schemas that did not change", () => {
+  const asked: string[] = [];
+  const compile = (_: JsonObject, path: string): [] => {
+    asked.push(path);
+    return [];
+  };
+  const old = widgets({
+    versions: [version("v1", { storage: true }), version("v2", { schema: schema({ a: { type: "string" } }) })],
+  });
+  validateCrd(old, compile);
+  assert.deepEqual(asked.splice(0), [
+    "spec.versions[0].schema.openAPIV3Schema",
+    "spec.versions[1].schema.openAPIV3Schema",
+  ]);
+  validateCrdUpdate(old, old, compile);
+  assert.deepEqual(asked, []);
+});
+
+test("any JSON in a schema gives findings, never an exception", () => {
+  fc.assert(
+    fc.property(fc.object({ maxDepth: 5 }), (random) => {
+      const crd = widgets({
+        versions: [version("v1", { storage: true, schema: { openAPIV3Schema: random as JsonObject } })],
+      });
+      for (const error of validateCrd(crd, () => [])) assert.equal(typeof fieldErrorText(error), "string");
+    }),
+  );
+});

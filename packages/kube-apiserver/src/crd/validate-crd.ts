@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  childPath,
+  dns1123SubdomainProblems,
+  type FieldError,
+  type FieldPath,
+  forbiddenValue,
+  indexPath,
+  invalidValue,
+  type JsonObject,
+  jsonEqual,
+  ownValue,
+  requiredValue,
+  unsupportedValue,
+} from "@purlin/kube-objects";
+import { conversionProblems } from "./conversion-rules.ts";
+import { type CrdSpec, crdSpec, objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
+import { defaultProblems } from "./default-rules.ts";
+import { missingNames, nameProblems } from "./name-rules.ts";
+import { schemaProps } from "./schema-props.ts";
+import { hasUnsupportedMembers, schemaProblems } from "./schema-rules.ts";
+import { structuralProblems } from "./structural-rules.ts";
+import {
+  columnProblems,
+  selectableProblems,
+  subresourceProblems,
+  versionListProblems,
+  versionNameProblems,
+  warningProblems,
+} from "./version-rules.ts";
+
+/** Checks the CEL rules of a schema that is otherwise in order. */
+export type CompileRules = (schema: JsonObject, path: FieldPath) => Iterable<FieldError>;
+
+/** The name a CRD must have. */
+export function requiredCrdName(crd: JsonObject): string {
+  const { group, names } = crdSpec(crd);
+  return `${textAt(names, "plural")}.${group}`;
+}
+
+/** What is wrong with a new CRD apart from its metadata, in the order and words of the reference server. */
+export function validateCrd(crd: JsonObject, compileRules: CompileRules): FieldError[] {
+  const spec = crdSpec(crd);
+  return [
+    ...specProblems(spec, compileRules),
+    ...storedVersionProblems(crd, spec),
+    ...approvalProblems(crd, undefined),
+    ...preserveProblems(spec),
+  ];
+}
+
+/** What is wrong with a change of a CRD apart from its metadata. */
+export function validateCrdUpdate(crd: JsonObject, old: JsonObject, compileRules: CompileRules): FieldError[] {
+  const [spec, before] = [crdSpec(crd), crdSpec(old)];
+  return [
+    ...specProblems(spec, (schema, path) => (hasSchema(before, schema) ? [] : compileRules(schema, path))),
+    ...immutableProblems(spec, before, isEstablished(old)),
+    ...storedVersionProblems(crd, spec),
+    ...approvalProblems(crd, old),
+    ...(before.preserveUnknownFields ? [] : preserveProblems(spec)),
+  ];
+}
+
+/** Rules that were accepted once are not compiled again, so that a newer server cannot lock an old CRD. */
+function hasSchema(spec: CrdSpec, schema: JsonObject): boolean {
+  const schemas = [spec.common.schema, ...spec.versions.map((version) => version.schema)];
+  return schemas.some((one) => one !== undefined && jsonEqual(one, schema));
+}
+
+function* specProblems(spec: CrdSpec, compileRules: CompileRules): Generator<FieldError> {
+  yield* groupProblems(spec.group);
+  if (spec.scope === "") yield requiredValue("spec.scope");
+  else if (!["Cluster", "Namespaced"].includes(spec.scope)) {
+    yield unsupportedValue("spec.scope", spec.scope, ["Cluster", "Namespaced"]);
+  }
+  yield* missingSchemas(spec);
+  for (const [index, version] of spec.versions.entries()) {
+    const path = indexPath("spec.versions", index);
+    yield* versionNameProblems(version.name, childPath(path, "name"));
+    yield* warningProblems(version, childPath(path, "deprecationWarning"));
+    yield* memberProblems(version, { path, schemaPath: childPath(path, "schema"), compileRules });
+  }
+  yield* versionListProblems(spec, "spec.versions");
+  const [first] = spec.versions;
+  if (first !== undefined && first.name !== "") yield* versionNameProblems(first.name, "spec.version");
+  yield* missingNames(spec.names, "spec.names");
+  yield* nameProblems(spec.names, "spec.names");
+  yield* memberProblems(spec.common, { path: "spec", schemaPath: "spec.validation", compileRules });
+  yield* conversionProblems(spec.conversion, "spec.conversion");
+}
+
+interface MemberPlace {
+  readonly path: FieldPath;
+  readonly schemaPath: FieldPath;
+  readonly compileRules: CompileRules;
+}
+
+/** Members that a version has, or all versions together. */
+function* memberProblems(
+  members: CrdSpec["common"],
+  { path, schemaPath, compileRules }: MemberPlace,
+): Generator<FieldError> {
+  if (members.schema !== undefined) {
+    yield* wholeSchemaProblems(members.schema, childPath(schemaPath, "openAPIV3Schema"), compileRules);
+  }
+  yield* subresourceProblems(members.subresources, childPath(path, "subresources"));
+  yield* columnProblems(members.columns, childPath(path, "additionalPrinterColumns"));
+  yield* selectableProblems(members.selectableFields, members.schema, childPath(path, "selectableFields"));
+}
+
+function* wholeSchemaProblems(schema: JsonObject, path: FieldPath, compileRules: CompileRules): Generator<FieldError> {
+  const root = schemaProps(schema);
+  if (root.is("nullable")) yield forbiddenValue(childPath(path, "nullable"), "nullable cannot be true at the root");
+  const structural = hasUnsupportedMembers(root) ? [] : structuralProblems(root, path);
+  yield* structural;
+  const defaults = structural.length > 0 ? [] : [...defaultProblems(root, path)];
+  yield* defaults;
+  const others = [...schemaProblems(root, { path, isRoot: true, noDefaults: undefined, insideMeta: false })];
+  yield* others;
+  if (structural.length + defaults.length + others.length === 0) yield* compileRules(schema, path);
+}
+
+function* groupProblems(group: string): Generator<FieldError> {
+  if (group === "") {
+    yield requiredValue("spec.group");
+    return;
+  }
+  const problems = dns1123SubdomainProblems(group);
+  if (problems.length > 0) yield invalidValue("spec.group", group, problems.join(","));
+  else if (!group.includes(".")) yield invalidValue("spec.group", group, "should be a domain with at least one dot");
+}
+
+function* missingSchemas({ versions, common }: CrdSpec): Generator<FieldError> {
+  if (common.schema !== undefined) return;
+  for (const [index, version] of versions.entries()) {
+    if (version.schema === undefined) yield requiredValue(`spec.versions[${index}].schema.openAPIV3Schema`);
+  }
+}
+
+function* immutableProblems(spec: CrdSpec, old: CrdSpec, established: boolean): Generator<FieldError> {
+  const name = (of: CrdSpec, member: string): string => textAt(of.names, member);
+  const fields = [
+    ...(established ? [["spec.scope", spec.scope, old.scope] as const] : []),
+    ...(established ? [["spec.names.kind", name(spec, "kind"), name(old, "kind")] as const] : []),
+    ["spec.group", spec.group, old.group] as const,
+    ["spec.names.plural", name(spec, "plural"), name(old, "plural")] as const,
+  ];
+  for (const [path, now, before] of fields) if (now !== before) yield invalidValue(path, now, "field is immutable");
+}
+
+function isEstablished(crd: JsonObject): boolean {
+  const conditions = objectsAt(objectAt(crd, "status") ?? {}, "conditions");
+  return conditions.some((condition) => condition["type"] === "Established" && condition["status"] === "True");
+}
+
+function* storedVersionProblems(crd: JsonObject, { versions }: CrdSpec): Generator<FieldError> {
+  const path = "status.storedVersions";
+  const status = objectAt(crd, "status") ?? {};
+  const stored = textsAt(status, "storedVersions");
+  if (stored.length === 0) {
+    yield invalidValue(path, ownValue(status, "storedVersions") ?? null, "must have at least one stored version");
+    return;
+  }
+  for (const { name, storage } of versions) {
+    if (storage && !stored.includes(name)) yield invalidValue(path, stored, `must have the storage version ${name}`);
+  }
+  for (const [index, name] of stored.entries()) {
+    if (versions.some((version) => version.name === name)) continue;
+    const detail = `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`;
+    yield invalidValue(indexPath(path, index), name, detail);
+  }
+}
+
+const approval = "api-approved.kubernetes.io";
+
+function approvalOf(crd: JsonObject): { readonly state: "missing" | "invalid" | "approved"; readonly text: string } {
+  const annotations = objectAt(objectAt(crd, "metadata") ?? {}, "annotations") ?? {};
+  const text = textAt(annotations, approval);
+  if (text === "") return { state: "missing", text };
+  if (text.startsWith("unapproved")) return { state: "approved", text };
+  return { state: URL.canParse(text) && new URL(text).host !== "" ? "approved" : "invalid", text };
+}
+
+/** Groups of the Kubernetes project itself need a link to the review of their API. */
+function* approvalProblems(crd: JsonObject, old: JsonObject | undefined): Generator<FieldError> {
+  const { group } = crdSpec(crd);
+  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(group)) return;
+  const { state, text } = approvalOf(crd);
+  if (old !== undefined && approvalOf(old).state === state) return;
+  const path = `metadata.annotations[${approval}]`;
+  const see = "see https://github.com/kubernetes/enhancements/pull/1111";
+  if (state === "missing")
+    yield requiredValue(path, `protected groups must have approval annotation "${approval}", ${see}`);
+  if (state === "invalid") {
+    yield invalidValue(
+      path,
+      text,
+      `protected groups must have approval annotation "${approval}" with either a URL or a reason starting with "unapproved", ${see}`,
+    );
+  }
+}
+
+function* preserveProblems({ preserveUnknownFields }: CrdSpec): Generator<FieldError> {
+  if (!preserveUnknownFields) return;
+  const detail =
+    "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
+  yield invalidValue("spec.preserveUnknownFields", true, detail);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  childPath,
+  dns1035LabelProblems,
+  duplicateValue,
+  type FieldError,
+  type FieldPath,
+  indexPath,
+  invalidPrinted,
+  invalidValue,
+  type JsonObject,
+  requiredValue,
+  tooMany,
+} from "@purlin/kube-objects";
+import { type CrdSpec, type CrdVersionSpec, objectAt, textAt } from "./crd-spec.ts";
+import { type SchemaProps, schemaProps } from "./schema-props.ts";
+import { followPath } from "./simple-path.ts";
+
+const columnTypes = ["boolean", "date", "integer", "number", "string"];
+const columnFormats = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
+const maxSelectableFields = 8;
+
+/** What is wrong with the list of versions as a whole. */
+export function* versionListProblems({ versions }: CrdSpec, path: FieldPath): Generator<FieldError> {
+  const names = versions.map(({ name }) => name);
+  if (new Set(names).size < names.length)
+    yield invalidPrinted(path, printVersions(versions), "must contain unique version names");
+  if (versions.filter(({ storage }) => storage).length !== 1) {
+    yield invalidPrinted(path, printVersions(versions), "must have exactly one version marked as storage version");
+  }
+}
+
+/** The reference prints its own structures here; what all versions share has moved out of them and reads as null. */
+function printVersions(versions: readonly CrdVersionSpec[]): string {
+  return JSON.stringify(
+    versions.map((version) => ({
+      Name: version.name,
+      Served: version.served,
+      Storage: version.storage,
+      Deprecated: version.deprecated,
+      DeprecationWarning: version.deprecationWarning ?? null,
+      Schema: version.schema === undefined ? null : { OpenAPIV3Schema: version.schema },
+      Subresources: version.subresources ?? null,
+      AdditionalPrinterColumns: version.columns.length === 0 ? null : version.columns,
+      SelectableFields: version.selectableFields.length === 0 ? null : version.selectableFields,
+    })),
+  );
+}
+
+/** A version's name has to be a label; the first one is the old single-version field too. */
+export function* versionNameProblems(name: string, path: FieldPath): Generator<FieldError> {
+  const problems = dns1035LabelProblems(name);
+  if (problems.length > 0) yield invalidValue(path, name, problems.join(","));
+}
+
+/** What is wrong with a deprecation warning. */
+export function* warningProblems(
+  { deprecated, deprecationWarning }: CrdVersionSpec,
+  path: FieldPath,
+): Generator<FieldError> {
+  if (deprecationWarning === undefined) return;
+  const say = (problem: string): FieldError => invalidValue(path, deprecationWarning, problem);
+  if (!deprecated) {
+    yield say("can only be set for deprecated versions");
+    return;
+  }
+  if (Buffer.byteLength(deprecationWarning) > 256) yield say("must be <= 256 characters long");
+  if (deprecationWarning === "") yield say("must not be an empty string");
+  const control = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/u.exec(deprecationWarning);
+  if (control !== null) {
+    const index = Buffer.byteLength(deprecationWarning.slice(0, control.index));
+    yield say(`must only contain printable UTF-8 characters; non-printable character found at index ${index}`);
+  }
+}
+
+/** What is wrong with the paths of the scale subresource. */
+export function* subresourceProblems(subresources: JsonObject | undefined, path: FieldPath): Generator<FieldError> {
+  const scale = subresources && objectAt(subresources, "scale");
+  if (scale === undefined) return;
+  const rules = [
+    { name: "specReplicasPath", under: [".spec."], text: ".spec", required: true },
+    { name: "statusReplicasPath", under: [".status."], text: ".status", required: true },
+    { name: "labelSelectorPath", under: [".spec.", ".status."], text: "either .spec or .status", required: false },
+  ];
+  for (const { name, under, text, required } of rules) {
+    const value = textAt(scale, name);
+    const at = childPath(path, `scale.${name}`);
+    if (value === "") {
+      if (required) yield requiredValue(at);
+    } else if (!value.startsWith(".")) yield invalidValue(at, value, "must be a simple json path starting with .");
+    else if (!under.some((prefix) => value.startsWith(prefix))) {
+      yield invalidValue(at, value, `should be a json path under ${text}`);
+    }
+  }
+}
+
+/** What is wrong with printer columns. */
+export function* columnProblems(columns: readonly JsonObject[], path: FieldPath): Generator<FieldError> {
+  for (const [index, column] of columns.entries()) {
+    const at = indexPath(path, index);
+    const type = textAt(column, "type");
+    const format = textAt(column, "format");
+    const jsonPath = textAt(column, "jsonPath");
+    if (textAt(column, "name") === "") yield requiredValue(childPath(at, "name"));
+    const typeList = `must be one of ${columnTypes.join(",")}`;
+    if (type === "") yield requiredValue(childPath(at, "type"), typeList);
+    else if (!columnTypes.includes(type)) yield invalidValue(childPath(at, "type"), type, typeList);
+    if (format !== "" && !columnFormats.includes(format)) {
+      yield invalidValue(childPath(at, "format"), format, `must be one of ${columnFormats.join(",")}`);
+    }
+    const pathAt = childPath(at, "JSONPath");
+    if (jsonPath === "") yield requiredValue(pathAt);
+    else if (!jsonPath.startsWith("."))
+      yield invalidValue(pathAt, jsonPath, "must be a simple json path starting with .");
+  }
+}
+
+/** What is wrong with selectable fields. */
+export function* selectableProblems(
+  fields: readonly JsonObject[],
+  schema: JsonObject | undefined,
+  path: FieldPath,
+): Generator<FieldError> {
+  if (fields.length === 0) return;
+  if (schema === undefined) {
+    yield invalidValue(path, "", "may only be set when `version.schema.openAPIV3Schema` is not included");
+    return;
+  }
+  const root = schemaProps(schema);
+  const seen = new Set<string>();
+  for (const [index, field] of fields.entries()) {
+    yield* selectableProblem(textAt(field, "jsonPath"), root, {
+      path: childPath(indexPath(path, index), "jsonPath"),
+      seen,
+    });
+  }
+  if (seen.size > maxSelectableFields) yield tooMany(path, seen.size, maxSelectableFields);
+}
+
+function* selectableProblem(
+  jsonPath: string,
+  root: SchemaProps,
+  { path, seen }: { readonly path: FieldPath; readonly seen: Set<string> },
+): Generator<FieldError> {
+  if (jsonPath === "") {
+    yield requiredValue(path);
+    return;
+  }
+  const found = followPath(jsonPath, root, { arrays: false });
+  if (typeof found === "string") {
+    yield invalidValue(path, jsonPath, `is an invalid path: ${found}`);
+    return;
+  }
+  if (found.steps[0] === "metadata") yield invalidValue(path, jsonPath, "must not point to fields in metadata");
+  if (!["string", "boolean", "integer"].includes(found.schema.type)) {
+    const detail =
+      "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
+    yield invalidValue(path, jsonPath, detail);
+  }
+  const canonical = JSON.stringify(found.steps);
+  if (seen.has(canonical)) yield duplicateValue(path, jsonPath);
+  seen.add(canonical);
+}
