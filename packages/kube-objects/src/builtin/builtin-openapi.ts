@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type GroupVersion, type GroupVersionKind, parseApiVersion } from "../gvk.ts";
+import type { JsonValue } from "../json/json-value.ts";
+import { componentClosure } from "../openapi/component-closure.ts";
+import { kindsExtension, type OpenAPIDocument, type OpenAPISchema } from "../openapi/open-api-document.ts";
+import { parseOpenAPIPathKey } from "../openapi/path-key.ts";
+import { type BuiltinData, builtinData } from "./builtin-data.ts";
+
+/** OpenAPI v3 documents by the path key of the index at `/openapi/v3`. */
+export interface OpenAPIDocuments {
+  /** The Kubernetes release the documents describe, such as `v1.36.3`. */
+  readonly release: string;
+  /** Where the schemas come from, and under which licence. */
+  readonly source: string;
+  /** The keys of all documents, sorted: `api/v1`, `apis/apps/v1`, … */
+  readonly keys: readonly string[];
+  /** The document of one key, built on first use and then the same object; undefined when there is none. */
+  document(key: string): OpenAPIDocument | undefined;
+}
+
+let documents: OpenAPIDocuments | undefined;
+
+/**
+ * The OpenAPI v3 documents of the built-in kinds as the reference release serves them, reduced to the kinds of the
+ * embedded API server and without descriptions. `paths` is empty: what is served is the server's to say. Nothing is
+ * parsed before the first call.
+ */
+export function builtinOpenAPI(): OpenAPIDocuments {
+  documents ??= createBuiltinOpenAPI(builtinData());
+  return documents;
+}
+
+function createBuiltinOpenAPI(data: BuiltinData): OpenAPIDocuments {
+  const built = new Map<string, OpenAPIDocument>();
+  return {
+    release: data.release,
+    source: data.source,
+    keys: Object.keys(data.documents).sort(),
+    document(key) {
+      const roots = Object.hasOwn(data.documents, key) ? data.documents[key] : undefined;
+      const known = built.get(key);
+      if (known !== undefined || roots === undefined) return known;
+      const document = buildDocument(data, key, roots);
+      built.set(key, document);
+      return document;
+    },
+  };
+}
+
+function buildDocument(data: BuiltinData, key: string, roots: readonly string[]): OpenAPIDocument {
+  const schemas = componentClosure(data.schemas, roots);
+  const own = parseOpenAPIPathKey(key);
+  if (own && own.group !== "") registerKinds(data, schemas, [own]);
+  return { openapi: "3.0.0", info: { title: "Kubernetes", version: data.release }, paths: {}, components: { schemas } };
+}
+
+/**
+ * Components of the built-in kinds that the document of a custom resource needs, listing the kinds that they list there:
+ * every group-version that the reference server's client library knows, and not the custom resource's own.
+ */
+export function builtinComponentsForCustomResources(names: readonly string[]): Record<string, OpenAPISchema> {
+  const data = builtinData();
+  const schemas = componentClosure(data.schemas, names);
+  const groupVersions = data.clientGroupVersions.map(parseApiVersion).filter(({ group }) => group !== "");
+  registerKinds(data, schemas, groupVersions);
+  return schemas;
+}
+
+// DeleteOptions and WatchEvent belong to every group-version, and say so in the document of each.
+function registerKinds(
+  data: BuiltinData,
+  schemas: Record<string, OpenAPISchema>,
+  groupVersions: readonly GroupVersion[],
+): void {
+  for (const name of data.crossRegistered) {
+    const schema = schemas[name];
+    if (schema) schemas[name] = withKinds(schema, groupVersions);
+  }
+}
+
+function withKinds(schema: OpenAPISchema, groupVersions: readonly GroupVersion[]): OpenAPISchema {
+  const kinds = schema[kindsExtension] as unknown as readonly GroupVersionKind[];
+  const kind = kinds[0]?.kind ?? "";
+  const added = groupVersions.map(({ group, version }) => ({ group, kind, version }));
+  return { ...schema, [kindsExtension]: [...kinds, ...added] as unknown as JsonValue };
+}

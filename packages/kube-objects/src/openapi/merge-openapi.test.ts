@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JsonObject } from "../json/json-value.ts";
+import { mergeOpenAPI } from "./merge-openapi.ts";
+import type { OpenAPIDocument } from "./open-api-document.ts";
+
+const documentOf = (title: string, schemas: Record<string, JsonObject>, paths: JsonObject = {}): OpenAPIDocument => ({
+  openapi: "3.0.0",
+  info: { title, version: "v1" },
+  paths,
+  components: { schemas },
+});
+
+test("the first definition of a component or path stays, all come out sorted", () => {
+  const first = documentOf("first", { b: { title: "1" }, c: {} }, { "/x": { a: 1 } });
+  const second = documentOf("second", { a: {}, b: { title: "2" } }, { "/x": { a: 2 }, "/a": {} });
+  const merged = mergeOpenAPI(first, second);
+  assert.equal(merged.info.title, "first");
+  assert.deepEqual(Object.entries(merged.components.schemas), [
+    ["a", {}],
+    ["b", { title: "1" }],
+    ["c", {}],
+  ]);
+  assert.deepEqual(Object.entries(merged.paths), [
+    ["/a", {}],
+    ["/x", { a: 1 }],
+  ]);
+});
+
+test("one document is itself, and none is changed", () => {
+  const only = documentOf("only", { b: {}, a: {} });
+  assert.equal(mergeOpenAPI(only), only);
+  mergeOpenAPI(only, documentOf("x", { c: {} }));
+  assert.deepEqual(Object.keys(only.components.schemas), ["b", "a"]);
+});
+
+test("a component with a special name harms nobody", () => {
+  const odd = documentOf("odd", JSON.parse('{"__proto__":{"type":"string"}}'));
+  const merged = mergeOpenAPI(documentOf("first", {}), odd);
+  assert.ok(Object.hasOwn(merged.components.schemas, "__proto__"));
+  assert.equal(Object.getPrototypeOf(merged.components.schemas), Object.prototype);
+});
