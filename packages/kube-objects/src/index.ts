@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// OpenAPI v3 documents: those of the built-in kinds, those of custom ones, and how to read any.
+export { builtinOpenAPI, type OpenAPIDocuments } from "./builtin/builtin-openapi.ts";
 // Failures and findings, in the reference server's codes and words.
 export {
   duplicateValue,
@@ -23,6 +25,16 @@ export {
   unsupportedValue,
 } from "./field-error.ts";
 export { childPath, type FieldPath, indexPath, keyPath } from "./field-path.ts";
+// Types of objects.
+export {
+  equalGvk,
+  formatApiVersion,
+  formatGvk,
+  type GroupVersion,
+  type GroupVersionKind,
+  gvkOf,
+  parseApiVersion,
+} from "./gvk.ts";
 // JSON with the reference server's fidelity.
 export { goJson, goNumber, goQuote } from "./json/go-text.ts";
 export { jsonEqual } from "./json/json-equal.ts";
@@ -58,6 +70,26 @@ export {
   validateObjectMeta,
   validateObjectMetaUpdate,
 } from "./metadata-validation.ts";
+export { crdToOpenAPI, customResourceComponent } from "./openapi/crd-openapi.ts";
+export { findSchema } from "./openapi/find-schema.ts";
+export { inlineReferences, inliningLimits } from "./openapi/inline-references.ts";
+export { mergeOpenAPI } from "./openapi/merge-openapi.ts";
+export type { OpenAPIDocument, OpenAPISchema, OpenAPISource } from "./openapi/open-api-document.ts";
+export { isOpenAPIError, OpenAPIError } from "./openapi/open-api-error.ts";
+export { openAPIPathKey, parseOpenAPIPathKey } from "./openapi/path-key.ts";
+export { referenceTo, referredComponent } from "./openapi/reference.ts";
+// Kubernetes' protobuf encoding of the built-in kinds, as typed Go clients send it.
+export { type DecodedProtobuf, decodeProtobuf, isKubernetesProtobuf } from "./protobuf/decode-protobuf.ts";
+export { ProtobufError } from "./protobuf/protobuf-reader.ts";
+// Checking values against schemas.
+export { type CheckSchemaOptions, checkSchema, findingText } from "./schema/check-schema.ts";
+export { type CheckValueOptions, checkValue } from "./schema/check-value.ts";
+export { checkEmbeddedResources } from "./schema/embedded-resources.ts";
+export type { SchemaFinding } from "./schema/finding.ts";
+export { stringFormatCheck } from "./schema/formats.ts";
+export { type LinearPattern, linearPattern } from "./schema/linear-pattern.ts";
+export { checkListTypes } from "./schema/list-types.ts";
+export { findUnknownFields, type UnknownField } from "./schema/unknown-fields.ts";
 // Label and field selectors.
 export {
   escapeFieldValue,
@@ -149,3 +181,6 @@ export {
   statusCause,
   suggestedDelaySeconds,
 } from "./status-error-guards.ts";
+// Structural schemas applied to custom objects.
+export { applyDefaults, dropForbiddenNulls } from "./structural/default-values.ts";
+export { type Pruned, prune } from "./structural/prune.ts";

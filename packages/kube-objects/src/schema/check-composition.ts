@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { goQuote } from "../json/go-text.ts";
+import type { JsonObject } from "../json/json-value.ts";
+import type { CheckContext } from "./check-context.ts";
+import { type Place, placeText } from "./finding.ts";
+import { emptyOutcome, isClean, merge, type Outcome, reportWithoutField } from "./outcome.ts";
+import type { SchemaNode } from "./schema-node.ts";
+
+/** A value to check against allOf, anyOf, oneOf and not. */
+export interface CompositionCheck {
+  readonly value: unknown;
+  readonly node: SchemaNode;
+  readonly place: Place | undefined;
+}
+
+/** Checks how many of several schemas a value fits. Of those it should fit, the one that came closest is reported. */
+export function checkComposition(context: CheckContext, outcome: Outcome, check: CompositionCheck): void {
+  const { anyOf, oneOf, allOf, not } = check.node;
+  if (anyOf.length > 0) checkAnyOf(context, outcome, check);
+  if (oneOf.length > 0) checkOneOf(context, outcome, check);
+  if (allOf.length > 0) checkAllOf(context, outcome, check);
+  // What may still be added to a partial value could break a `not`; what is there must not fulfil it by itself.
+  if (not && isClean(outcomeOf({ ...context, partial: false }, check, not))) {
+    complain(outcome, check, "must not validate the schema (not)");
+  }
+  outcome.matches += 2;
+}
+
+function outcomeOf(context: CheckContext, { value, place }: CompositionCheck, schema: JsonObject): Outcome {
+  const outcome = emptyOutcome();
+  context.check(context, outcome, { value, schema, place });
+  return outcome;
+}
+
+function checkAnyOf(context: CheckContext, outcome: Outcome, check: CompositionCheck): void {
+  let best: Outcome | undefined;
+  for (const schema of check.node.anyOf) {
+    const result = outcomeOf(context, check, schema);
+    if (isClean(result)) {
+      merge(outcome, result);
+      return;
+    }
+    best = better(best, result);
+  }
+  complain(outcome, check, "must validate at least one schema (anyOf)");
+  if (best) merge(outcome, best);
+}
+
+function checkOneOf(context: CheckContext, outcome: Outcome, check: CompositionCheck): void {
+  const results = check.node.oneOf.map((schema) => outcomeOf(context, check, schema));
+  const clean = results.filter(isClean);
+  const [first] = clean;
+  if (first && (clean.length === 1 || isStillOpen(context, check))) {
+    merge(outcome, first);
+    return;
+  }
+  const found = first ? `Found ${clean.length} valid alternatives` : "Found none valid";
+  complain(outcome, check, `must validate one and only one schema (oneOf). ${found}`);
+  const best = first ? undefined : results.reduce<Outcome | undefined>(better, undefined);
+  if (best) merge(outcome, best);
+}
+
+// Alternatives often differ in what they require. A partial value that fits several fits none of them completely yet.
+function isStillOpen(context: CheckContext, check: CompositionCheck): boolean {
+  if (!context.partial) return false;
+  const complete: CheckContext = { ...context, partial: false };
+  return check.node.oneOf.filter((schema) => isClean(outcomeOf(complete, check, schema))).length <= 1;
+}
+
+function checkAllOf(context: CheckContext, outcome: Outcome, check: CompositionCheck): void {
+  const results = check.node.allOf.map((schema) => outcomeOf(context, check, schema));
+  for (const result of results) merge(outcome, result);
+  const failed = results.filter((result) => !isClean(result)).length;
+  if (failed === 0) return;
+  complain(
+    outcome,
+    check,
+    `must validate all the schemas (allOf)${failed === results.length ? ". None validated" : ""}`,
+  );
+}
+
+function better(best: Outcome | undefined, next: Outcome): Outcome {
+  return best === undefined || next.matches > best.matches ? next : best;
+}
+
+function complain(outcome: Outcome, { place }: CompositionCheck, complaint: string): void {
+  reportWithoutField(outcome, place, `${goQuote(placeText(place))} ${complaint}`);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+import { invalidValue, requiredValue, tooMany } from "../field-error.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { ownValue } from "../json/own-value.ts";
+import type { CheckContext } from "./check-context.ts";
+import { fieldPlace, keyPlace, type Place, placeText } from "./finding.ts";
+import { fieldOf, inBody, type Outcome, report, reportInvalid } from "./outcome.ts";
+import type { SchemaNode } from "./schema-node.ts";
+
+/** An object to check against the keywords for objects. */
+export interface ObjectCheck {
+  readonly members: JsonObject;
+  readonly node: SchemaNode;
+  readonly place: Place | undefined;
+}
+
+/** Checks how many members an object has, that required ones are there and no forbidden ones, and each by its schema. */
+export function checkObject(context: CheckContext, outcome: Outcome, check: ObjectCheck): void {
+  let count = 0;
+  for (const key of Object.keys(check.members)) if (checkMember(context, outcome, check, key)) count++;
+  checkCount(outcome, check, count);
+  if (!context.partial) checkRequired(outcome, check);
+  outcome.matches++;
+}
+
+/** Checks a member by its schema. False when it is not there, which undefined means. */
+function checkMember(context: CheckContext, outcome: Outcome, check: ObjectCheck, key: string): boolean {
+  const { members, node, place } = check;
+  const value = members[key];
+  const schema = schemaOf(node, key);
+  if (value === undefined) return false;
+  if (schema) {
+    const inner = Object.hasOwn(node.properties, key) ? fieldPlace(place, key) : keyPlace(place, key);
+    context.check(context, outcome, { value, schema, place: inner });
+  } else if (node.additionalProperties === false && !Object.hasOwn(node.properties, key)) {
+    const text = `${placeText(place)}.${key} in body is a forbidden property`;
+    report(outcome, text, invalidValue(fieldOf(place), key, text));
+  }
+  return true;
+}
+
+function schemaOf({ properties, additionalProperties }: SchemaNode, key: string): JsonObject | undefined {
+  const schema: JsonValue | undefined = Object.hasOwn(properties, key) ? properties[key] : additionalProperties;
+  return isJsonObject(schema) ? schema : undefined;
+}
+
+function checkCount(outcome: Outcome, { node, place }: ObjectCheck, count: number): void {
+  const { minProperties, maxProperties } = node.limits;
+  if (minProperties !== undefined && count < minProperties) {
+    reportInvalid(outcome, place, count, `should have at least ${minProperties} properties`);
+  }
+  if (maxProperties !== undefined && count > maxProperties) {
+    const text = inBody(place, `should have at most ${maxProperties} properties`);
+    report(outcome, text, tooMany(fieldOf(place), count, maxProperties));
+  }
+}
+
+function checkRequired(outcome: Outcome, { members, node, place }: ObjectCheck): void {
+  for (const key of node.required) {
+    if (ownValue(members, key) !== undefined) continue;
+    const missing = keyPlace(place, key);
+    report(outcome, inBody(missing, "is required"), requiredValue(fieldOf(missing)));
+  }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isJsonObject, type JsonArray, type JsonObject } from "../json/json-value.ts";
+
+/** A value with its JSON type as the reference server sees it, which knows integers (64 bit) from other numbers. */
+export type KindedValue =
+  | { readonly kind: "null"; readonly value: null }
+  | { readonly kind: "boolean"; readonly value: boolean }
+  | { readonly kind: "string"; readonly value: string }
+  | { readonly kind: "integer"; readonly value: number | bigint }
+  | { readonly kind: "number"; readonly value: number }
+  | { readonly kind: "array"; readonly value: JsonArray }
+  | { readonly kind: "object"; readonly value: JsonObject };
+
+const minInt64 = -(2n ** 63n);
+const maxInt64 = 2n ** 63n - 1n;
+
+/** Tells the kind of any value. What JSON cannot hold (undefined, functions, symbols) counts as null. */
+export function kindedValue(value: unknown): KindedValue {
+  if (typeof value === "string") return { kind: "string", value };
+  if (typeof value === "boolean") return { kind: "boolean", value };
+  if (typeof value === "number") return kindedNumber(value);
+  if (typeof value === "bigint") return kindedInteger(value);
+  if (Array.isArray(value)) return { kind: "array", value };
+  if (isJsonObject(value)) return { kind: "object", value };
+  return { kind: "null", value: null };
+}
+
+function kindedNumber(value: number): KindedValue {
+  if (Number.isSafeInteger(value)) return { kind: "integer", value };
+  return Number.isInteger(value) ? kindedInteger(BigInt(value)) : { kind: "number", value };
+}
+
+function kindedInteger(value: bigint): KindedValue {
+  if (!isInt64(value)) return { kind: "number", value: Number(value) };
+  const small = Number(value);
+  return { kind: "integer", value: Number.isSafeInteger(small) ? small : value };
+}
+
+/** Whether an integer fits in 64 bits with sign. */
+export function isInt64(value: bigint): boolean {
+  return value >= minInt64 && value <= maxInt64;
+}
+
+/** Cuts a number to an integer as Go does on common processors: what does not fit becomes the smallest integer. */
+export function toInt64(value: number): bigint {
+  if (!Number.isFinite(value)) return minInt64;
+  const whole = BigInt(Math.trunc(value));
+  return isInt64(whole) ? whole : minInt64;
+}
