@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** How to start a function as a process of its own, on a port it is told. */
+export interface FunctionCommand {
+  readonly program: string;
+  /** The arguments that make it listen on `address`. */
+  readonly args: (address: string) => readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A function that runs and accepts connections. Disposing of it stops it. */
+export interface FunctionProcess extends AsyncDisposable {
+  readonly pid: number;
+  readonly port: number;
+  /** What it has printed so far, both streams. */
+  readonly output: () => string;
+  /** Asks it to stop, waits for its end, and says how it ended; kills it when it takes too long. */
+  readonly stop: () => Promise<Exit>;
+}
+
+/** How a process ended. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+const startTimeoutMs = 60_000;
+const stopTimeoutMs = 15_000;
+
+/** Starts a function on a free port of the loopback interface and waits until it accepts connections. */
+export async function startFunction({ program, args, env }: FunctionCommand): Promise<FunctionProcess> {
+  const port = await freePort();
+  const child = spawn(program, args(`127.0.0.1:${port}`), {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const printed: string[] = [];
+  child.stdout.on("data", (chunk) => printed.push(String(chunk)));
+  child.stderr.on("data", (chunk) => printed.push(String(chunk)));
+  const output = (): string => printed.join("");
+  const stop = (): Promise<Exit> => stopProcess(child);
+  try {
+    await accepts(child, port);
+  } catch (error) {
+    await stop();
+    throw new Error(`${program} ${args(`127.0.0.1:${port}`).join(" ")}: ${String(error)}\n${output()}`, {
+      cause: error,
+    });
+  }
+  const dispose = async (): Promise<void> => void (await stop());
+  return { pid: child.pid as number, port, output, stop, [Symbol.asyncDispose]: dispose };
+}
+
+/** A port nobody listens on. The other SDKs do not tell the port they got when asked for any, so we have to choose. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("the system gave no port");
+  return address.port;
+}
+
+async function accepts(child: ChildProcess, port: number): Promise<void> {
+  const failed = new Promise<never>((_, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code, signal) => reject(new Error(`it ended (${code ?? signal}) before it listened`)));
+  });
+  const deadline = performance.now() + startTimeoutMs;
+  const poll = async (): Promise<void> => {
+    while (!(await canConnect(port))) {
+      if (performance.now() > deadline) throw new Error(`it did not listen within ${startTimeoutMs} ms`);
+      await delay(20);
+    }
+  };
+  await Promise.race([failed, poll()]);
+}
+
+async function canConnect(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function stopProcess(child: ChildProcess): Promise<Exit> {
+  if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+    const exited = once(child, "exit");
+    const kill = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
+    child.kill("SIGTERM");
+    await exited;
+    clearTimeout(kill);
+  }
+  return { code: child.exitCode, signal: child.signalCode };
+}
