@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+
+/** A column of a Table. */
+export interface TableColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly format: string;
+  readonly description: string;
+  readonly priority: number;
+}
+
+/** How objects of one kind become rows. */
+export interface TablePrinter {
+  readonly columns: readonly TableColumn[];
+  /** The cells of one object, one for each column. */
+  cells(object: JsonObject, now: number): JsonValue[];
+}
+
+/** How much of each object a Table carries. */
+export type IncludeObject = "None" | "Metadata" | "Object";
+
+/** A column; the format of the first one is `name` so that clients find the name again. */
+export function column(name: string, change: Partial<TableColumn> = {}): TableColumn {
+  return { name, type: "string", format: "", description: "", priority: 0, ...change };
+}
+
+/** What makes a Table of a list. */
+export interface TableOptions {
+  readonly metadata: JsonObject;
+  readonly include: IncludeObject;
+  readonly now: number;
+  /** False for all but the first event of a watch. */
+  readonly withColumns: boolean;
+}
+
+/** A meta.k8s.io/v1 Table of objects. */
+export function toTable(printer: TablePrinter, objects: readonly JsonObject[], options: TableOptions): JsonObject {
+  const columns = options.withColumns ? printer.columns.map((one) => ({ ...one })) : null;
+  return {
+    kind: "Table",
+    apiVersion: "meta.k8s.io/v1",
+    metadata: options.metadata,
+    columnDefinitions: columns,
+    rows: objects.map((object) => toRow(printer, object, options)),
+  };
+}
+
+function toRow(printer: TablePrinter, object: JsonObject, { include, now }: TableOptions): JsonObject {
+  return { cells: printer.cells(object, now), object: rowObject(object, include) };
+}
+
+function rowObject(object: JsonObject, include: IncludeObject): JsonValue {
+  if (include === "None") return null;
+  return include === "Object" ? object : toPartialMetadata(object);
+}
+
+/** An object reduced to its metadata. */
+export function toPartialMetadata(object: JsonObject): JsonObject {
+  return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: object["metadata"] ?? {} };
+}
