@@ -47,4 +47,5 @@ export {
   type SettledResponse,
 } from "./requirements-loop.ts";
 export { isStruct, Struct } from "./struct.ts";
+export { maxMessageDepth } from "./struct-encode.ts";
 export { type ProtocolVersion, runFunctionPaths, serviceNames } from "./wire-methods.ts";

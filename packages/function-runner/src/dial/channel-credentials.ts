@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isIP, type Socket } from "node:net";
+import { checkServerIdentity, connect, type TLSSocket } from "node:tls";
+import { CallCredentials, ChannelCredentials, type experimental } from "@grpc/grpc-js";
+import type { Clock } from "../clock.ts";
+import type { TlsSource } from "./tls-directory.ts";
+
+/** A peer that accepts a connection and then says nothing this long is not there. */
+const silenceLimitMs = 20_000;
+
+/** How to secure a channel's connections, and who is told about them. */
+export interface ConnectionSecurity {
+  /** Undefined for plaintext. */
+  readonly tls: TlsSource | undefined;
+  /** The name the server's certificate must carry. */
+  readonly serverName: string;
+  readonly clock: Clock;
+  readonly onConnect: (socket: Socket) => void;
+}
+
+/**
+ * Channel credentials that see every connection of a channel. gRPC's own fix the certificates when the channel is made,
+ * and on current Node cannot connect to an IP address over TLS because they offer it as a server name.
+ */
+export class FunctionCredentials extends ChannelCredentials {
+  readonly #security: ConnectionSecurity;
+
+  constructor(security: ConnectionSecurity) {
+    super();
+    this.#security = security;
+  }
+
+  _isSecure(): boolean {
+    return this.#security.tls !== undefined;
+  }
+
+  _equals(other: ChannelCredentials): boolean {
+    return this === other;
+  }
+
+  _createSecureConnector(): experimental.SecureConnector {
+    const security = this.#security;
+    const callCredentials = CallCredentials.createEmpty();
+    let destroyed = false;
+    return {
+      async connect(tcp) {
+        const socket = security.tls === undefined ? tcp : await handshake(tcp, security.tls, security);
+        // gRPC may finish connecting for a channel that was closed in the meantime.
+        if (destroyed) throw closeNow(socket);
+        endWhenSilent(socket, security.clock);
+        security.onConnect(socket);
+        return { socket, secure: security.tls !== undefined };
+      },
+      waitForReady: () => Promise.resolve(),
+      getCallCredentials: () => callCredentials,
+      destroy() {
+        destroyed = true;
+      },
+    };
+  }
+}
+
+function closeNow(socket: Socket): Error {
+  socket.destroy();
+  return new Error("the connection is no longer needed");
+}
+
+async function handshake(tcp: Socket, tls: TlsSource, { serverName, clock }: ConnectionSecurity): Promise<TLSSocket> {
+  const socket = connect({
+    socket: tcp,
+    secureContext: tls.current(),
+    // An address is not a server name, so none is sent for one; the certificate is held against it all the same.
+    ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
+    ALPNProtocols: ["h2"],
+    checkServerIdentity: (_host, certificate) => checkServerIdentity(serverName, certificate),
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
+  const onError = (error: Error): void => reject(new Error(`TLS handshake failed: ${error.message}`, { cause: error }));
+  const onClose = (): void => reject(new Error("TLS handshake failed: the connection was closed"));
+  const cancelLimit = clock.schedule(silenceLimitMs, () => socket.destroy(new Error("no answer")));
+  socket
+    .once("secureConnect", () => resolve(socket))
+    .once("error", onError)
+    .once("close", onClose);
+  try {
+    return await promise;
+  } finally {
+    cancelLimit();
+    socket.removeListener("error", onError).removeListener("close", onClose);
+  }
+}
+
+/** gRPC waits for a peer's first words without limit, and its channel would be stuck with it. */
+function endWhenSilent(socket: Socket, clock: Clock): void {
+  const cancel = clock.schedule(silenceLimitMs, () => {
+    if (socket.bytesRead === 0) socket.destroy();
+  });
+  socket.once("close", cancel);
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isIP } from "node:net";
+import { type ChannelOptions, experimental, Metadata, status } from "@grpc/grpc-js";
+import { textOf } from "../runner-error.ts";
+import { type ChannelContext, contextOf } from "./channel-context.ts";
+import { authorityOf, parseEndpoint } from "./endpoint.ts";
+
+/** Addresses are looked up again this long after the last time, so that new replicas get their share. */
+export const refreshMs = 30_000;
+/** However often connections fail, lookups are this far apart. */
+const pauseMs = 1_000;
+const firstRetryMs = 250;
+const longestRetryMs = 5_000;
+/** A lookup that takes longer has failed. */
+const lookupLimitMs = 10_000;
+
+/** The gRPC scheme under which our resolver answers. */
+export const scheme = "purlin";
+
+type Listener = experimental.ResolverListener;
+type Addresses = readonly experimental.Endpoint[];
+
+/**
+ * Feeds a channel the addresses of its endpoint: at once, whenever gRPC asks because a connection was lost, and every 30
+ * seconds. Only changes are reported, because every report makes gRPC rebuild its connections.
+ */
+export class ChannelResolver implements experimental.Resolver {
+  readonly #listener: Listener;
+  readonly #context: ChannelContext;
+  #next: { readonly due: number; readonly cancel: () => void } | undefined;
+  #cancelLookup: (() => void) | undefined;
+  #lastLookup = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+  #reported: string | undefined;
+
+  constructor(_target: experimental.GrpcUri, listener: Listener, options: ChannelOptions) {
+    this.#listener = listener;
+    this.#context = contextOf(options);
+  }
+
+  static getDefaultAuthority(target: experimental.GrpcUri): string {
+    return authorityOf(parseEndpoint(target.path));
+  }
+
+  updateResolution(): void {
+    if (this.#cancelLookup !== undefined) return;
+    const wait = this.#lastLookup + pauseMs - this.#context.clock.now();
+    if (wait > 0) this.#lookUpIn(wait);
+    else this.#lookUp();
+  }
+
+  destroy(): void {
+    this.#cancelNext();
+    this.#cancelLookup?.();
+    this.#cancelLookup = undefined;
+    this.#reported = undefined;
+    this.#lastLookup = Number.NEGATIVE_INFINITY;
+  }
+
+  #lookUpIn(delayMs: number): void {
+    const { clock } = this.#context;
+    const due = clock.now() + delayMs;
+    if (this.#next !== undefined && this.#next.due <= due) return;
+    this.#cancelNext();
+    this.#next = { due, cancel: clock.schedule(delayMs, () => this.#lookUp()) };
+  }
+
+  #cancelNext(): void {
+    this.#next?.cancel();
+    this.#next = undefined;
+  }
+
+  #lookUp(): void {
+    const { clock } = this.#context;
+    this.#cancelNext();
+    this.#lastLookup = clock.now();
+    let answered = false;
+    const answer = (settle: () => void): void => {
+      if (answered) return;
+      cancel();
+      this.#cancelLookup = undefined;
+      settle();
+    };
+    const cancelLimit = clock.schedule(lookupLimitMs, () =>
+      answer(() => this.#failed(`no answer within ${lookupLimitMs / 1000}s`)),
+    );
+    const cancel = (): void => {
+      answered = true;
+      cancelLimit();
+    };
+    this.#cancelLookup = cancel;
+    addressesOf(this.#context).then(
+      (addresses) => answer(() => this.#found(addresses)),
+      (error: unknown) => answer(() => this.#failed(textOf(error))),
+    );
+  }
+
+  #found(addresses: Addresses): void {
+    this.#failures = 0;
+    if (!isFixed(this.#context)) this.#lookUpIn(refreshMs);
+    const key = addresses.map(experimental.endpointToString).join();
+    if (key === this.#reported) return;
+    this.#reported = key;
+    this.#listener(experimental.statusOrFromValue([...addresses]), {}, null, "");
+  }
+
+  /** Known addresses stay in use; gRPC drops an error while it has any. */
+  #failed(reason: string): void {
+    const { endpoint } = this.#context;
+    const host = endpoint.kind === "tcp" ? endpoint.host : endpoint.path;
+    this.#lookUpIn(Math.min(firstRetryMs * 2 ** this.#failures++, longestRetryMs));
+    const details = `cannot look up host "${host}": ${reason}`;
+    const error = { code: status.UNAVAILABLE, details, metadata: new Metadata() };
+    this.#listener(experimental.statusOrFromError(error), {}, null, "");
+  }
+}
+
+function isFixed({ endpoint }: ChannelContext): boolean {
+  return endpoint.kind === "unix" || isIP(endpoint.host) !== 0;
+}
+
+async function addressesOf({ endpoint, names }: ChannelContext): Promise<Addresses> {
+  if (endpoint.kind === "unix") return [{ addresses: [{ path: endpoint.path }] }];
+  const { host, port } = endpoint;
+  const hosts = isIP(host) === 0 ? await names.resolve(host) : [host];
+  if (hosts.length === 0) throw new Error("it has no addresses");
+  const addresses = [...new Set(hosts)].sort().map((address) => ({ host: address, port }));
+  // Both addresses of localhost are the same server: try one, then the other, instead of balancing between them.
+  if (host === "localhost") return [{ addresses }];
+  return addresses.map((address) => ({ addresses: [address] }));
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Buffer } from "node:buffer";
+import type { Socket } from "node:net";
+import { Client, type ClientUnaryCall, experimental, Metadata, type ServiceError } from "@grpc/grpc-js";
+import type { Clock } from "../clock.ts";
+import { Balancer, BalancerConfig, policy } from "./balancer.ts";
+import { type ChannelContext, contextOptions } from "./channel-context.ts";
+import { FunctionCredentials } from "./channel-credentials.ts";
+import { ChannelResolver, scheme } from "./channel-resolver.ts";
+import { authorityOf, type Endpoint, parseEndpoint, serverNameOf } from "./endpoint.ts";
+import type { NameResolver } from "./name-resolver.ts";
+import type { TlsSource } from "./tls-directory.ts";
+
+/** How connections are made. */
+export interface ConnectionOptions {
+  /** Undefined for plaintext. */
+  readonly tls: TlsSource | undefined;
+  readonly names: NameResolver;
+  readonly clock: Clock;
+  readonly maxRequestBytes: number;
+  readonly maxResponseBytes: number;
+}
+
+/** When a call must end. */
+export interface InvokeOptions {
+  readonly deadline: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const waitForReady = new Metadata({ waitForReady: true });
+const serviceConfig = JSON.stringify({ loadBalancingConfig: [{ [policy]: {} }], methodConfig: [] });
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+/** A function revision's connection: one gRPC channel over all addresses of its endpoint. Nothing is dialled before the first call. */
+export class FunctionConnection {
+  readonly endpoint: Endpoint;
+  readonly #client: Client;
+  readonly #context: ChannelContext;
+  readonly #clock: Clock;
+  readonly #calls = new Set<ClientUnaryCall>();
+  readonly #sockets = new Set<Socket>();
+  /** Counts connections made and lost; what was learned about one is worth nothing for the next. */
+  #epoch = 0;
+  #betaOnlyIn = -1;
+  #cancelDrain: (() => void) | undefined;
+  #closed = false;
+
+  constructor(endpoint: string, options: ConnectionOptions) {
+    registerOnce();
+    this.endpoint = parseEndpoint(endpoint);
+    this.#clock = options.clock;
+    this.#context = { endpoint: this.endpoint, names: options.names, clock: options.clock, problem: undefined };
+    const credentials = new FunctionCredentials({
+      tls: options.tls,
+      serverName: serverNameOf(this.endpoint),
+      clock: options.clock,
+      onConnect: (socket) => this.#connected(socket),
+    });
+    this.#client = new Client(targetOf(endpoint, this.endpoint), credentials, {
+      ...contextOptions(this.#context),
+      "grpc.service_config": serviceConfig,
+      "grpc.service_config_disable_resolution": 1,
+      "grpc.use_local_subchannel_pool": 1,
+      "grpc.enable_http_proxy": 0,
+      "grpc.enable_channelz": 0,
+      "grpc.max_send_message_length": options.maxRequestBytes,
+      "grpc.max_receive_message_length": options.maxResponseBytes,
+      // A function that is just starting should be found soon, not after gRPC's usual two minutes.
+      "grpc.initial_reconnect_backoff_ms": 100,
+      "grpc.max_reconnect_backoff_ms": 5_000,
+    });
+  }
+
+  /** Sends one message and waits for the answer. Rejects with gRPC's ServiceError. */
+  invoke(path: string, request: Buffer, { deadline, signal }: InvokeOptions): Promise<Buffer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    const cancel = (): void => call.cancel();
+    const done = (error: ServiceError | null, response?: Buffer): void => {
+      signal?.removeEventListener("abort", cancel);
+      this.#calls.delete(call);
+      if (this.#cancelDrain !== undefined && this.#calls.size === 0) this.close();
+      if (error !== null || response === undefined) reject(error);
+      else resolve(response);
+    };
+    const call = this.#client.makeUnaryRequest(path, asIs, asIs, request, waitForReady, { deadline }, done);
+    this.#calls.add(call);
+    signal?.addEventListener("abort", cancel);
+    if (signal?.aborted) cancel();
+    return promise;
+  }
+
+  /** Why the function cannot be reached right now, if it is known. */
+  get problem(): string | undefined {
+    return this.#context.problem;
+  }
+
+  get callsInFlight(): number {
+    return this.#calls.size;
+  }
+
+  get openSockets(): number {
+    return this.#sockets.size;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  /** Closed, and nothing of it is left. */
+  get isGone(): boolean {
+    return this.#closed && this.#sockets.size === 0 && this.#calls.size === 0;
+  }
+
+  /** Changes with every connection made or lost. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** Whether the function is known not to serve v1. Forgotten as soon as a connection is made or lost. */
+  get isBetaOnly(): boolean {
+    return this.#betaOnlyIn === this.#epoch;
+  }
+
+  /** Remembers what was learned in an epoch, which may be over. */
+  rememberBetaOnly(epoch: number): void {
+    this.#betaOnlyIn = epoch;
+  }
+
+  forgetBetaOnly(): void {
+    this.#betaOnlyIn = -1;
+  }
+
+  /** Lets calls in flight finish and then closes; after `limitMs` they are cancelled. The owner starts no new ones. */
+  drain(limitMs: number): void {
+    if (this.#closed || this.#cancelDrain !== undefined) return;
+    if (this.#calls.size === 0) this.close();
+    else this.#cancelDrain = this.#clock.schedule(limitMs, () => this.close());
+  }
+
+  /** Ends everything now. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#cancelDrain?.();
+    for (const call of this.#calls) call.cancel();
+    this.#client.close();
+    // gRPC says goodbye on the next tick and then waits for the peer, who may never answer.
+    setImmediate(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    });
+  }
+
+  #connected(socket: Socket): void {
+    this.#epoch++;
+    this.#sockets.add(socket);
+    socket.once("close", () => {
+      this.#epoch++;
+      this.#sockets.delete(socket);
+    });
+    if (this.#closed) socket.destroy();
+  }
+}
+
+function targetOf(text: string, endpoint: Endpoint): string {
+  return `${scheme}:///${endpoint.kind === "unix" ? text : authorityOf(endpoint)}`;
+}
+
+let registered = false;
+
+function registerOnce(): void {
+  if (registered) return;
+  registered = true;
+  experimental.registerResolver(scheme, ChannelResolver);
+  experimental.registerLoadBalancerType(policy, Balancer, BalancerConfig);
+}

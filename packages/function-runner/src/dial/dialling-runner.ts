@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Buffer } from "node:buffer";
+import { type ServiceError, status } from "@grpc/grpc-js";
+import {
+  decode,
+  encode,
+  type ProtocolVersion,
+  RunFunctionRequest,
+  RunFunctionResponse,
+  runFunctionPaths,
+  Severity,
+} from "@purlin/function-protocol";
+import { type Clock, systemClock } from "../clock.ts";
+import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
+import { noMetrics, type OutcomeLabels, type RunnerMetrics } from "../metrics.ts";
+import { textOf } from "../runner-error.ts";
+import type { FunctionConnection } from "./connection.ts";
+import { ConnectionPool, type LiveRevisions, type PoolStats } from "./connection-pool.ts";
+import { type NameResolver, systemNames } from "./name-resolver.ts";
+import { tooDeepIn } from "./nesting.ts";
+import { functionFailure, rpcFailure, statusName } from "./rpc-failure.ts";
+import type { TlsSource } from "./tls-directory.ts";
+
+/** As large as a message may be, in either direction, unless told otherwise. */
+export const defaultMaxMessageBytes: number = 64 * 2 ** 20;
+
+/** How functions are reached. */
+export interface DialOptions {
+  /** Mutual TLS for every function. "plaintext" has to be said in so many words. */
+  readonly security: TlsSource | "plaintext";
+  readonly names?: NameResolver | undefined;
+  readonly clock?: Clock | undefined;
+  readonly metrics?: RunnerMetrics | undefined;
+  /** Default 64 MiB. */
+  readonly maxRequestBytes?: number | undefined;
+  /** Default 64 MiB. */
+  readonly maxResponseBytes?: number | undefined;
+}
+
+/** The innermost runner: it calls functions over gRPC and owns the connections to them. */
+export interface DiallingRunner extends FunctionRunner {
+  /** Retires connections to revisions that no longer serve; answers with how many. */
+  collect(live: LiveRevisions): Promise<number>;
+  /** What is open right now. */
+  stats(): PoolStats;
+  /** Ends all calls and connections. */
+  close(): void;
+}
+
+interface Limits {
+  readonly maxRequestBytes: number;
+  readonly maxResponseBytes: number;
+}
+
+/** One run of a function: its request is encoded once, whichever version of the protocol it takes. */
+interface Run {
+  readonly target: FunctionTarget;
+  readonly call: RunCall;
+  readonly connection: FunctionConnection;
+  readonly request: Buffer;
+  readonly metrics: RunnerMetrics;
+  readonly limits: Limits;
+}
+
+/** A runner that calls functions over gRPC: v1 first, the same bytes as v1beta1 when the function does not know v1. */
+export function createDiallingRunner(options: DialOptions): DiallingRunner {
+  const { security, names = systemNames, clock = systemClock, metrics = noMetrics } = options;
+  const limits: Limits = {
+    maxRequestBytes: options.maxRequestBytes ?? defaultMaxMessageBytes,
+    maxResponseBytes: options.maxResponseBytes ?? defaultMaxMessageBytes,
+  };
+  const tls = security === "plaintext" ? undefined : security;
+  const pool = new ConnectionPool({ tls, names, clock, ...limits });
+  return {
+    async run(target, request, call) {
+      const connection = pool.connectionTo(target);
+      const bytes = encode(RunFunctionRequest, request);
+      if (bytes.length > limits.maxRequestBytes) throw tooLarge(target, bytes.length, limits.maxRequestBytes);
+      return runOnce({ target, call, connection, request: bytes, metrics, limits });
+    },
+    collect: (live) => pool.collect(live),
+    stats: () => pool.stats(),
+    close: () => pool.close(),
+  };
+}
+
+function tooLarge(target: FunctionTarget, bytes: number, limit: number): Error {
+  const text = `the request has ${bytes} bytes, this runner sends at most ${limit}; raise its limit for requests`;
+  return functionFailure(target, status.RESOURCE_EXHAUSTED, text);
+}
+
+async function runOnce(run: Run): Promise<RunFunctionResponse> {
+  const { connection, call } = run;
+  try {
+    if (call.protocol === "v1beta1") return await attempt(run, "v1beta1");
+    if (connection.isBetaOnly) return await attemptBoth(run, "v1beta1", "v1");
+    return await attemptBoth(run, "v1", "v1beta1");
+  } catch (error) {
+    throw isServiceError(error) ? failure(run, error) : error;
+  }
+}
+
+async function attemptBoth(run: Run, first: ProtocolVersion, second: ProtocolVersion): Promise<RunFunctionResponse> {
+  const { connection } = run;
+  try {
+    return await attempt(run, first);
+  } catch (error) {
+    if (!isUnimplemented(error)) throw error;
+  }
+  connection.forgetBetaOnly();
+  // Remembered for the connection that just answered, not for one that may be made during the second attempt.
+  const { epoch } = connection;
+  const response = await attempt(run, second);
+  if (second === "v1beta1") connection.rememberBetaOnly(epoch);
+  return response;
+}
+
+function failure(run: Run, error: ServiceError): Error {
+  return rpcFailure(error, {
+    target: run.target,
+    call: run.call,
+    requestBytes: run.request.length,
+    maxResponseBytes: run.limits.maxResponseBytes,
+    problem: run.connection.problem,
+    closed: run.connection.isClosed,
+  });
+}
+
+async function attempt(run: Run, version: ProtocolVersion): Promise<RunFunctionResponse> {
+  const { target, call, connection, request, metrics } = run;
+  const labels = {
+    function_name: target.functionName,
+    function_package: target.packageRef,
+    grpc_target: target.endpoint,
+    grpc_method: runFunctionPaths[version],
+  };
+  const started = performance.now();
+  const ended = (outcome: Pick<OutcomeLabels, "grpc_code" | "result_severity">): void =>
+    metrics.responseReceived({ ...labels, ...outcome }, (performance.now() - started) / 1000);
+  metrics.requestSent(labels);
+  try {
+    const bytes = await connection.invoke(runFunctionPaths[version], request, call);
+    const response = readResponse(target, bytes);
+    ended({ grpc_code: "OK", result_severity: severityOf(response) });
+    return response;
+  } catch (error) {
+    const code = isServiceError(error) ? error.code : status.INTERNAL;
+    ended({ grpc_code: statusName(code), result_severity: "Normal" });
+    throw error;
+  }
+}
+
+function readResponse(target: FunctionTarget, bytes: Buffer): RunFunctionResponse {
+  let response: RunFunctionResponse;
+  try {
+    response = decode(RunFunctionResponse, bytes);
+  } catch (error) {
+    const text = `the function's answer is not a RunFunctionResponse: ${textOf(error)}`;
+    throw functionFailure(target, status.INTERNAL, text, error);
+  }
+  const path = tooDeepIn(response);
+  if (path === undefined) return response;
+  throw functionFailure(target, status.INTERNAL, `the function's answer is nested too deeply in ${path}`);
+}
+
+function severityOf({ results }: RunFunctionResponse): OutcomeLabels["result_severity"] {
+  if (results.some(({ severity }) => severity === Severity.SEVERITY_FATAL)) return "Fatal";
+  return results.some(({ severity }) => severity === Severity.SEVERITY_WARNING) ? "Warning" : "Normal";
+}
+
+function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && "code" in error && typeof error.code === "number" && "details" in error;
+}
+
+/** gRPC's client reports an OK without a message under the same status; that says nothing about the version. */
+function isUnimplemented(error: unknown): boolean {
+  return isServiceError(error) && error.code === status.UNIMPLEMENTED && error.details !== "No message received";
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type ServiceError, status } from "@grpc/grpc-js";
+import type { FunctionTarget, RunCall } from "../function-runner.ts";
+import { RunnerError } from "../runner-error.ts";
+
+const names = [
+  "OK",
+  "Canceled",
+  "Unknown",
+  "InvalidArgument",
+  "DeadlineExceeded",
+  "NotFound",
+  "AlreadyExists",
+  "PermissionDenied",
+  "ResourceExhausted",
+  "FailedPrecondition",
+  "Aborted",
+  "OutOfRange",
+  "Unimplemented",
+  "Internal",
+  "Unavailable",
+  "DataLoss",
+  "Unauthenticated",
+] as const;
+
+/** The canonical name of a gRPC status code, as Crossplane's metrics and messages spell it. */
+export function statusName(code: number): string {
+  return names[code] ?? `Code(${code})`;
+}
+
+/** What is known about a call that failed. */
+export interface FailedCall {
+  readonly target: FunctionTarget;
+  readonly call: RunCall;
+  readonly requestBytes: number;
+  readonly maxResponseBytes: number;
+  /** Why the function could not be reached, if it could not. */
+  readonly problem: string | undefined;
+  /** Whether the connection was ended by its owner. */
+  readonly closed: boolean;
+}
+
+/** The step error for a call that ended with anything but OK. Times are left out: a text that changes churns conditions. */
+export function rpcFailure(error: ServiceError, failed: FailedCall): RunnerError {
+  return functionFailure(failed.target, error.code, describe(error, failed), error);
+}
+
+/** A failure of one function, in the words of gRPC. */
+export function functionFailure(target: FunctionTarget, code: status, text: string, cause?: unknown): RunnerError {
+  const name = statusName(code);
+  const line = text.replace(/\s*[\r\n]+\s*/g, " ");
+  const message = `cannot run Function "${target.functionName}": rpc error: code = ${name} desc = ${line}`;
+  return new RunnerError("RPC", message, { cause, status: name });
+}
+
+function describe(error: ServiceError, failed: FailedCall): string {
+  switch (error.code) {
+    case status.DEADLINE_EXCEEDED:
+      return error.details.startsWith("Deadline exceeded") ? missedDeadline(failed) : error.details;
+    case status.CANCELLED:
+      return cancelled(error, failed);
+    case status.RESOURCE_EXHAUSTED:
+      return exhausted(error.details, failed);
+    default:
+      return error.details;
+  }
+}
+
+function missedDeadline({ call, problem }: FailedCall): string {
+  const step = call.step === undefined ? "the call" : `pipeline step "${call.step.name}"`;
+  return problem === undefined
+    ? `the function did not answer ${step} before its deadline`
+    : `the function could not be reached for ${step} before its deadline: ${problem}`;
+}
+
+function cancelled(error: ServiceError, { call, closed }: FailedCall): string {
+  if (call.signal?.aborted) return "the run was cancelled";
+  return closed ? "the connection to the function was closed" : error.details;
+}
+
+/** Both limits, the function's for requests and ours for responses, show as the same status. */
+function exhausted(details: string, { requestBytes, maxResponseBytes }: FailedCall): string {
+  const sizes = /\((\d+) vs\.? (\d+)\)/.exec(details);
+  if (sizes !== null && Number(sizes[2]) === maxResponseBytes && Number(sizes[1]) !== requestBytes) {
+    return `${details}: the function's response has ${sizes[1]} bytes, this runner accepts ${maxResponseBytes}`;
+  }
+  const mebibytes = Math.ceil(requestBytes / 2 ** 20);
+  const advice = `if that is more than the function accepts, start it with --max-recv-message-size=${mebibytes} (MiB) or more`;
+  return `${details}: the request has ${requestBytes} bytes; ${advice}`;
+}

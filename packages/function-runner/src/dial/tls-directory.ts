@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+import { X509Certificate } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { createSecureContext, type SecureContext } from "node:tls";
+import { RunnerError, textOf } from "../runner-error.ts";
+import { type RunnerLog, silentLog } from "../runner-log.ts";
+
+/** Where new connections get their certificates from. */
+export interface TlsSource {
+  /** What to use for a connection that is about to be made. */
+  current(): SecureContext;
+}
+
+const files = ["ca.crt", "tls.crt", "tls.key"] as const;
+
+/**
+ * The client's side of mutual TLS from a directory: `ca.crt` is whom to trust, `tls.crt` and `tls.key` who we are.
+ * Throws when a file is missing or unusable. The files are looked at again for every new connection, so rotated ones are
+ * picked up; while new ones are half written, the last good ones stay in use.
+ */
+export function tlsFromDirectory(directory: string, log: RunnerLog = silentLog): TlsSource {
+  let stamp = stampOf(directory);
+  let context = load(directory);
+  return {
+    current() {
+      try {
+        const seen = stampOf(directory);
+        if (seen === stamp) return context;
+        context = load(directory);
+        stamp = seen;
+      } catch (error) {
+        log.info("cannot reload TLS certificates, using the last good ones", { directory, error: textOf(error) });
+      }
+      return context;
+    },
+  };
+}
+
+/** Changes whenever a file is replaced or rewritten, also through the symbolic links of a mounted Secret. */
+function stampOf(directory: string): string {
+  const marks = files.map((file) => {
+    const { ino, mtimeMs, size } = inspect(directory, file, (path) => statSync(path));
+    return `${ino}:${mtimeMs}:${size}`;
+  });
+  return marks.join();
+}
+
+function load(directory: string): SecureContext {
+  const [ca, cert, key] = files.map((file) => inspect(directory, file, (path) => readFileSync(path)));
+  for (const [file, pem] of [
+    ["ca.crt", ca],
+    ["tls.crt", cert],
+  ] as const) {
+    inspect(directory, file, () => new X509Certificate(pem ?? ""), "is not a PEM certificate");
+  }
+  inspect(directory, "tls.key", () => createSecureContext({ key }), "is not a PEM private key");
+  return inspect(
+    directory,
+    "tls.key",
+    () => createSecureContext({ ca, cert, key, minVersion: "TLSv1.2" }),
+    "does not belong to tls.crt",
+  );
+}
+
+function inspect<T>(directory: string, file: string, read: (path: string) => T, problem?: string): T {
+  const path = join(directory, file);
+  try {
+    return read(path);
+  } catch (error) {
+    const what = problem === undefined ? `cannot read TLS file "${path}"` : `TLS file "${path}" ${problem}`;
+    const advice = `expected ${files.join(", ")} in PEM form in "${directory}"`;
+    throw new RunnerError("TLS", `${what}: ${textOf(error)} (${advice})`, { cause: error });
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { inspector, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
+
+/** The function revision to call, resolved once a step, before the outermost layer, so that all layers agree on it. */
+export interface FunctionTarget {
+  readonly functionName: string;
+  /** Keys connections and cached responses. A function without a package uses its name and endpoint. */
+  readonly revisionName: string;
+  /** The package the revision runs; empty when there is none. */
+  readonly packageRef: string;
+  /** `dns:///host:port`, `host:port` or `unix:path`. */
+  readonly endpoint: string;
+  /** The revision's number; 0 when there is none. */
+  readonly revision: number;
+  /** Call this one function without TLS. Only development functions are, and only because somebody said so. */
+  readonly plaintext?: boolean | undefined;
+}
+
+/** Which pipeline step a call belongs to. */
+export interface StepInfo {
+  readonly name: string;
+  /** Zero-based. */
+  readonly index: number;
+}
+
+/** Which reconcile a call belongs to, for whoever records runs. */
+export interface RunTrace {
+  /** One for each reconcile. */
+  readonly traceId: string;
+  /** The composite resource or operation that is reconciled. */
+  readonly context?: inspector.StepMeta["context"];
+}
+
+/** Everything about a call that is not part of the request. */
+export interface RunCall {
+  /** When the caller stops waiting, in milliseconds since the epoch. */
+  readonly deadline: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly step?: StepInfo | undefined;
+  /** Without it the run is not recorded. */
+  readonly trace?: RunTrace | undefined;
+  /** Restricts the protocol: old releases of Crossplane knew v1beta1 only. */
+  readonly protocol?: "v1beta1" | undefined;
+}
+
+/**
+ * Runs a function. Every layer is one: it takes the next runner and adds one behaviour. A runner changes neither the
+ * request nor anything it holds, and rejects with an error of one line that names the function.
+ */
+export interface FunctionRunner {
+  run(target: FunctionTarget, request: RunFunctionRequest, call: RunCall): Promise<RunFunctionResponse>;
+}

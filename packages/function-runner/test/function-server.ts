@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// A function as the runner's tests need it: a bare gRPC server whose connections can be counted and cut.
+import { Buffer } from "node:buffer";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import {
+  type handleUnaryCall,
+  Metadata,
+  Server,
+  ServerCredentials,
+  type ServerOptions,
+  type ServerUnaryCall,
+  type ServiceDefinition,
+} from "@grpc/grpc-js";
+import {
+  create,
+  decode,
+  encode,
+  type ProtocolVersion,
+  ResponseMeta,
+  RunFunctionRequest,
+  RunFunctionResponse,
+  runFunctionPaths,
+} from "@purlin/function-protocol";
+
+/** What a handler may look at besides the request. */
+export interface HandlerCall {
+  readonly version: ProtocolVersion;
+  readonly requestBytes: Buffer;
+  readonly cancelled: AbortSignal;
+  /** The deadline the client sent. */
+  readonly deadline: number;
+}
+
+export type Handler = (
+  request: RunFunctionRequest,
+  call: HandlerCall,
+) => RunFunctionResponse | Buffer | Promise<RunFunctionResponse | Buffer>;
+
+export interface FunctionServerOptions {
+  readonly handler?: Handler;
+  readonly versions?: readonly ProtocolVersion[];
+  /** A host, or the path of a unix socket. Default 127.0.0.1. */
+  readonly listen?: { readonly host?: string; readonly port?: number } | { readonly path: string };
+  readonly credentials?: ServerCredentials;
+  readonly serverOptions?: ServerOptions;
+}
+
+export interface FunctionServer extends AsyncDisposable {
+  readonly port: number;
+  readonly endpoint: string;
+  /** Every call, in the order of arrival. */
+  readonly calls: readonly { readonly version: ProtocolVersion; readonly request: RunFunctionRequest }[];
+  /** How many connections were ever accepted, and how many are open. */
+  readonly accepted: number;
+  readonly open: number;
+  /** Resolves when no connection is open. */
+  drained(): Promise<void>;
+  /** Cuts all connections, as a crash does. The server goes on listening. */
+  cut(): void;
+  /** Stops listening and cuts all connections. */
+  stop(): Promise<void>;
+}
+
+/** An answer that echoes the tag, as every function must. */
+export function answer(request: RunFunctionRequest, init: Partial<RunFunctionResponse> = {}): RunFunctionResponse {
+  const meta = create(ResponseMeta, { tag: request.meta?.tag ?? "" });
+  return create(RunFunctionResponse, { meta, desired: request.desired, context: request.context, ...init });
+}
+
+/** An error a handler throws to answer with a gRPC status. */
+export function statusError(code: number, details: string): Error {
+  return Object.assign(new Error(details), { code, details, metadata: new Metadata() });
+}
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+export async function serveFunction(options: FunctionServerOptions = {}): Promise<FunctionServer> {
+  const { handler = (request) => answer(request), versions = ["v1", "v1beta1"] } = options;
+  const calls: { version: ProtocolVersion; request: RunFunctionRequest }[] = [];
+  const grpc = new Server({ "grpc.max_receive_message_length": -1, ...options.serverOptions });
+  for (const version of versions) {
+    grpc.addService(definitionOf(version), {
+      runFunction: unary(version, (request, call) => {
+        calls.push({ version, request });
+        return handler(request, call);
+      }),
+    });
+  }
+  const injector = grpc.createConnectionInjector(options.credentials ?? ServerCredentials.createInsecure());
+  const sockets = new Set<Socket>();
+  let accepted = 0;
+  const tcp = createServer((socket) => {
+    accepted++;
+    sockets.add(socket);
+    socket.on("error", () => {}).once("close", () => sockets.delete(socket));
+    injector.injectConnection(socket);
+  });
+  tcp.listen(options.listen ?? { host: "127.0.0.1", port: 0 });
+  await once(tcp, "listening");
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const drained = async (): Promise<void> => {
+    for (const socket of sockets) if (!socket.closed) await once(socket, "close");
+  };
+  const stop = async (): Promise<void> => {
+    const closed = tcp.listening ? once(tcp.close(), "close") : undefined;
+    cut();
+    injector.destroy();
+    grpc.forceShutdown();
+    await closed;
+  };
+  const address = tcp.address();
+  const { port, text } = addressText(address as AddressInfo | string);
+  return {
+    port,
+    endpoint: text,
+    calls,
+    get accepted() {
+      return accepted;
+    },
+    get open() {
+      return sockets.size;
+    },
+    drained,
+    cut,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+function addressText(address: AddressInfo | string): { readonly port: number; readonly text: string } {
+  if (typeof address === "string") return { port: 0, text: `unix:${address}` };
+  const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  return { port: address.port, text: `${host}:${address.port}` };
+}
+
+function definitionOf(version: ProtocolVersion): ServiceDefinition {
+  return {
+    runFunction: {
+      path: runFunctionPaths[version],
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: asIs,
+      requestDeserialize: asIs,
+      responseSerialize: asIs,
+      responseDeserialize: asIs,
+    },
+  };
+}
+
+function unary(version: ProtocolVersion, handler: Handler): handleUnaryCall<Buffer, Buffer> {
+  return (call, callback) => {
+    respond(version, handler, call).then(
+      (bytes) => callback(null, bytes),
+      (error: Error) => callback(error),
+    );
+  };
+}
+
+async function respond(
+  version: ProtocolVersion,
+  handler: Handler,
+  call: ServerUnaryCall<Buffer, Buffer>,
+): Promise<Buffer> {
+  const cancelled = new AbortController();
+  call.once("cancelled", () => cancelled.abort());
+  const deadline = Number(call.getDeadline());
+  const request = decode(RunFunctionRequest, call.request);
+  const result = await handler(request, { version, requestBytes: call.request, cancelled: cancelled.signal, deadline });
+  return Buffer.isBuffer(result) ? result : encode(RunFunctionResponse, result);
+}
