@@ -102,7 +102,8 @@ function addEnums(schemas: Map<string, Json>, places: readonly EnumPlace[]): voi
 function withEnum(schema: Json, path: readonly string[], values: readonly string[]): Json {
   const [step, ...rest] = path;
   if (step === undefined) return sorted({ ...schema, enum: values });
-  const [keyword, name] = step === itemsStep ? ["items"] : step === valuesStep ? ["additionalProperties"] : ["properties", step];
+  const [keyword, name] =
+    step === itemsStep ? ["items"] : step === valuesStep ? ["additionalProperties"] : ["properties", step];
   const target = schema[keyword as string];
   const child = name === undefined || !isObject(target) ? target : target[name];
   if (!isObject(child)) throw new Error(`no schema at ${path.join(" > ")} for the enum ${values.join(", ")}`);

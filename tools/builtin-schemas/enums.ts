@@ -42,7 +42,8 @@ export function readEnums(goSource: string): EnumPlace[] {
     places.push({ component, path: steps, values: JSON.parse(`[${values}]`) as string[] });
   }
   const lines = goSource.split("\n").filter((line) => /^\t+Enum:/.test(line)).length;
-  if (lines !== places.length) throw new Error(`read ${places.length} of ${lines} enums: the generator's layout changed`);
+  if (lines !== places.length)
+    throw new Error(`read ${places.length} of ${lines} enums: the generator's layout changed`);
   return places;
 }
 
