@@ -15,9 +15,12 @@ interface Run {
 const isPure = (file: string): boolean => purePackages.some((name) => file.startsWith(`packages/${name}/`));
 
 function unitRuns(): Run[] {
-  const files = globSync(["packages/*/src/**/*.test.ts", "examples/*/**/*.test.ts", "tools/**/*.test.ts"], {
-    exclude: (path) => path.includes("node_modules"),
-  }).sort();
+  const files = globSync(
+    ["packages/*/src/**/*.test.ts", "examples/*/**/*.test.ts", "tools/**/*.test.ts", "bench/src/**/*.test.ts"],
+    {
+      exclude: (path) => path.includes("node_modules"),
+    },
+  ).sort();
   return [
     { title: "pure packages", files: files.filter(isPure), flags: ["--test-isolation=none"] },
     { title: "packages with I/O", files: files.filter((file) => !isPure(file)), flags: [] },

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { figure, medianOf, ratios } from "./figure.ts";
+
+test("a figure is judged by its median", () => {
+  const rows = [
+    {
+      rounds: [1, 2, 9],
+      target: { relation: "at most", value: 2 },
+      verdict: "pass",
+      reason: "one slow round is noise",
+    },
+    { rounds: [1, 3, 9], target: { relation: "at most", value: 2 }, verdict: "short", reason: "the middle is above" },
+    { rounds: [1, 3, 9], target: { relation: "at least", value: 3 }, verdict: "pass", reason: "equal is enough" },
+    { rounds: [1, 2, 9], target: { relation: "at least", value: 3 }, verdict: "short", reason: "the middle is below" },
+  ] as const;
+  for (const { rounds, target, verdict, reason } of rows) {
+    assert.equal(figure("f", "×", rounds, target).verdict, verdict, reason);
+  }
+  assert.equal(figure("f", "×", [1]).verdict, "for information");
+});
+
+test("a figure shows its spread and keeps its rounds in order", () => {
+  const { low, median, high, rounds } = figure("f", "×", [5, 1, 4, 2]);
+  assert.deepEqual({ low, median, high, rounds }, { low: 1, median: 3, high: 5, rounds: [5, 1, 4, 2] });
+});
+
+test("nothing measured is an error, not a figure", () => {
+  assert.throws(() => figure("calls", "×", []), /calls: nothing was measured/);
+});
+
+test("the median of an even number of values lies between the middle two", () => {
+  assert.equal(medianOf([4, 1]), 2.5);
+  assert.equal(medianOf([10, 9, 1]), 9);
+});
+
+test("ratios pair the rounds", () => {
+  assert.deepEqual(ratios([2, 9], [1, 3]), [2, 3]);
+  assert.throws(() => ratios([1], []));
+});
