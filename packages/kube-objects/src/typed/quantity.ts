@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+type Format = "decimal" | "binary" | "exponent";
+
+interface Amount {
+  readonly format: Format;
+  /** The value in billionths. */
+  readonly nanos: bigint;
+}
+
+const decimalSuffixes: Readonly<Record<string, number>> = {
+  n: -9,
+  u: -6,
+  m: -3,
+  "": 0,
+  k: 3,
+  M: 6,
+  G: 9,
+  T: 12,
+  P: 15,
+  E: 18,
+};
+const binarySuffixes = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+const billion = 1_000_000_000n;
+const syntax = /^([+-]?)(\d{1,1000})?(?:\.(\d{0,1000}))?(?:([eE][+-]?\d{1,4})|([numkMGTPE]|[KMGTPE]i)?)$/;
+
+/**
+ * The canonical text of a resource quantity: no fraction, no leading zeros, the largest suffix that needs none. The same
+ * amounts have the same text. Undefined when the text is no quantity.
+ */
+export function canonicalQuantity(text: string): string | undefined {
+  const amount = parse(text);
+  return amount === undefined ? undefined : print(amount);
+}
+
+function parse(text: string): Amount | undefined {
+  const match = syntax.exec(text);
+  const [, sign = "", whole = "", fraction = "", exponent, suffix = ""] = match ?? [];
+  if (match === null || (whole === "" && fraction === "")) return undefined;
+  const digits = BigInt(`${whole}${fraction}`);
+  const scaled = scale(digits, -fraction.length, exponent, suffix);
+  if (scaled === undefined) return undefined;
+  const nanos = sign === "-" ? -scaled : scaled;
+  const format: Format = exponent !== undefined ? "exponent" : suffix.endsWith("i") ? "binary" : "decimal";
+  return { format, nanos };
+}
+
+/** Digits times a power, in billionths; what is smaller than one is rounded up, away from zero. */
+function scale(digits: bigint, point: number, exponent: string | undefined, suffix: string): bigint | undefined {
+  if (suffix.endsWith("i")) {
+    const factor = 1024n ** BigInt(binarySuffixes.indexOf(suffix));
+    return shift(digits * factor, point + 9);
+  }
+  const power = exponent === undefined ? decimalSuffixes[suffix] : Number(exponent.slice(1));
+  if (power === undefined || Math.abs(power) > 300) return undefined;
+  return shift(digits, point + power + 9);
+}
+
+function shift(value: bigint, power: number): bigint {
+  if (power >= 0) return value * 10n ** BigInt(power);
+  const divisor = 10n ** BigInt(-power);
+  return (value + divisor - 1n) / divisor;
+}
+
+function print({ format, nanos }: Amount): string {
+  if (nanos === 0n) return "0";
+  const sign = nanos < 0n ? "-" : "";
+  const size = nanos < 0n ? -nanos : nanos;
+  const isWhole = size % billion === 0n;
+  // A binary quantity below 1024, or with a fraction, has no binary suffix to stand on.
+  if (format === "binary" && isWhole && size / billion >= 1024n) return `${sign}${printBinary(size / billion)}`;
+  return `${sign}${printDecimal(size, format === "exponent")}`;
+}
+
+function printBinary(value: bigint): string {
+  let power = 0;
+  let rest = value;
+  while (rest % 1024n === 0n && power < binarySuffixes.length - 1) {
+    rest /= 1024n;
+    power++;
+  }
+  return `${rest}${binarySuffixes[power]}`;
+}
+
+function printDecimal(nanos: bigint, asExponent: boolean): string {
+  let power = -9;
+  let rest = nanos;
+  while (rest % 1000n === 0n && power < 18) {
+    rest /= 1000n;
+    power += 3;
+  }
+  if (asExponent) return power === 0 ? `${rest}` : `${rest}e${power}`;
+  const suffix = Object.entries(decimalSuffixes).find(([, value]) => value === power)?.[0] ?? "";
+  return `${rest}${suffix}`;
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { JsonObject } from "../json/json-value.ts";
+import { decodeProtobuf } from "../protobuf/decode-protobuf.ts";
+import { canonicalQuantity } from "./quantity.ts";
+import { hasTypedForm, toTypedForm } from "./typed-form.ts";
+
+const read = (path: string): unknown => JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
+
+// Objects as a kube-apiserver 1.36.3 stored them.
+for (const object of read("./testdata/stored.json") as readonly JsonObject[]) {
+  test(`${object["kind"]} ${(object["metadata"] as JsonObject)["name"]}: what the reference stored is in typed form`, () => {
+    assert.deepEqual(toTypedForm(object), { object, unknown: [] });
+  });
+}
+
+for (const { protobuf } of read("../protobuf/testdata/real-server.json") as readonly { readonly protobuf: string }[]) {
+  const decoded = decodeProtobuf(Buffer.from(protobuf, "base64"));
+  const object = decoded.known ? decoded.object : {};
+  test(`${object["kind"]}: what came as protobuf is in typed form already`, () => {
+    assert.deepEqual(toTypedForm(object), { object, unknown: [] });
+  });
+}
+
+test("unknown fields go and are told, at every level", () => {
+  const { object, unknown } = toTypedForm({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "d", odd: 1 },
+    spec: { replicaz: 1, template: { spec: { containers: [{ name: "a", imagee: "x" }] } } },
+    extra: {},
+  });
+  assert.deepEqual([...unknown].sort(), [
+    "extra",
+    "metadata.odd",
+    "spec.replicaz",
+    "spec.template.spec.containers[0].imagee",
+  ]);
+  assert.equal(JSON.stringify(object).includes("imagee"), false);
+});
+
+test("empty optional fields go, fields that are always written come", () => {
+  const { object } = toTypedForm({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "c", labels: {}, annotations: null, generateName: "" },
+    data: {},
+  });
+  assert.deepEqual(object, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" } });
+});
+
+const mistakes: Record<string, { readonly object: JsonObject; readonly says: string }> = {
+  "string for a number": {
+    object: { apiVersion: "apps/v1", kind: "Deployment", spec: { replicas: "3" } },
+    says: "json: cannot unmarshal string into Go struct field spec.replicas of type int32",
+  },
+  "fraction for a whole number": {
+    object: { apiVersion: "apps/v1", kind: "Deployment", spec: { replicas: 1.5 } },
+    says: "json: cannot unmarshal number 1.5 into Go struct field spec.replicas of type int32",
+  },
+  "number too large": {
+    object: { apiVersion: "apps/v1", kind: "Deployment", spec: { replicas: 4294967296 } },
+    says: "json: cannot unmarshal number 4294967296 into Go struct field spec.replicas of type int32",
+  },
+  "number for a label": {
+    object: { apiVersion: "v1", kind: "ConfigMap", metadata: { labels: { a: 1 } } },
+    says: "json: cannot unmarshal number into Go struct field metadata.labels of type string",
+  },
+  "list for an object": {
+    object: { apiVersion: "v1", kind: "Pod", spec: [] },
+    says: "json: cannot unmarshal array into Go struct field spec of type v1.PodSpec",
+  },
+  "object for a list": {
+    object: { apiVersion: "v1", kind: "Pod", spec: { containers: {} } },
+    says: "json: cannot unmarshal object into Go struct field spec.containers of type []v1.Container",
+  },
+  "no time": {
+    object: { apiVersion: "v1", kind: "Event", firstTimestamp: "yesterday" },
+    says: 'parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": cannot parse',
+  },
+};
+for (const [name, { object, says }] of Object.entries(mistakes)) {
+  test(`a value that does not fit: ${name}`, () => {
+    assert.throws(() => toTypedForm(object), { name: "TypedFormError", message: says });
+  });
+}
+
+const quantities: Record<string, string | undefined> = {
+  "0": "0",
+  "0m": "0",
+  "0.1": "100m",
+  "1000m": "1",
+  "1.5": "1500m",
+  "1500": "1500",
+  "1000": "1k",
+  "1024": "1024",
+  "1Ki": "1Ki",
+  "1024Mi": "1Gi",
+  "1.5Gi": "1536Mi",
+  "0.5Ki": "512",
+  "1e3": "1e3",
+  "12e6": "12e6",
+  "1E": "1E",
+  "100n": "100n",
+  "0.0000000001": "1n",
+  "-1500m": "-1500m",
+  "+5": "5",
+  ".5": "500m",
+  "5.": "5",
+  "": undefined,
+  ".": undefined,
+  "1x": undefined,
+  "1 Gi": undefined,
+  "1e9999": undefined,
+};
+for (const [text, canonical] of Object.entries(quantities)) {
+  test(`quantity ${JSON.stringify(text)} is ${canonical}`, () => assert.equal(canonicalQuantity(text), canonical));
+}
+
+test("a canonical quantity stays as it is", () => {
+  const texts = fc.tuple(fc.nat(1e9), fc.nat(999), fc.constantFrom("", "m", "k", "M", "Ki", "Gi", "u", "e3"));
+  fc.assert(
+    fc.property(texts, ([whole, fraction, suffix]) => {
+      const canonical = canonicalQuantity(`${whole}.${fraction}${suffix}`) ?? "";
+      assert.equal(canonicalQuantity(canonical), canonical);
+    }),
+  );
+});
+
+test("any JSON ends in an object or an error about a field", () => {
+  fc.assert(
+    fc.property(fc.object(), (random) => {
+      try {
+        toTypedForm({ apiVersion: "v1", kind: "Pod", spec: random as JsonObject });
+      } catch (error) {
+        assert.equal((error as Error).name, "TypedFormError");
+      }
+    }),
+  );
+});
+
+test("kinds without known fields are told", () => {
+  assert.ok(hasTypedForm("v1", "Pod"));
+  assert.ok(!hasTypedForm("example.org/v1", "Widget"));
+});
