@@ -184,3 +184,7 @@ export {
 // Structural schemas applied to custom objects.
 export { applyDefaults, dropForbiddenNulls } from "./structural/default-values.ts";
 export { type Pruned, prune } from "./structural/prune.ts";
+// Built-in kinds the way the reference server stores them.
+export { canonicalQuantity } from "./typed/quantity.ts";
+export { TypedFormError } from "./typed/typed-error.ts";
+export { hasTypedForm, type TypedForm, toTypedForm } from "./typed/typed-form.ts";
