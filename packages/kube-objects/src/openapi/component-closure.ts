@@ -22,15 +22,18 @@ export function componentClosure(
   return closure;
 }
 
+// Most of a schema is plain values: only what can hold a reference is kept for later.
 function addReferences(root: unknown, names: Set<string>): void {
-  const pending: unknown[] = [root];
-  while (pending.length > 0) {
-    const value = pending.pop();
-    if (typeof value !== "object" || value === null) continue;
-    for (const [key, member] of Object.entries(value)) {
+  const pending: object[] = isContainer(root) ? [root] : [];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const container = next as Readonly<Record<string, unknown>>;
+    for (const key of Object.keys(container)) {
+      const member = container[key];
       const name = key === "$ref" && typeof member === "string" ? referredComponent(member) : undefined;
       if (name !== undefined) names.add(name);
-      else pending.push(member);
+      else if (isContainer(member)) pending.push(member);
     }
   }
 }
+
+const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null;
