@@ -1,2 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-export {};
+// What function authors import. Helpers come in namespaces, as in the other SDKs: request.getInput, response.to.
+
+export {
+  allCapabilities,
+  Capability,
+  Condition,
+  CredentialData,
+  Credentials,
+  create,
+  decode,
+  encode,
+  fromJson,
+  isStruct,
+  type JsonObject,
+  type JsonValue,
+  MatchLabels,
+  Ready,
+  RequestMeta,
+  Requirements,
+  Resource,
+  ResourceSelector,
+  Resources,
+  ResponseMeta,
+  Result,
+  RunFunctionRequest,
+  RunFunctionResponse,
+  Schema,
+  SchemaSelector,
+  Severity,
+  State,
+  Status,
+  Struct,
+  Target,
+  toJson,
+} from "@purlin/function-protocol";
+export { errorText } from "./errors/error-text.ts";
+export { FunctionError, type FunctionErrorCode, isFunctionError } from "./errors/function-error.ts";
+export { FieldPathError } from "./field-path/field-path-error.ts";
+export { formatPath, parsePath, type Segment, wildcard } from "./field-path/parse-path.ts";
+export type { LogFields, Logger } from "./logging/logger.ts";
+export { nopLogger } from "./logging/logger.ts";
+export { type LoggerOptions, newLogger } from "./logging/new-logger.ts";
+export type { DataCredentials } from "./request/credentials.ts";
+export type { RequiredResource } from "./request/required-resources.ts";
+export type { Composite, ObservedComposed } from "./request/state.ts";
+export * as request from "./request.ts";
+export { ComposedObject } from "./resource/composed-object.ts";
+export { CompositeObject } from "./resource/composite-object.ts";
+export type { DesiredComposed } from "./resource/convert.ts";
+export type { ConditionStatus, ObjectCondition } from "./resource/object-condition.ts";
+export * as resource from "./resource.ts";
+export type { ResourceSelection } from "./response/requirements.ts";
+export type { ResultOption } from "./response/results.ts";
+export type { Ttl } from "./response/ttl.ts";
+export * as response from "./response.ts";
+export type { BuiltResult, ResultBuilder } from "./result/result-builder.ts";
+export * as result from "./result.ts";
+export type { OnHandlerError } from "./runtime/function-call.ts";
+export type { CallContext, FunctionHandler, HandlerResult, RunFunction } from "./runtime/function-handler.ts";
+export { type MainOptions, main } from "./runtime/main.ts";
+export { type CustomFlag, type FlagsInput, type ParsedFlags, parseFlags, usageText } from "./runtime/parse-flags.ts";
+export { type ServeUntilOptions, serve } from "./runtime/serve.ts";
+export type { MetricsSource, ServeOptions } from "./runtime/serve-options.ts";
+export { type RunningFunction, start } from "./runtime/start.ts";

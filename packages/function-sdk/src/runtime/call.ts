@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Duration, ProtocolVersion, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
+import type { Logger } from "../logging/logger.ts";
+import { responseTo } from "../response/to.ts";
+import type { Ttl } from "../response/ttl.ts";
+import type { CallContext } from "./function-handler.ts";
+
+/** Where a call comes from. */
+export interface CallOrigin {
+  readonly protocol: ProtocolVersion;
+  /** When the caller stops waiting. */
+  deadline(): Date | undefined;
+  /** Calls `listener` once when the caller gives up; at once if it has. */
+  onCancel(listener: () => void): void;
+}
+
+/** What all calls of a server share. */
+export interface CallSettings {
+  readonly log: Logger;
+  readonly ttl: Ttl;
+  /** The same, in the form in which it travels. */
+  readonly ttlDuration: Duration | undefined;
+}
+
+/** The context of one call. Most handlers use little of it, so each part is made when somebody asks. */
+export class Call implements CallContext {
+  readonly #settings: CallSettings;
+  readonly #origin: CallOrigin;
+  readonly #tag: string;
+  #log: Logger | undefined;
+  #controller: AbortController | undefined;
+  #finished = false;
+
+  constructor(settings: CallSettings, origin: CallOrigin, tag: string) {
+    this.#settings = settings;
+    this.#origin = origin;
+    this.#tag = tag;
+  }
+
+  get log(): Logger {
+    this.#log ??= this.#settings.log.withValues({ tag: this.#tag });
+    return this.#log;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      const controller = new AbortController();
+      this.#controller = controller;
+      this.#origin.onCancel(() => {
+        // A call that was answered is not cancelled, though the transport closes it in the same way.
+        if (!this.#finished) controller.abort(new DOMException("the caller gave up", "AbortError"));
+      });
+    }
+    return this.#controller.signal;
+  }
+
+  get deadline(): Date | undefined {
+    return this.#origin.deadline();
+  }
+
+  get protocol(): ProtocolVersion {
+    return this.#origin.protocol;
+  }
+
+  get ttl(): Ttl {
+    return this.#settings.ttl;
+  }
+
+  to(req: RunFunctionRequest): RunFunctionResponse {
+    return responseTo(req, this.#settings.ttlDuration);
+  }
+
+  /** To be called when the handler is done. */
+  finish(): void {
+    this.#finished = true;
+  }
+}

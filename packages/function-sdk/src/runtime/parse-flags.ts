@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+import { FunctionError } from "../errors/function-error.ts";
+import { type Flag, standardFlags, type Writable } from "./flag-table.ts";
+import type { ServeOptions } from "./serve-options.ts";
+
+/** A flag of your own, beside the standard ones. */
+export interface CustomFlag {
+  /** What the value is called in the usage text; undefined for a flag that is on or off. */
+  readonly value?: string | undefined;
+  readonly help: string;
+  /** The environment variable that is used when the flag is not given. */
+  readonly env?: string | undefined;
+  readonly default?: string | undefined;
+}
+
+/** What to read flags from. */
+export interface FlagsInput {
+  /** The arguments after the script's name. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Flags of your own, by name without dashes. */
+  readonly flags?: Readonly<Record<string, CustomFlag>> | undefined;
+}
+
+/** What the command line says. */
+export interface ParsedFlags {
+  /** For serve or start. */
+  readonly options: ServeOptions;
+  /** The values of your own flags: text, "true" for a flag that is on. */
+  readonly values: Readonly<Record<string, string | undefined>>;
+  /** Whether --help was given. */
+  readonly help: boolean;
+}
+
+/**
+ * Reads the flags every function has, and your own if you name some. A flag beats its environment variable, which beats
+ * the default. Throws USAGE on an unknown flag or a value that makes no sense.
+ */
+export function parseFlags({ argv, env, flags = {} }: FlagsInput): ParsedFlags {
+  const values: Record<string, string | undefined> = {};
+  const options: Writable = {};
+  const all = [...standardFlags, ...Object.entries(flags).map((entry) => toFlag(entry, values))];
+  for (const flag of all) {
+    const text = flag.env === undefined ? undefined : env[flag.env];
+    if (text !== undefined && text !== "") flag.apply(options, text);
+  }
+  const byName = new Map(all.flatMap((flag) => flag.names.map((name) => [name, flag] as const)));
+  const rest = [...argv];
+  while (rest.length > 0) {
+    const word = rest.shift() ?? "";
+    if (word === "--help" || word === "-h") return { options, values, help: true };
+    const { flag, text } = readWord(word, byName);
+    flag.apply(options, text ?? nextValue(flag, word, rest));
+  }
+  return { options, values, help: false };
+}
+
+function toFlag([name, custom]: [string, CustomFlag], values: Record<string, string | undefined>): Flag {
+  values[name] = custom.default;
+  const apply = (_: Writable, text: string): void => {
+    values[name] = text;
+  };
+  return { names: [name], value: custom.value, help: custom.help, env: custom.env, apply };
+}
+
+function readWord(word: string, byName: ReadonlyMap<string, Flag>): { flag: Flag; text: string | undefined } {
+  const match = /^(--|-)([^=]+)(?:=(.*))?$/s.exec(word);
+  const name = match?.[2] ?? "";
+  const flag = byName.get(name);
+  // One dash for one letter, two for a word: -address would otherwise be taken for --address by accident.
+  if (match === null || flag === undefined || (match[1] === "-") !== (name.length === 1)) {
+    throw new FunctionError("USAGE", `unknown ${match === null ? "argument" : "flag"} ${JSON.stringify(word)}`);
+  }
+  return { flag, text: match[3] };
+}
+
+function nextValue(flag: Flag, word: string, rest: string[]): string {
+  if (flag.value === undefined) return "true";
+  const next = rest.shift();
+  if (next === undefined) throw new FunctionError("USAGE", `${word} needs a value: ${flag.value}`);
+  return next;
+}
+
+/** What --help prints: every flag, its environment variable and what it does. */
+export function usageText(name: string, flags: Readonly<Record<string, CustomFlag>> = {}): string {
+  const all = [...standardFlags, ...Object.entries(flags).map((entry) => toFlag(entry, {}))];
+  const rows = all.map(describe).concat([["-h, --help", "Print this text"]]);
+  const width = Math.max(...rows.map(([left]) => left.length));
+  const lines = rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+  return `Usage: ${name} [flags]\n\nFlags:\n${lines.join("\n")}\n`;
+}
+
+function describe({ names, value, help, env }: Flag): [string, string] {
+  const short = names.find((name) => name.length === 1);
+  const left = `${short === undefined ? "" : `-${short}, `}--${names[0]}${value === undefined ? "" : ` ${value}`}`;
+  return [left, env === undefined ? help : `${help} (env ${env})`];
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import { FunctionError } from "../errors/function-error.ts";
+import type { Logger } from "../logging/logger.ts";
+import { DEFAULT_TTL, type Ttl, toDuration } from "../response/ttl.ts";
+import type { OnHandlerError } from "./function-call.ts";
+
+/** Metrics of your own, to be shown with the server's. A Registry of prom-client is one. */
+export interface MetricsSource {
+  /** Prometheus text. */
+  metrics(): Promise<string>;
+}
+
+/** How a function is served. */
+export interface ServeOptions {
+  /** Where to listen: `host:port`, `:port` for all interfaces, or a socket path. Default `:9443`. */
+  readonly address?: string | undefined;
+  /** Default "tcp". */
+  readonly network?: "tcp" | "unix" | undefined;
+  /** A directory with tls.crt, tls.key and ca.crt. Callers must show a certificate signed by that authority. */
+  readonly tlsCertsDir?: string | undefined;
+  /** Serves plaintext, whatever tlsCertsDir says. */
+  readonly insecure?: boolean | undefined;
+  /** The largest request, in MiB. Default 64. */
+  readonly maxRecvMessageSize?: number | undefined;
+  /** The largest response, in MiB. Default 64. */
+  readonly maxSendMessageSize?: number | undefined;
+  /** The TTL of ctx.to. Default one minute. */
+  readonly ttl?: Ttl | undefined;
+  /** Logs debug messages, in a form for people. */
+  readonly debug?: boolean | undefined;
+  /** Where Prometheus metrics are served; "" for nowhere. Default `:8080`. */
+  readonly metricsAddress?: string | undefined;
+  readonly metricsSource?: MetricsSource | undefined;
+  /** Serves grpc.health.v1. Default true. */
+  readonly health?: boolean | undefined;
+  /** Serves gRPC reflection. Default true. */
+  readonly reflection?: boolean | undefined;
+  /** Uses rotated certificates for new connections. Default true. */
+  readonly reloadCerts?: boolean | undefined;
+  /** How long calls in flight may take when the function is stopped. Default 5000. */
+  readonly shutdownGraceMs?: number | undefined;
+  /** Default "fatal": the error becomes a FATAL result. */
+  readonly onHandlerError?: OnHandlerError | undefined;
+  /** Default: JSON lines on standard error. */
+  readonly log?: Logger | undefined;
+}
+
+/** Options with every default applied. */
+export interface Settings {
+  readonly address: string;
+  readonly network: "tcp" | "unix";
+  /** Undefined for plaintext. */
+  readonly tlsCertsDir: string | undefined;
+  readonly maxRecvBytes: number;
+  readonly maxSendBytes: number;
+  readonly ttl: Ttl;
+  readonly metricsAddress: string;
+  readonly metricsSource: MetricsSource | undefined;
+  readonly health: boolean;
+  readonly reflection: boolean;
+  readonly reloadCerts: boolean;
+  readonly shutdownGraceMs: number;
+  readonly onHandlerError: OnHandlerError;
+}
+
+const bytesPerMiB = 1024 * 1024;
+const defaultMessageSize = 64;
+
+/** Applies defaults and checks what can be checked. Throws NO_CREDENTIALS when it is unclear how to be reached safely. */
+export function applyDefaults(options: ServeOptions): Settings {
+  const ttl = options.ttl === undefined ? DEFAULT_TTL : options.ttl;
+  toDuration(ttl);
+  return {
+    address: options.address ?? ":9443",
+    network: options.network ?? "tcp",
+    tlsCertsDir: certsDir(options),
+    maxRecvBytes: messageBytes("maxRecvMessageSize", options.maxRecvMessageSize),
+    maxSendBytes: messageBytes("maxSendMessageSize", options.maxSendMessageSize),
+    ttl,
+    metricsAddress: options.metricsAddress ?? ":8080",
+    metricsSource: options.metricsSource,
+    health: options.health ?? true,
+    reflection: options.reflection ?? true,
+    reloadCerts: options.reloadCerts ?? true,
+    shutdownGraceMs: options.shutdownGraceMs ?? 5000,
+    onHandlerError: options.onHandlerError ?? "fatal",
+  };
+}
+
+function certsDir({ insecure, tlsCertsDir }: ServeOptions): string | undefined {
+  if (insecure === true) return undefined;
+  if (tlsCertsDir !== undefined && tlsCertsDir !== "") return tlsCertsDir;
+  const remedy = "name a directory with --tls-certs-dir or TLS_SERVER_CERTS_DIR, or serve plaintext with --insecure";
+  throw new FunctionError("NO_CREDENTIALS", `no TLS certificates: ${remedy}`);
+}
+
+function messageBytes(name: string, mebibytes: number = defaultMessageSize): number {
+  if (!(mebibytes > 0) || !Number.isFinite(mebibytes)) {
+    throw new FunctionError("INVALID_OPTION", `${name} must be a positive number of MiB, not ${mebibytes}`);
+  }
+  return Math.floor(mebibytes * bytesPerMiB);
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { type ProtocolVersion, serviceNames } from "@purlin/function-protocol";
+import type { Logger } from "../logging/logger.ts";
+import { newLogger } from "../logging/new-logger.ts";
+import { toDuration } from "../response/ttl.ts";
+import { type CallCounts, createCallCounts } from "./call-counts.ts";
+import { CertificateWatch } from "./certificate-watch.ts";
+import { readCertificates } from "./certificates.ts";
+import { Connections } from "./connections.ts";
+import { createFunctionCall } from "./function-call.ts";
+import { type FunctionHandler, toRunFunction } from "./function-handler.ts";
+import { FunctionService } from "./function-service.ts";
+import { HealthService, healthServiceName } from "./health-service.ts";
+import { type BoundAddress, listen } from "./listen.ts";
+import { startMetrics } from "./metrics-server.ts";
+import { reflectionServiceName, registerReflection } from "./reflection-service.ts";
+import { applyDefaults, type ServeOptions, type Settings } from "./serve-options.ts";
+import { MutualTlsCredentials } from "./server-credentials.ts";
+
+/** A function that is being served. */
+export interface RunningFunction extends BoundAddress {
+  /** Where metrics are served; undefined when they are not. */
+  readonly metricsAddress: string | undefined;
+  /** What health checks are told. True from the start; false, for instance, while a dependency is down. */
+  setServing(serving: boolean): void;
+  /** Accepts no more calls, lets those in flight finish, cuts what is left after the grace period. */
+  stop(graceMs?: number): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Starts serving a function and resolves when it listens. Signals are left alone: see {@link serve} for a function that
+ * is a process of its own.
+ */
+export async function start(handler: FunctionHandler, options: ServeOptions = {}): Promise<RunningFunction> {
+  const settings = applyDefaults(options);
+  const log = options.log ?? newLogger({ debug: options.debug });
+  const counts = createCallCounts();
+  const health = new HealthService();
+  const tls = await loadCredentials(settings, log);
+  const server = createGrpcServer(handler, { settings, log, counts, health });
+  const injector = server.createConnectionInjector(tls.credentials);
+  const connections = new Connections((socket) => injector.injectConnection(socket));
+  let bound: BoundAddress;
+  try {
+    bound = await listen(connections.server, settings.network, settings.address);
+  } catch (error) {
+    tls.close();
+    server.forceShutdown();
+    throw error;
+  }
+  const { metricsAddress, metricsSource: source } = settings;
+  const metrics =
+    metricsAddress === "" ? undefined : await startMetrics({ address: metricsAddress, counts, source, log });
+  log.info("serving", { address: bound.address, tls: settings.tlsCertsDir !== undefined });
+
+  let stopped: Promise<void> | undefined;
+  const stop = async (graceMs: number): Promise<void> => {
+    health.stop();
+    tls.close();
+    await Promise.all([drain(server, connections, graceMs), metrics?.close()]);
+    log.info("stopped", { address: bound.address });
+  };
+  return {
+    ...bound,
+    metricsAddress: metrics?.address,
+    setServing: (serving) => health.setServing(serving),
+    stop: (graceMs = settings.shutdownGraceMs) => {
+      // Asked again, perhaps more impatiently: there is only one stop, but the grace period may end sooner.
+      if (stopped !== undefined && graceMs === 0) connections.destroy();
+      stopped ??= stop(graceMs);
+      return stopped;
+    },
+    [Symbol.asyncDispose]: () => {
+      stopped ??= stop(settings.shutdownGraceMs);
+      return stopped;
+    },
+  };
+}
+
+interface Parts {
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly counts: Readonly<Record<ProtocolVersion, CallCounts>>;
+  readonly health: HealthService;
+}
+
+function createGrpcServer(handler: FunctionHandler, { settings, log, counts, health }: Parts): Server {
+  const server = new Server({
+    "grpc.max_receive_message_length": settings.maxRecvBytes,
+    "grpc.max_send_message_length": settings.maxSendBytes,
+    "grpc.enable_channelz": 0,
+  });
+  const { ttl, onHandlerError } = settings;
+  const call = createFunctionCall(toRunFunction(handler), { log, ttl, ttlDuration: toDuration(ttl), onHandlerError });
+  for (const version of ["v1", "v1beta1"] as const)
+    new FunctionService(version, call, counts[version]).register(server);
+  if (settings.health) health.register(server);
+  if (settings.reflection) {
+    const optional = settings.health ? [healthServiceName] : [];
+    registerReflection(server, [serviceNames.v1, serviceNames.v1beta1, ...optional, reflectionServiceName]);
+  }
+  return server;
+}
+
+interface LoadedCredentials {
+  readonly credentials: ServerCredentials;
+  close(): void;
+}
+
+async function loadCredentials(settings: Settings, log: Logger): Promise<LoadedCredentials> {
+  const { tlsCertsDir: directory, reloadCerts } = settings;
+  if (directory === undefined) return { credentials: ServerCredentials.createInsecure(), close: () => {} };
+  const current = await readCertificates(directory);
+  const credentials = new MutualTlsCredentials(current);
+  if (!reloadCerts) return { credentials, close: () => {} };
+  const onChange = credentials.replace.bind(credentials);
+  const watch = new CertificateWatch({ directory, current, onChange, log });
+  return { credentials, close: () => watch.close() };
+}
+
+/** Refuses new calls on every connection, waits for those in flight, and cuts connections when the time is up. */
+async function drain(server: Server, connections: Connections, graceMs: number): Promise<void> {
+  const closed = connections.close();
+  server.tryShutdown(() => {});
+  const cut = setTimeout(() => connections.destroy(), graceMs);
+  await closed;
+  clearTimeout(cut);
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  decode,
+  encode,
+  type ProtocolVersion,
+  RunFunctionRequest,
+  RunFunctionResponse,
+} from "@purlin/function-protocol";
+import { type Logger, nopLogger } from "../logging/logger.ts";
+import { DEFAULT_TTL, type Ttl, toDuration } from "../response/ttl.ts";
+import type { CallOrigin } from "../runtime/call.ts";
+import { CallFailure, createFunctionCall } from "../runtime/function-call.ts";
+import { type FunctionHandler, toRunFunction } from "../runtime/function-handler.ts";
+
+/** The circumstances of a call in a test. */
+export interface InvokeOptions {
+  /** Default: says nothing. */
+  readonly log?: Logger | undefined;
+  /** Default: one minute. */
+  readonly ttl?: Ttl | undefined;
+  /** Aborting it is the caller giving up. */
+  readonly signal?: AbortSignal | undefined;
+  readonly deadline?: Date | undefined;
+  /** Default "v1". */
+  readonly protocol?: ProtocolVersion | undefined;
+  /**
+   * What becomes of an error the handler throws. Default "fatal", as when it is served: the response has a FATAL result.
+   * With "throw", the error comes out, stack and all.
+   */
+  readonly onHandlerError?: "fatal" | "throw" | undefined;
+}
+
+/**
+ * Calls a function in memory, as a control plane would: the request and the response are encoded and decoded on their
+ * way, so that nothing passes in a test that would not pass on the wire.
+ */
+export async function invoke(
+  handler: FunctionHandler,
+  req: RunFunctionRequest,
+  options: InvokeOptions = {},
+): Promise<RunFunctionResponse> {
+  const ttl = options.ttl === undefined ? DEFAULT_TTL : options.ttl;
+  const call = createFunctionCall(toRunFunction(handler), {
+    log: options.log ?? nopLogger,
+    ttl,
+    ttlDuration: toDuration(ttl),
+    onHandlerError: options.onHandlerError === "throw" ? "status" : "fatal",
+  });
+  try {
+    return decode(RunFunctionResponse, await call(encode(RunFunctionRequest, req), originOf(options)));
+  } catch (error) {
+    throw error instanceof CallFailure ? error.cause : error;
+  }
+}
+
+function originOf({ protocol = "v1", deadline, signal }: InvokeOptions): CallOrigin {
+  return {
+    protocol,
+    deadline: () => deadline,
+    onCancel: (listener) => {
+      if (signal?.aborted === true) listener();
+      else signal?.addEventListener("abort", listener, { once: true });
+    },
+  };
+}
