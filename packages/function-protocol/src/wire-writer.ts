@@ -6,7 +6,7 @@ const initialSize = 64 * 1024;
 const largestKept = 1024 * 1024;
 
 /** Strings up to this length are written by a loop; longer ones are worth two native calls. */
-const shortString = 24;
+const shortString = 32;
 
 /**
  * A buffer that is filled from its end to its start. A length prefix then comes after what it measures, so nested
