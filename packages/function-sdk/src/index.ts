@@ -63,3 +63,10 @@ export { type CustomFlag, type FlagsInput, type ParsedFlags, parseFlags, usageTe
 export { type ServeUntilOptions, serve } from "./runtime/serve.ts";
 export type { MetricsSource, ServeOptions } from "./runtime/serve-options.ts";
 export { type RunningFunction, start } from "./runtime/start.ts";
+export {
+  type CheckObjectOptions,
+  checkObject,
+  decodeBySchema,
+  type ObjectProblem,
+  requireValidObject,
+} from "./schema/check-object.ts";

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, Ready, type Resource, Struct } from "@pu
 import { errorText } from "../errors/error-text.ts";
 import { FunctionError } from "../errors/function-error.ts";
 import { ComposedObject } from "./composed-object.ts";
-import { type ObjectSource, type ResourceParts, resourceMessage, structOf } from "./resource-message.ts";
+import { jsonForm, type ObjectSource, type ResourceParts, resourceMessage, structOf } from "./resource-message.ts";
 
 /** A desired composed resource: change both, then hand it to response.setDesiredComposedResources. */
 export interface DesiredComposed {
@@ -23,7 +23,7 @@ export function newDesiredComposed(): DesiredComposed {
 export function toStruct(value: unknown): Struct {
   if (!isJsonObject(value)) throw new FunctionError("INVALID_RESOURCE", "only a JSON object can become a Struct");
   try {
-    return Struct.from(value);
+    return Struct.from(jsonForm(value));
   } catch (error) {
     throw new FunctionError("INVALID_RESOURCE", errorText(error), { cause: error });
   }

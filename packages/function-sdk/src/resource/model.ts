@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject, type JsonObject, type Resource, Struct } from "@purlin/function-protocol";
-import { errorText } from "../errors/error-text.ts";
-import { FunctionError } from "../errors/function-error.ts";
-import { type ResourceParts, resourceMessage } from "./resource-message.ts";
+import { type ResourceParts, resourceMessage, structOf } from "./resource-message.ts";
 
 /** A typed object of some library that knows its own JSON form. */
 export interface Model {
@@ -29,11 +27,5 @@ export function cleanModel(model: Model | object): JsonObject {
 
 /** A private copy that is certain to be JSON. */
 export function normalise(source: object, what = "the object"): JsonObject {
-  const object: unknown = "toJSON" in source && typeof source.toJSON === "function" ? source.toJSON() : source;
-  if (!isJsonObject(object)) throw new FunctionError("INVALID_RESOURCE", `${what} is not a JSON object`);
-  try {
-    return Struct.from(object).toMutable();
-  } catch (error) {
-    throw new FunctionError("INVALID_RESOURCE", `${what}: ${errorText(error)}`, { cause: error });
-  }
+  return structOf(source, what).toMutable();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isStruct, Ready, type Resource, Struct } from "@purlin/function-protocol";
+import { isJsonObject, isStruct, Ready, type Resource, Struct } from "@purlin/function-protocol";
 import { errorText } from "../errors/error-text.ts";
 import { FunctionError } from "../errors/function-error.ts";
 import { isPathObject, type PathObject } from "./path-object.ts";
@@ -33,10 +33,17 @@ export function structOf(source: ObjectSource, what: string): Struct {
   try {
     if (isPathObject(source)) return source.toStruct();
     if (isResourceMessage(source)) return source.resource ?? Struct.from({});
-    return Struct.from(source);
+    return Struct.from(jsonForm(source));
   } catch (error) {
     throw new FunctionError("INVALID_RESOURCE", `${what}: ${errorText(error)}`, { cause: error });
   }
+}
+
+/** What an object wants to be as JSON. Inside an object the encoder asks; the outermost one is asked here. */
+export function jsonForm(source: object): object {
+  const form: unknown = "toJSON" in source && typeof source.toJSON === "function" ? source.toJSON() : source;
+  if (isJsonObject(form)) return form;
+  throw new TypeError("it is not a JSON object");
 }
 
 /** A new Resource message. */

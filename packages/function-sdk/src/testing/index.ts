@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers for the tests of functions: `import { … } from "@purlin/function-sdk/testing"`.
+// Helpers for the tests of functions: the `testing` entry of the package.
 export {
   type ConditionDetails,
   expectResponse,
