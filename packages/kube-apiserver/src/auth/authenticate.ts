@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+import { unauthorized } from "@purlin/kube-objects";
+import { ANONYMOUS, authenticated, type User } from "./user.ts";
+
+/** What a caller shows to prove who they are. */
+export interface Credentials {
+  /** The subject of a client certificate that was verified; "rejected" when one was sent that cannot be. */
+  readonly certificate: CertificateSubject | "rejected" | undefined;
+  /** The Authorization header. */
+  readonly authorization: string | undefined;
+}
+
+/** The common name is the user, organizations are the groups. */
+export interface CertificateSubject {
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+}
+
+/** Knows the bearer of a token, or not. */
+export type TokenAuthenticator = (token: string) => User | undefined;
+
+/**
+ * Who makes the request: the holder of a client certificate, else the bearer of a token, else nobody. Throws 401 for a certificate
+ * or a token that proves nothing: whoever shows one wants to be known.
+ */
+export function authenticate(credentials: Credentials, tokens: readonly TokenAuthenticator[]): User {
+  const { certificate, authorization } = credentials;
+  if (certificate !== undefined && certificate !== "rejected" && certificate.commonName !== "") {
+    return authenticated({ name: certificate.commonName, groups: certificate.organizations });
+  }
+  const token = bearerToken(authorization);
+  if (token !== undefined) {
+    return bearer(token, tokens);
+  }
+  if (certificate !== undefined) {
+    throw unauthorized();
+  }
+  return ANONYMOUS;
+}
+
+function bearer(token: string, tokens: readonly TokenAuthenticator[]): User {
+  for (const authenticateToken of tokens) {
+    const user = authenticateToken(token);
+    if (user !== undefined) {
+      return authenticated(user);
+    }
+  }
+  throw unauthorized();
+}
+
+/** The token of a bearer; another scheme, or none, is no attempt to be known. */
+function bearerToken(authorization: string | undefined): string | undefined {
+  const [scheme = "", token = ""] = (authorization ?? "").trim().split(/ +/, 2);
+  return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;
+}

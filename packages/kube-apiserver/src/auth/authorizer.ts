@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+import { forbidden, goQuote, type StatusError } from "@purlin/kube-objects";
+import { MASTERS_GROUP, SERVICE_ACCOUNTS_GROUP, type User } from "./user.ts";
+
+/** What somebody wants to do: something with a resource, or with a path that is none. */
+export type AccessAttributes = ResourceAccess | PathAccess;
+
+export interface ResourceAccess {
+  readonly kind: "resource";
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface PathAccess {
+  readonly kind: "path";
+  readonly verb: string;
+  readonly path: string;
+}
+
+/** Whether somebody may do it, and why. */
+export interface AccessDecision {
+  readonly allowed: boolean;
+  readonly reason: string;
+}
+
+/** Decides about every request, and answers every access review. */
+export type Authorizer = (user: User, access: AccessAttributes) => AccessDecision;
+
+/** Paths everybody may read: whoever watches over the server has no credentials for it. */
+const PUBLIC_PATHS: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz", "/version", "/version/"]);
+const PUBLIC_PREFIXES: readonly string[] = ["/healthz/", "/livez/", "/readyz/"];
+
+/** Masters and ServiceAccounts may do everything, everybody may ask how the server is, nobody else may do anything. */
+export const adminAuthorizer: Authorizer = (user, access) => {
+  if (user.groups.includes(MASTERS_GROUP)) {
+    return { allowed: true, reason: "" };
+  }
+  if (user.groups.includes(SERVICE_ACCOUNTS_GROUP)) {
+    return { allowed: true, reason: "service accounts are trusted by this server" };
+  }
+  if (access.kind === "path" && access.verb === "get" && isPublic(access.path)) {
+    return { allowed: true, reason: "" };
+  }
+  return { allowed: false, reason: "" };
+};
+
+function isPublic(path: string): boolean {
+  return PUBLIC_PATHS.has(path) || PUBLIC_PREFIXES.some((prefix) => path.startsWith(prefix));
+}
+
+/** 403 in the words of the reference. */
+export function accessDenied(user: User, access: AccessAttributes, { reason }: AccessDecision): StatusError {
+  const because = reason === "" ? "" : `: ${reason}`;
+  if (access.kind === "path") {
+    const why = `User ${goQuote(user.name)} cannot ${access.verb} path ${goQuote(access.path)}${because}`;
+    return forbidden({ group: "", resource: "" }, "", why);
+  }
+  const { group, name, namespace, resource, subresource, verb } = access;
+  const what = subresource === "" ? resource : `${resource}/${subresource}`;
+  const where = namespace === "" ? "at the cluster scope" : `in the namespace ${goQuote(namespace)}`;
+  const why = `User ${goQuote(user.name)} cannot ${verb} resource ${goQuote(what)} in API group ${goQuote(group)} ${where}`;
+  return forbidden({ group, resource }, name, `${why}${because}`);
+}

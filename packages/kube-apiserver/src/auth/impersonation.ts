@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import { badRequest, unclassifiedError } from "@purlin/kube-objects";
+import type { ApiRequest } from "../request/api-request.ts";
+import { type Authorizer, accessDenied, type ResourceAccess } from "./authorizer.ts";
+import { ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, type User } from "./user.ts";
+
+const EXTRA_PREFIX = "impersonate-extra-";
+
+/** The request as the user it names in its Impersonate headers, if it names one and its own user may act for that one. */
+export function impersonated(request: ApiRequest, authorizer: Authorizer): ApiRequest {
+  const { headers } = request;
+  const name = headers["impersonate-user"];
+  const others = headers["impersonate-group"] ?? headers["impersonate-uid"] ?? extraHeaders(request)[0];
+  if (name === undefined && others === undefined) {
+    return request;
+  }
+  if (name === undefined || name === "") {
+    throw unclassifiedError("requested impersonation without impersonating a user");
+  }
+  const user = impersonatedUser(request, name);
+  for (const access of accesses(user, headers["impersonate-group"])) {
+    const decision = authorizer(request.user, access);
+    if (!decision.allowed) {
+      throw accessDenied(request.user, access, decision);
+    }
+  }
+  return withUser(request, user);
+}
+
+function impersonatedUser(request: ApiRequest, name: string): User {
+  const { headers } = request;
+  const groups = (headers["impersonate-group"] ?? "")
+    .split(",")
+    .map((group) => group.trim())
+    .filter(Boolean);
+  const always = name === ANONYMOUS.name ? UNAUTHENTICATED_GROUP : AUTHENTICATED_GROUP;
+  const extra = Object.fromEntries(
+    extraHeaders(request).map((header) => [
+      extraKey(header),
+      (headers[header] ?? "").split(",").map((value) => value.trim()),
+    ]),
+  );
+  return {
+    name,
+    groups: groups.includes(always) ? groups : [...groups, always],
+    ...(headers["impersonate-uid"] === undefined ? {} : { uid: headers["impersonate-uid"] }),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  };
+}
+
+function extraHeaders({ headers }: ApiRequest): string[] {
+  return Object.keys(headers).filter((header) => header.startsWith(EXTRA_PREFIX));
+}
+
+function extraKey(header: string): string {
+  try {
+    return decodeURIComponent(header.slice(EXTRA_PREFIX.length));
+  } catch (error) {
+    throw badRequest(`the header ${header} is not well-formed`, error);
+  }
+}
+
+/** Everything somebody must be allowed to be in order to be this user. */
+function accesses(user: User, groups: string | undefined): ResourceAccess[] {
+  const match = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user.name);
+  const [, namespace = "", account = ""] = match ?? [];
+  const main =
+    match === null ? impersonate("users", user.name) : { ...impersonate("serviceaccounts", account), namespace };
+  const wanted = (groups ?? "")
+    .split(",")
+    .map((group) => group.trim())
+    .filter(Boolean);
+  return [main, ...wanted.map((group) => impersonate("groups", group))];
+}
+
+function impersonate(resource: string, name: string): ResourceAccess {
+  return {
+    kind: "resource",
+    verb: "impersonate",
+    group: "",
+    version: "v1",
+    resource,
+    subresource: "",
+    namespace: "",
+    name,
+  };
+}
+
+/** A view of the request, since making its signal may cost and must stay lazy. */
+function withUser(request: ApiRequest, user: User): ApiRequest {
+  return {
+    method: request.method,
+    path: request.path,
+    query: request.query,
+    headers: request.headers,
+    body: request.body,
+    user,
+    get signal() {
+      return request.signal;
+    },
+  };
+}

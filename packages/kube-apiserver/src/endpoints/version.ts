@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JsonObject } from "@purlin/kube-objects";
+
+/** The release whose behaviour this server has. */
+export const REFERENCE_RELEASE = "v1.36.3";
+
+/** What `/version` answers; clients compare the minor version with their own. */
+export function serverVersion(build: string): JsonObject {
+  const [major = "", minor = ""] = REFERENCE_RELEASE.slice(1).split(".");
+  return {
+    major,
+    minor,
+    gitVersion: `${REFERENCE_RELEASE}+${build}`,
+    gitCommit: "",
+    gitTreeState: "clean",
+    buildDate: "1970-01-01T00:00:00Z",
+    goVersion: `node${process.versions.node}`,
+    compiler: "v8",
+    platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
+  };
+}

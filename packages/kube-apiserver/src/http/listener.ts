@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+import { once } from "node:events";
+import { createServer as createHttp1Server, type Server as Http1Server } from "node:http";
+import {
+  createServer as createHttp2Server,
+  type Http2Server,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from "node:tls";
+import type { Exchange } from "./exchange.ts";
+import { http1Exchange } from "./http1-exchange.ts";
+import { http2Exchange } from "./http2-exchange.ts";
+
+export interface ListenerOptions {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: any free one. */
+  readonly port?: number;
+  readonly certPem: string;
+  readonly keyPem: string;
+  /** Client certificates are verified against this. */
+  readonly clientAuthorityPem: string;
+  readonly onExchange: (exchange: Exchange) => void;
+}
+
+export interface Listener {
+  readonly host: string;
+  readonly port: number;
+  /** Serves new connections with another certificate. */
+  renew(pair: { readonly certPem: string; readonly keyPem: string }): void;
+  /** Takes no more connections, waits for answers under way up to `graceMs`, then drops what is left. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Go clients keep an idle connection for 90 s and do not retry a POST on one the server has just closed: keep it longer. */
+const KEEP_ALIVE_MS = 120_000;
+const KIB = 1024;
+
+/** Serves HTTP/1.1 and HTTP/2 over TLS on one port. */
+export async function listen(options: ListenerOptions): Promise<Listener> {
+  const http1 = http1Server(options.onExchange);
+  const http2 = http2Server(options.onExchange);
+  const sockets = new Set<Socket>();
+  const server = tlsServer(options, (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    (socket.alpnProtocol === "h2" ? http2.server : http1).emit("connection", socket);
+  });
+  server.listen(options.port ?? 0, options.host ?? "127.0.0.1");
+  await once(server, "listening");
+  const { address, port } = server.address() as AddressInfo;
+  return {
+    host: address,
+    port,
+    renew: ({ certPem, keyPem }) => server.setSecureContext(secureContext({ ...options, certPem, keyPem })),
+    close: (graceMs) => close({ server, http1, sessions: http2.sessions, sockets }, graceMs),
+  };
+}
+
+function secureContext(options: ListenerOptions): { cert: string; key: string; ca: string; minVersion: "TLSv1.2" } {
+  return { cert: options.certPem, key: options.keyPem, ca: options.clientAuthorityPem, minVersion: "TLSv1.2" };
+}
+
+function tlsServer(options: ListenerOptions, onSocket: (socket: TLSSocket) => void): TlsServer {
+  const server = createTlsServer({
+    ...secureContext(options),
+    ALPNProtocols: ["h2", "http/1.1"],
+    requestCert: true,
+    // A certificate of somebody else is answered with 401, not with a broken handshake.
+    rejectUnauthorized: false,
+    noDelay: true,
+    handshakeTimeout: 30_000,
+  });
+  server.on("secureConnection", onSocket);
+  // A handshake that fails concerns nobody but the client, who knows.
+  server.on("tlsClientError", (_error, socket) => socket.destroy());
+  return server;
+}
+
+function http1Server(onExchange: (exchange: Exchange) => void): Http1Server {
+  const server = createHttp1Server({
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: KEEP_ALIVE_MS + 5_000,
+    maxHeaderSize: 64 * KIB,
+  });
+  server.on("request", (request, response) => onExchange(http1Exchange(request, response)));
+  server.on("checkContinue", (request, response) => {
+    response.writeContinue();
+    onExchange(http1Exchange(request, response));
+  });
+  server.on("clientError", (_error, socket) => socket.destroy());
+  return server;
+}
+
+function http2Server(onExchange: (exchange: Exchange) => void): {
+  readonly server: Http2Server;
+  readonly sessions: Set<ServerHttp2Session>;
+} {
+  // One Go process puts all its watches on one connection.
+  const settings = { maxConcurrentStreams: 2000, initialWindowSize: 512 * KIB, maxHeaderListSize: 64 * KIB };
+  const server = createHttp2Server({ settings, maxSessionMemory: 512 });
+  const sessions = new Set<ServerHttp2Session>();
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.setLocalWindowSize(8 * KIB * KIB);
+    session.once("close", () => sessions.delete(session));
+    // The client vanished or broke the protocol; its streams are closed and told so.
+    session.on("error", () => {});
+  });
+  server.on("stream", (stream, headers) => onExchange(http2Exchange(stream as ServerHttp2Stream, headers)));
+  return { server, sessions };
+}
+
+interface Parts {
+  readonly server: TlsServer;
+  readonly http1: Http1Server;
+  readonly sessions: ReadonlySet<ServerHttp2Session>;
+  readonly sockets: ReadonlySet<Socket>;
+}
+
+async function close({ server, http1, sessions, sockets }: Parts, graceMs: number): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  for (const session of sessions) {
+    session.close();
+  }
+  http1.closeIdleConnections();
+  const dropping = setTimeout(() => {
+    for (const socket of sockets) {
+      socket.destroy();
+    }
+  }, graceMs);
+  await closed;
+  clearTimeout(dropping);
+}

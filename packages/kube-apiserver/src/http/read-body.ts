@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Readable } from "node:stream";
+import { badRequest, requestEntityTooLarge, timeout } from "@purlin/kube-objects";
+
+/** Whoever needs longer to send a body is not sending one. */
+const READ_WITHIN_MS = 60_000;
+
+/** Reads a stream to its end, but no further than the limit. `declared` is its Content-Length, if it has one. */
+export function readLimited(stream: Readable, limit: number, declared: string | undefined): Promise<Uint8Array> {
+  if (Number(declared ?? 0) > limit) {
+    return Promise.reject(tooLarge(limit));
+  }
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const late = setTimeout(() => reject(timeout("the request body did not arrive in time")), READ_WITHIN_MS).unref();
+    stream.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limit) {
+        // The rest is read and dropped, so that the client gets the answer instead of a reset.
+        stream.removeAllListeners("data").resume();
+        reject(tooLarge(limit));
+        return;
+      }
+      chunks.push(chunk);
+    });
+    stream.once("end", () => {
+      clearTimeout(late);
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    });
+    stream.once("error", (error) => reject(badRequest(`the request body could not be read: ${error.message}`, error)));
+    stream.once("close", () => {
+      clearTimeout(late);
+      reject(badRequest("the request body was cut off"));
+    });
+  });
+}
+
+const tooLarge = (limit: number): Error => requestEntityTooLarge(`limit is ${limit}`);

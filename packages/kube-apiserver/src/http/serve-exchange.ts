@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+import { randomUUID } from "node:crypto";
+import { authenticate, type TokenAuthenticator } from "../auth/authenticate.ts";
+import type { User } from "../auth/user.ts";
+import type { ApiRequest, RequestBody } from "../request/api-request.ts";
+import type { ApiResponse } from "../request/api-response.ts";
+import { errorResponse } from "../request/error-response.ts";
+import type { Exchange } from "./exchange.ts";
+import { writeComplete } from "./write-complete.ts";
+import { writeStream } from "./write-stream.ts";
+
+/** The API server as its listener sees it. */
+export interface Front {
+  readonly tokens: readonly TokenAuthenticator[];
+  /** Never rejects: what goes wrong is a Status. */
+  readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
+}
+
+/** Larger bodies are refused, as the reference does. */
+export const MAX_BODY_BYTES: number = 3 * 1024 * 1024;
+
+/** Answers one HTTP request. */
+export async function serveExchange(exchange: Exchange, front: Front): Promise<void> {
+  const auditId = exchange.headers["audit-id"] ?? randomUUID();
+  const response = await answer(exchange, front);
+  if (response.kind === "stream") {
+    writeStream(exchange, response, auditId);
+  } else {
+    await writeComplete(exchange, response, auditId);
+  }
+}
+
+async function answer(exchange: Exchange, front: Front): Promise<ApiResponse> {
+  let user: User;
+  try {
+    const { certificate, headers } = exchange;
+    user = authenticate({ certificate, authorization: headers["authorization"] }, front.tokens);
+  } catch (error) {
+    return errorResponse(error, exchange.headers["accept"]);
+  }
+  return front.handle(new ExchangeRequest(exchange, user));
+}
+
+/** An exchange as a request. Most requests never look at their signal, so it is made when they do. */
+class ExchangeRequest implements ApiRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Exchange["headers"];
+  readonly body: RequestBody;
+  readonly user: User;
+  readonly #exchange: Exchange;
+  #signal: AbortSignal | undefined;
+
+  constructor(exchange: Exchange, user: User) {
+    const { method, url, headers, hasBody } = exchange;
+    const question = url.indexOf("?");
+    this.method = method;
+    this.path = question === -1 ? url : url.slice(0, question);
+    this.query = new URLSearchParams(question === -1 ? "" : url.slice(question + 1));
+    this.headers = headers;
+    this.body = hasBody ? { kind: "bytes", read: () => exchange.readBody(MAX_BODY_BYTES) } : { kind: "none" };
+    this.user = user;
+    this.#exchange = exchange;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#signal === undefined) {
+      const controller = new AbortController();
+      this.#signal = controller.signal;
+      this.#exchange.onGone(() => controller.abort(new Error("the client has gone")));
+    }
+    return this.#signal;
+  }
+}

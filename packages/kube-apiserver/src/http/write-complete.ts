@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { CompleteResponse } from "../request/api-response.ts";
+import type { Exchange } from "./exchange.ts";
+import { responseHeaders } from "./response-headers.ts";
+
+/** Smaller answers are sent as they are: compressing costs more than it saves on a local network. */
+const COMPRESS_ABOVE = 128 * 1024;
+const compress = promisify(gzip);
+
+/** Sends an answer in one piece. */
+export async function writeComplete(exchange: Exchange, response: CompleteResponse, auditId: string): Promise<void> {
+  const headers = responseHeaders(response, response.payload?.contentType, auditId);
+  let chunks = response.payload?.chunks() ?? [];
+  let size = byteLength(chunks);
+  if (size > COMPRESS_ABOVE && acceptsGzip(exchange.headers["accept-encoding"])) {
+    chunks = [await compress(Buffer.concat(chunks), { level: 1 })];
+    size = byteLength(chunks);
+    headers["content-encoding"] = "gzip";
+    headers["vary"] = "Accept-Encoding";
+  }
+  if (response.code !== 304) {
+    headers["content-length"] = String(size);
+  }
+  exchange.respond(response.code, headers, exchange.method === "HEAD" ? [] : chunks);
+}
+
+function byteLength(chunks: readonly Uint8Array[]): number {
+  return chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+}
+
+function acceptsGzip(header: string | undefined): boolean {
+  return (header ?? "").split(",").some((clause) => {
+    const [coding = "", weight = ""] = clause.split(";").map((part) => part.trim().toLowerCase());
+    return coding === "gzip" && weight !== "q=0";
+  });
+}

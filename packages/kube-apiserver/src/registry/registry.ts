@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { ResourceType } from "./resource-type.ts";
+import { compareVersions } from "./version-order.ts";
+
+/** Everything that is served at one moment. Never changes; another moment has another one. */
+export interface Catalog {
+  /** Grows with every change. */
+  readonly generation: number;
+  /** Built-in groups in their fixed order, then the others by name. */
+  readonly groups: readonly ApiGroup[];
+  find(group: string, version: string, resource: string): ResourceType | undefined;
+  group(name: string): ApiGroup | undefined;
+}
+
+/** One group with its versions, the preferred one first. */
+export interface ApiGroup {
+  readonly name: string;
+  readonly versions: readonly ApiGroupVersion[];
+}
+
+export interface ApiGroupVersion {
+  readonly version: string;
+  /** By plural. */
+  readonly resources: readonly ResourceType[];
+}
+
+/** What is served, as it changes. */
+export class Registry {
+  readonly #builtin: readonly ResourceType[];
+  #catalog: Catalog;
+
+  constructor(builtin: readonly ResourceType[]) {
+    this.#builtin = builtin;
+    this.#catalog = createCatalog(builtin, 1);
+  }
+
+  get catalog(): Catalog {
+    return this.#catalog;
+  }
+
+  /** Replaces everything that is served beside the built-in types. */
+  setCustom(types: readonly ResourceType[]): void {
+    this.#catalog = createCatalog([...this.#builtin, ...types], this.#catalog.generation + 1);
+  }
+}
+
+function createCatalog(types: readonly ResourceType[], generation: number): Catalog {
+  const byPath = new Map(types.map((type) => [`${type.group}/${type.version}/${type.resource}`, type]));
+  const groups = orderGroups(types).map((name) => toGroup(name, types));
+  const byName = new Map(groups.map((group) => [group.name, group]));
+  return {
+    generation,
+    groups,
+    find: (group, version, resource) => byPath.get(`${group}/${version}/${resource}`),
+    group: (name) => byName.get(name),
+  };
+}
+
+function orderGroups(types: readonly ResourceType[]): string[] {
+  const builtin = new Set(types.filter((type) => !type.custom).map((type) => type.group));
+  const custom = new Set(types.map((type) => type.group).filter((group) => !builtin.has(group)));
+  return [...builtin, ...[...custom].sort()];
+}
+
+function toGroup(name: string, types: readonly ResourceType[]): ApiGroup {
+  const byVersion = Map.groupBy(
+    types.filter((type) => type.group === name),
+    (type) => type.version,
+  );
+  const versions = [...byVersion].map(([version, resources]) => ({
+    version,
+    resources: resources.toSorted((a, b) => (a.resource < b.resource ? -1 : 1)),
+  }));
+  return { name, versions: versions.sort((a, b) => compareVersions(a.version, b.version)) };
+}

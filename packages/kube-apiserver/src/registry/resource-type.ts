@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+import { formatApiVersion, type GroupVersionKind, type NameRule, type ResourceName } from "@purlin/kube-objects";
+
+/** A way to reach a part of an object: `status`, `scale`, `token`. */
+export interface Subresource {
+  readonly name: string;
+  readonly verbs: readonly string[];
+  /** The kind it speaks, if that is not the resource's own. */
+  readonly kind?: GroupVersionKind;
+}
+
+/** How objects of a type are written; where types differ, and nothing else. */
+export interface WriteRules {
+  readonly name: NameRule;
+  /** PUT creates what is not there. */
+  readonly createOnUpdate: boolean;
+  /** PUT may leave out the resourceVersion. */
+  readonly unconditionalUpdate: boolean;
+  /** What counts as a change of specification; undefined: the type has no generation. */
+  readonly generation: "spec" | "spec-and-annotations" | "outside-metadata" | undefined;
+  /** DELETE answers with the object instead of a Status. */
+  readonly returnsDeleted: boolean;
+  /** Deleting without a policy leaves dependents alone. */
+  readonly orphansByDefault: boolean;
+  /** Seconds until an object is deleted by itself. */
+  readonly ttlSeconds: number | undefined;
+}
+
+/** One resource in one version, as it is served. */
+export interface ResourceType {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly listKind: string;
+  /** The plural. */
+  readonly resource: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly namespaced: boolean;
+  readonly verbs: readonly string[];
+  readonly subresources: readonly Subresource[];
+  /** Defined by a CustomResourceDefinition. */
+  readonly custom: boolean;
+  /** Whose objects these are: another group of the same objects shares it. */
+  readonly storage: ResourceName & { readonly version: string };
+  readonly rules: WriteRules;
+}
+
+/** The apiVersion of its objects. */
+export function apiVersionOf(type: ResourceType): string {
+  return formatApiVersion(type);
+}
+
+/** Whether the type has the subresource. */
+export function hasSubresource(type: ResourceType, name: string): boolean {
+  return type.subresources.some((subresource) => subresource.name === name);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+import { findStatusError, internalError, type JsonValue, type Status, serviceUnavailable } from "@purlin/kube-objects";
+import { isStoreError } from "../store/store-error.ts";
+import type { CompleteResponse } from "./api-response.ts";
+import { negotiateError } from "./negotiate.ts";
+import { documentPayload } from "./payload.ts";
+
+/** The Status of anything that was thrown. What nobody meant to throw says nothing about its cause to the client. */
+export function statusOf(error: unknown): Status {
+  const known = findStatusError(error);
+  if (known !== undefined) {
+    return known.status;
+  }
+  if (isStoreError(error)) {
+    return serviceUnavailable(error.message).status;
+  }
+  return internalError(new Error("unexpected error; the server's log has the details")).status;
+}
+
+/** Whether the error is a bug, or at least nothing anybody foresaw. */
+export function isUnexpected(error: unknown): boolean {
+  return findStatusError(error) === undefined && !isStoreError(error);
+}
+
+/** The answer to a request that failed. */
+export function errorResponse(error: unknown, accept: string | undefined): CompleteResponse {
+  const status = statusOf(error);
+  const seconds = status.details?.retryAfterSeconds ?? 0;
+  return {
+    kind: "complete",
+    code: status.code,
+    headers: seconds > 0 ? { "retry-after": String(seconds) } : {},
+    payload: documentPayload(status as unknown as JsonValue, { mediaType: negotiateError(accept) }),
+  };
+}

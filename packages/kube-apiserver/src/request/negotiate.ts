@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+import { notAcceptable } from "@purlin/kube-objects";
+import { type MediaClause, parseAccept } from "./media-type.ts";
+
+/** The forms an answer can have. */
+export type MediaType = "application/json" | "application/yaml";
+
+/** Another shape the client asked the objects to be given in. */
+export interface Transform {
+  readonly as: string;
+  readonly group: string;
+  readonly version: string;
+}
+
+/** What the client and the server agreed on. */
+export interface Negotiated {
+  readonly mediaType: MediaType;
+  readonly transform: Transform | undefined;
+  /** The client asked for indentation in its Accept header. */
+  readonly pretty: boolean;
+}
+
+const MEDIA_TYPES: readonly MediaType[] = ["application/json", "application/yaml"];
+/** What the server says it takes and gives. */
+export const ACCEPTED_TYPES: readonly string[] = MEDIA_TYPES;
+
+const PLAIN: Negotiated = { mediaType: "application/json", transform: undefined, pretty: false };
+
+/** Clients send the same few headers all the time. */
+const MAX_REMEMBERED = 200;
+
+/** Says which transforms an endpoint offers. */
+export type TransformOffer = (transform: Transform, mediaType: MediaType) => boolean;
+
+/**
+ * Makes the negotiation of one kind of endpoint: the first clause, in the client's order of preference, that names a form we have and no
+ * transform we lack. Throws 406 when no clause fits.
+ */
+export function createNegotiation(offers: TransformOffer): (accept: string | undefined) => Negotiated {
+  const remembered = new Map<string, Negotiated>();
+  return (accept = "") => {
+    const known = remembered.get(accept);
+    if (known !== undefined) {
+      return known;
+    }
+    const negotiated = negotiate(accept, offers);
+    if (remembered.size < MAX_REMEMBERED) {
+      remembered.set(accept, negotiated);
+    }
+    return negotiated;
+  };
+}
+
+/** The negotiation of errors: transforms do not matter, and JSON is given to those who accept nothing we have. */
+export function negotiateError(accept: string | undefined): MediaType {
+  for (const clause of parseAccept(accept ?? "")) {
+    const mediaType = MEDIA_TYPES.find((candidate) => fits(clause, candidate));
+    if (mediaType !== undefined) {
+      return mediaType;
+    }
+  }
+  return "application/json";
+}
+
+function negotiate(accept: string, offers: TransformOffer): Negotiated {
+  if (accept.trim() === "") {
+    return PLAIN;
+  }
+  for (const clause of parseAccept(accept)) {
+    const mediaType = MEDIA_TYPES.find((candidate) => fits(clause, candidate));
+    const negotiated = mediaType && offered(clause, mediaType, offers);
+    if (negotiated !== undefined) {
+      return negotiated;
+    }
+  }
+  throw notAcceptable(ACCEPTED_TYPES);
+}
+
+function offered({ parameters }: MediaClause, mediaType: MediaType, offers: TransformOffer): Negotiated | undefined {
+  const [as, group, version] = [parameters.get("as"), parameters.get("g") ?? "", parameters.get("v") ?? ""];
+  if (parameters.has("sv")) {
+    return undefined;
+  }
+  const transform = as === undefined || as === "" ? undefined : { as, group, version };
+  if (transform !== undefined && !offers(transform, mediaType)) {
+    return undefined;
+  }
+  return { mediaType, transform, pretty: parameters.get("pretty") === "1" };
+}
+
+function fits({ type, subtype }: MediaClause, mediaType: MediaType): boolean {
+  const [ownType, ownSubtype] = mediaType.split("/");
+  return (type === "*" || type === ownType) && (subtype === "*" || subtype === ownSubtype);
+}

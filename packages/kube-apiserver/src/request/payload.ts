@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type JsonValue, printJson } from "@purlin/kube-objects";
+import { dump } from "js-yaml";
+import type { Payload } from "./api-response.ts";
+import type { MediaType } from "./negotiate.ts";
+
+const encoder = new TextEncoder();
+
+export interface DocumentForm {
+  readonly mediaType: MediaType;
+  /** Indented, for people. */
+  readonly pretty?: boolean;
+  /** What to say it is, when that is more than the media type. */
+  readonly contentType?: string;
+}
+
+/** A value in the form that was negotiated. */
+export function documentPayload(value: JsonValue, form: DocumentForm): Payload {
+  return {
+    contentType: form.contentType ?? form.mediaType,
+    chunks: () => [encoder.encode(documentText(value, form))],
+    value: () => value,
+  };
+}
+
+function documentText(value: JsonValue, { mediaType, pretty = false }: DocumentForm): string {
+  if (mediaType === "application/yaml") {
+    // No anchors, no folded lines: every reader of YAML understands it.
+    return dump(value, { lineWidth: -1, noRefs: true, seqNoIndent: true });
+  }
+  return `${printJson(value, { indent: pretty ? 2 : 0 })}\n`;
+}
+
+/** Plain text, for the few endpoints that are not JSON. */
+export function textPayload(text: string, contentType: string = "text/plain; charset=utf-8"): Payload {
+  return { contentType, chunks: () => [encoder.encode(text)], value: () => text };
+}
+
+/** Bytes that are JSON already, and the value they stand for. */
+export function encodedPayload(chunks: () => readonly Uint8Array[], value: () => JsonValue): Payload {
+  return { contentType: "application/json", chunks, value };
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+import { exactFieldValue, isStatusError, parseFieldSelector } from "@purlin/kube-objects";
+import type { AccessAttributes, ResourceAccess } from "../auth/authorizer.ts";
+
+/** What a request is for, read from its method and URL alone. */
+export type RequestTarget = AccessAttributes;
+
+interface Location {
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly name: string;
+  readonly subresource: string;
+}
+
+/** Below a namespace these belong to the namespace itself; anything else is a resource in it. */
+const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(["status", "finalize"]);
+
+/** Reads the target of a request. Paths outside the resource grammar, malformed escapes included, are plain paths. */
+export function requestTarget(method: string, path: string, query: URLSearchParams): RequestTarget {
+  const location = locate(path);
+  if (location === undefined) {
+    return { kind: "path", verb: method === "HEAD" ? "head" : method.toLowerCase(), path };
+  }
+  const verb = verbOf(method, location, query);
+  return { kind: "resource", verb, ...location, name: location.name || pinnedName(verb, query) };
+}
+
+/** `/api/v1/…` and `/apis/<group>/<version>/…`, then `[namespaces/<namespace>/]<resource>[/<name>[/<subresource>]]`. */
+function locate(path: string): Location | undefined {
+  const [root, ...rest] = segments(path) ?? [];
+  if (root !== "api" && root !== "apis") {
+    return undefined;
+  }
+  const group = root === "api" ? "" : (rest.shift() ?? "");
+  const [version = "", ...below] = rest;
+  return below.length === 0 ? undefined : { group, version, ...within(below) };
+}
+
+function within(parts: readonly string[]): Omit<Location, "group" | "version"> {
+  const [first = "", second = "", third = "", fourth = "", ...rest] = parts;
+  if (first !== "namespaces" || second === "") {
+    return {
+      namespace: "",
+      resource: first,
+      name: second,
+      subresource: [third, fourth, ...rest].filter(Boolean).join("/"),
+    };
+  }
+  if (third === "" || NAMESPACE_SUBRESOURCES.has(third)) {
+    return { namespace: second, resource: "namespaces", name: second, subresource: third };
+  }
+  return { namespace: second, resource: third, name: fourth, subresource: rest.join("/") };
+}
+
+function segments(path: string): string[] | undefined {
+  const parts = path.split("/").filter((part) => part !== "");
+  if (!path.includes("%")) {
+    return parts;
+  }
+  try {
+    return parts.map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+}
+
+function verbOf(method: string, { name }: Location, query: URLSearchParams): string {
+  switch (method) {
+    case "POST":
+      return "create";
+    case "PUT":
+      return "update";
+    case "PATCH":
+      return "patch";
+    case "DELETE":
+      return name === "" ? "deletecollection" : "delete";
+    case "GET":
+    case "HEAD":
+      return readVerb(name, query);
+    default:
+      return method.toLowerCase();
+  }
+}
+
+function readVerb(name: string, query: URLSearchParams): string {
+  const watch = query.get("watch");
+  if (watch !== null && watch !== "false" && watch !== "0") {
+    return "watch";
+  }
+  return name === "" ? "list" : "get";
+}
+
+/** Who may list the one object of a name may pick it with a field selector. */
+function pinnedName(verb: string, query: URLSearchParams): string {
+  const selector = query.get("fieldSelector");
+  if (selector === null || (verb !== "list" && verb !== "watch" && verb !== "deletecollection")) {
+    return "";
+  }
+  try {
+    return exactFieldValue(parseFieldSelector(selector), "metadata.name") ?? "";
+  } catch (error) {
+    if (isStatusError(error)) {
+      // A malformed selector is refused where it is used; here it pins nothing.
+      return "";
+    }
+    throw error;
+  }
+}
+
+/** Whether the target is a resource. */
+export function isResourceTarget(target: RequestTarget): target is ResourceAccess {
+  return target.kind === "resource";
+}

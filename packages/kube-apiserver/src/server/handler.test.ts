@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { conflict, type JsonObject, tooManyRequests } from "@purlin/kube-objects";
+import { adminAuthorizer } from "../auth/authorizer.ts";
+import { ANONYMOUS } from "../auth/user.ts";
+import type { CompleteResponse } from "../request/api-response.ts";
+import { textPayload } from "../request/payload.ts";
+import { StoreError } from "../store/store-error.ts";
+import { answerValue, type TestRequest, testRequest, textOf } from "../testing/test-request.ts";
+import { createHandler } from "./handler.ts";
+
+const boom = new Error("the password is hunter2");
+const failures: Record<string, () => Error> = {
+  conflict: () => conflict({ group: "", resource: "pods" }, "x", "it moved"),
+  wrapped: () => new Error("while writing", { cause: conflict({ group: "", resource: "pods" }, "x", "it moved") }),
+  busy: () => tooManyRequests("later", 7),
+  disk: () => new StoreError("unavailable", "the disk is full"),
+  bug: () => boom,
+};
+
+const unexpected: unknown[] = [];
+const handle = createHandler({
+  authorizer: adminAuthorizer,
+  paths: [
+    ({ path }) =>
+      path === "/known" || path === "/healthz"
+        ? { kind: "complete", code: 200, payload: textPayload("known") }
+        : undefined,
+  ],
+  resources: async (_request, { resource, name }) => {
+    const fail = failures[name];
+    if (fail !== undefined) {
+      throw fail();
+    }
+    return resource === "pods" ? { kind: "complete", code: 200, payload: textPayload("pods") } : undefined;
+  },
+  onUnexpected: (error) => unexpected.push(error),
+});
+
+const send = async (url: string, options: TestRequest = {}): Promise<CompleteResponse> =>
+  (await handle(testRequest(url, options))) as CompleteResponse;
+
+const cases: Record<
+  string,
+  { reason: string; url: string; options?: TestRequest; code: number; text: string | RegExp }
+> = {
+  Resource: { reason: "a resource", url: "/api/v1/pods", code: 200, text: "pods" },
+  Path: { reason: "a path", url: "/known", code: 200, text: "known" },
+  UnknownResource: {
+    reason: "in the reference's words",
+    url: "/api/v1/unknown",
+    code: 404,
+    text: "404 page not found\n",
+  },
+  UnknownPath: { reason: "in the reference's words", url: "/unknown", code: 404, text: "404 page not found\n" },
+  Method: {
+    reason: "paths are for reading",
+    url: "/known",
+    options: { method: "POST" },
+    code: 405,
+    text: /Not Allowed/,
+  },
+  Anonymous: {
+    reason: "health is for everybody",
+    url: "/healthz",
+    options: { user: ANONYMOUS },
+    code: 200,
+    text: "known",
+  },
+  Denied: {
+    reason: "nothing else is",
+    url: "/api/v1/pods",
+    options: { user: ANONYMOUS },
+    code: 403,
+    text: /User \\"system:anonymous\\" cannot list resource/,
+  },
+  DeniedUnknown: {
+    reason: "strangers do not learn what exists",
+    url: "/unknown",
+    options: { user: ANONYMOUS },
+    code: 403,
+    text: /cannot get path/,
+  },
+  Impersonated: {
+    reason: "judged as the other user",
+    url: "/api/v1/pods",
+    options: { headers: { "impersonate-user": "bob" } },
+    code: 403,
+    text: /User \\"bob\\" cannot list/,
+  },
+  Conflict: { reason: "a Status", url: "/api/v1/pods/conflict", code: 409, text: /it moved/ },
+  Wrapped: { reason: "the Status inside", url: "/api/v1/pods/wrapped", code: 409, text: /"reason":"Conflict"/ },
+  Disk: { reason: "the store says why", url: "/api/v1/pods/disk", code: 503, text: /the disk is full/ },
+};
+
+for (const [name, { reason, url, options, code, text }] of Object.entries(cases)) {
+  test(`handle: ${name}`, async () => {
+    const response = await send(url, options);
+    assert.equal(response.code, code, reason);
+    if (typeof text === "string") {
+      assert.equal(textOf(response), text, reason);
+    } else {
+      assert.match(textOf(response), text, reason);
+    }
+    assert.deepEqual(unexpected, [], reason);
+  });
+}
+
+test("a delay is a header too", async () => {
+  const { code, headers } = await send("/api/v1/pods/busy");
+  assert.deepEqual([code, headers?.["retry-after"]], [429, "7"]);
+});
+
+test("a bug is an answer that says nothing, and a report that says everything", async () => {
+  const response = await send("/api/v1/pods/bug");
+  const status = answerValue(response) as JsonObject;
+  assert.deepEqual([response.code, status["reason"]], [500, "InternalError"]);
+  assert.doesNotMatch(textOf(response), /hunter2/);
+  assert.equal(unexpected.pop(), boom);
+});
+
+test("failures come in the form that was asked for", async () => {
+  const yaml = await send("/api/v1/pods/conflict", { headers: { accept: "application/yaml" } });
+  assert.equal(yaml.payload?.contentType, "application/yaml");
+  assert.match(textOf(yaml), /^kind: Status$/m);
+});

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type Authorizer, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
+import { impersonated } from "../auth/impersonation.ts";
+import type { ApiRequest } from "../request/api-request.ts";
+import type { ApiResponse } from "../request/api-response.ts";
+import { errorResponse, isUnexpected } from "../request/error-response.ts";
+import { textPayload } from "../request/payload.ts";
+import { requestTarget } from "../request/request-target.ts";
+
+/** Answers requests for a path that is no resource; undefined: not mine. */
+export type PathEndpoint = (request: ApiRequest) => ApiResponse | undefined;
+
+/** Answers requests for a resource; undefined: there is no such resource. */
+export type ResourceEndpoint = (request: ApiRequest, target: ResourceAccess) => Promise<ApiResponse | undefined>;
+
+export interface HandlerOptions {
+  readonly authorizer: Authorizer;
+  readonly paths: readonly PathEndpoint[];
+  readonly resources: ResourceEndpoint;
+  /** Told about failures nobody foresaw; the client only learns that there was one. */
+  readonly onUnexpected: (error: unknown, request: ApiRequest) => void;
+}
+
+/** The whole API server as a function. It never rejects: every failure is an answer. */
+export type Handler = (request: ApiRequest) => Promise<ApiResponse>;
+
+export function createHandler(options: HandlerOptions): Handler {
+  return async (request) => {
+    try {
+      return await route(request, options);
+    } catch (error) {
+      if (isUnexpected(error)) {
+        options.onUnexpected(error, request);
+      }
+      return errorResponse(error, request.headers["accept"]);
+    }
+  };
+}
+
+async function route(original: ApiRequest, options: HandlerOptions): Promise<ApiResponse> {
+  const request = impersonated(original, options.authorizer);
+  const target = requestTarget(request.method, request.path, request.query);
+  const decision = options.authorizer(request.user, target);
+  if (!decision.allowed) {
+    throw accessDenied(request.user, target, decision);
+  }
+  const response =
+    target.kind === "resource" ? await options.resources(request, target) : pathResponse(request, options.paths);
+  return response ?? PAGE_NOT_FOUND;
+}
+
+function pathResponse(request: ApiRequest, endpoints: readonly PathEndpoint[]): ApiResponse | undefined {
+  for (const endpoint of endpoints) {
+    const response = endpoint(request);
+    if (response !== undefined) {
+      return request.method === "GET" || request.method === "HEAD" ? response : METHOD_NOT_ALLOWED;
+    }
+  }
+  return undefined;
+}
+
+const PAGE_NOT_FOUND: ApiResponse = { kind: "complete", code: 404, payload: textPayload("404 page not found\n") };
+const METHOD_NOT_ALLOWED: ApiResponse = {
+  kind: "complete",
+  code: 405,
+  headers: { allow: "GET, HEAD" },
+  payload: textPayload("405: Method Not Allowed\n"),
+};
