@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { findSchema, inlineReferences, type JsonObject, type OpenAPIDocument } from "@purlin/kube-objects";
+import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
+import { Registry } from "../registry/registry.ts";
+import type { ResourceType } from "../registry/resource-type.ts";
+import type { ApiRequest } from "../request/api-request.ts";
+import type { CompleteResponse } from "../request/api-response.ts";
+import { createOpenApiEndpoint } from "./endpoint.ts";
+import { PublishedDocuments } from "./published-documents.ts";
+
+function widgetCrd(properties: JsonObject): JsonObject {
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "widgets.example.org" },
+    spec: {
+      group: "example.org",
+      scope: "Namespaced",
+      names: { plural: "widgets", kind: "Widget", listKind: "WidgetList" },
+      versions: [
+        { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", properties } } },
+      ],
+    },
+  };
+}
+
+function widgetType(template: ResourceType): ResourceType {
+  const names = {
+    group: "example.org",
+    version: "v1",
+    kind: "Widget",
+    listKind: "WidgetList",
+    resource: "widgets",
+    singular: "widget",
+  };
+  return { ...template, ...names, custom: true, storage: { group: "example.org", resource: "widgets", version: "v1" } };
+}
+
+function setUp() {
+  const registry = new Registry(BUILTIN_RESOURCES);
+  let crds: readonly JsonObject[] = [];
+  const documents = new PublishedDocuments(() => ({ catalog: registry.catalog, crds }));
+  const endpoint = createOpenApiEndpoint(documents, () => 0);
+  const template = registry.catalog.find("", "v1", "configmaps") as ResourceType;
+  const serve = (properties: JsonObject): void => {
+    crds = [widgetCrd(properties)];
+    registry.setCustom([widgetType(template)]);
+  };
+  const stop = (): void => {
+    crds = [];
+    registry.setCustom([]);
+  };
+  return { documents, endpoint, serve, stop };
+}
+
+function ask(path: string, headers: Record<string, string> = {}): ApiRequest {
+  const url = new URL(path, "https://localhost");
+  const user = { name: "me", groups: [] } as unknown as ApiRequest["user"];
+  const { signal } = new AbortController();
+  return { method: "GET", path: url.pathname, query: url.searchParams, headers, body: { kind: "none" }, user, signal };
+}
+
+const bodyOf = (response: CompleteResponse | undefined): JsonObject => response?.payload?.value() as JsonObject;
+const urlOf = (index: JsonObject, key: string): string =>
+  ((index["paths"] as JsonObject)[key] as Record<string, string> | undefined)?.["serverRelativeURL"] ?? "";
+
+test("the index names every group-version with the hash of its document", () => {
+  const { endpoint } = setUp();
+  const index = bodyOf(endpoint(ask("/openapi/v3")));
+  assert.ok(Object.keys(index["paths"] as JsonObject).includes("api/v1"));
+  const url = urlOf(index, "apis/apps/v1");
+  const response = endpoint(ask(url));
+  const bytes = Buffer.concat([...(response?.payload?.chunks() ?? [])]);
+  assert.equal(url, `/openapi/v3/apis/apps/v1?hash=${createHash("sha512").update(bytes).digest("hex").toUpperCase()}`);
+  assert.equal(response?.headers?.["cache-control"], "public, immutable");
+  assert.equal(response?.headers?.["expires"], "Fri, 01 Jan 1971 00:00:00 GMT");
+});
+
+test("a stale hash is sent to the current one, no hash is answered but not for ever, a known document is not sent again", () => {
+  const { endpoint } = setUp();
+  const current = urlOf(bodyOf(endpoint(ask("/openapi/v3"))), "apis/apps/v1");
+  const stale = endpoint(ask("/openapi/v3/apis/apps/v1?hash=OLD"));
+  assert.deepEqual([stale?.code, stale?.headers?.["location"]], [301, current]);
+  const plain = endpoint(ask("/openapi/v3/apis/apps/v1"));
+  assert.deepEqual([plain?.code, plain?.headers?.["cache-control"]], [200, undefined]);
+  const again = endpoint(ask(current, { "if-none-match": plain?.headers?.["etag"] ?? "" }));
+  assert.deepEqual([again?.code, again?.payload], [304, undefined]);
+});
+
+test("other paths and documents that are not served are left to others", () => {
+  const { endpoint } = setUp();
+  assert.equal(endpoint(ask("/openapi/v2")), undefined);
+  assert.equal(endpoint(ask("/openapi/v3/apis/nope.example.org/v1")), undefined);
+});
+
+test("a custom kind is published with its metadata, and gone with its definition", () => {
+  const { endpoint, serve, stop, documents } = setUp();
+  serve({ spec: { type: "object", properties: { size: { type: "integer" } } } });
+  const document = bodyOf(endpoint(ask("/openapi/v3/apis/example.org/v1"))) as unknown as OpenAPIDocument;
+  const component = findSchema(document, { group: "example.org", version: "v1", kind: "Widget" });
+  assert.equal(component, "org.example.v1.Widget");
+  const inlined = JSON.stringify(inlineReferences(document, component ?? ""));
+  assert.ok(!inlined.includes("$ref") && inlined.includes("ownerReferences") && inlined.includes('"size"'));
+  stop();
+  documents.forgetUnserved();
+  assert.equal(endpoint(ask("/openapi/v3/apis/example.org/v1")), undefined);
+});
+
+test("only what changed is described anew", () => {
+  const { documents, serve } = setUp();
+  serve({});
+  const [apps, widgets] = [documents.document("apis/apps/v1"), documents.document("apis/example.org/v1")];
+  serve({ spec: { type: "object" } });
+  assert.equal(documents.document("apis/apps/v1"), apps);
+  assert.notEqual(documents.document("apis/example.org/v1")?.hash, widgets?.hash);
+});
+
+test("operations tell clients the kind, the patch types and the parameters they look for", () => {
+  const { documents, serve } = setUp();
+  serve({});
+  const at = (value: unknown, ...names: string[]): unknown =>
+    names.reduce((inner, name) => (inner as Record<string, unknown> | undefined)?.[name], value);
+  const item = (key: string, path: string): Record<string, JsonObject> =>
+    at(documents.document(key)?.value, "paths", path) as Record<string, JsonObject>;
+  const deployment = item("apis/apps/v1", "/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
+  assert.deepEqual(deployment["patch"]?.["x-kubernetes-group-version-kind"], {
+    group: "apps",
+    kind: "Deployment",
+    version: "v1",
+  });
+  const types = (operation: JsonObject | undefined): string[] =>
+    Object.keys((at(operation, "requestBody", "content") ?? {}) as object);
+  assert.ok(types(deployment["patch"]).includes("application/strategic-merge-patch+json"));
+  const widget = item("apis/example.org/v1", "/apis/example.org/v1/namespaces/{namespace}/widgets/{name}");
+  assert.ok(!types(widget["patch"]).includes("application/strategic-merge-patch+json"));
+  const names = ((at(widget, "patch", "parameters") ?? []) as readonly JsonObject[]).map(({ name }) => name);
+  assert.deepEqual(names, ["dryRun", "fieldManager", "fieldValidation", "force"]);
+  const scale = item("apis/apps/v1", "/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale");
+  assert.deepEqual(scale["get"]?.["x-kubernetes-group-version-kind"], {
+    group: "autoscaling",
+    kind: "Scale",
+    version: "v1",
+  });
+  const list = item("api/v1", "/api/v1/configmaps");
+  assert.deepEqual(Object.keys(list), ["get", "parameters"]);
+});
+
+test("every reference in every document resolves inside it", () => {
+  const { documents } = setUp();
+  for (const key of documents.keys()) {
+    const value = (documents.document(key)?.value ?? {}) as { readonly components?: { readonly schemas?: object } };
+    const schemas = value.components?.schemas ?? {};
+    for (const match of JSON.stringify(value).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)) {
+      assert.ok(Object.hasOwn(schemas, match[1] ?? ""), `${key}: ${match[1]}`);
+    }
+  }
+});
