@@ -1,5 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Server-side apply and field ownership.
+export { type ApplyTypeOptions, applyTypeOf, customResourceType } from "./apply/apply-schema.ts";
+export {
+  type ApplyType,
+  deduced,
+  type FieldType,
+  type ListType,
+  type MapType,
+  type ScalarKind,
+} from "./apply/apply-type.ts";
+export type { ApplyVersions } from "./apply/apply-versions.ts";
+export { type ExtractOptions, extractApplied } from "./apply/extract.ts";
+export {
+  type ApplyRequest,
+  createFieldManager,
+  type FieldManager,
+  type FieldManagerOptions,
+  type UpdateResult,
+} from "./apply/field-manager.ts";
+export { emptySet, type FieldSet, fieldSetOfPaths, hasFieldPath, isEmptySet } from "./apply/field-set.ts";
+export {
+  difference,
+  equalSets,
+  intersection,
+  isSubset,
+  recursiveDifference,
+  union,
+} from "./apply/field-set-algebra.ts";
+export { printPaths } from "./apply/field-set-paths.ts";
+export { decodeFieldsV1, encodeFieldsV1 } from "./apply/fields-v1.ts";
+export { lastAppliedAnnotation } from "./apply/last-applied.ts";
+export { managerName } from "./apply/manager-name.ts";
+export { decodeManagers, isManagedFieldsReset, managedFieldsOf } from "./apply/managers.ts";
+export { managersOfParent, managersOfScale, type ReplicasPaths, type ScaleChange } from "./apply/scale-managers.ts";
+export { timestamp } from "./apply/timestamp.ts";
+export { fieldSetOf } from "./apply/typed-field-set.ts";
+export { unlessOnlyTimesChanged } from "./apply/unchanged.ts";
 // OpenAPI v3 documents: those of the built-in kinds, those of custom ones, and how to read any.
 export { builtinOpenAPI, type OpenAPIDocuments } from "./builtin/builtin-openapi.ts";
 // Failures and findings, in the reference server's codes and words.

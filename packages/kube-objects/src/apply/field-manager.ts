@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Server-side apply and field ownership for one kind at one version, on its main endpoint or a subresource. All functions
+// are pure: objects go in, new objects come out, nothing is changed in place.
+import { isJsonObject, type JsonObject } from "../json/json-value.ts";
+import { ownValue } from "../json/own-value.ts";
+import type { ManagedFieldsEntry } from "../metadata.ts";
+import { findStatusError } from "../status-error.ts";
+import { badRequest, unclassifiedError } from "../status-error-constructors.ts";
+import { applyConfiguration } from "./apply-configuration.ts";
+import type { ApplyVersions } from "./apply-versions.ts";
+import { conflictStatus, isApplyConflicts } from "./conflict.ts";
+import type { FieldSet } from "./field-set.ts";
+import { syncLastApplied } from "./last-applied.ts";
+import {
+  decodeManagers,
+  encodeManagers,
+  isManagedFieldsReset,
+  type Managers,
+  managedFieldsOf,
+  noManagers,
+} from "./managers.ts";
+import { recordUpdate } from "./record-update.ts";
+import { typeText } from "./type-text.ts";
+import { wrapErrors } from "./wrap-errors.ts";
+
+/** What a {@link FieldManager} has to know. */
+export interface FieldManagerOptions {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly versions: ApplyVersions;
+  /** The subresource this endpoint serves; the main endpoint has none. */
+  readonly subresource?: string;
+  /** Fields this endpoint resets, by apiVersion: `status` on the main endpoint, `metadata` and `spec` on `/status`. */
+  readonly resetFields?: ReadonlyMap<string, FieldSet>;
+  /** An object of the kind that has only what an empty one has; apiVersion and kind alone by default. */
+  readonly emptyObject?: JsonObject;
+  /** The current time. */
+  readonly now: () => Date;
+}
+
+/** An apply request. */
+export interface ApplyRequest {
+  readonly manager: string;
+  readonly force: boolean;
+}
+
+/** The outcome of an update: the object with its managedFields, and why ownership could not be tracked, if so. */
+export interface UpdateResult {
+  readonly object: JsonObject;
+  /** Set when the object is not of its own type: its managedFields are gone, as in the reference. */
+  readonly problem?: Error;
+}
+
+/** Tracks who owns which fields of the objects of one kind. */
+export interface FieldManager {
+  /**
+   * Merges an applied configuration into the live object (undefined when there is none) and records who owns what.
+   * Returns the live object itself when nothing changes at all. Throws a StatusError: Conflict when fields of others
+   * would change and `force` is off, BadRequest for another type, and an unclassified one when the configuration does
+   * not fit the schema. Defaults are the caller's to set afterwards.
+   */
+  readonly apply: (live: JsonObject | undefined, config: JsonObject, request: ApplyRequest) => JsonObject;
+  /**
+   * Records a create, update or patch that has already been made: `live` (undefined for a create) became `next`.
+   * Never throws.
+   */
+  readonly update: (live: JsonObject | undefined, next: JsonObject, manager: string) => UpdateResult;
+}
+
+/** The inside of a field manager: options with everything filled in. */
+export interface FieldManagerContext extends FieldManagerOptions {
+  readonly subresource: string;
+  readonly emptyObject: JsonObject;
+}
+
+/** Makes the field manager of one endpoint. */
+export function createFieldManager(options: FieldManagerOptions): FieldManager {
+  const context: FieldManagerContext = {
+    ...options,
+    subresource: options.subresource ?? "",
+    emptyObject: options.emptyObject ?? { apiVersion: options.apiVersion, kind: options.kind },
+  };
+  return {
+    apply: (live, config, request) => apply(context, live ?? context.emptyObject, config, request),
+    update: (live, next, manager) => update(context, live ?? context.emptyObject, next, manager),
+  };
+}
+
+function apply(context: FieldManagerContext, live: JsonObject, config: JsonObject, request: ApplyRequest): JsonObject {
+  try {
+    return applyChecked(context, live, config, request);
+  } catch (error) {
+    if (isApplyConflicts(error)) throw conflictStatus(error);
+    if (findStatusError(error)) throw error;
+    throw unclassifiedError(error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+function applyChecked(
+  context: FieldManagerContext,
+  live: JsonObject,
+  config: JsonObject,
+  request: ApplyRequest,
+): JsonObject {
+  const before = managedFieldsOf(live) ?? [];
+  const managers = wrapErrors("failed to decode managed fields", () => decodeManagers(before, "live"));
+  checkType(context, config);
+  const applied = applyConfiguration(context, { live, config, managers, ...request });
+  const object = request.manager === "kubectl" ? syncLastApplied(applied.object, config) : applied.object;
+  return withManagers(object, live, applied.managers);
+}
+
+function checkType(context: FieldManagerContext, config: JsonObject): void {
+  const apiVersion = ownValue(config, "apiVersion");
+  const kind = ownValue(config, "kind");
+  if (apiVersion !== context.apiVersion || kind !== context.kind) {
+    throw badRequest(`invalid object type: ${typeText(apiVersion, kind)}`);
+  }
+  if (managedFieldsOf(config) !== undefined) throw badRequest("metadata.managedFields must be nil");
+}
+
+function update(context: FieldManagerContext, live: JsonObject, next: JsonObject, manager: string): UpdateResult {
+  const bare = withManagedFields(next, undefined);
+  try {
+    const managers = currentManagers(context, live, next);
+    const updated = recordUpdate(context, { live, next: bare, managers, manager });
+    return { object: withManagers(next, live, updated) };
+  } catch (error) {
+    return { object: bare, problem: error instanceof Error ? error : new Error(String(error)) };
+  }
+}
+
+// Clients may edit managedFields with an update, except through a subresource; what they leave out or spoil stays.
+function currentManagers(context: FieldManagerContext, live: JsonObject, next: JsonObject): Managers {
+  const current = managedFieldsOf(live);
+  if (context.subresource !== "") return tryDecode(current, "live") ?? noManagers;
+  const sent = managedFieldsOf(next);
+  if (isManagedFieldsReset(sent)) return noManagers;
+  // Sending back what was read is no edit.
+  const decoded = sent === current ? undefined : tryDecode(sent, "client");
+  return decoded && decoded.owned.size > 0 ? decoded : (tryDecode(current, "live") ?? noManagers);
+}
+
+// Undecodable entries are as good as none: the reference forgets them too.
+function tryDecode(entries: readonly ManagedFieldsEntry[] | undefined, from: "client" | "live"): Managers | undefined {
+  try {
+    return entries && decodeManagers(entries, from);
+  } catch {
+    return undefined;
+  }
+}
+
+// Keeps the live object's own list, and so the live object itself, when no entry changed.
+function withManagers(object: JsonObject, live: JsonObject, managers: Managers): JsonObject {
+  const entries = encodeManagers(managers);
+  if (entries.length === 0) return withManagedFields(object, undefined);
+  const before = managedFieldsOf(live);
+  const unchanged = before?.length === entries.length && entries.every((entry, index) => entry === before[index]);
+  return withManagedFields(object, unchanged ? before : entries);
+}
+
+function withManagedFields(object: JsonObject, entries: readonly ManagedFieldsEntry[] | undefined): JsonObject {
+  const metadata = ownValue(object, "metadata");
+  const current = isJsonObject(metadata) ? metadata : {};
+  if (ownValue(current, "managedFields") === entries) return object;
+  const { managedFields: _dropped, ...rest } = current;
+  const value =
+    entries === undefined ? rest : { ...rest, managedFields: entries as unknown as JsonObject["managedFields"] };
+  return { ...object, metadata: value } as JsonObject;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a field path names an item of a list: by its key fields, `k:{"port":80,"protocol":"TCP"}`, by its value, `v:"x"`,
+// or by its position, `i:0`. The text is canonical, so equal items have equal texts.
+import { goJson, goNumber, goQuote } from "../json/go-text.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { ownValue } from "../json/own-value.ts";
+import { parseJson } from "../json/parse-json.ts";
+import { compareUtf8, sortedKeys } from "../json/utf8.ts";
+import { compareValues } from "./value-order.ts";
+
+/** The text a key field contributes to an item's name in front of its value. */
+export function keyFieldPrefix(name: string): string {
+  return `${JSON.stringify(name)}:`;
+}
+
+/** The name of the item whose key fields have these values. `prefixes` come from {@link keyFieldPrefix}, names sorted. */
+export function keyedItem(prefixes: readonly string[], values: readonly JsonValue[]): string {
+  let text = "k:{";
+  for (let i = 0; i < prefixes.length; i++) {
+    if (i > 0) text += ",";
+    text += `${prefixes[i]}${itemJson(values[i] ?? null)}`;
+  }
+  return `${text}}`;
+}
+
+/** The name of the item of a set that has this value. */
+export function valueItem(value: JsonValue): string {
+  return `v:${itemJson(value)}`;
+}
+
+// The reference writes item names with another JSON printer, whose exponents have two digits at least.
+function itemJson(value: JsonValue): string {
+  if (typeof value !== "number") return goJson(value);
+  return Number.isInteger(value) ? goJson(value) : String(value).replace(/e-(\d)$/, "e-0$1");
+}
+
+/** The name of the item whose only key field has this value. */
+export function singleKeyItem(prefix: string, value: JsonValue): string {
+  return `k:{${prefix}${itemJson(value)}}`;
+}
+
+type ItemName =
+  | { readonly kind: "key"; readonly fields: JsonObject }
+  | { readonly kind: "value"; readonly value: JsonValue }
+  | { readonly kind: "index"; readonly index: number };
+
+function parseItem(key: string): ItemName {
+  const text = key.slice(2);
+  if (key.startsWith("i:")) return { kind: "index", index: Number(text) };
+  const value = parseJson(text);
+  if (key.startsWith("k:") && isJsonObject(value)) return { kind: "key", fields: value };
+  return { kind: "value", value };
+}
+
+/** An item as paths in messages show it: `[port=80,protocol="TCP"]`, `[="x"]`, `[0]`. */
+export function printItem(key: string): string {
+  const item = parseItem(key);
+  switch (item.kind) {
+    case "index":
+      return `[${item.index}]`;
+    case "value":
+      return `[=${printScalar(item.value)}]`;
+    case "key":
+      return `[${sortedKeys(item.fields)
+        .map((name) => `${name}=${printScalar(ownValue(item.fields, name) ?? null)}`)
+        .join(",")}]`;
+  }
+}
+
+function printScalar(value: JsonValue): string {
+  if (typeof value === "string") return goQuote(value);
+  if (typeof value === "number" || typeof value === "bigint") return goNumber(value);
+  if (Array.isArray(value)) return `[${value.map(printScalar).join(",")}]`;
+  if (!isJsonObject(value)) return String(value);
+  return sortedKeys(value)
+    .map((name) => `${name}=${printScalar(ownValue(value, name) ?? null)}`)
+    .join("");
+}
+
+const ranks: Readonly<Record<ItemName["kind"], number>> = { key: 0, value: 1, index: 2 };
+
+/** The item names in the order FieldsV1 lists them: keyed ones, values, positions, each in its own natural order. */
+export function sortItemKeys(keys: Iterable<string>): string[] {
+  const parsed = [...keys].map((key) => ({ key, item: parseItem(key) }));
+  return parsed.sort((a, b) => compareItems(a.item, b.item)).map(({ key }) => key);
+}
+
+function compareItems(a: ItemName, b: ItemName): number {
+  if (a.kind === "key" && b.kind === "key") return compareFields(a.fields, b.fields);
+  if (a.kind === "value" && b.kind === "value") return compareValues(a.value, b.value);
+  if (a.kind === "index" && b.kind === "index") return a.index - b.index;
+  return ranks[a.kind] - ranks[b.kind];
+}
+
+function compareFields(a: JsonObject, b: JsonObject): number {
+  const aNames = sortedKeys(a);
+  const bNames = sortedKeys(b);
+  for (let i = 0; i < Math.min(aNames.length, bNames.length); i++) {
+    const aName = aNames[i] ?? "";
+    const bName = bNames[i] ?? "";
+    const order = compareUtf8(aName, bName) || compareValues(a[aName] ?? null, b[bName] ?? null);
+    if (order !== 0) return order;
+  }
+  return aNames.length - bNames.length;
+}
+
+const canonicalSingle = /^(?:k:\{"[A-Za-z0-9_-]+":(?:"[A-Za-z0-9 ._/:-]*"|0|[1-9]\d{0,14})\}|v:"[A-Za-z0-9 ._/:-]*")$/;
+
+/**
+ * The canonical text of an item name somebody else wrote. Undefined for a kind of name nobody knows, which readers drop;
+ * throws when the name makes no sense.
+ */
+export function canonicalItem(key: string): string | undefined {
+  if (canonicalSingle.test(key)) return key;
+  const text = key.slice(2);
+  switch (key.charAt(0)) {
+    case "v":
+      return valueItem(parseJson(text));
+    case "k":
+      return canonicalKeyed(parseJson(text), key);
+    case "i":
+      if (!/^[+-]?\d+$/.test(text)) throw new Error(`strconv.Atoi: parsing ${goQuote(text)}: invalid syntax`);
+      return `i:${Number(text)}`;
+    default:
+      return undefined;
+  }
+}
+
+function canonicalKeyed(fields: JsonValue, key: string): string {
+  if (!isJsonObject(fields)) throw new Error(`expected an object in ${goQuote(key)}`);
+  const names = sortedKeys(fields);
+  return keyedItem(
+    names.map(keyFieldPrefix),
+    names.map((name) => ownValue(fields, name) ?? null),
+  );
+}

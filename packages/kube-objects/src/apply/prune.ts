@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// An applier that no longer mentions a field gives it up, and a field nobody owns any more goes away.
+import { type ApplyVersions, atVersion, type TypedObject } from "./apply-versions.ts";
+import { emptySet, type FieldSet, isEmptySet } from "./field-set.ts";
+import { difference, intersection, isSubset, union } from "./field-set-algebra.ts";
+import type { OwnedFields } from "./managers.ts";
+import type { Owners } from "./ownership.ts";
+import { fieldSetOf } from "./typed-field-set.ts";
+import { removeFields } from "./typed-remove.ts";
+import { withNamedFields } from "./typed-set.ts";
+import { wrapErrors } from "./wrap-errors.ts";
+
+/** What {@link prune} works on. */
+export interface PruneInput {
+  readonly versions: ApplyVersions;
+  readonly merged: TypedObject;
+  /** All owners, the applier among them with its new fields. */
+  readonly owners: Owners;
+  /** The applier's new fields, and the version it applied at. */
+  readonly applied: OwnedFields;
+  /** Whether the applier owns a declared container that it mentions as null or empty. */
+  readonly ownsEmptyContainer: boolean;
+  /** What the applier owned before. */
+  readonly last: OwnedFields | undefined;
+}
+
+/** The merged object without what the applier owned before, does not mention now, and nobody else owns. */
+export function prune({ versions, merged, owners, applied, ownsEmptyContainer, last }: PruneInput): TypedObject {
+  if (!last || isEmptySet(last.set)) return merged;
+  // Giving up nothing is the common case: everything applied again keeps itself, and what holds it, alive. Only a
+  // container owned as empty can lose what others put into it without owning it.
+  const givesUpNothing = last.apiVersion === applied.apiVersion && isSubset(last.set, applied.set);
+  if (givesUpNothing && !ownsEmptyContainer) return merged;
+  const converted = convert(versions, merged, last.apiVersion, "merged object to last applied version");
+  if (!converted) return merged;
+  const without = remove(converted, withNamedFields(converted.type, last.set));
+  const owned = wrapErrors("failed add back owned items", () =>
+    addBackOwned(versions, { merged: converted, pruned: without }, owners, last.apiVersion),
+  );
+  const pruned = wrapErrors("failed add back dangling items", () => addBackDangling(versions, converted, owned, last));
+  return atVersion(versions, pruned, applied.apiVersion) ?? pruned;
+}
+
+function convert(versions: ApplyVersions, object: TypedObject, to: string, what: string): TypedObject | undefined {
+  return wrapErrors(`failed to convert ${what}`, () => atVersion(versions, object, to));
+}
+
+const remove = (object: TypedObject, set: FieldSet): TypedObject => ({
+  type: object.type,
+  value: removeFields(object.type, object.value, set),
+});
+
+// The merged object is asked for its fields more than once in a prune.
+const known = new WeakMap<TypedObject, FieldSet>();
+
+function fieldsOf(object: TypedObject): FieldSet {
+  const fields = known.get(object) ?? withNamedFields(object.type, fieldSetOf(object.type, object.value));
+  known.set(object, fields);
+  return fields;
+}
+
+interface Pair {
+  readonly merged: TypedObject;
+  readonly pruned: TypedObject;
+}
+
+// The version of the removed fields goes first, so that no conversion misses a field that is required for it.
+function addBackOwned(versions: ApplyVersions, start: Pair, owners: Owners, first: string): TypedObject {
+  const managed = new Map<string, FieldSet>();
+  for (const { apiVersion, set } of owners.values()) {
+    managed.set(apiVersion, union(managed.get(apiVersion) ?? emptySet, set));
+  }
+  const order = [...managed.keys()].sort((a, b) => Number(b === first) - Number(a === first));
+  return order.reduce((pair, at) => addBackAt(versions, pair, at, managed.get(at) ?? emptySet), start).pruned;
+}
+
+function addBackAt(versions: ApplyVersions, pair: Pair, apiVersion: string, managed: FieldSet): Pair {
+  const merged = convert(versions, pair.merged, apiVersion, `merged object at version ${apiVersion}`);
+  if (!merged) return pair;
+  const pruned = convert(versions, pair.pruned, apiVersion, `pruned object at version ${apiVersion}`);
+  if (!pruned) return { merged, pruned: pair.pruned };
+  const keep = union(fieldsOf(pruned), withNamedFields(merged.type, managed));
+  return { merged, pruned: remove(merged, difference(fieldsOf(merged), keep)) };
+}
+
+// Only what the applier owned before may go: fields nobody ever owned, and those of updaters, stay.
+function addBackDangling(
+  versions: ApplyVersions,
+  merged: TypedObject,
+  pruned: TypedObject,
+  last: OwnedFields,
+): TypedObject {
+  const converted = convert(versions, pruned, last.apiVersion, "pruned object to last applied version");
+  if (!converted) return merged;
+  const gone = difference(fieldsOf(merged), fieldsOf(converted));
+  return remove(merged, intersection(gone, withNamedFields(merged.type, last.set)));
+}
