@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  allCapabilities,
+  CredentialData,
+  Credentials,
+  create,
+  isJsonObject,
+  MatchLabels,
+  RequestMeta,
+  ResourceSelector,
+  type Resources,
+  RunFunctionRequest,
+  type Schema,
+  SchemaSelector,
+  State,
+  Struct,
+} from "@purlin/function-protocol";
+import type { RequirementFetchers } from "../requirements/settle-requirements.ts";
+import { RunnerError, wrapError } from "../runner-error.ts";
+import { encodeObject } from "./observed-struct.ts";
+import { requestTag } from "./request-tag.ts";
+import type { SecretReader } from "./secret-reader.ts";
+import type { BootstrapResources, StepDefinition } from "./step-definition.ts";
+
+/** What a step starts from: the snapshot taken before the pipeline, and what the step before it answered. */
+export interface StepState {
+  /** Absent for Operations. */
+  readonly observed?: State | undefined;
+  readonly desired?: State | undefined;
+  readonly context?: Struct | undefined;
+}
+
+/** Where the parts of a request come from. */
+export interface RequestSources extends RequirementFetchers {
+  readonly secrets: SecretReader;
+  /** Resources this step asked for last time, sent along to save a call. Those that cannot be read are left out. */
+  readonly seeds?: ReadonlyMap<string, ResourceSelector> | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The state before the first step: nothing desired yet, and an empty context. */
+export function firstState(observed?: State): StepState {
+  return { observed, desired: create(State), context: Struct.from({}) };
+}
+
+/**
+ * The first request of a step, complete with tag and capabilities. Rejects, naming the step, when its input is no object
+ * or something it declares cannot be read.
+ */
+export async function buildRequest(
+  definition: StepDefinition,
+  state: StepState,
+  sources: RequestSources,
+): Promise<RunFunctionRequest> {
+  const input = inputOf(definition);
+  // One after the other, so that of several problems always the same one is told.
+  const credentials = await readCredentials(definition, sources);
+  const requiredResources = await addSeeds(await fetchResources(definition, sources), sources);
+  const requiredSchemas = await fetchSchemas(definition, sources);
+  const request = create(RunFunctionRequest, { ...state, input, credentials, requiredResources, requiredSchemas });
+  request.meta = create(RequestMeta, { tag: requestTag(request), capabilities: [...allCapabilities] });
+  return request;
+}
+
+function inputOf({ step, input }: StepDefinition): Struct | undefined {
+  if (input === undefined || input === null) return undefined;
+  try {
+    if (!isJsonObject(input)) throw new RunnerError("BAD_STEP", `input must be an object, not ${shapeOf(input)}`);
+    return encodeObject(input);
+  } catch (error) {
+    throw wrapError("BAD_STEP", `cannot unmarshal input for Composition pipeline step "${step}"`, error);
+  }
+}
+
+function shapeOf(value: unknown): string {
+  return Array.isArray(value) ? "a list" : `a ${typeof value}`;
+}
+
+async function readCredentials(
+  { step, credentials = [] }: StepDefinition,
+  { secrets, signal }: RequestSources,
+): Promise<Map<string, Credentials>> {
+  return collect(credentials, async ({ name, source, secretRef }) => {
+    if (source !== "Secret" || secretRef === undefined) return undefined;
+    try {
+      const data = new Map(await secrets.read({ ...secretRef, signal }));
+      const value = create(CredentialData, { data });
+      return [name, create(Credentials, { source: { case: "credentialData", value } })];
+    } catch (error) {
+      const what = `cannot get Composition pipeline step "${step}" credential "${name}" from Secret`;
+      throw wrapError("FETCH", what, error);
+    }
+  });
+}
+
+async function fetchResources(
+  { requirements }: StepDefinition,
+  { resources, signal }: RequestSources,
+): Promise<Map<string, Resources>> {
+  return collect(requirements?.requiredResources ?? [], async (wanted) => {
+    const { requirementName } = wanted;
+    try {
+      return [requirementName, await resources(selectorOf(wanted), signal)];
+    } catch (error) {
+      const what = `cannot fetch bootstrap required resources for requirement "${requirementName}"`;
+      throw wrapError("FETCH", what, error);
+    }
+  });
+}
+
+async function fetchSchemas(
+  { requirements }: StepDefinition,
+  { schema }: RequestSources,
+): Promise<Map<string, Schema>> {
+  return collect(requirements?.requiredSchemas ?? [], async ({ requirementName, apiVersion, kind }) => {
+    try {
+      return [requirementName, await schema(create(SchemaSelector, { apiVersion, kind }))];
+    } catch (error) {
+      throw wrapError("FETCH", `cannot fetch bootstrap required schema for requirement "${requirementName}"`, error);
+    }
+  });
+}
+
+/** The selector a bootstrap requirement stands for. */
+export function selectorOf({ apiVersion, kind, namespace, name, matchLabels }: BootstrapResources): ResourceSelector {
+  return create(ResourceSelector, { apiVersion, kind, namespace, match: matchOf(name, matchLabels) });
+}
+
+function matchOf(name: string | undefined, labels: BootstrapResources["matchLabels"]): ResourceSelector["match"] {
+  if (name !== undefined && name !== "") return { case: "matchName", value: name };
+  if (labels === undefined) return undefined;
+  return { case: "matchLabels", value: create(MatchLabels, { labels: new Map(Object.entries(labels)) }) };
+}
+
+async function addSeeds(
+  bootstrap: ReadonlyMap<string, Resources>,
+  { seeds, resources, signal }: RequestSources,
+): Promise<Map<string, Resources>> {
+  const open = [...(seeds ?? [])].filter(([name]) => !bootstrap.has(name));
+  const seeded = await collect(open, async ([name, selector]) => {
+    // A seed saves a call; without it the function asks, and a real problem shows then.
+    const found = await resources(selector, signal).catch(() => undefined);
+    return found === undefined ? undefined : [name, found];
+  });
+  return new Map([...bootstrap, ...seeded]);
+}
+
+/** Does all at once; when several fail, the first in order is the one that is told. */
+async function collect<S, T>(
+  items: readonly S[],
+  read: (item: S) => Promise<readonly [string, T] | undefined>,
+): Promise<Map<string, T>> {
+  const outcomes = await Promise.allSettled(items.map(read));
+  const found = new Map<string, T>();
+  for (const outcome of outcomes) {
+    if (outcome.status === "rejected") throw outcome.reason;
+    if (outcome.value !== undefined) found.set(...(outcome.value as [string, T]));
+  }
+  return found;
+}

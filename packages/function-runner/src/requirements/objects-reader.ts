@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  formatApiVersion,
+  type GroupVersionKind,
+  gvkOf,
+  isJsonObject,
+  type JsonObject,
+  ownValue,
+} from "@purlin/kube-objects";
+import { RunnerError, textOf } from "../runner-error.ts";
+import type { KindScope, ListQuery, ResourceReader } from "./resource-reader.ts";
+
+/** Tells the scope of kinds. */
+export type ScopeOf = (gvk: GroupVersionKind) => KindScope | undefined;
+
+/** What is known about kinds besides the objects themselves. */
+export interface ObjectsReaderOptions {
+  /** The scope of kinds. A kind it does not know is as its objects are: namespaced if one of them has a namespace. */
+  readonly scopeOf?: ScopeOf | undefined;
+  /** What to answer about a kind that nobody knows: that there is none (the default), or that it has no objects. */
+  readonly unknownKinds?: "refuse" | "empty" | undefined;
+}
+
+interface Entry {
+  readonly object: JsonObject;
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: JsonObject;
+}
+
+/**
+ * A reader over objects in memory, such as those of YAML files. Objects of a namespaced kind that name no namespace are in
+ * `default`, where kubectl would put them. Throws when something is not a Kubernetes object or is there twice.
+ */
+export function objectsReader(objects: Iterable<unknown>, options: ObjectsReaderOptions = {}): ResourceReader {
+  const byKind = new Map<string, Entry[]>();
+  let index = 0;
+  for (const object of objects) {
+    const { gvk, entry } = readEntry(object, index++);
+    const key = kindKey(gvk);
+    const entries = byKind.get(key);
+    if (entries === undefined) byKind.set(key, [entry]);
+    else entries.push(entry);
+  }
+  const scopeOf = (gvk: GroupVersionKind): KindScope | undefined => {
+    const known = options.scopeOf?.(gvk) ?? scopeFrom(byKind.get(kindKey(gvk)));
+    return known ?? (options.unknownKinds === "empty" ? "Cluster" : undefined);
+  };
+  const located = locate(byKind, scopeOf);
+  return {
+    scopeOf: async (gvk) => scopeOf(gvk),
+    get: async (gvk, { namespace, name }) => located.get(kindKey(gvk))?.get(`${namespace ?? ""}/${name}`)?.object,
+    list: async (gvk, query) =>
+      [...(located.get(kindKey(gvk))?.values() ?? [])]
+        .filter((entry) => matches(entry, query))
+        .map(({ object }) => object),
+  };
+}
+
+/** The scopes that CustomResourceDefinitions declare, for all their versions. */
+export function scopesOfCrds(crds: Iterable<unknown>): ScopeOf {
+  const scopes = new Map<string, KindScope>();
+  for (const crd of crds) {
+    const spec = isJsonObject(crd) && isJsonObject(crd["spec"]) ? crd["spec"] : {};
+    const names = isJsonObject(spec["names"]) ? spec["names"] : {};
+    const scope = spec["scope"] === "Cluster" ? "Cluster" : "Namespaced";
+    for (const version of Array.isArray(spec["versions"]) ? spec["versions"] : []) {
+      if (!isJsonObject(version) || version["served"] === false) continue;
+      const gvk = { group: String(spec["group"]), version: String(version["name"]), kind: String(names["kind"]) };
+      scopes.set(kindKey(gvk), scope);
+    }
+  }
+  return (gvk) => scopes.get(kindKey(gvk));
+}
+
+function kindKey(gvk: GroupVersionKind): string {
+  return `${formatApiVersion(gvk)}/${gvk.kind}`;
+}
+
+function readEntry(object: unknown, index: number): { readonly gvk: GroupVersionKind; readonly entry: Entry } {
+  try {
+    if (!isJsonObject(object)) throw new Error("it is not an object");
+    const gvk = gvkOf(object);
+    const metadata = isJsonObject(object["metadata"]) ? object["metadata"] : {};
+    const { name, namespace = "", labels } = metadata;
+    if (typeof name !== "string" || name === "") throw new Error(`${gvk.kind} has no metadata.name`);
+    if (typeof namespace !== "string")
+      throw new Error(`${gvk.kind} "${name}" has a metadata.namespace that is no string`);
+    // Frozen, so that it is encoded once however often it is sent.
+    const frozen = Object.freeze({ ...object });
+    return { gvk, entry: { object: frozen, name, namespace, labels: isJsonObject(labels) ? labels : {} } };
+  } catch (error) {
+    throw new RunnerError("FETCH", `object ${index + 1} cannot be used: ${textOf(error)}`, { cause: error });
+  }
+}
+
+function scopeFrom(entries: readonly Entry[] | undefined): KindScope | undefined {
+  if (entries === undefined) return undefined;
+  return entries.some(({ namespace }) => namespace !== "") ? "Namespaced" : "Cluster";
+}
+
+function locate(byKind: ReadonlyMap<string, readonly Entry[]>, scopeOf: ScopeOf): Map<string, Map<string, Entry>> {
+  const located = new Map<string, Map<string, Entry>>();
+  for (const [kind, entries] of byKind) {
+    const objects = new Map<string, Entry>();
+    for (const entry of entries) {
+      const scope = scopeOf(gvkOf(entry.object));
+      const namespace = scope === "Cluster" ? "" : entry.namespace || "default";
+      const key = `${namespace}/${entry.name}`;
+      if (objects.has(key)) throw new RunnerError("FETCH", `${kind} "${key.replace(/^\//, "")}" is there twice`);
+      objects.set(key, { ...entry, namespace });
+    }
+    located.set(kind, objects);
+  }
+  return located;
+}
+
+function matches(entry: Entry, { namespace, labels }: ListQuery): boolean {
+  if (namespace !== undefined && entry.namespace !== namespace) return false;
+  for (const [key, value] of labels) if (ownValue(entry.labels, key) !== value) return false;
+  return true;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+import { create, Resource, type ResourceSelector, Resources } from "@purlin/function-protocol";
+import {
+  formatApiVersion,
+  type GroupVersionKind,
+  isJsonObject,
+  type JsonObject,
+  parseApiVersion,
+} from "@purlin/kube-objects";
+import { observedStruct } from "../request/observed-struct.ts";
+import { RunnerError, wrapError } from "../runner-error.ts";
+import type { KindScope, ResourceReader } from "./resource-reader.ts";
+
+/** Answers resource selectors. */
+export type FetchResources = (selector: ResourceSelector, signal?: AbortSignal) => Promise<Resources>;
+
+interface Query {
+  readonly gvk: GroupVersionKind;
+  readonly scope: KindScope;
+  readonly namespace: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Answers resource selectors from a reader: by name one object or none, by labels or without a match a list in the order
+ * of `namespace/name`. What does not exist is an empty answer; a kind that does not exist, or a read that fails, rejects.
+ */
+export function createResourceFetcher(reader: ResourceReader): FetchResources {
+  return async (selector, signal) => {
+    const query = await understand(reader, selector, signal);
+    const { match } = selector;
+    if (match?.case === "matchName") return resourcesOf(await getByName(reader, query, match.value));
+    const labels = match?.case === "matchLabels" ? match.value.labels : new Map<string, string>();
+    return resourcesOf(await list(reader, query, labels));
+  };
+}
+
+async function understand(reader: ResourceReader, selector: ResourceSelector, signal?: AbortSignal): Promise<Query> {
+  const { apiVersion, kind } = selector;
+  if (apiVersion === "" || kind === "") {
+    throw new RunnerError("FETCH", `a selector needs apiVersion and kind, not "${apiVersion}" and "${kind}"`);
+  }
+  const gvk = { ...parseApiVersion(apiVersion), kind };
+  const scope = await reader.scopeOf(gvk, signal);
+  if (scope === undefined) {
+    throw new RunnerError("FETCH", `no matches for kind "${kind}" in version "${formatApiVersion(gvk)}"`);
+  }
+  // A namespace means nothing to a cluster-scoped kind, and an empty one means none.
+  const namespace = scope === "Cluster" ? undefined : selector.namespace || undefined;
+  return { gvk, scope, namespace, signal };
+}
+
+async function getByName(
+  reader: ResourceReader,
+  { gvk, scope, namespace, signal }: Query,
+  name: string,
+): Promise<readonly JsonObject[]> {
+  // Nothing lives outside a namespace, and no server is asked to find nothing.
+  if (scope === "Namespaced" && namespace === undefined) return [];
+  try {
+    const object = await reader.get(gvk, { namespace, name, signal });
+    return object === undefined ? [] : [object];
+  } catch (error) {
+    throw wrapError("FETCH", "cannot get required resource by name", error);
+  }
+}
+
+async function list(
+  reader: ResourceReader,
+  { gvk, namespace, signal }: Query,
+  labels: ReadonlyMap<string, string>,
+): Promise<readonly JsonObject[]> {
+  try {
+    const objects = await reader.list(gvk, { namespace, labels, signal });
+    return objects
+      .map((object) => ({ object, key: sortKey(object) }))
+      .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+      .map(({ object }) => object);
+  } catch (error) {
+    throw wrapError("FETCH", "cannot list required resources", error);
+  }
+}
+
+function sortKey({ metadata }: JsonObject): string {
+  if (!isJsonObject(metadata)) return "/";
+  return `${metadata["namespace"] ?? ""}/${metadata["name"] ?? ""}`;
+}
+
+function resourcesOf(objects: readonly JsonObject[]): Resources {
+  return create(Resources, {
+    items: objects.map((object) => create(Resource, { resource: observedStruct(object) })),
+  });
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+import { status } from "@grpc/grpc-js";
+import { runUntilSettled, type Schema, type SchemaSelector } from "@purlin/function-protocol";
+import { functionFailure } from "../dial/rpc-failure.ts";
+import type { FunctionRunner } from "../function-runner.ts";
+import type { FetchResources } from "./resource-fetcher.ts";
+
+/** Answers schema selectors; an empty Schema means there is no such kind. */
+export type FetchSchema = (selector: SchemaSelector) => Promise<Schema>;
+
+/** Where the answers to a function's requirements come from. */
+export interface RequirementFetchers {
+  readonly resources: FetchResources;
+  readonly schema: FetchSchema;
+}
+
+/**
+ * A runner that gives functions what they ask for: it calls the next runner until two answers in a row ask for the same,
+ * at most six times. The same selector is fetched once a step.
+ */
+export function settleRequirements(next: FunctionRunner, fetchers: RequirementFetchers): FunctionRunner {
+  return {
+    async run(target, request, call) {
+      const { signal } = call;
+      try {
+        const { response } = await runUntilSettled(request, {
+          run: (current) => next.run(target, current, call),
+          source: {
+            resources: (selector) => untilAborted(fetchers.resources(selector, signal), signal),
+            schema: (selector) => untilAborted(fetchers.schema(selector), signal),
+          },
+          signal,
+        });
+        return response;
+      } catch (error) {
+        if (!signal?.aborted) throw error;
+        throw functionFailure(target, status.CANCELLED, "the run was cancelled", error);
+      }
+    },
+  };
+}
+
+/** A read that does not listen to the signal must not hold the run. */
+async function untilAborted<T>(read: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return read;
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", abort);
+  try {
+    return await Promise.race([read, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
