@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regenerates everything under a gen/ folder: `npm run generate`; with --check it fails when a file would change.
+// Regenerates everything under a gen/ folder and the command's reference: `npm run generate`; with --check it fails when a file would change.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { generateCliReference } from "./cli-reference.ts";
 import { generateProtocol } from "./protocol-codegen/generate-protocol.ts";
 
 const check = process.argv.includes("--check");
 const stale: string[] = [];
 
-for (const [path, text] of generateProtocol()) {
+for (const [path, text] of [...generateProtocol(), ...generateCliReference()]) {
   if (existsSync(path) && readFileSync(path, "utf8") === text) continue;
   stale.push(path);
   if (check) continue;

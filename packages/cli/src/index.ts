@@ -1,2 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-export {};
+export { type Io, processIo, type TextSink } from "./io.ts";
+export { run } from "./run.ts";

@@ -1,0 +1,48 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
+// Starts the command. Plain JavaScript, because the Node that runs this line may be too old to read anything else;
+// in that case the same command runs again on the Node that the repository brings along.
+import { spawn } from "node:child_process";
+import module, { createRequire } from "node:module";
+import { constants } from "node:os";
+import { fileURLToPath } from "node:url";
+
+const neededMajor = 26;
+
+if (Number.parseInt(process.versions.node, 10) >= neededMajor) await start();
+else restart(findNode());
+
+async function start() {
+  // Keeps compiled code between runs, so that help and errors come at once.
+  module.enableCompileCache?.();
+  const { main } = await import("../src/main.ts");
+  await main();
+}
+
+function findNode() {
+  try {
+    return createRequire(import.meta.url).resolve("node/bin/node");
+  } catch {
+    console.error(
+      `error: purlin needs Node ${neededMajor} or newer, and this is ${process.version}: install a newer Node from https://nodejs.org`,
+    );
+    return process.exit(1);
+  }
+}
+
+/** @param {string} node */
+function restart(node) {
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
+  // A terminal sends Ctrl-C to both processes; sending it on would make it count twice.
+  const forward = (/** @type {NodeJS.Signals} */ signal) => {
+    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, forward);
+  child.on("error", (error) => {
+    console.error(`error: cannot start ${node}: ${error.message}: run "npm ci" again`);
+    process.exitCode = 1;
+  });
+  child.on("exit", (code, signal) => {
+    process.exitCode = signal === null ? (code ?? 1) : 128 + constants.signals[signal];
+  });
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Io } from "../io.ts";
+
+/** One option of a command, as the command line and the reference show it. */
+export interface OptionSpec {
+  /** Such as `--target <host:port>` or `-d, --debug`. */
+  readonly flags: string;
+  readonly description: string;
+  /** The command refuses to start without it. */
+  readonly required?: boolean;
+  readonly default?: string;
+}
+
+/** One positional argument of a command. */
+export interface ArgumentSpec {
+  /** Such as `<file>`. */
+  readonly name: string;
+  readonly description: string;
+}
+
+/** What the user typed, checked against the {@link CommandSpec}. */
+export interface CommandInput {
+  readonly args: readonly string[];
+  /** By name in lowerCamelCase; a switch is `true`. */
+  readonly options: Readonly<Record<string, string | boolean | undefined>>;
+}
+
+/** The code behind a command. It resolves to the exit code, 0 unless given. */
+export interface CommandModule {
+  run(input: CommandInput, io: Io): Promise<number | undefined>;
+}
+
+/**
+ * A command as data. Its code is imported when it is run, so that help and errors do not wait for it; its help is the
+ * Markdown file of the same name in `src/help`, with `-` for spaces.
+ */
+export interface CommandSpec {
+  /** Noun first, such as `function call`. */
+  readonly name: string;
+  readonly summary: string;
+  readonly arguments?: readonly ArgumentSpec[];
+  readonly options?: readonly OptionSpec[];
+  readonly load: () => Promise<CommandModule>;
+}
+
+/** The value of an option that takes one. */
+export function textOption(input: CommandInput, name: string): string | undefined {
+  const value = input.options[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Whether a switch is set. */
+export function isSet(input: CommandInput, name: string): boolean {
+  return input.options[name] === true;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { CommandSpec, OptionSpec } from "./command-spec.ts";
+
+const insecure: OptionSpec = { flags: "--insecure", description: "plaintext; only for functions on this machine" };
+
+/** The groups of commands, with what they have in common. */
+export const commandGroups: Readonly<Record<string, string>> = {
+  function: "write, run and call composition functions",
+};
+
+/** Every command, in the order in which help and reference list them. */
+export const commandTable: readonly CommandSpec[] = [
+  {
+    name: "demo",
+    summary: "see a function, its claim and the requirements loop at work, in a minute",
+    load: () => import("../demo/demo-command.ts"),
+  },
+  {
+    name: "function init",
+    summary: "make a function project that installs, type-checks, passes its test and runs",
+    arguments: [{ name: "<name>", description: "the name of the function and of the folder to make" }],
+    load: () => import("../function-init/init-command.ts"),
+  },
+  {
+    name: "function run",
+    summary: "serve a function and reload it when it is saved",
+    arguments: [{ name: "<file>", description: "the TypeScript or JavaScript file that exports the function" }],
+    options: [
+      insecure,
+      {
+        flags: "--tls-certs-dir <dir>",
+        description: "serve mutual TLS with tls.crt, tls.key and ca.crt of this folder (env TLS_SERVER_CERTS_DIR)",
+      },
+      {
+        flags: "--address <host:port>",
+        description: "where to listen; `:9443` listens on all interfaces",
+        default: "localhost:9443",
+      },
+      { flags: "--network <kind>", description: "tcp, or unix with a socket path as address" },
+      { flags: "--max-recv-message-size <MiB>", description: "largest request to accept (64)" },
+      { flags: "--max-send-message-size <MiB>", description: "largest response to send (64)" },
+      { flags: "--ttl <duration>", description: "how long responses may be reused, such as 90s or 1m30s (60s)" },
+      { flags: "--metrics-address <host:port>", description: "serve Prometheus metrics there (off)" },
+    ],
+    load: () => import("../function-run/run-command.ts"),
+  },
+  {
+    name: "function call",
+    summary: "call a function the way a control plane does and print its response",
+    options: [
+      { flags: "--target <host:port>", description: "where the function listens", required: true },
+      { flags: "--request <file>", description: "the request in protobuf-JSON names, as YAML or JSON; - reads stdin" },
+      { flags: "--xr <file>", description: "a composite resource; becomes observed.composite.resource of the request" },
+      insecure,
+      {
+        flags: "--tls-certs-dir <dir>",
+        description: "mutual TLS with tls.crt and tls.key as our identity and ca.crt as the trusted authority",
+      },
+      {
+        flags: "--required-resources <path>",
+        description: "YAML files of the objects that exist, to answer required resources; a file or a folder",
+      },
+      {
+        flags: "--crds <path>",
+        description: "CustomResourceDefinitions, to answer required schemas; a file or a folder",
+      },
+      {
+        flags: "--openapi <dir>",
+        description: "OpenAPI v3 documents as an API server serves them, to answer required schemas",
+      },
+      {
+        flags: "--as-crossplane <release>",
+        description: "behave like v1.15, v1.16, v1.17 or v2.2: neither send nor honour what that release lacked",
+      },
+      {
+        flags: "--timeout <duration>",
+        description: "how long to wait for the response, all rounds together",
+        default: "30s",
+      },
+    ],
+    load: () => import("../function-call/call-command.ts"),
+  },
+  {
+    name: "function certs",
+    summary: "make certificates to try mutual TLS with",
+    arguments: [{ name: "<dir>", description: "the folder to make, with tls.crt, tls.key and ca.crt" }],
+    load: () => import("../function-certs/certs-command.ts"),
+  },
+];

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+import { Command, Option } from "commander";
+import { helpText } from "../help/help-text.ts";
+import type { Io } from "../io.ts";
+import type { CommandInput, CommandSpec, OptionSpec } from "./command-spec.ts";
+import { commandGroups, commandTable } from "./command-table.ts";
+
+/** Shown by every command. */
+export const debugOption: OptionSpec = { flags: "-d, --debug", description: "show stack traces and debug logs" };
+
+/** Called with the command that the user chose. */
+export type Chosen = (spec: CommandSpec, input: CommandInput) => Promise<void>;
+
+/** The command line as commander understands it. Nothing is run or printed except through `io` and `chosen`. */
+export function createProgram(version: string, io: Io, chosen: Chosen): Command {
+  const program = prepare(new Command("purlin"), io)
+    .description("A composition control plane in TypeScript.")
+    .version(version, "-v, --version", "print the version");
+  program.addHelpText("after", () => `\n${helpText("purlin")}`);
+  const groups = new Map<string, Command>();
+  for (const [name, summary] of Object.entries(commandGroups)) {
+    groups.set(name, prepare(program.command(name), io).summary(summary).description(`Commands to ${summary}.`));
+  }
+  for (const spec of commandTable) {
+    const words = spec.name.split(" ");
+    const parent = words.length === 1 ? program : groups.get(words[0] ?? "");
+    if (parent === undefined) throw new Error(`command "${spec.name}" has no group`);
+    addCommand(parent, spec, { io, chosen });
+  }
+  return program;
+}
+
+function addCommand(parent: Command, spec: CommandSpec, { io, chosen }: { io: Io; chosen: Chosen }): void {
+  const command = prepare(parent.command(spec.name.split(" ").at(-1) ?? ""), io);
+  command.summary(spec.summary).description(`${spec.summary.charAt(0).toUpperCase()}${spec.summary.slice(1)}.`);
+  for (const { name, description } of spec.arguments ?? []) command.argument(name, description);
+  for (const option of [...(spec.options ?? []), debugOption]) command.addOption(toOption(option));
+  command.addHelpText("after", () => `\n${helpText(spec.name)}`);
+  command.action(async () => {
+    await chosen(spec, { args: command.args, options: command.opts() });
+  });
+}
+
+function toOption({ flags, description, required, default: preset }: OptionSpec): Option {
+  const option = new Option(flags, required ? `${description} (required)` : description);
+  if (preset !== undefined) option.default(preset);
+  return option.makeOptionMandatory(required === true);
+}
+
+/** Commander exits and prints by itself unless told otherwise. */
+function prepare(command: Command, io: Io): Command {
+  return command
+    .helpOption("-h, --help", "show help")
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: () => {},
+      getOutHelpWidth: () => io.stdout.columns,
+      getErrHelpWidth: () => io.stderr.columns,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    });
+}

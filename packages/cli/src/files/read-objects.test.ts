@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { tempFolder } from "../testing/temp-folder.ts";
+import { TestIo } from "../testing/test-io.ts";
+import { readObjects } from "./read-objects.ts";
+
+const configMap = (name: string): string => `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\n`;
+
+test("a folder is read by file name, with lists opened", async () => {
+  using folder = tempFolder({
+    "objects/b.yaml": `${configMap("b1")}---\n${configMap("b2")}`,
+    "objects/a.json": '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}',
+    "objects/c.yml": "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: c}}\n",
+    "objects/notes.txt": "not an object",
+  });
+  const objects = await readObjects("objects", new TestIo({ cwd: folder.path }));
+  assert.deepEqual(
+    objects.map(({ object, at }) => [(object["metadata"] as { name: string }).name, at(["metadata", "name"])]),
+    [
+      ["a", "objects/a.json:1:52"],
+      ["b1", "objects/b.yaml:4:3"],
+      ["b2", "objects/b.yaml:9:3"],
+      ["c", "objects/c.yml:4:45"],
+    ],
+  );
+});
+
+test("one file is as good as a folder", async () => {
+  using folder = tempFolder({ "one.yaml": configMap("one") });
+  assert.equal((await readObjects("one.yaml", new TestIo({ cwd: folder.path }))).length, 1);
+});
+
+const bad: Record<string, { readonly files: Record<string, string>; readonly path: string; readonly says: string }> = {
+  NoSuchFolder: { files: {}, path: "nope", says: "cannot read nope: there is no such file: check the path" },
+  NothingInside: {
+    files: { "empty/readme.md": "" },
+    path: "empty",
+    says: "empty: the folder has no file that ends in .yaml, .yml, .json: check the path",
+  },
+  NotAnObject: {
+    files: { "a.yaml": "\n- 1\n" },
+    path: "a.yaml",
+    says: "a.yaml:2:1: expected a Kubernetes object with apiVersion and kind",
+  },
+  NoKind: {
+    files: { "a.yaml": "apiVersion: v1\nmetadata: {name: a}\n" },
+    path: "a.yaml",
+    says: "a.yaml:1:1: kind: expected a text, but it is missing: add it",
+  },
+  KindNotText: {
+    files: { "a.yaml": "apiVersion: v1\nkind: 3\nmetadata: {name: a}\n" },
+    path: "a.yaml",
+    says: "a.yaml:2:1: kind: expected a text, but it is 3: change it",
+  },
+  NoName: {
+    files: { "a.yaml": "apiVersion: v1\nkind: Secret\nmetadata:\n  labels: {}\n" },
+    path: "a.yaml",
+    says: "a.yaml:3:1: metadata.name: expected a text, but it is missing: add it",
+  },
+  NoMetadata: {
+    files: { "a.yaml": "apiVersion: v1\nkind: Secret\n" },
+    path: "a.yaml",
+    says: "a.yaml:1:1: metadata: expected an object with a name, but it is missing: add it",
+  },
+  BadListItem: {
+    files: { "a.yaml": "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1}\n- text\n" },
+    path: "a.yaml",
+    says: "a.yaml:4:3: kind: expected a text, but it is missing: add it",
+  },
+};
+for (const [name, { files, path, says }] of Object.entries(bad)) {
+  test(`bad objects: ${name}`, async () => {
+    using folder = tempFolder(files);
+    await assert.rejects(readObjects(path, new TestIo({ cwd: folder.path })), { name: "UserError", message: says });
+  });
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readdir, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { isJsonObject, type JsonObject } from "@purlin/function-protocol";
+import type { Io } from "../io.ts";
+import { UserError } from "../user-error.ts";
+import { explain, readText } from "./read-text.ts";
+import { parseYaml, type YamlDocument } from "./yaml-file.ts";
+import type { PathSegment } from "./yaml-position.ts";
+
+/** A Kubernetes object and where it was written. */
+export interface AuthoredObject {
+  readonly object: JsonObject;
+  /** `file:line:column` of a field of the object. */
+  at(path?: readonly PathSegment[]): string;
+}
+
+const extensions = [".yaml", ".yml", ".json"];
+
+/** The files a path stands for: itself, or those in the folder whose names end in one of the endings, by name. */
+export async function listFiles(path: string, io: Io, endings: readonly string[] = extensions): Promise<string[]> {
+  const absolute = resolve(io.cwd, path);
+  try {
+    if (!(await stat(absolute)).isDirectory()) return [path];
+    const names = (await readdir(absolute)).filter((name) => endings.some((ending) => name.endsWith(ending)));
+    if (names.length > 0) return names.sort().map((name) => join(path, name));
+  } catch (error) {
+    throw new UserError(`cannot read ${path}: ${explain(error)}`, { cause: error });
+  }
+  throw new UserError(`${path}: the folder has no file that ends in ${endings.join(", ")}: check the path`);
+}
+
+/** Every Kubernetes object in a file or folder of YAML or JSON. Lists are opened. */
+export async function readObjects(path: string, io: Io): Promise<AuthoredObject[]> {
+  const objects: AuthoredObject[] = [];
+  for (const file of await listFiles(path, io)) {
+    const text = await readText(file, io, { what: "file" });
+    for (const document of parseYaml(text, file)) objects.push(...objectsOf(document));
+  }
+  return objects;
+}
+
+function objectsOf(document: YamlDocument): AuthoredObject[] {
+  const { value } = document;
+  if (!isJsonObject(value))
+    throw new UserError(`${document.at()}: expected a Kubernetes object with apiVersion and kind`);
+  const items = value["items"];
+  if (typeof value["kind"] === "string" && value["kind"].endsWith("List") && Array.isArray(items)) {
+    return items.map((item, index) => checkedObject(document, item, ["items", index]));
+  }
+  return [checkedObject(document, value, [])];
+}
+
+/** Checks only what every reader relies on: that the object says what it is and how it is called. */
+function checkedObject(document: YamlDocument, value: unknown, base: readonly PathSegment[]): AuthoredObject {
+  const at = (path: readonly PathSegment[] = []): string => document.at([...base, ...path]);
+  if (!isJsonObject(value)) throw new UserError(`${at()}: expected a Kubernetes object with apiVersion and kind`);
+  requireText(value["apiVersion"], at(["apiVersion"]), "apiVersion");
+  requireText(value["kind"], at(["kind"]), "kind");
+  const metadata = value["metadata"];
+  if (!isJsonObject(metadata)) throw missing(at(["metadata"]), "metadata", "an object with a name", metadata);
+  requireText(metadata["name"], at(["metadata", "name"]), "metadata.name");
+  return { object: value, at };
+}
+
+function requireText(value: unknown, where: string, field: string): void {
+  if (typeof value !== "string" || value === "") throw missing(where, field, "a text", value);
+}
+
+function missing(where: string, field: string, expected: string, value: unknown): UserError {
+  const found = value === undefined ? "it is missing: add it" : `it is ${JSON.stringify(value)}: change it`;
+  return new UserError(`${where}: ${field}: expected ${expected}, but ${found}`);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { load } from "js-yaml";
+import { parseYaml } from "./yaml-file.ts";
+import type { PathSegment } from "./yaml-position.ts";
+import { kubectlSchema } from "./yaml-schema.ts";
+
+const scalars: Record<string, { readonly yaml: string; readonly value: unknown; readonly reason: string }> = {
+  Yes: { yaml: "yes", value: true, reason: "kubectl reads the booleans of YAML 1.1" },
+  Off: { yaml: "Off", value: false, reason: "kubectl reads the booleans of YAML 1.1" },
+  QuotedYes: { yaml: '"yes"', value: "yes", reason: "quotes make a text" },
+  LowerNorway: { yaml: "n", value: false, reason: "even one letter, as in Go" },
+  FileMode: { yaml: "0644", value: 420, reason: "a leading zero is octal, as file modes are written" },
+  ModernOctal: { yaml: "0o17", value: 15, reason: "YAML 1.2 octal" },
+  NotOctal: { yaml: "089", value: 89, reason: "8 and 9 are no octal digits, so Go falls back to a decimal float" },
+  Hex: { yaml: "0x1F", value: 31, reason: "hexadecimal" },
+  Binary: { yaml: "-0b11", value: -3, reason: "binary with a sign" },
+  Underscore: { yaml: "1_000", value: 1000, reason: "underscores group digits" },
+  Zero: { yaml: "0", value: 0, reason: "a lone zero is not octal" },
+  Float: { yaml: "1e3", value: 1000, reason: "exponents make floats" },
+  Date: { yaml: "2024-01-01", value: "2024-01-01", reason: "JSON has no dates" },
+  Time: { yaml: "12:30", value: "12:30", reason: "no base-60 numbers" },
+  Null: { yaml: "~", value: null, reason: "null" },
+};
+for (const [name, { yaml, value, reason }] of Object.entries(scalars)) {
+  test(`scalars as kubectl reads them: ${name}`, () => {
+    assert.deepEqual(load(yaml, { schema: kubectlSchema }), value, reason);
+  });
+}
+
+test("merge keys and aliases are followed", () => {
+  const [document] = parseYaml("a: &a {x: 1}\nb:\n  <<: *a\n  z: 2\nc: *a\n", "f.yaml");
+  assert.deepEqual(document?.value, { a: { x: 1 }, b: { x: 1, z: 2 }, c: { x: 1 } });
+});
+
+test("a key that reads as a boolean becomes its name, as with kubectl", () => {
+  assert.deepEqual(parseYaml("y: 1\n1: 2\n", "f.yaml")[0]?.value, { true: 1, 1: 2 });
+});
+
+test("documents are split and empty ones left out", () => {
+  const documents = parseYaml("# nothing\n---\na: 1\n---\n---\nb: 2\n", "f.yaml");
+  assert.deepEqual(
+    documents.map(({ value }) => value),
+    [{ a: 1 }, { b: 2 }],
+  );
+  assert.deepEqual(
+    documents.map((document) => document.at([Object.keys(document.value as object)[0] ?? ""])),
+    ["f.yaml:3:1", "f.yaml:6:1"],
+  );
+});
+
+test("the key __proto__ is a key like any other", () => {
+  const [document] = parseYaml("__proto__: {x: 1}\n", "f.yaml");
+  assert.deepEqual(Object.keys(document?.value as object), ["__proto__"]);
+  assert.equal(Object.getPrototypeOf(document?.value), Object.prototype);
+});
+
+const text = `# comment
+observed:
+  composite:
+    resource: &xr
+      spec: {image: "team/app:v1", "a.b": 3}
+  resources:
+  - name: one
+  -
+    name: two
+"quoted key": |
+  text
+alias: *xr
+`;
+const places: Record<string, { readonly path: readonly PathSegment[]; readonly at: string; readonly reason: string }> =
+  {
+    Root: { path: [], at: "f.yaml:2:1", reason: "the document starts after the comment" },
+    Member: { path: ["observed", "composite"], at: "f.yaml:3:3", reason: "a member stands at its key" },
+    FlowMember: {
+      path: ["observed", "composite", "resource", "spec", "a.b"],
+      at: "f.yaml:5:37",
+      reason: "in flow style too",
+    },
+    Item: { path: ["observed", "resources", 0], at: "f.yaml:7:5", reason: "an item stands where it begins" },
+    ItemOnNextLine: { path: ["observed", "resources", 1, "name"], at: "f.yaml:9:5", reason: "also below its dash" },
+    QuotedKey: { path: ["quoted key"], at: "f.yaml:10:2", reason: "quotes are not part of the key" },
+    MissingMember: { path: ["observed", "composite", "nope"], at: "f.yaml:3:3", reason: "the last one on the way" },
+    MissingItem: { path: ["observed", "resources", 7, "x"], at: "f.yaml:6:3", reason: "the last one on the way" },
+    ThroughScalar: {
+      path: ["observed", "resources", 0, "name", "x"],
+      at: "f.yaml:7:5",
+      reason: "scalars have no members",
+    },
+    ThroughAlias: { path: ["alias", "spec", "image"], at: "f.yaml:12:1", reason: "an alias stands where it is used" },
+  };
+for (const [name, { path, at, reason }] of Object.entries(places)) {
+  test(`positions: ${name}`, () => {
+    assert.equal(parseYaml(text, "f.yaml")[0]?.at(path), at, reason);
+  });
+}
+
+const broken: Record<string, { readonly yaml: string; readonly says: string }> = {
+  Indentation: {
+    yaml: "a:\n  b: 1\n   c: 2\n",
+    says: "f.yaml:3:5: not valid YAML: bad indentation of a mapping entry",
+  },
+  OpenBracket: { yaml: "a: [1, 2\nb: 3\n", says: "f.yaml:2:1: not valid YAML: deficient indentation" },
+  DuplicateKey: { yaml: "a: 1\na: 2\n", says: "f.yaml:2:1: not valid YAML: duplicated mapping key" },
+  UnknownAlias: { yaml: "a: *b\n", says: 'f.yaml:1:5: not valid YAML: unidentified alias "b"' },
+  UnknownTag: { yaml: "a: !!foo b\n", says: "f.yaml:1:4: not valid YAML: unknown scalar tag !<tag:yaml.org,2002:foo>" },
+  TooDeep: { yaml: "[".repeat(2_000), says: "f.yaml:1:1000: not valid YAML: nesting exceeded maxDepth (1000)" },
+};
+for (const [name, { yaml, says }] of Object.entries(broken)) {
+  test(`broken YAML: ${name}`, () => {
+    assert.throws(() => parseYaml(yaml, "f.yaml"), {
+      name: "UserError",
+      message: `${says}: look at this line and the one before it`,
+    });
+  });
+}
+
+test("a map of 20,000 keys is read in linear time", { timeout: 20_000 }, () => {
+  const big = Array.from({ length: 20_000 }, (_, i) => `key-${i}: {name: ${i}}`).join("\n");
+  const [document] = parseYaml(big, "f.yaml");
+  assert.equal(document?.at(["key-19999", "name"]), "f.yaml:20000:13");
+});

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+import { EVENT_ID, type Event, getScalarValue } from "js-yaml";
+
+/** One step from a value to a value inside it. */
+export type PathSegment = string | number;
+
+/**
+ * The offset in the text at which the value stands that a path leads to: the key of a member, the start of an item. When
+ * the path leads nowhere, the offset of the last value on the way that exists.
+ */
+export function findOffset(text: string, events: readonly Event[], path: readonly PathSegment[]): number {
+  let at = 0;
+  let offset = startOf(events[at]) ?? 0;
+  for (const segment of path) {
+    const found = findChild(text, { events, at }, segment);
+    if (found === undefined) break;
+    at = found.at;
+    offset = found.offset;
+  }
+  return offset;
+}
+
+interface Place {
+  readonly events: readonly Event[];
+  readonly at: number;
+}
+
+interface Child {
+  /** Where the value's events begin. */
+  readonly at: number;
+  /** Where in the text a reader would look for it. */
+  readonly offset: number;
+}
+
+function findChild(text: string, { events, at }: Place, segment: PathSegment): Child | undefined {
+  const parent = events[at];
+  if (parent?.type === EVENT_ID.MAPPING) return findMember(text, { events, at }, String(segment));
+  if (parent?.type === EVENT_ID.SEQUENCE) return findItem({ events, at }, Number(segment));
+  return undefined;
+}
+
+function findMember(text: string, { events, at }: Place, name: string): Child | undefined {
+  let key = at + 1;
+  while (!isPop(events[key])) {
+    const value = afterNode(events, key);
+    const event = events[key];
+    if (event?.type === EVENT_ID.SCALAR && getScalarValue(text, event) === name) {
+      return { at: value, offset: startOf(event) ?? 0 };
+    }
+    key = afterNode(events, value);
+  }
+  return undefined;
+}
+
+function findItem({ events, at }: Place, index: number): Child | undefined {
+  let item = at + 1;
+  for (let i = 0; !isPop(events[item]); i++) {
+    const offset = startOf(events[item]);
+    if (i === index) return offset === undefined ? undefined : { at: item, offset };
+    item = afterNode(events, item);
+  }
+  return undefined;
+}
+
+/** The index of the event after a node and everything in it. */
+function afterNode(events: readonly Event[], at: number): number {
+  let depth = 0;
+  let next = at;
+  do {
+    const event = events[next];
+    if (event?.type === EVENT_ID.MAPPING || event?.type === EVENT_ID.SEQUENCE) depth++;
+    else if (isPop(event)) depth--;
+    next++;
+  } while (depth > 0);
+  return next;
+}
+
+function isPop(event: Event | undefined): boolean {
+  return event === undefined || event.type === EVENT_ID.POP;
+}
+
+function startOf(event: Event | undefined): number | undefined {
+  switch (event?.type) {
+    case EVENT_ID.MAPPING:
+    case EVENT_ID.SEQUENCE:
+      return event.start;
+    case EVENT_ID.SCALAR:
+      return event.valueStart;
+    case EVENT_ID.ALIAS:
+      return event.anchorStart;
+    default:
+      return undefined;
+  }
+}

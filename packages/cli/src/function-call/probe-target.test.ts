@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import { createSecureServer, createServer } from "node:http2";
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createSecureContext, type SecureContext } from "node:tls";
+import { createAuthority, issueCertificate } from "@purlin/certificates";
+import { tempFolder } from "../testing/temp-folder.ts";
+import { parseTarget, type Target } from "./parse-target.ts";
+import { probeTarget } from "./probe-target.ts";
+
+const authority = createAuthority({ commonName: "ours" });
+const stranger = createAuthority({ commonName: "theirs" });
+const usages = ["server", "client"] as const;
+const own = issueCertificate(authority, { commonName: "a", dnsNames: ["localhost"], usages });
+const foreign = issueCertificate(stranger, { commonName: "a", dnsNames: ["localhost"], usages });
+const elsewhere = issueCertificate(authority, { commonName: "a", dnsNames: ["elsewhere"], usages });
+const lastYear = new Date(Date.now() - 400 * 86_400_000);
+const expired = issueCertificate(authority, { commonName: "a", dnsNames: ["localhost"], usages, now: lastYear });
+
+const serving = (pair: typeof own): Server =>
+  createSecureServer({ ca: authority.certPem, cert: pair.certPem, key: pair.keyPem, requestCert: true });
+const as = (pair: typeof own, trust = authority): SecureContext =>
+  createSecureContext({ ca: trust.certPem, cert: pair.certPem, key: pair.keyPem });
+
+/** Starts a server and probes it. Connections that the probe leaves open would keep the test from ending. */
+async function probe(server: Server, context?: SecureContext, host = "localhost"): Promise<void> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => sockets.add(socket));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const target = parseTarget(`${host}:${(server.address() as AddressInfo).port}`);
+  try {
+    await probeAt(target, context);
+  } finally {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  }
+}
+
+function probeAt(target: Target, context?: SecureContext): Promise<void> {
+  const tls = context === undefined ? undefined : { context, directory: "certs" };
+  return probeTarget(target, { tls, timeoutMs: 300, signal: new AbortController().signal });
+}
+
+test("a function that can be reached is left alone", async () => {
+  await probe(createServer());
+  await probe(serving(own), as(own));
+});
+
+test("sockets with a path work, with and without TLS", async () => {
+  using folder = tempFolder();
+  for (const [server, context] of [
+    [createServer(), undefined],
+    [serving(own), as(own)],
+  ] as const) {
+    const path = join(folder.path, "socket");
+    server.listen(path);
+    await once(server, "listening");
+    await probeAt(parseTarget(`unix:${path}`), context);
+    server.close();
+  }
+});
+
+const refusedCertificate =
+  "it refused our certificate: certs/tls.crt must be valid and signed by the authority the function trusts";
+const notGrpc = "it accepts connections but does not speak gRPC: check the port";
+const cases: Record<string, { readonly server: () => Server; readonly as?: SecureContext; readonly says: string }> = {
+  PlaintextToTls: {
+    server: () => serving(own),
+    says: "it hung up on a plaintext connection: if the function serves TLS, give --tls-certs-dir DIR instead of --insecure",
+  },
+  TlsToPlaintext: {
+    server: () => createServer(),
+    as: as(own),
+    says: "it does not speak TLS: if the function serves plaintext, give --insecure instead of --tls-certs-dir",
+  },
+  OurCertificateIsForeign: { server: () => serving(own), as: as(foreign), says: refusedCertificate },
+  OurCertificateHasExpired: { server: () => serving(own), as: as(expired), says: refusedCertificate },
+  TheirCertificateIsForeign: {
+    server: () => serving(own),
+    as: as(own, stranger),
+    says: "its certificate is not signed by certs/ca.crt (self-signed certificate in certificate chain): use the authority that signed it",
+  },
+  TheirCertificateHasExpired: {
+    server: () => serving(expired),
+    as: as(own),
+    says: "its certificate is not valid today (certificate has expired): renew the function's tls.crt",
+  },
+  TheirCertificateIsForAnotherHost: {
+    server: () => serving(elsewhere),
+    as: as(own),
+    says: "its certificate is for another host (Hostname/IP does not match certificate's altnames: Host: localhost. is not in the cert's altnames: DNS:elsewhere): call it by a name in the certificate",
+  },
+  AWebServer: { server: () => createHttpServer(), says: notGrpc },
+  Silence: { server: () => createTcpServer(() => {}), says: notGrpc },
+};
+for (const [name, { server, as: context, says }] of Object.entries(cases)) {
+  test(`what is wrong with a target: ${name}`, async () => {
+    await assert.rejects(probe(server(), context), (error: Error) => {
+      assert.equal(error.message.replace(/localhost:\d+/, "TARGET"), `cannot call TARGET: ${says}`);
+      return error.name === "UserError";
+    });
+  });
+}
+
+test("an address is checked against the certificate too", async () => {
+  await assert.rejects(probe(serving(own), as(own), "127.0.0.1"), /its certificate is for another host/);
+});
+
+test("nobody there", async () => {
+  const server = createTcpServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  await assert.rejects(probeAt(parseTarget(`localhost:${port}`)), {
+    message: `cannot call localhost:${port}: nothing listens there: check the port, or start the function with "purlin function run"`,
+  });
+  await assert.rejects(probeAt(parseTarget("no-such-host.invalid:9443")), {
+    message: 'cannot call no-such-host.invalid:9443: there is no host "no-such-host.invalid": check the name',
+  });
+});
+
+test("the user may stop waiting", async () => {
+  const stop = new AbortController();
+  const target = parseTarget("localhost:1");
+  stop.abort(new Error("stopped"));
+  await assert.rejects(probeTarget(target, { tls: undefined, timeoutMs: 60_000, signal: stop.signal }), /stopped/);
+});
+
+const targets: Record<string, { readonly text: string; readonly target?: Partial<Target> }> = {
+  HostAndPort: {
+    text: "localhost:9443",
+    target: { kind: "tcp", host: "localhost", port: 9443, text: "localhost:9443" },
+  },
+  PortOnly: { text: ":9443", target: { kind: "tcp", host: "localhost", port: 9443 } },
+  Dns: { text: "dns:///fn.ns:9443", target: { kind: "tcp", host: "fn.ns", text: "fn.ns:9443" } },
+  IPv6: { text: "[::1]:9443", target: { kind: "tcp", host: "::1", text: "[::1]:9443" } },
+  Socket: { text: "unix:/a/b", target: { kind: "unix", path: "/a/b" } },
+  NoPort: { text: "localhost" },
+  PortZero: { text: "localhost:0" },
+  LargePort: { text: "localhost:65536" },
+  Url: { text: "https://localhost:9443" },
+  Nothing: { text: "" },
+  EmptySocket: { text: "unix:" },
+};
+for (const [name, { text, target }] of Object.entries(targets)) {
+  test(`targets: ${name}`, () => {
+    if (target === undefined) {
+      const message = `--target: expected host:port, such as localhost:9443, or unix:path, not "${text}"`;
+      assert.throws(() => parseTarget(text), { message, exitCode: 2 });
+    } else assert.partialDeepStrictEqual(parseTarget(text), target);
+  });
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isJsonObject } from "@purlin/function-protocol";
+import {
+  createResourceFetcher,
+  createSchemaFetcher,
+  objectsReader,
+  openAPIDocuments,
+  type RequirementFetchers,
+} from "@purlin/function-runner";
+import { crdToOpenAPI } from "@purlin/kube-objects";
+import { type AuthoredObject, listFiles, readObjects } from "../files/read-objects.ts";
+import { readText } from "../files/read-text.ts";
+import { parseYaml } from "../files/yaml-file.ts";
+import type { Io } from "../io.ts";
+import { textOf, UserError } from "../user-error.ts";
+import { knownScopes } from "./known-scopes.ts";
+
+/** Files and folders that stand for a cluster. */
+export interface RequirementPaths {
+  readonly requiredResources: string | undefined;
+  readonly crds: string | undefined;
+  readonly openapi: string | undefined;
+}
+
+/** Answers what functions require from files. Every file is read and checked before the first call. */
+export async function fetchersFromFiles(paths: RequirementPaths, io: Io): Promise<RequirementFetchers> {
+  const objects = paths.requiredResources === undefined ? [] : await readObjects(paths.requiredResources, io);
+  const crds = paths.crds === undefined ? [] : await readCrds(paths.crds, io);
+  const documents = paths.openapi === undefined ? [] : await readOpenAPI(paths.openapi, io);
+  refuseTwins(objects);
+  const reader = objectsReader(
+    objects.map(({ object }) => object),
+    { scopeOf: knownScopes(crds) },
+  );
+  return {
+    resources: createResourceFetcher(reader),
+    schema: createSchemaFetcher(openAPIDocuments({ documents, crds })).schema,
+  };
+}
+
+async function readCrds(path: string, io: Io): Promise<unknown[]> {
+  const objects = await readObjects(path, io);
+  for (const { object, at } of objects) {
+    try {
+      crdToOpenAPI(object);
+    } catch (error) {
+      throw new UserError(`${at(["kind"])}: ${textOf(error)}: --crds takes CustomResourceDefinitions`, {
+        cause: error,
+      });
+    }
+  }
+  return objects.map(({ object }) => object);
+}
+
+async function readOpenAPI(path: string, io: Io): Promise<unknown[]> {
+  const documents: unknown[] = [];
+  for (const file of await listFiles(path, io, [".json"])) {
+    const text = await readText(file, io, { what: "OpenAPI document" });
+    const value = parseJsonFast(text) ?? parseYaml(text, file)[0]?.value;
+    try {
+      openAPIDocuments({ documents: [value], withoutBuiltin: true });
+    } catch (error) {
+      const advice = "expected a document as an API server answers at /openapi/v3/apis/<group>/<version>";
+      throw new UserError(`${file}: it describes no kind: ${advice}`, { cause: error });
+    }
+    documents.push(value);
+  }
+  return documents;
+}
+
+/** Documents of a server are large and correct; only a broken one is read again with positions. */
+function parseJsonFast(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function refuseTwins(objects: readonly AuthoredObject[]): void {
+  const seen = new Map<string, AuthoredObject>();
+  for (const authored of objects) {
+    const { apiVersion, kind, metadata } = authored.object;
+    const { namespace, name } = isJsonObject(metadata) ? metadata : {};
+    const key = JSON.stringify([apiVersion, kind, namespace ?? "", name]);
+    const twin = seen.get(key);
+    if (twin !== undefined) {
+      throw new UserError(
+        `${authored.at(["metadata", "name"])}: ${kind} "${name}" is also at ${twin.at(["metadata", "name"])}: remove one`,
+      );
+    }
+    seen.set(key, authored);
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { tempFolder } from "../testing/temp-folder.ts";
+import { projectName } from "./project-name.ts";
+import { writeTemplate } from "./template.ts";
+
+test("every gap of the template is filled", async () => {
+  using folder = tempFolder();
+  await writeTemplate(folder.path, { name: "my-function", sdk: "file:vendor/sdk.tgz" });
+  const files = readdirSync(folder.path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  assert.ok(files.includes(join(folder.path, ".gitignore")));
+  for (const file of files) assert.doesNotMatch(readFileSync(file, "utf8"), /__[A-Z]+__/, file);
+  const manifest = JSON.parse(readFileSync(join(folder.path, "package.json"), "utf8")) as Record<string, unknown>;
+  assert.equal(manifest["name"], "my-function");
+  assert.deepEqual(manifest["dependencies"], { "@purlin/function-sdk": "file:vendor/sdk.tgz" });
+});
+
+const names: Record<string, { readonly folder: string; readonly name?: string }> = {
+  Plain: { folder: "my-function", name: "my-function" },
+  OneLetter: { folder: "f", name: "f" },
+  InAFolder: { folder: "functions/my-function-2", name: "my-function-2" },
+  UpperCase: { folder: "MyFunction" },
+  Underscore: { folder: "my_function" },
+  Scoped: { folder: "@me/fn.x" },
+  DigitFirst: { folder: "2nd" },
+  DashLast: { folder: "fn-" },
+  Empty: { folder: "" },
+  Dots: { folder: ".." },
+  Long: { folder: "a".repeat(64) },
+};
+for (const [key, { folder, name }] of Object.entries(names)) {
+  test(`names: ${key}`, () => {
+    if (name !== undefined) assert.equal(projectName(folder), name);
+    else
+      assert.throws(() => projectName(folder), {
+        name: "UserError",
+        message: /cannot be the name of a function: use /,
+      });
+  });
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Why a module could not be loaded, in one line that starts with the file and line to look at. */
+export function describeLoadError(error: unknown, cwd: string): string {
+  if (!(error instanceof Error)) return `the file threw ${String(error)}`;
+  const at = compilerPlace(error) ?? importerPlace(error) ?? firstFrame(error);
+  const text = `${error.message}${remedy(error)}`.replaceAll(/\s*\n\s*/g, " ");
+  return at === undefined ? text : `${relativeTo(cwd, at.file)}${at.line ? `:${at.line}` : ""}: ${text}`;
+}
+
+interface Place {
+  readonly file: string;
+  /** `line` or `line:column`. */
+  readonly line?: string;
+}
+
+/** Node puts `file:line`, the line itself and a mark under the mistake above the message of a syntax error. */
+function compilerPlace(error: Error): Place | undefined {
+  const lines = (error.stack ?? "").split("\n");
+  const first = /^(\/.*|file:\/\/.*|[A-Za-z]:\\.*):(\d+)$/.exec(lines[0] ?? "");
+  if (first === null) return undefined;
+  const mark = lines.find((line) => /^\s*\^+$/.test(line));
+  const column = mark === undefined ? "" : `:${mark.indexOf("^") + 1}`;
+  return { file: first[1] ?? "", line: `${first[2]}${column}` };
+}
+
+/** A module that is missing is missing where it is imported. */
+function importerPlace(error: Error): Place | undefined {
+  const importer = / imported from (.+)$/.exec(error.message)?.[1];
+  return codeOf(error) === "ERR_MODULE_NOT_FOUND" && importer !== undefined ? { file: importer } : undefined;
+}
+
+function firstFrame(error: Error): Place | undefined {
+  for (const line of (error.stack ?? "").split("\n")) {
+    const frame = /(file:\/\/\S+?):(\d+:\d+)\)?$/.exec(line);
+    if (frame !== null && !line.includes("/node_modules/")) return { file: frame[1] ?? "", line: frame[2] ?? "" };
+  }
+  return undefined;
+}
+
+function remedy(error: Error): string {
+  switch (codeOf(error)) {
+    case "ERR_MODULE_NOT_FOUND":
+      return error.message.startsWith("Cannot find package") ? ": run npm install" : ": check the path and its ending";
+    case "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX":
+      return ": Node removes types and compiles nothing; set erasableSyntaxOnly in tsconfig.json to see all such places";
+    default:
+      return "";
+  }
+}
+
+function codeOf(error: Error): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}
+
+function relativeTo(cwd: string, file: string): string {
+  const path = file.startsWith("file:") ? fileURLToPath(file) : file;
+  const short = relative(cwd, path);
+  return short.startsWith("..") ? path : short;
+}

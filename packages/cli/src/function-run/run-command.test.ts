@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protocol";
+import { createDiallingRunner, type DiallingRunner, type FunctionTarget } from "@purlin/function-runner";
+import { spawnPurlin } from "../testing/spawn-purlin.ts";
+import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { runInProcess } from "../testing/test-io.ts";
+
+/** A function that answers with a word, and on a request tagged "slow" only once a file named "go" is there. */
+const source = (word: string): string => `
+import { existsSync } from "node:fs";
+import { type FunctionHandler, response } from "@purlin/function-sdk";
+import { mark } from "./lib/mark.ts";
+const fn: FunctionHandler = async (req, ctx) => {
+  const go = new URL("./go", import.meta.url);
+  while (req.meta?.tag === "slow" && !existsSync(go)) await new Promise((resolve) => setTimeout(resolve, 5));
+  const rsp = ctx.to(req);
+  response.normal(rsp, "${word}" + mark);
+  return rsp;
+};
+export default fn;
+`;
+
+function project(files: Readonly<Record<string, string>>): TempFolder {
+  const folder = tempFolder({
+    "package.json": '{"type":"module"}',
+    "lib/mark.ts": 'export const mark: string = "!";',
+    ...files,
+  });
+  const sdk = dirname(dirname(fileURLToPath(import.meta.resolve("@purlin/function-sdk"))));
+  mkdirSync(join(folder.path, "node_modules/@purlin"), { recursive: true });
+  symlinkSync(sdk, join(folder.path, "node_modules/@purlin/function-sdk"));
+  return folder;
+}
+
+function call(runner: DiallingRunner, endpoint: string, tag: string): Promise<string | undefined> {
+  const target: FunctionTarget = { functionName: "f", revisionName: "f", packageRef: "", endpoint, revision: 0 };
+  const request = create(RunFunctionRequest, { meta: create(RequestMeta, { tag }) });
+  return runner.run(target, request, { deadline: Date.now() + 60_000 }).then(({ results }) => results[0]?.message);
+}
+
+test("a function is served, reloaded, kept when the new version is broken, and drained", async () => {
+  using folder = project({ "fn.ts": source("one") });
+  const runner = createDiallingRunner({ security: "plaintext" });
+  await using purlin = spawnPurlin(["function", "run", "fn.ts", "--insecure", "--address", "localhost:0"], {
+    cwd: folder.path,
+  });
+  const [, endpoint = ""] = await purlin.next("stdout", /Serving fn\.ts on (localhost:\d+) \(plaintext\)/);
+  await purlin.next(
+    "stdout",
+    new RegExp(`purlin function call --target ${endpoint} --insecure --request REQUEST\\.yaml`),
+  );
+  assert.equal(await call(runner, endpoint, "a"), "one!");
+
+  const slow = call(runner, endpoint, "slow");
+  folder.write("fn.ts", source("two"));
+  await purlin.next("stdout", /Reloaded fn\.ts in \d+ ms/);
+  const second = createDiallingRunner({ security: "plaintext" });
+  assert.equal(await call(second, endpoint, "b"), "two!", "new connections reach the new version on the same port");
+  folder.write("go", "");
+  assert.equal(await slow, "one!", "a call in flight is finished by the version that took it");
+
+  folder.write("fn.ts", source("three").replace("const fn:", "const fn: = ;"));
+  await purlin.next("stderr", /error: fn\.ts:5:\d+: .*\nThe last good version keeps serving\./);
+  assert.equal(await call(second, endpoint, "c"), "two!");
+
+  folder.write("fn.ts", source("three"));
+  await purlin.next("stdout", /Reloaded/);
+  folder.write("lib/mark.ts", 'export const mark: string = "?";');
+  await purlin.next("stdout", /Reloaded/);
+  const third = createDiallingRunner({ security: "plaintext" });
+  assert.equal(await call(third, endpoint, "d"), "three?", "files that are imported count");
+  for (const open of [runner, second, third]) open.close();
+  assert.equal(await purlin.stop(), 0);
+});
+
+test("a file that serves by itself is served with the same flags, and one that dies is started by the next save", async () => {
+  const main = (body: string): string => `import { main } from "@purlin/function-sdk";
+import fn from "./fn.ts";
+${body}
+await main(fn);
+`;
+  using folder = project({ "fn.ts": source("one"), "main.ts": main("throw new Error('not yet');") });
+  await using purlin = spawnPurlin(["function", "run", "main.ts", "--insecure", "--address", "localhost:0"], {
+    cwd: folder.path,
+  });
+  await purlin.next("stderr", /error: main\.ts:3:7: not yet\nSave the file to try again\./);
+  folder.write("main.ts", main(""));
+  const [, endpoint = ""] = await purlin.next("stdout", /Serving main\.ts on (localhost:\d+)/);
+  const runner = createDiallingRunner({ security: "plaintext" });
+  assert.equal(await call(runner, endpoint, "a"), "one!");
+  runner.close();
+  folder.write("main.ts", main("setTimeout(() => process.exit(7), 500);"));
+  await purlin.next("stdout", /Reloaded/);
+  await purlin.next("stderr", /error: the function ended by itself \(exit code 7\)\nSave the file to try again\./);
+  folder.write("main.ts", main("// fixed"));
+  await purlin.next("stdout", /Reloaded/);
+});
+
+test("what is not the code's fault ends the command with one line", async (t) => {
+  using folder = project({ "fn.ts": source("one"), "none.ts": "export const x = 1;" });
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  t.after(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const cases: Record<string, { readonly args: readonly string[]; readonly exitCode: number; readonly says: RegExp }> =
+    {
+      AddressInUse: {
+        args: ["fn.ts", "--insecure", "--address", `127.0.0.1:${port}`],
+        exitCode: 1,
+        says: new RegExp(`^error: cannot listen on 127\\.0\\.0\\.1:${port}: .*EADDRINUSE.*\n$`),
+      },
+      NoCertificates: {
+        args: ["fn.ts", "--tls-certs-dir", "nope", "--address", "localhost:0"],
+        exitCode: 1,
+        says: /^error: cannot read nope\/(tls|ca)\.(crt|key): .*\n$/,
+      },
+      BadFlag: {
+        args: ["fn.ts", "--insecure", "--ttl", "soon"],
+        exitCode: 1,
+        says: /^error: --ttl: expected a duration such as 90s or 1m30s, not "soon"\n$/,
+      },
+    };
+  for (const [name, { args, exitCode, says }] of Object.entries(cases)) {
+    await t.test(name, async () => {
+      await using purlin = spawnPurlin(["function", "run", ...args], { cwd: folder.path });
+      const [text] = await purlin.next("stderr", /^.*\n/);
+      assert.match(text, says);
+      await once(purlin.child, "close");
+      assert.equal(purlin.child.exitCode, exitCode);
+    });
+  }
+});
+
+const refused: Record<string, { readonly args: readonly string[]; readonly exitCode: number; readonly says: string }> =
+  {
+    NoFile: {
+      args: ["nope.ts", "--insecure"],
+      exitCode: 1,
+      says: "cannot run nope.ts: there is no such file: check the path",
+    },
+    Folder: {
+      args: ["lib", "--insecure"],
+      exitCode: 1,
+      says: "cannot run lib: it is a folder: name the file that exports the function",
+    },
+    NoCredentials: {
+      args: ["fn.ts"],
+      exitCode: 2,
+      says: 'say how to serve: --insecure for plaintext on this machine, or --tls-certs-dir DIR for mutual TLS ("purlin function certs DIR" makes one)',
+    },
+  };
+for (const [name, { args, exitCode, says }] of Object.entries(refused)) {
+  test(`nothing is started: ${name}`, async () => {
+    using folder = tempFolder({ "fn.ts": "", "lib/x.ts": "" });
+    const outcome = await runInProcess(["function", "run", ...args], { cwd: folder.path });
+    assert.deepEqual(outcome, { exitCode, stdout: "", stderr: `error: ${says}\n` });
+  });
+}

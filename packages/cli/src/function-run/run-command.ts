@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
+import type { Io } from "../io.ts";
+import { createStyle, type Style } from "../terminal/style.ts";
+import { UserError } from "../user-error.ts";
+import { type Observer, Supervisor } from "./supervisor.ts";
+
+/** Options that go to the function as they are. */
+const passedOn = {
+  address: "--address",
+  network: "--network",
+  tlsCertsDir: "--tls-certs-dir",
+  maxRecvMessageSize: "--max-recv-message-size",
+  maxSendMessageSize: "--max-send-message-size",
+  ttl: "--ttl",
+} as const;
+
+/** `purlin function run FILE` */
+export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const [file = ""] = input.args;
+  checkFile(file, io);
+  const security = securityOf(input, io);
+  const gaveUp = Promise.withResolvers<never>();
+  const observer = createObserver({ file, security, io, giveUp: gaveUp.reject });
+  const supervisor = new Supervisor({ file: resolve(io.cwd, file), flags: functionFlags(input), observer });
+  try {
+    await Promise.race([aborted(io.signal), gaveUp.promise]);
+  } finally {
+    await supervisor.stop();
+  }
+}
+
+function checkFile(file: string, io: Io): void {
+  const path = resolve(io.cwd, file);
+  if (!existsSync(path)) throw new UserError(`cannot run ${file}: there is no such file: check the path`);
+  if (!statSync(path).isFile())
+    throw new UserError(`cannot run ${file}: it is a folder: name the file that exports the function`);
+}
+
+/** The flag with which the function is called, which says how it is served. */
+function securityOf(input: CommandInput, io: Io): string {
+  if (isSet(input, "insecure")) return "--insecure";
+  const directory = textOption(input, "tlsCertsDir") ?? io.env["TLS_SERVER_CERTS_DIR"];
+  if (directory) return `--tls-certs-dir ${directory}`;
+  throw new UserError(
+    'say how to serve: --insecure for plaintext on this machine, or --tls-certs-dir DIR for mutual TLS ("purlin function certs DIR" makes one)',
+    { exitCode: 2 },
+  );
+}
+
+function functionFlags(input: CommandInput): string[] {
+  const flags = Object.entries(passedOn).flatMap(([name, flag]) => {
+    const value = textOption(input, name);
+    return value === undefined ? [] : [`${flag}=${value}`];
+  });
+  // Two functions under development would otherwise quarrel over the port for metrics.
+  flags.push(`--metrics-address=${textOption(input, "metricsAddress") ?? ""}`);
+  if (isSet(input, "insecure")) flags.push("--insecure");
+  if (isSet(input, "debug")) flags.push("--debug");
+  return flags;
+}
+
+interface Scene {
+  readonly file: string;
+  readonly security: string;
+  readonly io: Io;
+  readonly giveUp: (error: UserError) => void;
+}
+
+function createObserver({ file, security, io, giveUp }: Scene): Observer {
+  const good = createStyle(io.stdout, io.env);
+  const bad = createStyle(io.stderr, io.env);
+  const waiting = bad.faint("Save the file to try again.");
+  let welcomed = false;
+  return {
+    serving({ address, startMs }) {
+      io.stdout.write(
+        welcomed ? `Reloaded ${file} in ${startMs} ms.\n` : welcome({ file, security, address, io }, good),
+      );
+      welcomed = true;
+    },
+    failed({ text, setup, lastGood }) {
+      if (setup && !lastGood) return giveUp(new UserError(text));
+      const rest = lastGood ? bad.faint("The last good version keeps serving.") : waiting;
+      io.stderr.write(`${bad.bad("error:")} ${text}\n${rest}\n`);
+    },
+    died(text) {
+      io.stderr.write(`${bad.bad("error:")} ${text}\n${waiting}\n`);
+    },
+    output: (stream, text) => io[stream].write(text),
+  };
+}
+
+function welcome(at: { file: string; security: string; address: string; io: Io }, style: Style): string {
+  const { file, security, io } = at;
+  // A path is a socket; an address of this machine has a name that certificates know.
+  const target = /:\d+$/.test(at.address)
+    ? at.address.replace(/^(\[::1?\]|0\.0\.0\.0|127\.0\.0\.1):/, "localhost:")
+    : `unix:${at.address}`;
+  const request = existsSync(resolve(io.cwd, "request.yaml")) ? "request.yaml" : "REQUEST.yaml";
+  const call = `purlin function call --target ${target} ${security} --request ${request}`;
+  const how = security === "--insecure" ? "plaintext" : "mutual TLS";
+  return `${style.good("Serving")} ${file} on ${style.strong(target)} (${how}). Call it from another terminal:
+
+  ${style.code(call)}
+
+${style.faint("It reloads when you save the file. Ctrl-C stops it.")}
+`;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve: done } = Promise.withResolvers<void>();
+  if (signal.aborted) done();
+  signal.addEventListener("abort", () => done(), { once: true });
+  return promise;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process of one version of a function, started by the supervisor: worker.ts FILE FLAGS…
+import { registerHooks } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { describeLoadError } from "./load-error.ts";
+import { findHandler } from "./module-handler.ts";
+import type { WorkerMessage } from "./worker-message.ts";
+
+const [file = "", ...flags] = process.argv.slice(2);
+
+// A file that serves by itself reads its flags from where it expects them.
+process.argv.splice(1, process.argv.length, file, ...flags);
+// Ctrl-C in a terminal reaches this process too; the supervisor decides when it ends.
+process.on("SIGINT", () => {});
+
+registerHooks({
+  load(url, context, nextLoad) {
+    if (url.startsWith("file:") && !url.includes("/node_modules/")) {
+      void tell({ type: "module", file: fileURLToPath(url) });
+    }
+    return nextLoad(url, context);
+  },
+});
+
+await run();
+
+async function run(): Promise<void> {
+  let module: object;
+  try {
+    module = (await import(pathToFileURL(file).href)) as object;
+  } catch (error) {
+    return fail(describeLoadError(error, process.cwd()), { setup: false });
+  }
+  const handler = findHandler(module);
+  if (typeof handler === "string") return fail(handler, { setup: false });
+  await tell({ type: "loaded" });
+  const { newLogger, parseFlags, start } = await import("@purlin/function-sdk");
+  try {
+    const { options } = parseFlags({ argv: flags, env: process.env });
+    const log = newLogger({ debug: true, write: options.debug === true ? writeLine : writeLineForAuthors });
+    const running = await start(handler, { ...options, log });
+    process.once("SIGTERM", () => {
+      running.stop().then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
+    });
+    await tell({ type: "serving", address: running.address });
+  } catch (error) {
+    await fail(error instanceof Error ? error.message : String(error), { setup: true });
+  }
+}
+
+function writeLine(line: string): void {
+  process.stderr.write(line);
+}
+
+/** What the function itself logs, in lines for people. That it serves is told by the supervisor, in better words. */
+function writeLineForAuthors(line: string): void {
+  if (!/^\S+ {2}(DEBUG|INFO) {2,}(?:\S*\/)?runtime\/start\.[jt]s:/.test(line) && !/^\S+ {2}DEBUG/.test(line))
+    writeLine(line);
+}
+
+async function fail(text: string, { setup }: { readonly setup: boolean }): Promise<void> {
+  await tell({ type: "failed", text, setup });
+  process.exit(1);
+}
+
+function tell(message: WorkerMessage): Promise<void> {
+  return new Promise((resolve) => {
+    process.send?.(message, () => resolve());
+  });
+}

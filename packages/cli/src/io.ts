@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Readable } from "node:stream";
+
+/** Where text goes. */
+export interface TextSink {
+  write(text: string): void;
+  /** True when a person looks at it, so that colours help. */
+  readonly isTTY: boolean;
+  /** How many characters fit on a line. */
+  readonly columns: number;
+}
+
+/** Everything a command may touch of the process it runs in. A test hands in its own. */
+export interface Io {
+  readonly stdin: Readable;
+  readonly stdout: TextSink;
+  readonly stderr: TextSink;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Relative paths of the command line start here. */
+  readonly cwd: string;
+  /** Aborts when the user asks the command to stop. */
+  readonly signal: AbortSignal;
+}
+
+const defaultColumns = 100;
+
+/** The {@link Io} of this process. */
+export function processIo(signal: AbortSignal): Io {
+  return {
+    stdin: process.stdin,
+    stdout: sink(process.stdout),
+    stderr: sink(process.stderr),
+    env: process.env,
+    cwd: process.cwd(),
+    signal,
+  };
+}
+
+function sink(stream: NodeJS.WriteStream): TextSink {
+  return {
+    write: (text) => {
+      stream.write(text);
+    },
+    isTTY: stream.isTTY === true,
+    columns: stream.columns ?? defaultColumns,
+  };
+}

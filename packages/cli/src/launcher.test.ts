@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const launcher = fileURLToPath(new URL("../bin/purlin.js", import.meta.url));
+
+/** Makes this Node say that it is an older one; the one it starts instead says the truth. */
+const pretendOld = (version: string): string =>
+  `data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"${version}"}})`;
+
+test("an older Node starts the command on ours, with arguments, output and exit code", () => {
+  const args = ["--import", pretendOld("20.19.0"), launcher, "function", "call", "--target", "a b:x", "--insecure"];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+  assert.equal(stdout, "");
+  assert.match(stderr, /^error: --target: expected host:port, .* not "a b:x"\n$/);
+  assert.equal(status, 2);
+});
+
+test("a Node that is new enough runs the command itself", () => {
+  const { status, stdout } = spawnSync(process.execPath, [launcher, "--version"], { encoding: "utf8" });
+  assert.equal(status, 0);
+  assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
+test("a reader that has seen enough is no error", () => {
+  const command = `"${process.execPath}" "${launcher}" function call --help | head -n 1`;
+  const { status, stdout, stderr } = spawnSync("/bin/sh", ["-c", command], { encoding: "utf8" });
+  assert.deepEqual(
+    { status, stdout, stderr },
+    { status: 0, stdout: "Usage: purlin function call [options]\n", stderr: "" },
+  );
+});

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+import { constants } from "node:os";
+import { processIo } from "./io.ts";
+import { run } from "./run.ts";
+
+/** Runs the command line of this process and sets its exit code. */
+export async function main(): Promise<void> {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      // Asked twice, the user does not want to wait for what is still being finished.
+      if (stop.signal.aborted) process.exit(128 + constants.signals[signal]);
+      stop.abort(new Error(`stopped by ${signal}`));
+    });
+  }
+  // A reader such as `head` that has seen enough is no error.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit(0);
+  });
+  process.exitCode = await run(process.argv.slice(2), processIo(stop.signal));
+}

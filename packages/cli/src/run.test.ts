@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { reportError } from "./error-report.ts";
+import { runInProcess, TestIo } from "./testing/test-io.ts";
+import { UserError } from "./user-error.ts";
+
+const wrong: Record<string, { readonly argv: readonly string[]; readonly says: string }> = {
+  UnknownOption: { argv: ["--nope"], says: `unknown option '--nope': see "purlin --help"` },
+  UnknownCommand: {
+    argv: ["funktion"],
+    says: `unknown command 'funktion' (Did you mean function?): see "purlin --help"`,
+  },
+  UnknownSubcommand: {
+    argv: ["function", "cal"],
+    says: `unknown command 'cal' (Did you mean call?): see "purlin function --help"`,
+  },
+  MissingCommand: {
+    argv: ["function"],
+    says: `"purlin function" needs a command: init, run, call, certs: see "purlin function --help"`,
+  },
+  MissingOption: {
+    argv: ["function", "call"],
+    says: `required option '--target <host:port>' not specified: see "purlin function call --help"`,
+  },
+  MissingArgument: {
+    argv: ["function", "run"],
+    says: `missing required argument 'file': see "purlin function run --help"`,
+  },
+  MissingValue: {
+    argv: ["function", "call", "--target"],
+    says: `option '--target <host:port>' argument missing: see "purlin function call --help"`,
+  },
+  TooMany: {
+    argv: ["function", "certs", "a", "b"],
+    says: `too many arguments for 'certs'. Expected 1 argument but got 2: a, b: see "purlin function certs --help"`,
+  },
+};
+for (const [name, { argv, says }] of Object.entries(wrong)) {
+  test(`a wrong command line is one line and exit code 2: ${name}`, async () => {
+    assert.deepEqual(await runInProcess(argv), { exitCode: 2, stdout: "", stderr: `error: ${says}\n` });
+  });
+}
+
+test("--version is the package's version", async () => {
+  const { exitCode, stdout } = await runInProcess(["--version"]);
+  assert.equal(exitCode, 0);
+  assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
+test("no arguments is help, not an error", async () => {
+  const { exitCode, stdout, stderr } = await runInProcess([]);
+  assert.equal(exitCode, 0);
+  assert.match(stdout, /^Usage: purlin \[options\] \[command\]\n/);
+  assert.equal(stderr, "");
+});
+
+test("an expected error is one line without a stack trace, whatever its text", () => {
+  const io = new TestIo();
+  assert.equal(reportError(new UserError("a\n  b", { exitCode: 3 }), io, { debug: false }), 3);
+  assert.equal(io.stderr.text, "error: a b\n");
+});
+
+test("an unexpected error says so", () => {
+  const io = new TestIo();
+  assert.equal(reportError(new TypeError("x is undefined"), io, { debug: false }), 1);
+  const hint = "this should not happen; add --debug to see where it comes from";
+  assert.equal(io.stderr.text, `error: x is undefined: ${hint}\n`);
+});
+
+test("--debug shows where an error and its causes come from", () => {
+  const io = new TestIo();
+  const cause = new Error("inner");
+  cause.cause = cause; // causes may go in circles
+  reportError(new UserError("outer", { cause }), io, { debug: true });
+  assert.match(io.stderr.text, /^error: outer\nUserError: outer\n {4}at .*\ncaused by Error: inner\n {4}at /s);
+});
+
+test("errors are red on a terminal only", () => {
+  const io = new TestIo({ isTTY: true });
+  reportError(new UserError("x"), io, { debug: false });
+  assert.equal(io.stderr.text, "\u001b[31merror:\u001b[39m x\n");
+});

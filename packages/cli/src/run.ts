@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from "node:fs";
+import { type Command, CommanderError } from "commander";
+import { createProgram } from "./commands/program.ts";
+import { reportError } from "./error-report.ts";
+import type { Io } from "./io.ts";
+import { UserError } from "./user-error.ts";
+
+/** Runs one command line and resolves to its exit code. Never throws and never exits. */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  const debug = argv.includes("--debug") || argv.includes("-d");
+  let exitCode = 0;
+  const program = createProgram(ownVersion(), io, async (spec, input) => {
+    const command = await spec.load();
+    exitCode = (await command.run(input, io)) ?? 0;
+  });
+  try {
+    await program.parseAsync(argv.length === 0 ? ["--help"] : [...argv], { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) return reportError(error, io, { debug });
+    if (error.exitCode === 0) return 0;
+    return reportError(usageError(error, program, argv), io, { debug });
+  }
+}
+
+/** Commander's own complaints, as one line with the way out. */
+function usageError(error: CommanderError, program: Command, argv: readonly string[]): UserError {
+  const { words, command } = chosenCommand(program, argv);
+  const name = ["purlin", ...words].join(" ");
+  // A group without its command would show its help instead of an error.
+  const needs = `"${name}" needs a command: ${command.commands.map((child) => child.name()).join(", ")}`;
+  const what = error.code === "commander.help" ? needs : error.message.replace(/^error: /, "").replace(/\.$/, "");
+  return new UserError(`${what.replaceAll("\n", " ")}: see "${name} --help"`, { exitCode: 2, cause: error });
+}
+
+function chosenCommand(program: Command, argv: readonly string[]): { words: string[]; command: Command } {
+  const words: string[] = [];
+  let command = program;
+  for (const word of argv) {
+    const next = command.commands.find((child) => child.name() === word);
+    if (next === undefined) break;
+    command = next;
+    words.push(word);
+  }
+  return { words, command };
+}
+
+function ownVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  return (manifest as { readonly version: string }).version;
+}

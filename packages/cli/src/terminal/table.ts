@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+import { stripVTControlCharacters } from "node:util";
+
+/** Rows in columns as kubectl prints them: two spaces apart, no lines, nothing after the last column. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, visibleLength(cell));
+  }
+  return rows.map((row) => formatRow(row, widths)).join("\n");
+}
+
+function formatRow(row: readonly string[], widths: readonly number[]): string {
+  const cells = row.map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - visibleLength(cell)));
+  return cells.join("  ").trimEnd();
+}
+
+function visibleLength(text: string): number {
+  return stripVTControlCharacters(text).length;
+}

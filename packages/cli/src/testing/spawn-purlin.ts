@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+const launcher = fileURLToPath(new URL("../../bin/purlin.js", import.meta.url));
+
+/** A command that runs in a process of its own until it is told to stop. */
+export interface PurlinProcess extends AsyncDisposable {
+  readonly child: ChildProcess;
+  /** Waits until stdout or stderr shows a text that was not waited for before, and returns it. */
+  next(stream: "stdout" | "stderr", pattern: RegExp): Promise<RegExpExecArray>;
+  /** Sends SIGTERM and resolves to the exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** Starts the real command. */
+export function spawnPurlin(args: readonly string[], options: { readonly cwd?: string } = {}): PurlinProcess {
+  const env = { ...process.env, NODE_TEST_CONTEXT: undefined, NO_COLOR: "1" };
+  const child = spawn(process.execPath, [launcher, ...args], { ...options, env, stdio: ["ignore", "pipe", "pipe"] });
+  const exited = once(child, "exit");
+  const streams = { stdout: collect(child, "stdout"), stderr: collect(child, "stderr") };
+  const stop = async (): Promise<number | null> => {
+    child.kill("SIGTERM");
+    await exited;
+    return child.exitCode;
+  };
+  return {
+    child,
+    next: (stream, pattern) => streams[stream].next(pattern),
+    stop,
+    async [Symbol.asyncDispose]() {
+      await stop();
+    },
+  };
+}
+
+interface Collected {
+  next(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+function collect(child: ChildProcess, stream: "stdout" | "stderr"): Collected {
+  let text = "";
+  let wake = Promise.withResolvers<void>();
+  let ended = false;
+  child[stream]?.setEncoding("utf8").on("data", (data: string) => {
+    text += data;
+    wake.resolve();
+  });
+  child[stream]?.on("end", () => {
+    ended = true;
+    wake.resolve();
+  });
+  return {
+    async next(pattern) {
+      for (;;) {
+        const match = pattern.exec(text);
+        if (match !== null) {
+          text = text.slice(match.index + match[0].length);
+          return match;
+        }
+        if (ended) throw new Error(`${stream} ended without ${pattern}; it said: ${text}`);
+        await wake.promise;
+        wake = Promise.withResolvers();
+      }
+    },
+  };
+}

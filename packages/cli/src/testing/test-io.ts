@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+import { Readable } from "node:stream";
+import type { Io, TextSink } from "../io.ts";
+import { run } from "../run.ts";
+
+/** What a command printed and how it ended. */
+export interface Outcome {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What a test may say about the process a command believes to run in. */
+export interface TestIoOptions {
+  readonly cwd?: string;
+  readonly stdin?: string;
+  readonly env?: Io["env"];
+  readonly isTTY?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** An {@link Io} that keeps what is written. */
+export class TestIo implements Io {
+  readonly stdin: Readable;
+  readonly stdout: TextSink & { text: string };
+  readonly stderr: TextSink & { text: string };
+  readonly env: Io["env"];
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+
+  constructor(options: TestIoOptions = {}) {
+    this.stdin = Readable.from([options.stdin ?? ""]);
+    this.stdout = keepingSink(options.isTTY === true);
+    this.stderr = keepingSink(options.isTTY === true);
+    this.env = options.env ?? {};
+    this.cwd = options.cwd ?? process.cwd();
+    this.signal = options.signal ?? new AbortController().signal;
+  }
+}
+
+function keepingSink(isTTY: boolean): TextSink & { text: string } {
+  return {
+    text: "",
+    isTTY,
+    columns: 100,
+    write(text) {
+      this.text += text;
+    },
+  };
+}
+
+/** Runs a command line in this process. */
+export async function runInProcess(argv: readonly string[], options: TestIoOptions = {}): Promise<Outcome> {
+  const io = new TestIo(options);
+  const exitCode = await run(argv, io);
+  return { exitCode, stdout: io.stdout.text, stderr: io.stderr.text };
+}

@@ -1,0 +1,29 @@
+import { type FunctionHandler, request, response } from "@purlin/function-sdk";
+
+/** Composes a ConfigMap that greets whoever the composite resource names. */
+export const fn: FunctionHandler = (req, ctx) => {
+  const rsp = ctx.to(req); // what earlier steps want is kept
+  const xr = request.getObservedCompositeResource(req).resource;
+
+  if (!xr.has("spec.name")) {
+    // Stops the pipeline, and tells both the composite resource and its claim why.
+    response
+      .fatal(rsp, "spec.name is missing: say who should be greeted.")
+      .conditionFalse("Greeted", "NameMissing")
+      .targetCompositeAndClaim();
+    return rsp;
+  }
+
+  const greeting = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { namespace: xr.namespace ?? "default" },
+    data: { greeting: `Hello, ${xr.getString("spec.name")}!` },
+  };
+  const exists = request.getObservedComposedResources(req).has("greeting");
+  response.setDesiredComposedResource(rsp, "greeting", greeting, { ready: exists });
+  response.conditionTrue(rsp, "Greeted", "Available").targetCompositeAndClaim();
+  return rsp;
+};
+
+export default fn;
