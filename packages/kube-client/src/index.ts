@@ -14,6 +14,13 @@ export {
   type WriteOptions,
 } from "./client.ts";
 export { type ClusterAccess, type CredentialSource, type Credentials, fixedCredentials } from "./cluster-access.ts";
+export {
+  createDirectTransport,
+  type DirectRequest,
+  type DirectResponse,
+  type DirectServer,
+  type DirectStream,
+} from "./direct-transport.ts";
 export { createHttpsTransport, type HttpsTransportOptions } from "./https-transport.ts";
 export { inClusterAccess, serviceAccountDirectory } from "./in-cluster.ts";
 export { type Informer, type InformerOptions, startInformer } from "./informer.ts";
