@@ -186,12 +186,13 @@ test("C65 a function without requirements is called once", async () => {
   assert.equal((await invokeToStable(noOp, newRequest())).calls, 1);
 });
 
-test("a test server is a real server on a free port", async () => {
-  await using server = await startTestServer((req, ctx) => {
+test("a test server is a real server on a free port", async (t) => {
+  const server = await startTestServer((req, ctx) => {
     const rsp = ctx.to(req);
     response.normal(rsp, ctx.protocol);
     return rsp;
   });
+  t.after(() => server[Symbol.asyncDispose]());
   expectResponse(await server.call(newRequest())).normal("v1");
   expectResponse(await server.call(newRequest(), "v1beta1")).normal("v1beta1");
   const failing = await startTestServer(() => Promise.reject(new Error("boom")), { onHandlerError: "status" });
