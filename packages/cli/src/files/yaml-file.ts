@@ -45,7 +45,8 @@ function orUserError<T>(text: string, file: string, parse: () => T): T {
     const mark = error instanceof YAMLException ? error.mark : undefined;
     const where = mark === undefined ? file : place(text, file, mark.position);
     const reason = error instanceof YAMLException ? error.reason : textOf(error);
-    throw new UserError(`${where}: not valid YAML: ${reason}: look at this line and the one before it`, {
+    const format = file.endsWith(".json") ? "JSON" : "YAML";
+    throw new UserError(`${where}: not valid ${format}: ${reason}: look at this line and the one before it`, {
       cause: error,
     });
   }

@@ -7,6 +7,7 @@ import { printYaml } from "../files/print-yaml.ts";
 import type { Io } from "../io.ts";
 import { createStyle } from "../terminal/style.ts";
 import { textOf, UserError } from "../user-error.ts";
+import { adviceOn } from "./call-advice.ts";
 import { type CallOutcome, callFunction } from "./call-function.ts";
 import { type CallOptions, readCallOptions } from "./call-options.ts";
 import { probeTarget } from "./probe-target.ts";
@@ -40,12 +41,12 @@ function openTls({ tlsCertsDir }: CallOptions, io: Io): TlsSource | "plaintext" 
   }
 }
 
-/** What the runner rejects with is meant for people already. */
+/** What the runner rejects with is meant for people already; what to do about it depends on who asks. */
 async function orUserError<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    throw new UserError(textOf(error), { cause: error });
+    throw new UserError(`${textOf(error)}${adviceOn(error)}`, { cause: error });
   }
 }
 

@@ -87,7 +87,7 @@ const bad: Record<
   BrokenJson: {
     files: { "r.json": '{"meta": {"tag": "a",, }}' },
     use: { request: "r.json" },
-    says: "r.json:1:22: not valid YAML: expected the node content, but found ',': look at this line and the one before it",
+    says: "r.json:1:22: not valid JSON: expected the node content, but found ',': look at this line and the one before it",
   },
   AList: {
     files: { "r.yaml": "- 1\n" },
