@@ -117,7 +117,6 @@ export { openAPIPathKey, parseOpenAPIPathKey } from "./openapi/path-key.ts";
 export { referenceTo, referredComponent } from "./openapi/reference.ts";
 // Kubernetes' protobuf encoding of the built-in kinds, as typed Go clients send it.
 export { type DecodedProtobuf, decodeProtobuf, isKubernetesProtobuf } from "./protobuf/decode-protobuf.ts";
-export { type FieldType as ProtobufFieldType, messageFields, type ProtobufField } from "./protobuf/field-table.ts";
 export { ProtobufError } from "./protobuf/protobuf-reader.ts";
 // Checking values against schemas.
 export { type CheckSchemaOptions, checkSchema, findingText } from "./schema/check-schema.ts";
