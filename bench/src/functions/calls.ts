@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { encode, RunFunctionRequest } from "@purlin/function-protocol";
 import { purlinFunction, pythonFunction, typescriptFunction } from "../../../tools/peers/function-commands.ts";
 import { type FunctionCommand, startFunction } from "../../../tools/peers/function-process.ts";
-import { type Figure, figure, ratios } from "../measure/figure.ts";
+import { type Figure, figure, ratios, type Target } from "../measure/figure.ts";
+import { processorTime } from "../measure/process-usage.ts";
 import type { Effort } from "../measure/timing.ts";
 import { createLoader, type Loader } from "./loader.ts";
 import { toRequest } from "./request.ts";
@@ -17,46 +18,69 @@ const insecure = { insecure: true } as const;
 export async function callFigures(effort: Effort): Promise<Figure[]> {
   const noop = await measureAll("noop", effort);
   const busy = await measureAll("busy", effort);
-  const atLeast = (value: number) => ({ relation: "at least", value }) as const;
   return [
-    figure("calls: no-op on our SDK", "calls/s", noop.purlin),
-    figure("calls: no-op, ours ÷ public TypeScript SDK", "×", ratios(noop.purlin, noop.typescript), atLeast(3)),
-    figure("calls: no-op, ours ÷ public Python SDK", "×", ratios(noop.purlin, noop.python), atLeast(1.5)),
-    figure("calls: no-op, ours ÷ bare grpc-js on raw bytes", "×", ratios(noop.purlin, noop.bare)),
-    figure("calls: read 20, write 10 on our SDK", "calls/s", busy.purlin),
-    figure(
-      "calls: read 20, write 10, ours ÷ public TypeScript SDK",
-      "×",
-      ratios(busy.purlin, busy.typescript),
-      atLeast(2),
-    ),
-    figure("calls: read 20, write 10, ours ÷ public Python SDK", "×", ratios(busy.purlin, busy.python)),
+    ...figuresOf("no-op", noop, { typescript: 3, python: 1.5 }),
+    figure("calls: no-op, ours ÷ bare grpc-js on raw bytes", "×", ratios(noop.purlin.rates, noop.bare.rates)),
+    ...figuresOf("read 20, write 10", busy, { typescript: 2 }),
   ];
 }
 
+function figuresOf(
+  what: string,
+  { purlin, typescript, python }: Record<Contender, Measured>,
+  least: { readonly typescript: number; readonly python?: number },
+): Figure[] {
+  const compare = (name: string, other: Measured, target?: Target): Figure[] => [
+    figure(`calls: ${what}, ours ÷ public ${name} SDK`, "×", ratios(purlin.rates, other.rates), target),
+    figure(`calls: ${what}, processor time, public ${name} SDK ÷ ours`, "×", ratios(other.costs, purlin.costs)),
+  ];
+  return [
+    figure(`calls: ${what} on our SDK`, "calls/s", purlin.rates),
+    ...compare("TypeScript", typescript, atLeast(least.typescript)),
+    ...compare("Python", python, least.python === undefined ? undefined : atLeast(least.python)),
+  ];
+}
+
+const atLeast = (value: number): Target => ({ relation: "at least", value });
+
 type Contender = "purlin" | "typescript" | "python" | "bare";
 
-async function measureAll(name: "noop" | "busy", effort: Effort): Promise<Record<Contender, number[]>> {
-  const commands: Record<Contender, FunctionCommand> = {
+/** Calls a second, and processor seconds a call of the function alone, round by round. */
+interface Measured {
+  readonly rates: number[];
+  readonly costs: number[];
+}
+
+function commandsOf(name: "noop" | "busy"): Record<Contender, FunctionCommand> {
+  return {
     purlin: purlinFunction(join(functions, "purlin", `${name}.ts`), insecure),
     typescript: typescriptFunction(join(functions, "typescript", `${name}.mjs`), insecure),
     python: pythonFunction(join(functions, "python", `${name}.py`), insecure),
     bare: { program: process.execPath, args: (address) => [join(functions, "bare", "echo.ts"), address] },
   };
+}
+
+async function measureAll(name: "noop" | "busy", effort: Effort): Promise<Record<Contender, Measured>> {
   await using stack = new AsyncDisposableStack();
-  const loaders = {} as Record<Contender, Loader>;
   const requests = Array.from({ length: 16 }, (_, i) => encode(RunFunctionRequest, toRequest(createWorkload(i))));
-  const contenders = Object.keys(commands) as Contender[];
-  for (const contender of contenders) {
-    const { port } = stack.use(await startFunction(commands[contender]));
-    loaders[contender] = stack.use(createLoader({ port, requests, inFlight }));
-    await loaders[contender].callsPerSecond(effort.warmUpMs);
+  const entries = Object.entries(commandsOf(name)) as [Contender, FunctionCommand][];
+  const running: { contender: Contender; pid: number; loader: Loader; measured: Measured }[] = [];
+  for (const [contender, command] of entries) {
+    const { port, pid } = stack.use(await startFunction(command));
+    const loader = stack.use(createLoader({ port, requests, inFlight }));
+    await loader.callFor(effort.warmUpMs);
+    running.push({ contender, pid, loader, measured: { rates: [], costs: [] } });
   }
-  const rates = Object.fromEntries(contenders.map((one) => [one, [] as number[]])) as Record<Contender, number[]>;
   for (let round = 0; round < effort.rounds; round++) {
-    for (const contender of contenders) {
-      rates[contender].push(await loaders[contender].callsPerSecond(effort.sliceMs));
+    for (const { pid, loader, measured } of running) {
+      const before = processorTime(pid);
+      const { calls, seconds } = await loader.callFor(effort.sliceMs);
+      measured.rates.push(calls / seconds);
+      measured.costs.push((processorTime(pid) - before) / calls);
     }
   }
-  return rates;
+  return Object.fromEntries(running.map(({ contender, measured }) => [contender, measured])) as Record<
+    Contender,
+    Measured
+  >;
 }

@@ -6,8 +6,8 @@ import { rotate } from "./rotate.ts";
 
 /** Sends ready-made bytes to a function and drops what comes back, so that it costs as little as a gRPC client can. */
 export interface Loader extends Disposable {
-  /** Keeps `inFlight` calls under way for a time and gives the calls that were answered a second. */
-  readonly callsPerSecond: (forMs: number) => Promise<number>;
+  /** Keeps `inFlight` calls under way for a time. */
+  readonly callFor: (forMs: number) => Promise<{ readonly calls: number; readonly seconds: number }>;
   /** Makes a number of calls. */
   readonly call: (calls: number) => Promise<void>;
 }
@@ -43,10 +43,10 @@ export function createLoader({ port, requests, inFlight }: LoaderOptions): Loade
     return answered;
   };
   return {
-    callsPerSecond: async (forMs) => {
+    callFor: async (forMs) => {
       const started = performance.now();
-      const answered = await keepBusy(() => performance.now() - started < forMs);
-      return (answered * 1000) / (performance.now() - started);
+      const calls = await keepBusy(() => performance.now() - started < forMs);
+      return { calls, seconds: (performance.now() - started) / 1000 };
     },
     call: async (calls) => {
       let left = calls;

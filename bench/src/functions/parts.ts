@@ -2,6 +2,7 @@
 import type { Part } from "../measure/suite.ts";
 import { callFigures } from "./calls.ts";
 import { codecFigures } from "./codec.ts";
+import { encodeOnceFigures } from "./encode-once.ts";
 import { memoryFigures } from "./memory.ts";
 
 /** Everything `npm run bench -- functions` measures, in this order. */
@@ -16,5 +17,6 @@ export const parts: readonly Part[] = [
     measure: (quick) =>
       callFigures(quick ? { rounds: 2, sliceMs: 200, warmUpMs: 300 } : { rounds: 9, sliceMs: 2000, warmUpMs: 5000 }),
   },
+  { name: "encode-once", measure: (quick) => encodeOnceFigures(quick ? 4 : 100) },
   { name: "memory", measure: (quick) => memoryFigures(quick ? 2_000 : 100_000) },
 ];

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from "node:fs";
+
+// Linux only, as /proc is.
+
+/** The resident memory of a process in MiB. */
+export function residentMemory(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
+  if (kibibytes === undefined) throw new Error(`/proc/${pid}/status shows no VmRSS; is the process gone?`);
+  return Number(kibibytes) / 1024;
+}
+
+const ticksPerSecond = 100;
+
+/** The processor time a process has used so far, all its threads, in seconds. */
+export function processorTime(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The second field is the name in parentheses and may hold spaces; user and system time are the 14th and 15th.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
