@@ -4,7 +4,10 @@ import { type Command, CommanderError } from "commander";
 import { createProgram } from "./commands/program.ts";
 import { reportError } from "./error-report.ts";
 import type { Io } from "./io.ts";
-import { UserError } from "./user-error.ts";
+import { textOf, UserError } from "./user-error.ts";
+
+/** What shells expect of a command that was interrupted. */
+const stoppedExitCode = 130;
 
 /** Runs one command line and resolves to its exit code. Never throws and never exits. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
@@ -18,10 +21,17 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     await program.parseAsync(argv.length === 0 ? ["--help"] : [...argv], { from: "user" });
     return exitCode;
   } catch (error) {
+    if (io.signal.aborted) return reportStop(io);
     if (!(error instanceof CommanderError)) return reportError(error, io, { debug });
     if (error.exitCode === 0) return 0;
     return reportError(usageError(error, program, argv), io, { debug });
   }
+}
+
+/** What a command was doing when the user stopped it has failed, but that is no news to the user. */
+function reportStop(io: Io): number {
+  io.stderr.write(`${textOf(io.signal.reason)}\n`);
+  return stoppedExitCode;
 }
 
 /** Commander's own complaints, as one line with the way out. */
