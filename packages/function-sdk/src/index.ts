@@ -43,7 +43,7 @@ export { nopLogger } from "./logging/logger.ts";
 export { type LoggerOptions, newLogger } from "./logging/new-logger.ts";
 export type { DataCredentials } from "./request/credentials.ts";
 export type { RequiredResource } from "./request/required-resources.ts";
-export type { Composite, ObservedComposed } from "./request/state.ts";
+export type { Bytes, Composite, ObservedComposed } from "./request/state.ts";
 export * as request from "./request.ts";
 export { ComposedObject } from "./resource/composed-object.ts";
 export { CompositeObject } from "./resource/composite-object.ts";

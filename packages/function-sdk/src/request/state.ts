@@ -4,17 +4,20 @@ import { ComposedObject } from "../resource/composed-object.ts";
 import { CompositeObject } from "../resource/composite-object.ts";
 import type { DesiredComposed } from "../resource/convert.ts";
 
+/** Raw bytes, such as a value of a Secret. */
+export type Bytes = Uint8Array;
+
 /** A composite resource. */
 export interface Composite {
   resource: CompositeObject;
-  connectionDetails: Map<string, Uint8Array>;
+  connectionDetails: Map<string, Bytes>;
   ready: Ready;
 }
 
 /** A composed resource that exists. */
 export interface ObservedComposed {
   readonly resource: ComposedObject;
-  readonly connectionDetails: Map<string, Uint8Array>;
+  readonly connectionDetails: Map<string, Bytes>;
 }
 
 /** The composite resource as it is. Parts the request lacks are empty. Its `object` is frozen; its setters copy. */
