@@ -224,4 +224,4 @@ export { type Pruned, prune } from "./structural/prune.ts";
 // Built-in kinds the way the reference server stores them.
 export { canonicalQuantity } from "./typed/quantity.ts";
 export { TypedFormError } from "./typed/typed-error.ts";
-export { hasTypedForm, type TypedForm, toTypedForm } from "./typed/typed-form.ts";
+export { hasTypedForm, type TypedForm, toTypedForm, toTypedMetadata } from "./typed/typed-form.ts";

@@ -32,6 +32,19 @@ export function toTypedForm(object: JsonObject): TypedForm {
   return { object: { apiVersion, kind, ...(written as JsonObject) }, unknown };
 }
 
+/**
+ * The metadata of any object in typed form, and the fields it should not have. Throws a TypedFormError where a value does
+ * not fit its type.
+ */
+export function toTypedMetadata(metadata: JsonValue): {
+  readonly metadata: JsonObject;
+  readonly unknown: readonly FieldPath[];
+} {
+  const unknown: FieldPath[] = [];
+  const written = new TypedWriter(unknown).message("meta.v1.ObjectMeta", metadata, "metadata");
+  return { metadata: written as JsonObject, unknown };
+}
+
 function typeName(apiVersion: string, kind: string): string {
   if (kind === "DeleteOptions") return "meta.v1.DeleteOptions";
   const { group, version } = parseApiVersion(apiVersion);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonEqual, ownValue } from "@purlin/kube-objects";
+
+type Step = { readonly field: string } | { readonly index: number };
+
+/**
+ * Whether the value a finding is about was the same before an update: then the update is not to blame for it. Fields are
+ * found again by name, items of a map-like list by their keys; inside other lists the list as a whole decides.
+ */
+export function isUnchangedAt(path: string, now: JsonObject, before: JsonObject, schema: JsonObject): boolean {
+  const steps = parsePath(path);
+  return steps !== undefined && walk(steps, { now, before, schema });
+}
+
+interface Place {
+  readonly now: JsonValue | undefined;
+  readonly before: JsonValue | undefined;
+  readonly schema: JsonObject | undefined;
+}
+
+function walk(steps: readonly Step[], place: Place): boolean {
+  const [step, ...rest] = steps;
+  if (step === undefined) return isSame(place);
+  if ("field" in step) return walk(rest, member(place, step.field));
+  const listType = place.schema && ownValue(place.schema, "x-kubernetes-list-type");
+  if (listType !== "map") return isSame(place);
+  return walk(rest, item(place, step.index));
+}
+
+function isSame({ now, before }: Place): boolean {
+  return now !== undefined && before !== undefined && jsonEqual(now, before);
+}
+
+function member({ now, before, schema }: Place, name: string): Place {
+  return { now: memberOf(now, name), before: memberOf(before, name), schema: memberSchema(schema, name) };
+}
+
+function memberOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return isJsonObject(value) ? ownValue(value, name) : undefined;
+}
+
+function memberSchema(schema: JsonObject | undefined, name: string): JsonObject | undefined {
+  const properties = schema && ownValue(schema, "properties");
+  const property = isJsonObject(properties) ? ownValue(properties, name) : undefined;
+  const found = property ?? (schema && ownValue(schema, "additionalProperties"));
+  return isJsonObject(found) ? found : undefined;
+}
+
+function item({ now, before, schema }: Place, index: number): Place {
+  const items = schema && ownValue(schema, "items");
+  const keys = schema && ownValue(schema, "x-kubernetes-list-map-keys");
+  const current = isJsonArray(now) ? now[index] : undefined;
+  const names = isJsonArray(keys) ? keys.map(String) : [];
+  const sameKeys = (one: JsonValue): boolean =>
+    names.every((name) => jsonEqual(memberOf(one, name) ?? null, memberOf(current, name) ?? null));
+  const earlier = isJsonArray(before) && current !== undefined ? before.find(sameKeys) : undefined;
+  return { now: current, before: earlier, schema: isJsonObject(items) ? items : undefined };
+}
+
+/** Reads `spec.list[0].a` and `spec.map[key]`; a key that looks like a number is an index only where there is a list. */
+function parsePath(path: string): Step[] | undefined {
+  const steps: Step[] = [];
+  const token = /\.?([^.[\]]+)|\[(\d+)\]|\[([^\]]+)\]/y;
+  while (token.lastIndex < path.length) {
+    const match = token.exec(path);
+    if (match === null) return undefined;
+    const [, field, index, key] = match;
+    steps.push(index === undefined ? { field: field ?? key ?? "" } : { index: Number(index) });
+  }
+  return steps;
+}

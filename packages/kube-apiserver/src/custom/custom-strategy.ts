@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  applyDefaults,
+  createFieldManager,
+  customResourceType,
+  dropForbiddenNulls,
+  type FieldManager,
+  fieldSetOfPaths,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+  prune,
+  toTypedMetadata,
+} from "@purlin/kube-objects";
+import type { DecodedObject, Endpoint, ObjectStrategy } from "../rest/object-strategy.ts";
+import { customPrinter } from "../table/custom-columns.ts";
+import { jsonPath } from "../table/json-path.ts";
+import { type RunRules, validateCustom } from "./custom-validation.ts";
+
+/** One version of a custom kind, as its strategy needs it. */
+export interface CustomVersion {
+  readonly name: string;
+  readonly schema: JsonObject;
+  readonly hasStatus: boolean;
+  readonly columns: readonly JsonObject[];
+  readonly selectableFields: readonly string[];
+  /** What to tell whoever still uses this version. */
+  readonly deprecationWarning: string | undefined;
+  readonly runRules: RunRules | undefined;
+}
+
+/** A custom kind with all its versions. */
+export interface CustomKind {
+  readonly group: string;
+  readonly kind: string;
+  readonly storageVersion: string;
+  readonly versions: ReadonlyMap<string, CustomVersion>;
+}
+
+/** What is particular about the objects of a custom kind in one version. */
+export function customStrategy(kind: CustomKind, versionName: string, now: () => Date): ObjectStrategy {
+  const version = kind.versions.get(versionName);
+  if (version === undefined) throw new Error(`${kind.kind} has no version ${versionName}`);
+  const { schema, hasStatus } = version;
+  const apiVersion = `${kind.group}/${versionName}`;
+  const served = new WeakMap<JsonObject, JsonObject>();
+  const managers = new Map<Endpoint, FieldManager>();
+
+  return {
+    decode: (value) => decodeCustom(value, schema),
+    prepareCreate: (object) => (hasStatus ? without(object, "status") : object),
+    prepareUpdate: (object, old, endpoint) => prepareUpdate(object, old, { endpoint, hasStatus }),
+    validateCreate: (object) => validateCustom(object, undefined, version).errors,
+    validateUpdate: (object, old) => validateCustom(object, old, version).errors,
+    warnings: (object, old) => [
+      ...(version.deprecationWarning === undefined ? [] : [version.deprecationWarning]),
+      ...(old === undefined ? [] : validateCustom(object, old, version).warnings),
+    ],
+    fieldValue: (object, field) => selectableValue(object, field, version.selectableFields),
+    hasOwnFields: true,
+    toServed(stored) {
+      const known = served.get(stored);
+      if (known !== undefined) return known;
+      const shown = showAs(stored, apiVersion, schema);
+      served.set(stored, shown);
+      return shown;
+    },
+    toStored: (object) => withApiVersion(object, `${kind.group}/${kind.storageVersion}`),
+    // Defaults and versions may have changed since an object was stored.
+    servesStoredBytes: false,
+    printer: customPrinter(version.columns),
+    fieldManager(endpoint) {
+      const known = managers.get(endpoint) ?? createManager(kind, version, { endpoint, now });
+      managers.set(endpoint, known);
+      return known;
+    },
+  };
+}
+
+/** Reads a body: unknown fields out, forbidden nulls out, metadata in its form, defaults in. */
+function decodeCustom(value: JsonObject, schema: JsonObject): DecodedObject {
+  const { object, unknown } = prune(value, schema);
+  const { metadata, unknown: unknownMetadata } = toTypedMetadata(ownValue(object, "metadata") ?? {});
+  const cleaned = dropForbiddenNulls({ ...object, metadata }, schema);
+  return { object: applyDefaults(cleaned, schema), unknownFields: [...unknown, ...unknownMetadata].sort() };
+}
+
+function without(object: JsonObject, name: string): JsonObject {
+  if (ownValue(object, name) === undefined) return object;
+  const { [name]: _, ...rest } = object;
+  return rest;
+}
+
+/** With a status of its own, each endpoint changes only its part of the object. */
+function prepareUpdate(
+  object: JsonObject,
+  old: JsonObject,
+  { endpoint, hasStatus }: { readonly endpoint: Endpoint; readonly hasStatus: boolean },
+): JsonObject {
+  if (!hasStatus) return object;
+  const status = ownValue(endpoint === "status" ? object : old, "status");
+  const base = endpoint === "status" ? { ...old, metadata: statusMetadata(object, old) } : object;
+  return status === undefined ? without(base, "status") : { ...base, status };
+}
+
+/** A write of the status keeps the metadata, apart from who owns what. */
+function statusMetadata(object: JsonObject, old: JsonObject): JsonValue {
+  const [next, before] = [ownValue(object, "metadata"), ownValue(old, "metadata")];
+  if (!isJsonObject(next) || !isJsonObject(before)) return before ?? {};
+  const managedFields = ownValue(next, "managedFields");
+  const resourceVersion = ownValue(next, "resourceVersion");
+  return {
+    ...before,
+    ...(managedFields !== undefined && { managedFields }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  };
+}
+
+function selectableValue(object: JsonObject, field: string, selectable: readonly string[]): string | undefined {
+  if (!selectable.includes(`.${field}`)) return undefined;
+  const [value] = jsonPath(`.${field}`)?.(object) ?? [];
+  return value === undefined || value === null ? "" : String(value);
+}
+
+/** A stored object in another version, and with the defaults that have come since; itself when nothing differs. */
+function showAs(stored: JsonObject, apiVersion: string, schema: JsonObject): JsonObject {
+  const versioned = withApiVersion(stored, apiVersion);
+  return applyDefaults(dropForbiddenNulls(prune(versioned, schema).object, schema), schema);
+}
+
+function withApiVersion(object: JsonObject, apiVersion: string): JsonObject {
+  return ownValue(object, "apiVersion") === apiVersion ? object : { ...object, apiVersion };
+}
+
+function createManager(
+  kind: CustomKind,
+  version: CustomVersion,
+  { endpoint, now }: { readonly endpoint: Endpoint; readonly now: () => Date },
+): FieldManager {
+  const apiVersionOf = (name: string): string => `${kind.group}/${name}`;
+  const types = new Map(
+    [...kind.versions].map(([name, { schema }]) => [apiVersionOf(name), customResourceType(schema)]),
+  );
+  const reset = endpoint === "status" ? [["metadata"], ["spec"]] : version.hasStatus ? [["status"]] : [];
+  const names = endpoint === "status" ? resetOnStatus(version.schema) : reset;
+  const set = fieldSetOfPaths(names);
+  return createFieldManager({
+    apiVersion: apiVersionOf(version.name),
+    kind: kind.kind,
+    versions: {
+      typeAt: (apiVersion) => types.get(apiVersion),
+      convert: (object, apiVersion) => (types.has(apiVersion) ? withApiVersion(object, apiVersion) : undefined),
+    },
+    ...(endpoint !== "" && { subresource: endpoint }),
+    ...(names.length > 0 && {
+      resetFields: new Map([...kind.versions.keys()].map((name) => [apiVersionOf(name), set])),
+    }),
+    now,
+  });
+}
+
+/** Through the status nobody can own anything else. */
+function resetOnStatus(schema: JsonObject): string[][] {
+  const properties = ownValue(schema, "properties");
+  const names = isJsonObject(properties) ? Object.keys(properties) : [];
+  return ["metadata", ...names.filter((name) => !["status", "apiVersion", "kind", "metadata"].includes(name))].map(
+    (name) => [name],
+  );
+}
