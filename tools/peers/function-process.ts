@@ -18,8 +18,8 @@ export interface FunctionProcess extends AsyncDisposable {
   readonly port: number;
   /** What it has printed so far, both streams. */
   readonly output: () => string;
-  /** Asks it to stop, waits for its end, and says how it ended; kills it when it takes too long. */
-  readonly stop: () => Promise<Exit>;
+  /** Asks it to stop, waits for its end, and says how it ended; kills it when it takes longer than `graceMs`. */
+  readonly stop: (graceMs?: number) => Promise<Exit>;
 }
 
 /** How a process ended. */
@@ -29,7 +29,7 @@ export interface Exit {
 }
 
 const startTimeoutMs = 60_000;
-const stopTimeoutMs = 15_000;
+const defaultGraceMs = 15_000;
 
 /** Starts a function on a free port of the loopback interface and waits until it accepts connections. */
 export async function startFunction({ program, args, env }: FunctionCommand): Promise<FunctionProcess> {
@@ -42,7 +42,7 @@ export async function startFunction({ program, args, env }: FunctionCommand): Pr
   child.stdout.on("data", (chunk) => printed.push(String(chunk)));
   child.stderr.on("data", (chunk) => printed.push(String(chunk)));
   const output = (): string => printed.join("");
-  const stop = (): Promise<Exit> => stopProcess(child);
+  const stop = (graceMs = defaultGraceMs): Promise<Exit> => stopProcess(child, graceMs);
   try {
     await accepts(child, port);
   } catch (error) {
@@ -93,10 +93,10 @@ async function canConnect(port: number): Promise<boolean> {
   }
 }
 
-async function stopProcess(child: ChildProcess): Promise<Exit> {
+async function stopProcess(child: ChildProcess, graceMs: number): Promise<Exit> {
   if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
     const exited = once(child, "exit");
-    const kill = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
+    const kill = setTimeout(() => child.kill("SIGKILL"), graceMs);
     child.kill("SIGTERM");
     await exited;
     clearTimeout(kill);
