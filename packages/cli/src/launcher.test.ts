@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { tempFolder } from "./testing/temp-folder.ts";
 
 const launcher = fileURLToPath(new URL("../bin/purlin.js", import.meta.url));
 
@@ -16,6 +18,19 @@ test("an older Node starts the command on ours, with arguments, output and exit 
   assert.equal(stdout, "");
   assert.match(stderr, /^error: --target: expected host:port, .* not "a b:x"\n$/);
   assert.equal(status, 2);
+});
+
+test("signals reach the command on our Node, and its exit code comes back", async () => {
+  using folder = tempFolder({
+    "package.json": '{"type":"module"}',
+    "fn.ts": "export default (req, ctx) => ctx.to(req);",
+  });
+  const args = ["function", "run", "fn.ts", "--insecure", "--address", "localhost:0"];
+  const node = ["--import", pretendOld("20.19.0"), launcher, ...args];
+  const child = spawn(process.execPath, node, { cwd: folder.path, stdio: ["ignore", "pipe", "inherit"] });
+  for await (const data of child.stdout) if (String(data).includes("Serving")) break;
+  child.kill("SIGTERM");
+  assert.deepEqual(await once(child, "exit"), [0, null]);
 });
 
 test("a Node that is new enough runs the command itself", () => {
