@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isConflict, isNotFound, type JsonObject, type OwnerReference } from "@purlin/kube-objects";
+import type { Change, Store, Watch } from "../store/store.ts";
+import { type Action, decide, type World } from "./decide.ts";
+import { type OwnedObject, ownedObject } from "./owned-object.ts";
+import { OwnershipIndex } from "./ownership-index.ts";
+
+/** Carries out what was decided, as any client would. Every call checks that the object is still the one meant. */
+export interface GarbageActions {
+  delete(object: OwnedObject, policy: "Background" | "Foreground" | "Orphan"): Promise<void>;
+  dropOwners(object: OwnedObject, uids: readonly string[]): Promise<void>;
+  dropFinalizer(object: OwnedObject, finalizer: string): Promise<void>;
+}
+
+/** What a collector works on. */
+export interface GarbageCollectorOptions {
+  readonly store: Store<JsonObject>;
+  readonly actions: GarbageActions;
+  /** The object a reference means; see {@link World.ownerOf}. */
+  readonly ownerOf: World["ownerOf"];
+  readonly onError: (error: unknown) => void;
+  /** Waits before something that failed is tried again. */
+  readonly retryDelayMs?: number;
+}
+
+/** How many objects are worked on at once. */
+const parallel = 16;
+
+/**
+ * Deletes what nobody owns any more. It follows the store's changes, keeps who depends on whom, and looks at an object again
+ * whenever it, an owner or a dependent of it has changed.
+ */
+export class GarbageCollector {
+  readonly #options: GarbageCollectorOptions;
+  readonly #index = new OwnershipIndex();
+  /** Objects that own others or hold back their own deletion; the rest need not be known. */
+  readonly #owners = new Map<string, OwnedObject>();
+  readonly #waiting = new Set<string>();
+  readonly #retries = new Set<NodeJS.Timeout>();
+  #watch: Watch<JsonObject> | undefined;
+  #active = 0;
+  #stopped = false;
+
+  constructor(options: GarbageCollectorOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at everything there is, then follows changes. */
+  start(): void {
+    const { store } = this.#options;
+    const { entries, revision } = store.list({ prefix: "/" });
+    for (const entry of entries) this.#take(ownedObject(entry.value), undefined);
+    this.#watch = store.watch({ scope: "/", after: revision, onReady: () => this.#follow() });
+    this.#follow();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#watch?.close();
+    for (const timer of this.#retries) clearTimeout(timer);
+    this.#retries.clear();
+  }
+
+  /** Looks at every dependent again: a kind that was not served may be there now. */
+  revisit(): void {
+    for (const { uid } of this.#index.all()) this.#enqueue(uid);
+  }
+
+  #follow(): void {
+    if (this.#stopped || this.#watch === undefined) return;
+    try {
+      for (let changes = this.#watch.take(); changes.length > 0; changes = this.#watch.take()) {
+        for (const change of changes) this.#change(change);
+      }
+    } catch (error) {
+      if (this.#stopped) return;
+      // History moved on without us: look at everything again.
+      this.#options.onError(error);
+      this.#watch.close();
+      this.start();
+    }
+  }
+
+  #change({ entry, previous }: Change<JsonObject>): void {
+    this.#take(entry && ownedObject(entry.value), previous && ownedObject(previous.value));
+  }
+
+  #take(now: OwnedObject | undefined, before: OwnedObject | undefined): void {
+    if (now === undefined) {
+      if (before !== undefined) this.#gone(before);
+      return;
+    }
+    this.#index.put(now);
+    if (now.isDeleting) this.#owners.set(now.uid, now);
+    if (now.owners.length > 0 || now.isDeleting) this.#enqueue(now.uid);
+    // Owners that were given up may be waiting for just that.
+    for (const { uid } of before?.owners ?? []) this.#enqueue(uid);
+  }
+
+  #gone(object: OwnedObject): void {
+    this.#index.remove(object.uid);
+    this.#owners.delete(object.uid);
+    for (const { uid } of this.#index.dependentsOf(object.uid)) this.#enqueue(uid);
+    for (const { uid } of object.owners) this.#enqueue(uid);
+  }
+
+  #enqueue(uid: string): void {
+    if (this.#stopped) return;
+    this.#waiting.add(uid);
+    if (this.#active < parallel) queueMicrotask(() => this.#work());
+  }
+
+  #work(): void {
+    while (this.#active < parallel && !this.#stopped) {
+      const [uid] = this.#waiting;
+      if (uid === undefined) return;
+      this.#waiting.delete(uid);
+      this.#active++;
+      void this.#visit(uid).finally(() => {
+        this.#active--;
+        this.#work();
+      });
+    }
+  }
+
+  async #visit(uid: string): Promise<void> {
+    const object = this.#index.get(uid) ?? this.#owners.get(uid);
+    if (object === undefined) return;
+    const world: World = {
+      ownerOf: (reference: OwnerReference, dependent) => this.#options.ownerOf(reference, dependent),
+      dependentsOf: (owner) => this.#index.dependentsOf(owner),
+    };
+    for (const action of decide(object, world)) {
+      try {
+        await this.#act(action);
+      } catch (error) {
+        this.#failed(uid, error);
+      }
+    }
+  }
+
+  #act(action: Action): Promise<void> | undefined {
+    const { actions } = this.#options;
+    switch (action.action) {
+      case "delete":
+        return actions.delete(action.object, action.policy);
+      case "dropOwners":
+        return actions.dropOwners(action.object, action.uids);
+      case "dropFinalizer":
+        return actions.dropFinalizer(action.object, action.finalizer);
+      case "visit":
+        this.#enqueue(action.uid);
+        return undefined;
+    }
+  }
+
+  /** What is gone is done; what changed meanwhile comes again with its change; anything else is tried again later. */
+  #failed(uid: string, error: unknown): void {
+    if (this.#stopped || isNotFound(error) || isConflict(error)) return;
+    this.#options.onError(error);
+    const timer = setTimeout(() => {
+      this.#retries.delete(timer);
+      this.#enqueue(uid);
+    }, this.#options.retryDelayMs ?? 1000);
+    timer.unref();
+    this.#retries.add(timer);
+  }
+}
