@@ -20,15 +20,6 @@ export {
   type UpdateResult,
 } from "./apply/field-manager.ts";
 export { emptySet, type FieldSet, fieldSetOfPaths, hasFieldPath, isEmptySet } from "./apply/field-set.ts";
-export {
-  difference,
-  equalSets,
-  intersection,
-  isSubset,
-  recursiveDifference,
-  union,
-} from "./apply/field-set-algebra.ts";
-export { printPaths } from "./apply/field-set-paths.ts";
 export { decodeFieldsV1, encodeFieldsV1 } from "./apply/fields-v1.ts";
 export { lastAppliedAnnotation } from "./apply/last-applied.ts";
 export { managerName } from "./apply/manager-name.ts";
@@ -115,6 +106,26 @@ export type { OpenAPIDocument, OpenAPISchema, OpenAPISource } from "./openapi/op
 export { isOpenAPIError, OpenAPIError } from "./openapi/open-api-error.ts";
 export { openAPIPathKey, parseOpenAPIPathKey } from "./openapi/path-key.ts";
 export { referenceTo, referredComponent } from "./openapi/reference.ts";
+// Patches.
+export {
+  type DecodedPatch,
+  decodeJsonPatch,
+  decodeMergePatch,
+  decodeStrategicMergePatch,
+  type FieldValidation,
+  patchResultInvalid,
+  strictDecodingText,
+} from "./patch/decode-patch.ts";
+export { applyJsonPatch, type JsonPatchOperation, maxJsonPatchCopyBytes } from "./patch/json-patch.ts";
+export { applyMergePatch, createMergePatch } from "./patch/merge-patch.ts";
+export {
+  type PatchOptions,
+  validateDryRun,
+  validatePatchOptions,
+  validateWriteOptions,
+  type WriteOptions,
+} from "./patch/request-options.ts";
+export { applyStrategicMergePatch, type StrategicMergeSchema } from "./patch/strategic-merge.ts";
 // Kubernetes' protobuf encoding of the built-in kinds, as typed Go clients send it.
 export { type DecodedProtobuf, decodeProtobuf, isKubernetesProtobuf } from "./protobuf/decode-protobuf.ts";
 export { ProtobufError } from "./protobuf/protobuf-reader.ts";

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Managers may have recorded their fields at other versions of a kind. Their sets are only meaningful for the object as
 // it looks at that version.
+import { goTypeName } from "../json/go-value.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
 import type { ApplyType } from "./apply-type.ts";
-import { goTypeName } from "./go-value-text.ts";
+
 import { typeProblem } from "./typed-validate.ts";
 
 /** The versions of a kind and how objects go from one to the other. */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong with a value that has not the shape its type asks for. Apply refuses it: an undeclared field could not be
 // owned. Values are fine nearly always, so the question alone is asked first, in typed-check.ts.
+import { goTypeName } from "../json/go-value.ts";
 import { isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
 import { sortedKeys } from "../json/utf8.ts";
 import { type ApplyType, formOf, type ListType, type MapType, type ScalarKind } from "./apply-type.ts";
-import { boxedSyntax, boxedText, goTypeName } from "./go-value-text.ts";
+import { boxedSyntax, boxedText } from "./go-value-text.ts";
 import { printItem } from "./item-key.ts";
 import { itemName, itemProblem } from "./list-item.ts";
 import { isOfType } from "./typed-check.ts";

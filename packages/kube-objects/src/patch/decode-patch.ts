@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading the body of a patch request, with the reference's answers to bodies that are no patch.
+import { invalidValue } from "../field-error.ts";
+import { goQuote } from "../json/go-text.ts";
+import type { JsonReading } from "../json/json-reader.ts";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { parseJsonStrict } from "../json/parse-json.ts";
+import type { StatusError } from "../status-error.ts";
+import { badRequest, invalid, requestEntityTooLarge } from "../status-error-constructors.ts";
+import type { JsonPatchOperation } from "./json-patch.ts";
+
+/** What to do about unknown and duplicate fields. */
+export type FieldValidation = "Ignore" | "Warn" | "Strict";
+
+/** A patch as it was read, and what is odd about its fields; nothing is when fields are not validated. */
+export interface DecodedPatch<T> {
+  readonly patch: T;
+  /** `unknown field "…"`, `duplicate field "…"`: warnings, or errors when validation is strict. */
+  readonly findings: readonly string[];
+}
+
+const maxOperations = 10_000;
+const operationFields: ReadonlySet<string> = new Set(["op", "path", "from", "value"]);
+
+/** Reads a JSON patch body. Throws BadRequest when it is none, RequestEntityTooLarge when it has too many operations. */
+export function decodeJsonPatch(
+  text: string,
+  validation: FieldValidation,
+): DecodedPatch<readonly JsonPatchOperation[]> {
+  const checked = validation !== "Ignore";
+  const prefix = checked ? "error decoding patch: " : "";
+  const { value, duplicates } = parse(text, prefix);
+  const listType = checked ? "[]handlers.jsonPatchOp" : "jsonpatch.Patch";
+  const list = value === null ? [] : value;
+  if (!isJsonArray(list)) throw badRequest(`${prefix}${mismatch(list, listType)}`);
+  const operations = list.map((item) => operationOf(item, checked, prefix));
+  if (operations.length > maxOperations) {
+    const why = `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${operations.length}`;
+    throw requestEntityTooLarge(why);
+  }
+  const findings = checked ? [...unknownFields(operations), ...duplicates.map(duplicateText)] : [];
+  return { patch: operations, findings: findings.map((finding) => `json patch ${finding}`) };
+}
+
+function operationOf(item: JsonValue, checked: boolean, prefix: string): JsonPatchOperation {
+  if (item === null) return {};
+  if (!isJsonObject(item)) {
+    throw badRequest(`${prefix}${mismatch(item, checked ? "handlers.jsonPatchOp" : "jsonpatch.Operation")}`);
+  }
+  for (const field of checked ? ["op", "path", "from"] : []) {
+    const value = Object.hasOwn(item, field) ? (item[field] ?? null) : null;
+    if (value === null || typeof value === "string") continue;
+    const kind = jsonKind(value);
+    throw badRequest(
+      `${prefix}json: cannot unmarshal ${kind} into Go struct field jsonPatchOp.${field} of type string`,
+    );
+  }
+  return item;
+}
+
+function unknownFields(operations: readonly JsonPatchOperation[]): string[] {
+  return operations.flatMap((operation, index) =>
+    Object.keys(operation)
+      .filter((key) => !operationFields.has(key))
+      .map((key) => `unknown field ${goQuote(`[${index}].${key}`)}`),
+  );
+}
+
+const duplicateText = (path: string): string => `duplicate field ${goQuote(path)}`;
+
+/** Reads a JSON merge patch body. Throws BadRequest when it is none. */
+export function decodeMergePatch(text: string, validation: FieldValidation): DecodedPatch<JsonObject> {
+  const checked = validation !== "Ignore";
+  if (!checked) return { patch: uncheckedObject(text), findings: [] };
+  const prefix = "error decoding patch: ";
+  const { value, duplicates } = parse(text, prefix);
+  if (value === null) throw badRequest("Invalid JSON Patch");
+  if (!isJsonObject(value)) throw badRequest(`${prefix}${mismatch(value, "map[string]interface {}")}`);
+  return { patch: value, findings: duplicates.map(duplicateText) };
+}
+
+function uncheckedObject(text: string): JsonObject {
+  const value = tryParse(text);
+  if (!isJsonObject(value)) throw badRequest("Invalid JSON Patch");
+  return value;
+}
+
+function tryParse(text: string): JsonValue | undefined {
+  try {
+    return parseJsonStrict(text).value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a strategic merge patch body. Throws BadRequest when it is none. */
+export function decodeStrategicMergePatch(text: string, validation: FieldValidation): DecodedPatch<JsonObject> {
+  const { value, duplicates } = parse(text, "");
+  const patch = value ?? {};
+  if (!isJsonObject(patch)) throw badRequest(mismatch(patch, "map[string]interface {}"));
+  return { patch, findings: validation === "Ignore" ? [] : duplicates.map(duplicateText) };
+}
+
+function parse(text: string, prefix: string): JsonReading {
+  try {
+    return parseJsonStrict(text);
+  } catch (error) {
+    throw badRequest(`${prefix}${error instanceof Error ? error.message : String(error)}`, error);
+  }
+}
+
+const mismatch = (value: JsonValue, type: string): string =>
+  `json: cannot unmarshal ${jsonKind(value)} into Go value of type ${type}`;
+
+function jsonKind(value: JsonValue): string {
+  if (isJsonArray(value)) return "array";
+  if (isJsonObject(value)) return "object";
+  if (typeof value === "boolean") return "bool";
+  return typeof value === "string" ? "string" : "number";
+}
+
+/** The text of unknown and duplicate fields together. */
+export function strictDecodingText(findings: readonly string[]): string {
+  return `strict decoding error: ${findings.join(", ")}`;
+}
+
+/**
+ * 422 for a patch whose result cannot be decoded, or has fields that strict validation refuses. `printed` is the patched
+ * object as JSON text, or the patch itself for a strategic merge patch.
+ */
+export function patchResultInvalid(printed: string, why: string): StatusError {
+  return invalid({ group: "", kind: "" }, "", [invalidValue("patch", printed, why)]);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategic merge patch: a merge patch that knows the schema. Lists merge where their schema says so, and directives in
+// the patch say what a merge alone cannot.
+import { isJsonArray, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { ownValue, setOwnValue } from "../json/own-value.ts";
+import { type FindComponent, fieldMeta, listMeta, type PatchSchema, patchSchemaOf } from "./patch-schema.ts";
+import { applyElementOrders } from "./set-element-order.ts";
+import { asPatchFailure, badDirective, unknownDirective } from "./strategic-errors.ts";
+import { deleteItems, mergeList } from "./strategic-list.ts";
+
+/** Where the schema of a kind and its components are found. */
+export interface StrategicMergeSchema {
+  readonly schema: JsonObject;
+  readonly component: FindComponent;
+}
+
+/**
+ * The object of a built-in kind with the patch merged in, the given one untouched. Throws a StatusError in the
+ * reference's words when the patch makes no sense.
+ */
+export function applyStrategicMergePatch(
+  object: JsonObject,
+  patch: JsonObject,
+  { schema, component }: StrategicMergeSchema,
+): JsonObject {
+  try {
+    return mergeMap(object, patch, patchSchemaOf(schema, component));
+  } catch (error) {
+    throw asPatchFailure(error);
+  }
+}
+
+const deletePrefix = "$deleteFromPrimitiveList";
+const isDeletion = (key: string): boolean => key.startsWith(deletePrefix);
+
+function mergeMap(original: JsonObject, patch: JsonObject, schema: PatchSchema): JsonObject {
+  const directive = ownValue(patch, "$patch");
+  if (directive !== undefined) return applyDirective(directive, patch);
+  const retained = retainKeys(original, patch);
+  const ordered = applyElementOrders(retained.original, retained.patch, {
+    schema,
+    mergeItem: (item, change, of) => mergeMap(item, change, of),
+    clean: withoutDirectives,
+  });
+  const out: Record<string, JsonValue> = { ...ordered.original };
+  for (const key of Object.keys(ordered.patch)) mergeKey(out, key, ordered.patch[key] ?? null, schema);
+  return out;
+}
+
+function applyDirective(directive: JsonValue, patch: JsonObject): JsonObject {
+  if (directive === "delete") return {};
+  if (directive !== "replace") throw unknownDirective(directive, patch);
+  const { $patch: _directive, ...rest } = patch;
+  return rest;
+}
+
+interface Pair {
+  readonly original: JsonObject;
+  readonly patch: JsonObject;
+}
+
+// `$retainKeys` lists the keys that may remain; the patch may not set any other.
+function retainKeys(original: JsonObject, patch: JsonObject): Pair {
+  const list = ownValue(patch, "$retainKeys");
+  if (list === undefined) return { original, patch };
+  if (!isJsonArray(list)) throw badDirective("retainKeys");
+  const kept = new Set<JsonValue>(list);
+  const { $retainKeys: _list, ...rest } = patch;
+  for (const [key, value] of Object.entries(rest)) {
+    if (value === null || isDeletion(key) || key.startsWith("$setElementOrder")) continue;
+    if (!kept.has(key)) throw badDirective("retainKeys");
+  }
+  const remaining = Object.entries(original).filter(([key]) => kept.has(key));
+  return { original: Object.fromEntries(remaining), patch: rest };
+}
+
+function mergeKey(out: Record<string, JsonValue>, key: string, patch: JsonValue, schema: PatchSchema): void {
+  const deletes = isDeletion(key);
+  const name = deletes ? listName(key) : key;
+  const current = Object.hasOwn(out, name) ? out[name] : undefined;
+  if (patch === null) {
+    delete out[name];
+  } else if (isJsonObject(current) && isJsonObject(patch)) {
+    const meta = fieldMeta(schema, name);
+    setOwnValue(out, name, meta.strategy === "replace" ? patch : mergeMap(current, patch, meta.field));
+  } else if (isJsonArray(current) && isJsonArray(patch)) {
+    setOwnValue(out, name, mergeArrays(current, patch, { schema, name, deletes }));
+  } else if (!deletes) {
+    takeNew(out, name, patch);
+  }
+}
+
+function listName(key: string): string {
+  const slash = key.indexOf("/");
+  if (slash === -1 || key.slice(0, slash) !== deletePrefix) throw badDirective("primitive list");
+  return key.slice(slash + 1);
+}
+
+interface ListPlace {
+  readonly schema: PatchSchema;
+  readonly name: string;
+  readonly deletes: boolean;
+}
+
+function mergeArrays(current: JsonArray, patch: JsonArray, { schema, name, deletes }: ListPlace): JsonArray {
+  const meta = listMeta(schema, name);
+  if (deletes) return deleteItems(current, patch);
+  if (meta.strategy !== "merge") return patch;
+  return mergeList(current, patch, meta, (item, change) => mergeMap(item, change, meta.field));
+}
+
+// Nulls and `$patch` directives have nothing to act on in what is new.
+function takeNew(out: Record<string, JsonValue>, name: string, patch: JsonValue): void {
+  const value = withoutDirectives(withoutNulls(patch));
+  if (value === undefined) delete out[name];
+  else setOwnValue(out, name, value);
+}
+
+function withoutNulls(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isJsonObject(value)) return value;
+  const out: Record<string, JsonValue> = {};
+  for (const key of Object.keys(value)) {
+    const child = value[key] ?? null;
+    if (child !== null) setOwnValue(out, key, withoutNulls(child));
+  }
+  return out;
+}
+
+/** The value without maps that carry a `$patch` directive; undefined when it is one itself. */
+export function withoutDirectives(value: JsonValue): JsonValue | undefined {
+  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item): item is JsonValue => item !== undefined);
+  if (!isJsonObject(value)) return value;
+  if (Object.hasOwn(value, "$patch")) return undefined;
+  const out: Record<string, JsonValue> = {};
+  for (const key of Object.keys(value)) {
+    const child = withoutDirectives(value[key] ?? null);
+    if (child !== undefined) setOwnValue(out, key, child);
+  }
+  return out;
+}
