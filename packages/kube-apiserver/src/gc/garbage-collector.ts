@@ -36,9 +36,10 @@ export class GarbageCollector {
   /** Objects that own others or hold back their own deletion; the rest need not be known. */
   readonly #owners = new Map<string, OwnedObject>();
   readonly #waiting = new Set<string>();
+  /** Objects being worked on: two visits at once would do the same twice. */
+  readonly #busy = new Set<string>();
   readonly #retries = new Set<NodeJS.Timeout>();
   #watch: Watch<JsonObject> | undefined;
-  #active = 0;
   #stopped = false;
 
   constructor(options: GarbageCollectorOptions) {
@@ -107,17 +108,17 @@ export class GarbageCollector {
   #enqueue(uid: string): void {
     if (this.#stopped) return;
     this.#waiting.add(uid);
-    if (this.#active < parallel) queueMicrotask(() => this.#work());
+    queueMicrotask(() => this.#work());
   }
 
   #work(): void {
-    while (this.#active < parallel && !this.#stopped) {
-      const [uid] = this.#waiting;
-      if (uid === undefined) return;
+    for (const uid of this.#waiting) {
+      if (this.#busy.size >= parallel || this.#stopped) return;
+      if (this.#busy.has(uid)) continue;
       this.#waiting.delete(uid);
-      this.#active++;
+      this.#busy.add(uid);
       void this.#visit(uid).finally(() => {
-        this.#active--;
+        this.#busy.delete(uid);
         this.#work();
       });
     }

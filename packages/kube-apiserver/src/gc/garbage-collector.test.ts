@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { JsonObject, OwnerReference } from "@purlin/kube-objects";
+import { openStore } from "../store/open-store.ts";
+import type { Store } from "../store/store.ts";
+import { tempDirectory } from "../store/testing/temp-store.ts";
+import { GarbageCollector } from "./garbage-collector.ts";
+import { type OwnedObject, ownedObject } from "./owned-object.ts";
+
+const keyOf = (name: string): string => `/core/configmaps/ns/${name}`;
+
+const codec = {
+  encode: (value: JsonObject): Uint8Array => Buffer.from(JSON.stringify(value)),
+  decode: (bytes: Uint8Array): JsonObject => Object.freeze(JSON.parse(Buffer.from(bytes).toString()) as JsonObject),
+};
+
+interface Given {
+  readonly owners?: readonly Partial<OwnerReference>[];
+  readonly finalizers?: readonly string[];
+  readonly deleting?: boolean;
+}
+
+function configMap(name: string, { owners = [], finalizers = [], deleting = false }: Given = {}): JsonObject {
+  const ownerReferences = owners.map((owner) => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    uid: owner.name ?? "",
+    ...owner,
+  }));
+  const deletionTimestamp = deleting ? "2026-01-01T00:00:00Z" : undefined;
+  const metadata = {
+    name,
+    namespace: "ns",
+    uid: name,
+    ownerReferences,
+    finalizers,
+    ...(deletionTimestamp && { deletionTimestamp }),
+  };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: metadata as unknown as JsonObject };
+}
+
+/** A collector over a real store, whose actions write as simply as can be. */
+async function setUp(t: TestContext, before: readonly JsonObject[] = []) {
+  const store: Store<JsonObject> = openStore<JsonObject>({ directory: tempDirectory(), codec });
+  const put = (object: JsonObject): Promise<unknown> =>
+    store.write(keyOf((object["metadata"] as { name: string }).name), () => ({ action: "put", value: object }));
+  const remove = (name: string): Promise<unknown> => store.write(keyOf(name), () => ({ action: "delete" }));
+  for (const object of before) await put(object);
+  const change = (object: OwnedObject, edit: (metadata: Record<string, unknown>) => void): Promise<unknown> =>
+    store.write(keyOf(object.name), ({ current }) => {
+      if (current === undefined) return { action: "keep" };
+      const copy = structuredClone(current.value) as { metadata: Record<string, unknown> };
+      edit(copy.metadata);
+      const left = copy.metadata["finalizers"] as string[];
+      if (copy.metadata["deletionTimestamp"] && left.length === 0) return { action: "delete" };
+      return { action: "put", value: copy as unknown as JsonObject };
+    });
+  const did: string[] = [];
+  const errors: unknown[] = [];
+  let refuse = 0;
+  const collector = new GarbageCollector({
+    store,
+    onError: (error) => errors.push(error),
+    retryDelayMs: 1,
+    ownerOf: ({ name, uid }) => {
+      const entry = store.get(keyOf(name));
+      const owner = entry && ownedObject(entry.value);
+      return owner?.uid === uid ? owner : "absent";
+    },
+    actions: {
+      async delete(object, policy) {
+        if (refuse-- > 0) throw new Error("not now");
+        did.push(`delete ${object.name} ${policy}`);
+        await change(object, (metadata) => {
+          metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+          if (policy === "Foreground") (metadata["finalizers"] as string[]).push("foregroundDeletion");
+        });
+      },
+      async dropOwners(object, uids) {
+        did.push(`drop ${uids.join()} from ${object.name}`);
+        await change(object, (metadata) => {
+          const references = metadata["ownerReferences"] as OwnerReference[];
+          metadata["ownerReferences"] = references.filter(({ uid }) => !uids.includes(uid));
+        });
+      },
+      async dropFinalizer(object, finalizer) {
+        did.push(`drop ${finalizer} from ${object.name}`);
+        await change(object, (metadata) => {
+          metadata["finalizers"] = (metadata["finalizers"] as string[]).filter((one) => one !== finalizer);
+        });
+      },
+    },
+  });
+  t.after(async () => {
+    collector.stop();
+    await store.close();
+  });
+  collector.start();
+  const names = (): string[] => store.list({ prefix: "/" }).entries.map(({ key }) => key.slice(keyOf("").length));
+  const until = (...expected: string[]): Promise<void> => t.waitFor(() => assert.deepEqual(names(), expected));
+  return { put, remove, until, did, errors, collector, refuseNext: (times: number) => (refuse = times) };
+}
+
+test("dependents go when their owner has gone, all the way down", async (t) => {
+  const { put, remove, until } = await setUp(t);
+  await put(configMap("owner"));
+  await put(configMap("child", { owners: [{ name: "owner" }] }));
+  await put(configMap("grandchild", { owners: [{ name: "child" }] }));
+  await put(configMap("stranger"));
+  await remove("owner");
+  await until("stranger");
+});
+
+test("what was left behind before the start is found", async (t) => {
+  const { until } = await setUp(t, [configMap("orphan", { owners: [{ name: "gone" }] }), configMap("other")]);
+  await until("other");
+});
+
+test("a foreground deletion waits for those that block it, from the leaves up", async (t) => {
+  const { put, until, did } = await setUp(t);
+  const block = { blockOwnerDeletion: true };
+  await put(configMap("owner"));
+  await put(configMap("child", { owners: [{ name: "owner", ...block }] }));
+  await put(configMap("leaf", { owners: [{ name: "child", ...block }] }));
+  await put(configMap("owner", { deleting: true, finalizers: ["foregroundDeletion"] }));
+  await until();
+  assert.deepEqual(did, [
+    "delete child Foreground",
+    "delete leaf Background",
+    "drop foregroundDeletion from child",
+    "drop foregroundDeletion from owner",
+  ]);
+});
+
+test("orphaned dependents stay and lose the reference", async (t) => {
+  const { put, until, did } = await setUp(t);
+  await put(configMap("owner"));
+  await put(configMap("owner2"));
+  await put(configMap("child", { owners: [{ name: "owner" }, { name: "owner2" }] }));
+  await put(configMap("owner", { deleting: true, finalizers: ["orphan"] }));
+  await until("child", "owner2");
+  assert.ok(did.includes("drop orphan from owner"));
+});
+
+test("an action that fails is told and tried again", async (t) => {
+  const { put, remove, until, errors, refuseNext } = await setUp(t);
+  await put(configMap("owner"));
+  await put(configMap("child", { owners: [{ name: "owner" }] }));
+  refuseNext(2);
+  await remove("owner");
+  await until();
+  assert.equal(errors.length, 2);
+});
