@@ -15,7 +15,10 @@ export interface ConnectionSecurity {
   /** The name the server's certificate must carry. */
   readonly serverName: string;
   readonly clock: Clock;
-  readonly onConnect: (socket: Socket) => void;
+  /** A socket is open; nothing has been said on it yet. */
+  readonly onOpen: (socket: Socket) => void;
+  /** A connection is ready for calls. */
+  readonly onConnect: () => void;
 }
 
 /**
@@ -44,11 +47,12 @@ export class FunctionCredentials extends ChannelCredentials {
     let destroyed = false;
     return {
       async connect(tcp) {
+        security.onOpen(tcp);
         const socket = security.tls === undefined ? tcp : await handshake(tcp, security.tls, security);
         // gRPC may finish connecting for a channel that was closed in the meantime.
         if (destroyed) throw closeNow(socket);
         endWhenSilent(socket, security.clock);
-        security.onConnect(socket);
+        security.onConnect();
         return { socket, secure: security.tls !== undefined };
       },
       waitForReady: () => Promise.resolve(),

@@ -54,7 +54,10 @@ export class FunctionConnection {
       tls: options.tls,
       serverName: serverNameOf(this.endpoint),
       clock: options.clock,
-      onConnect: (socket) => this.#connected(socket),
+      onOpen: (socket) => this.#opened(socket),
+      onConnect: () => {
+        this.#epoch++;
+      },
     });
     this.#client = new Client(targetOf(endpoint, this.endpoint), credentials, {
       ...contextOptions(this.#context),
@@ -150,8 +153,7 @@ export class FunctionConnection {
     });
   }
 
-  #connected(socket: Socket): void {
-    this.#epoch++;
+  #opened(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => {
       this.#epoch++;

@@ -304,6 +304,33 @@ test("a request beyond the runner's own limit is not sent", async (t) => {
   assert.equal(fn.accepted, 0);
 });
 
+test("what a function hands back unchanged is the request's own object, not a copy", async (t) => {
+  const struct = (a: number): Struct => Struct.from({ a });
+  const resource = (a: number): Resource => create(Resource, { resource: struct(a) });
+  await using fn = await serveFunction({
+    handler: (incoming) => {
+      incoming.desired?.resources.set("changed", resource(9)).set("new", resource(1)).delete("dropped");
+      return answer(incoming);
+    },
+  });
+  const desired = create(State, {
+    composite: resource(0),
+    resources: new Map([
+      ["same", resource(1)],
+      ["changed", resource(2)],
+      ["dropped", resource(3)],
+    ]),
+  });
+  const sent = request({ desired, context: struct(4) });
+  const response = await dial(t).run(targetAt(fn.endpoint), sent, call());
+  assert.equal(response.context, sent.context);
+  assert.equal(response.desired?.composite?.resource, desired.composite?.resource);
+  const received = response.desired?.resources;
+  assert.deepEqual([...(received?.keys() ?? [])], ["same", "changed", "new"]);
+  assert.equal(received?.get("same")?.resource, desired.resources.get("same")?.resource);
+  assert.deepEqual(received?.get("changed")?.resource?.value, { a: 9 });
+});
+
 test("the runner reads no object of a response: unreadable ones pass through untouched", async (t) => {
   const unreadable = Struct.fromBytes(Buffer.from([0x0a, 0xff]));
   await using fn = await serveFunction({

@@ -19,6 +19,7 @@ import { ConnectionPool, type LiveRevisions, type PoolStats } from "./connection
 import { type NameResolver, systemNames } from "./name-resolver.ts";
 import { tooDeepIn } from "./nesting.ts";
 import { functionFailure, rpcFailure, statusName } from "./rpc-failure.ts";
+import { shareUnchanged } from "./share-unchanged.ts";
 import type { TlsSource } from "./tls-directory.ts";
 
 /** As large as a message may be, in either direction, unless told otherwise. */
@@ -76,7 +77,9 @@ export function createDiallingRunner(options: DialOptions): DiallingRunner {
       const connection = pool.connectionTo(target);
       const bytes = encode(RunFunctionRequest, request);
       if (bytes.length > limits.maxRequestBytes) throw tooLarge(target, bytes.length, limits.maxRequestBytes);
-      return runOnce({ target, call, connection, request: bytes, metrics, limits });
+      const response = await runOnce({ target, call, connection, request: bytes, metrics, limits });
+      shareUnchanged(request, response);
+      return response;
     },
     collect: (live) => pool.collect(live),
     stats: () => pool.stats(),

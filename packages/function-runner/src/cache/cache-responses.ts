@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+import { join } from "node:path";
+import { type Duration, isFatal, type RunFunctionResponse } from "@purlin/function-protocol";
+import { type Clock, systemClock } from "../clock.ts";
+import type { FunctionRunner, FunctionTarget } from "../function-runner.ts";
+import { noMetrics, type RunnerMetrics } from "../metrics.ts";
+import { textOf } from "../runner-error.ts";
+import { type RunnerLog, silentLog } from "../runner-log.ts";
+import { cacheName, readCacheFile, writeCacheFile } from "./cache-file.ts";
+import { evict } from "./evict.ts";
+
+const day = 24 * 60 * 60_000;
+
+/** How responses are cached. */
+export interface ResponseCacheOptions {
+  /** Where responses are kept; made when it is missing. */
+  readonly directory: string;
+  /** However long a function says, no longer than this. Default 24 h; 0 for no limit. */
+  readonly maxTtlMs?: number | undefined;
+  /** About how much may be kept. Default 256 MiB. */
+  readonly maxBytes?: number | undefined;
+  readonly clock?: Clock | undefined;
+  readonly metrics?: RunnerMetrics | undefined;
+  readonly log?: RunnerLog | undefined;
+}
+
+/** A runner with a cache in front of it. */
+export interface CachingRunner extends FunctionRunner {
+  /** Deletes what has expired, and what is too much. Never rejects. */
+  evict(): Promise<void>;
+}
+
+/**
+ * A runner that answers a request it has seen, from a file, as long as the function's response said it may. Failures,
+ * fatal responses and requests without a tag are never stored; a cache that does not work never fails a run.
+ */
+export function cacheResponses(next: FunctionRunner, options: ResponseCacheOptions): CachingRunner {
+  const cache = new ResponseCache(options);
+  return {
+    async run(target, request, call) {
+      const tag = request.meta?.tag ?? "";
+      const stored = await cache.look(target, tag);
+      if (stored !== undefined) return stored;
+      const response = await next.run(target, request, call);
+      await cache.store(target, tag, response);
+      return response;
+    },
+    evict: () => cache.evict(),
+  };
+}
+
+type MissReason = "NotCached" | "DeadlineExpired" | "EmptyRequestTag" | "Error";
+
+class ResponseCache {
+  readonly #directory: string;
+  readonly #maxTtlMs: number;
+  readonly #maxBytes: number;
+  readonly #clock: Clock;
+  readonly #metrics: RunnerMetrics;
+  readonly #log: RunnerLog;
+  /** Whose responses a directory holds, as far as this process knows. */
+  readonly #functions = new Map<string, string>();
+  #bytes = 0;
+  #evicting: Promise<void> | undefined;
+
+  constructor(options: ResponseCacheOptions) {
+    const { directory, maxTtlMs = day, maxBytes = 256 * 2 ** 20 } = options;
+    this.#directory = directory;
+    this.#maxTtlMs = maxTtlMs === 0 ? Number.POSITIVE_INFINITY : maxTtlMs;
+    this.#maxBytes = maxBytes;
+    this.#clock = options.clock ?? systemClock;
+    this.#metrics = options.metrics ?? noMetrics;
+    this.#log = options.log ?? silentLog;
+  }
+
+  async look(target: FunctionTarget, tag: string): Promise<RunFunctionResponse | undefined> {
+    if (tag === "") return this.#miss(target, "EmptyRequestTag");
+    const started = performance.now();
+    try {
+      const stored = await readCacheFile(this.#pathOf(target, tag));
+      if (stored === undefined) return this.#miss(target, "NotCached");
+      if (this.#clock.now() > stored.deadline) return this.#miss(target, "DeadlineExpired");
+      this.#metrics.cache("hits", target.functionName);
+      this.#metrics.cacheTime("read", target.functionName, secondsSince(started));
+      return stored.response;
+    } catch (error) {
+      this.#problem("cannot read cached function response", target.functionName, error);
+      return this.#miss(target, "Error");
+    }
+  }
+
+  #pathOf({ revisionName }: FunctionTarget, tag: string): string {
+    return join(this.#directory, cacheName(revisionName), cacheName(tag));
+  }
+
+  #miss({ functionName, revisionName }: FunctionTarget, reason: MissReason): undefined {
+    this.#metrics.cache("misses", functionName);
+    this.#log.debug("function response is not cached", { function: functionName, revision: revisionName, reason });
+  }
+
+  async store(target: FunctionTarget, tag: string, response: RunFunctionResponse): Promise<void> {
+    const ttl = milliseconds(response.meta?.ttl);
+    if (tag === "" || ttl <= 0 || isFatal(response)) return;
+    const { functionName } = target;
+    const deadline = Math.min(this.#clock.now() + Math.min(ttl, this.#maxTtlMs), latestDeadline);
+    const started = performance.now();
+    try {
+      this.#functions.set(cacheName(target.revisionName), functionName);
+      const bytes = await writeCacheFile(this.#pathOf(target, tag), { response, deadline });
+      this.#bytes += bytes;
+      this.#metrics.cache("writes", functionName);
+      this.#metrics.cache("bytes_written", functionName, bytes);
+      this.#metrics.cacheTime("write", functionName, secondsSince(started));
+    } catch (error) {
+      this.#problem("cannot cache function response", functionName, error);
+    }
+    if (this.#bytes > this.#maxBytes) await this.evict();
+  }
+
+  evict(): Promise<void> {
+    this.#evicting ??= this.#evict().finally(() => {
+      this.#evicting = undefined;
+    });
+    return this.#evicting;
+  }
+
+  async #evict(): Promise<void> {
+    const ownerOf = (directoryName: string): string => this.#functions.get(directoryName) ?? directoryName;
+    try {
+      this.#bytes = await evict({
+        directory: this.#directory,
+        now: this.#clock.now(),
+        maxBytes: this.#maxBytes,
+        onDeleted: (directoryName, bytes) => {
+          this.#metrics.cache("deletes", ownerOf(directoryName));
+          this.#metrics.cache("bytes_deleted", ownerOf(directoryName), bytes);
+        },
+        onProblem: (directoryName, path, error) =>
+          this.#problem(`cannot evict "${path}"`, ownerOf(directoryName), error),
+      });
+    } catch (error) {
+      this.#problem("cannot evict function responses", "", error);
+    }
+  }
+
+  #problem(message: string, functionName: string, error: unknown): void {
+    this.#metrics.cache("errors", functionName);
+    this.#log.info(message, { function: functionName, error: textOf(error) });
+  }
+}
+
+/** As late as a protobuf Timestamp goes: the end of the year 9999. */
+const latestDeadline = Date.UTC(9999, 11, 31, 23, 59, 59);
+
+function milliseconds(duration: Duration | undefined): number {
+  return duration === undefined ? 0 : Number(duration.seconds) * 1000 + duration.nanos / 1e6;
+}
+
+function secondsSince(started: number): number {
+  return (performance.now() - started) / 1000;
+}

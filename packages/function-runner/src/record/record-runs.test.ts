@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { Server, ServerCredentials, type ServiceDefinition } from "@grpc/grpc-js";
+import {
+  CredentialData,
+  Credentials,
+  create,
+  decode,
+  inspector,
+  type MessageType,
+  RequestMeta,
+  type RunFunctionRequest,
+  type RunFunctionResponse,
+  Struct,
+} from "@purlin/function-protocol";
+import { Registry } from "prom-client";
+import { answer } from "../../test/function-server.ts";
+import { manualClock } from "../../test/manual-clock.ts";
+import { call, gate, patience, request, targetAt } from "../../test/runs.ts";
+import { temporaryDirectory } from "../../test/tls.ts";
+import { cacheResponses } from "../cache/cache-responses.ts";
+import type { FunctionRunner, RunCall } from "../function-runner.ts";
+import { createRunnerMetrics } from "../metrics.ts";
+import { createInspectorSink, type InspectorSink } from "./inspector-sink.ts";
+import { type RequestRecord, type ResponseRecord, type RunSink, recordRuns } from "./record-runs.ts";
+
+const target = targetAt("fn.ns:9443");
+const composition = create(inspector.CompositionMeta, { compositionName: "buckets", compositeResourceName: "x" });
+const traced = (overrides: Partial<RunCall> = {}): RunCall =>
+  call({
+    trace: { traceId: "trace", context: { case: "compositionMeta", value: composition } },
+    step: { name: "compose", index: 2 },
+    ...overrides,
+  });
+
+const echo: FunctionRunner = {
+  run: async (_target, incoming) => answer(incoming, { output: Struct.from({ ok: true }) }),
+};
+
+function remember(): RunSink & { readonly requests: RequestRecord[]; readonly responses: ResponseRecord[] } {
+  const requests: RequestRecord[] = [];
+  const responses: ResponseRecord[] = [];
+  return {
+    requests,
+    responses,
+    request: (record) => void requests.push(record),
+    response: (record) => void responses.push(record),
+  };
+}
+
+async function inspectorErrors(registry: Registry): Promise<Record<string, number>> {
+  const metric = await registry.getSingleMetric("function_run_function_pipeline_inspector_errors_total")?.get();
+  return Object.fromEntries(
+    (metric?.values ?? []).map(({ labels, value }) => [`${labels["function_name"]}/${labels["type"]}`, value]),
+  );
+}
+
+test("a run is told before and after it, with the same meta", async () => {
+  const sink = remember();
+  const clock = manualClock(1_767_225_600_500);
+  const response = await recordRuns(echo, sink, { clock }).run(target, request(), traced());
+  assert.equal(sink.requests.length, 1);
+  assert.deepEqual(sink.responses[0]?.response, response);
+  assert.equal(sink.responses[0]?.meta, sink.requests[0]?.meta);
+  const { meta } = sink.requests[0] as RequestRecord;
+  assert.deepEqual(
+    { ...meta, spanId: "", context: meta.context?.case },
+    {
+      timestamp: { seconds: 1_767_225_600n, nanos: 500_000_000, $unknown: undefined },
+      traceId: "trace",
+      spanId: "",
+      stepIndex: 2,
+      stepName: "compose",
+      iteration: 0,
+      functionName: "fn",
+      context: "compositionMeta",
+      $unknown: undefined,
+    },
+  );
+  assert.match(meta.spanId, /^[0-9a-f-]{36}$/);
+});
+
+test("a run that fails is told with its error, which goes on to the caller", async () => {
+  const sink = remember();
+  const boom = new Error("boom");
+  const failing: FunctionRunner = { run: () => Promise.reject(boom) };
+  await assert.rejects(recordRuns(failing, sink).run(target, request(), traced()), boom);
+  assert.equal(sink.responses[0]?.error, "boom");
+  assert.equal(sink.responses[0]?.response, undefined);
+});
+
+test("a run without a trace or a step is not recorded", async () => {
+  const sink = remember();
+  const runner = recordRuns(echo, sink);
+  await runner.run(target, request(), traced({ trace: undefined }));
+  await runner.run(target, request(), traced({ step: undefined }));
+  assert.deepEqual([sink.requests.length, sink.responses.length], [0, 0]);
+});
+
+const secretValue = "hunter2hunter2";
+
+function withSecret(): RunFunctionRequest {
+  const value = create(CredentialData, { data: new Map([["password", Buffer.from(secretValue)]]) });
+  return request({
+    meta: create(RequestMeta, { tag: "tag" }),
+    credentials: new Map([["db", create(Credentials, { source: { case: "credentialData", value } })]]),
+  });
+}
+
+test("C100: the record has no secret, the function still gets it", async () => {
+  const sink = remember();
+  let received: RunFunctionRequest | undefined;
+  const next: FunctionRunner = {
+    async run(_target, incoming) {
+      received = incoming;
+      return answer(incoming);
+    },
+  };
+  const sent = withSecret();
+  await recordRuns(next, sink).run(target, sent, traced());
+  assert.equal(received, sent, "the very request, not a copy");
+  const shown = sink.requests[0]?.request.credentials.get("db")?.source?.value.data;
+  assert.equal(Buffer.from(shown?.get("password") ?? []).toString(), "**REDACTED**");
+});
+
+test("C100: a run that the cache answers is recorded as well", async (t) => {
+  const sink = remember();
+  let calls = 0;
+  const next: FunctionRunner = {
+    async run(_target, incoming) {
+      calls++;
+      const response = answer(incoming);
+      const ttl = { seconds: 60n, nanos: 0 };
+      return { ...response, meta: { tag: "tag", ttl } };
+    },
+  };
+  const runner = recordRuns(cacheResponses(next, { directory: temporaryDirectory(t) }), sink);
+  for (let i = 0; i < 2; i++) await runner.run(target, withSecret(), traced());
+  assert.equal(calls, 1);
+  assert.deepEqual([sink.requests.length, sink.responses.length], [2, 2]);
+});
+
+const badSinks: Readonly<Record<string, RunSink>> = {
+  Throws: {
+    request: () => {
+      throw new Error("boom");
+    },
+    response: () => {
+      throw new Error("boom");
+    },
+  },
+  Rejects: { request: () => Promise.reject(new Error("boom")), response: () => Promise.reject(new Error("boom")) },
+};
+
+for (const [name, sink] of Object.entries(badSinks)) {
+  test(`a sink that ${name.toLowerCase()} affects nothing but the error count`, async (t) => {
+    const registry = new Registry();
+    const logged: unknown[] = [];
+    const log = { debug() {}, info: (message: string) => logged.push(message) };
+    const runner = recordRuns(echo, sink, { metrics: createRunnerMetrics(registry), log });
+    const response = await runner.run(target, request(), traced());
+    assert.deepEqual(response.output?.value, { ok: true });
+    await t.waitFor(async () =>
+      assert.deepEqual(await inspectorErrors(registry), { "fn/request": 1, "fn/response": 1 }),
+    );
+    assert.deepEqual(logged, ["cannot record function request", "cannot record function response"]);
+  });
+}
+
+test("a sink that never answers does not slow a run down, and does not fill the memory", async () => {
+  const registry = new Registry();
+  let heard = 0;
+  const never = (): Promise<void> => {
+    heard++;
+    return new Promise(() => {});
+  };
+  const runner = recordRuns(echo, { request: never, response: never }, { metrics: createRunnerMetrics(registry) });
+  for (let i = 0; i < 300; i++) await runner.run(target, request(), traced());
+  assert.equal(heard, 256);
+  assert.ok(((await inspectorErrors(registry))["fn/request"] ?? 0) >= 44, "the rest is dropped and counted");
+});
+
+test("a request that cannot be redacted is not recorded, and runs all the same", async (t) => {
+  const registry = new Registry();
+  const sink = remember();
+  const runner = recordRuns(echo, sink, { metrics: createRunnerMetrics(registry) });
+  const broken = Struct.fromBytes(Buffer.from([0x0a, 0xff, ...Buffer.from("Secret")]));
+  const observed = {
+    composite: undefined,
+    resources: new Map([["r", { resource: broken, connectionDetails: new Map(), ready: 0 }]]),
+  };
+  await runner.run(target, request({ observed }), traced());
+  await t.waitFor(async () => assert.deepEqual(await inspectorErrors(registry), { "fn/request": 1 }));
+  assert.deepEqual([sink.requests.length, sink.responses.length], [0, 1]);
+});
+
+// The inspector itself: Crossplane's service behind a unix socket.
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+function method(name: string): ServiceDefinition[string] {
+  return {
+    path: `/crossplane.pipeline.v1alpha1.PipelineInspectorService/${name}`,
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: asIs,
+    requestDeserialize: asIs,
+    responseSerialize: asIs,
+    responseDeserialize: asIs,
+  };
+}
+
+async function serveInspector(t: TestContext, path: string): Promise<{ readonly received: [string, Buffer][] }> {
+  const received: [string, Buffer][] = [];
+  const server = new Server();
+  const take = (name: string) => (incoming: { request: Buffer }, reply: (error: null, value: Buffer) => void) => {
+    received.push([name, incoming.request]);
+    reply(null, Buffer.alloc(0));
+  };
+  server.addService(
+    { EmitRequest: method("EmitRequest"), EmitResponse: method("EmitResponse") },
+    { EmitRequest: take("EmitRequest"), EmitResponse: take("EmitResponse") },
+  );
+  await new Promise<void>((resolve, reject) =>
+    server.bindAsync(`unix:${path}`, ServerCredentials.createInsecure(), (error) =>
+      error ? reject(error) : resolve(),
+    ),
+  );
+  t.after(() => server.forceShutdown());
+  return { received };
+}
+
+function sinkAt(t: TestContext, path: string): InspectorSink {
+  const sink = createInspectorSink(path);
+  t.after(() => sink.close());
+  return sink;
+}
+
+test("C100: the inspector gets request and response as protobuf-JSON without secrets", async (t) => {
+  const path = join(temporaryDirectory(t), "inspector.sock");
+  const { received } = await serveInspector(t, path);
+  const registry = new Registry();
+  const runner = recordRuns(echo, sinkAt(t, path), { metrics: createRunnerMetrics(registry) });
+  await runner.run(target, withSecret(), traced());
+  await t.waitFor(() => assert.equal(received.length, 2), { timeout: patience });
+
+  const message = <T extends object>(type: MessageType<T>, index: number): T =>
+    decode(type, received[index]?.[1] ?? Buffer.alloc(0));
+  const first = message(inspector.EmitRequestRequest, 0);
+  assert.deepEqual(
+    received.map(([name]) => name),
+    ["EmitRequest", "EmitResponse"],
+  );
+  const json = Buffer.from(first.request).toString();
+  assert.equal(json.includes(Buffer.from(secretValue).toString("base64")), false);
+  assert.deepEqual(JSON.parse(json), {
+    meta: { tag: "tag" },
+    credentials: { db: { credentialData: { data: { password: Buffer.from("**REDACTED**").toString("base64") } } } },
+  });
+  assert.equal(first.meta?.stepName, "compose");
+  assert.deepEqual(first.meta?.context?.value, composition);
+  const second = message(inspector.EmitResponseRequest, 1);
+  assert.deepEqual(JSON.parse(Buffer.from(second.response).toString()), { meta: { tag: "tag" }, output: { ok: true } });
+  assert.equal(second.error, "");
+  assert.deepEqual(second.meta, first.meta);
+  assert.deepEqual(await inspectorErrors(registry), {});
+});
+
+test("the inspector gets an empty response and the error of a run that failed", async (t) => {
+  const path = join(temporaryDirectory(t), "inspector.sock");
+  const { received } = await serveInspector(t, path);
+  const failing: FunctionRunner = { run: () => Promise.reject(new Error("boom")) };
+  await assert.rejects(recordRuns(failing, sinkAt(t, path)).run(target, request(), traced()), /boom/);
+  await t.waitFor(() => assert.equal(received.length, 2), { timeout: patience });
+  const { response, error } = decode(inspector.EmitResponseRequest, received[1]?.[1] ?? Buffer.alloc(0));
+  assert.deepEqual([response.length, error], [0, "boom"]);
+});
+
+test("C99: without an inspector at the socket the pipeline is unaffected, and both records are counted as lost", async (t) => {
+  const registry = new Registry();
+  const sink = sinkAt(t, join(temporaryDirectory(t), "nobody.sock"));
+  const response: RunFunctionResponse = await recordRuns(echo, sink, { metrics: createRunnerMetrics(registry) }).run(
+    target,
+    request(),
+    traced(),
+  );
+  assert.deepEqual(response.output?.value, { ok: true });
+  await t.waitFor(
+    async () => assert.deepEqual(await inspectorErrors(registry), { "fn/request": 1, "fn/response": 1 }),
+    {
+      timeout: patience,
+    },
+  );
+});
+
+test("C99: an inspector that hangs loses the record after 100 milliseconds", async (t) => {
+  const path = join(temporaryDirectory(t), "silent.sock");
+  const connected = gate();
+  const silent = createServer((socket) => {
+    socket.on("error", () => {}).resume();
+    connected.open();
+  }).listen(path);
+  await once(silent, "listening");
+  t.after(() => silent.close());
+  const sink = sinkAt(t, path);
+  const records = remember();
+  await recordRuns(echo, records).run(target, request(), traced());
+  await assert.rejects(sink.request(records.requests[0] as RequestRecord), /DEADLINE_EXCEEDED/);
+  await connected.opened;
+});

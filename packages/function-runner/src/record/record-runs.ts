@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+import { randomUUID } from "node:crypto";
+import {
+  create,
+  inspector,
+  type RunFunctionRequest,
+  type RunFunctionResponse,
+  Timestamp,
+} from "@purlin/function-protocol";
+import { type Clock, systemClock } from "../clock.ts";
+import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
+import { noMetrics, type RunnerMetrics } from "../metrics.ts";
+import { textOf } from "../runner-error.ts";
+import { type RunnerLog, silentLog } from "../runner-log.ts";
+import { redactRequest, redactResponse } from "./redact.ts";
+
+/** As many records may wait for a sink; more are dropped and counted, so that a slow sink cannot fill the memory. */
+const maxPending = 256;
+
+/** A run that is about to begin. The request is a copy without secrets. */
+export interface RequestRecord {
+  readonly meta: inspector.StepMeta;
+  readonly target: FunctionTarget;
+  readonly request: RunFunctionRequest;
+}
+
+/** A run that ended, one way or the other. The response is a copy without secrets. */
+export interface ResponseRecord {
+  readonly meta: inspector.StepMeta;
+  readonly target: FunctionTarget;
+  readonly response?: RunFunctionResponse | undefined;
+  readonly error?: string | undefined;
+}
+
+/** Who is told about runs. What it throws, and what it rejects with, is counted and logged, and affects nothing else. */
+export interface RunSink {
+  request(record: RequestRecord): void | Promise<void>;
+  response(record: ResponseRecord): void | Promise<void>;
+}
+
+/** What recording needs from its surroundings. */
+export interface RecordOptions {
+  readonly clock?: Clock | undefined;
+  readonly metrics?: RunnerMetrics | undefined;
+  readonly log?: RunnerLog | undefined;
+}
+
+/**
+ * A runner that tells a sink about every run that has a step and a trace, before and after it, without waiting for the
+ * sink. As the outermost layer it also sees runs that a cache answers.
+ */
+export function recordRuns(next: FunctionRunner, sink: RunSink, options: RecordOptions = {}): FunctionRunner {
+  const { clock = systemClock } = options;
+  const tell = teller(options);
+  return {
+    async run(target, request, call) {
+      const meta = stepMeta(target, call, clock);
+      if (meta === undefined) return next.run(target, request, call);
+      const told = tell(target, "request", () => sink.request({ meta, target, request: redactRequest(request) }));
+      const ended = (record: () => Pick<ResponseRecord, "response" | "error">): void => {
+        // A sink hears of the end of a run after it has heard of its beginning.
+        void told.then(() => tell(target, "response", () => sink.response({ meta, target, ...record() })));
+      };
+      try {
+        const response = await next.run(target, request, call);
+        ended(() => ({ response: redactResponse(response) }));
+        return response;
+      } catch (error) {
+        ended(() => ({ error: textOf(error) }));
+        throw error;
+      }
+    },
+  };
+}
+
+/** Never rejects; what goes wrong is counted and logged. */
+type Tell = (target: FunctionTarget, type: "request" | "response", emit: () => void | Promise<void>) => Promise<void>;
+
+function teller({ metrics = noMetrics, log = silentLog }: RecordOptions): Tell {
+  let pending = 0;
+  return async ({ functionName }, type, emit) => {
+    pending++;
+    try {
+      if (pending > maxPending) throw new Error(`${maxPending} records are waiting already`);
+      await emit();
+    } catch (error) {
+      metrics.inspectorFailed(functionName, type);
+      log.info(`cannot record function ${type}`, { function: functionName, error: textOf(error) });
+    } finally {
+      pending--;
+    }
+  };
+}
+
+function stepMeta(target: FunctionTarget, { step, trace }: RunCall, clock: Clock): inspector.StepMeta | undefined {
+  if (step === undefined || trace === undefined) return undefined;
+  const now = clock.now();
+  const seconds = Math.floor(now / 1000);
+  return create(inspector.StepMeta, {
+    timestamp: create(Timestamp, { seconds: BigInt(seconds), nanos: Math.round((now - seconds * 1000) * 1e6) }),
+    traceId: trace.traceId,
+    spanId: randomUUID(),
+    stepIndex: step.index,
+    stepName: step.name,
+    functionName: target.functionName,
+    context: trace.context,
+  });
+}

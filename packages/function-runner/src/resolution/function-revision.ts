@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import type { FunctionTarget } from "../function-runner.ts";
+
+/** The label that ties a revision to its Function. */
+export const packageLabel = "pkg.crossplane.io/package";
+
+/** The parts of a FunctionRevision that decide whether it serves. */
+export interface FunctionRevision {
+  readonly name: string;
+  readonly labels: JsonObject;
+  readonly created: string;
+  readonly number: number;
+  readonly image: string;
+  readonly digest: string;
+  readonly isActive: boolean;
+  readonly endpoint: string;
+  readonly hasCapabilities: boolean;
+}
+
+/** Reads a FunctionRevision; what is missing or of a wrong type counts as not set. */
+export function readRevision(object: JsonObject): FunctionRevision {
+  const metadata = objectAt(object, "metadata");
+  const spec = objectAt(object, "spec");
+  const status = objectAt(object, "status");
+  const { revision } = spec;
+  const { capabilities } = status;
+  return {
+    name: textAt(metadata, "name"),
+    labels: objectAt(metadata, "labels"),
+    created: textAt(metadata, "creationTimestamp"),
+    number: typeof revision === "number" ? revision : 0,
+    image: textAt(spec, "image"),
+    digest: textAt(spec, "digest"),
+    isActive: spec["desiredState"] === "Active",
+    endpoint: textAt(status, "endpoint"),
+    hasCapabilities: Array.isArray(capabilities) && capabilities.length > 0,
+  };
+}
+
+/** Whether a revision can take calls: it answers, and what it can do has been recorded. */
+export function isServing({ isActive, endpoint, hasCapabilities }: FunctionRevision): boolean {
+  return isActive && endpoint !== "" && hasCapabilities;
+}
+
+/** The revision to prefer: the highest number, then the newest, then by name. */
+export function highest(revisions: readonly FunctionRevision[]): FunctionRevision | undefined {
+  return revisions.toSorted(
+    (a, b) => b.number - a.number || compare(b.created, a.created) || compare(a.name, b.name),
+  )[0];
+}
+
+/** The revision as runners take it. */
+export function targetOf(functionName: string, revision: FunctionRevision): FunctionTarget {
+  const { name, image, endpoint, number } = revision;
+  return { functionName, revisionName: name, packageRef: image, endpoint, revision: number };
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function objectAt(object: JsonObject, key: string): JsonObject {
+  const value = object[key];
+  return isJsonObject(value) ? value : {};
+}
+
+function textAt(object: JsonObject, key: string): string {
+  const value = object[key];
+  return typeof value === "string" ? value : "";
+}
