@@ -58,21 +58,45 @@ type Writable = Record<string, unknown>;
 
 /** A new message with every field present: zero, empty or undefined, unless `init` gives a value. */
 export function create<T extends Message>(type: MessageType<T>, init?: Partial<T>): T {
-  const message: Writable = {};
-  for (const field of type.fields) message[field.oneof ?? field.name] = emptyValue(field);
-  message["$unknown"] = undefined;
+  const message = createEmpty(type);
   for (const [key, value] of Object.entries(init ?? {})) if (value !== undefined) message[key] = value;
   return message as T;
 }
 
+/** What an empty message of a type looks like, and which of its members must not be shared between messages. */
+interface Blank {
+  readonly template: Readonly<Writable>;
+  readonly containers: readonly { readonly name: string; readonly isMap: boolean }[];
+}
+
+const blanks = new WeakMap<MessageType<Message>, Blank>();
+
+/** Copies a template: a message has up to nine fields, and a request has a hundred messages. */
+function createEmpty(type: MessageType<Message>): Writable {
+  let blank = blanks.get(type);
+  if (blank === undefined) {
+    blank = blankOf(type);
+    blanks.set(type, blank);
+  }
+  const message: Writable = { ...blank.template };
+  for (const { name, isMap } of blank.containers) message[name] = isMap ? new Map() : [];
+  return message;
+}
+
+function blankOf(type: MessageType<Message>): Blank {
+  const template: Writable = {};
+  for (const field of type.fields) template[field.oneof ?? field.name] = emptyValue(field);
+  template["$unknown"] = undefined;
+  const containers = type.fields.filter(({ cardinality }) => cardinality === "list" || cardinality === "map");
+  return { template, containers: containers.map(({ name, cardinality }) => ({ name, isMap: cardinality === "map" })) };
+}
+
 function emptyValue(field: Field): unknown {
   switch (field.cardinality) {
-    case "list":
-      return [];
-    case "map":
-      return new Map();
     case "implicit":
       return zeroOf(field.value);
+    case "list":
+    case "map":
     case "optional":
     case "oneof":
       return undefined;

@@ -2,6 +2,7 @@
 import { create, type Field, type Message, type MessageType, type ValueType, zeroOf } from "./descriptor.ts";
 import { isProtocolError, ProtocolError } from "./protocol-error.ts";
 import { appendTo, Struct } from "./struct.ts";
+import { readText } from "./struct-keys.ts";
 import { WireReader, WireType } from "./wire-reader.ts";
 
 type Fields = Record<string, unknown>;
@@ -11,11 +12,13 @@ type Fields = Record<string, unknown>;
  * that names the message and field when the bytes are not such a message.
  */
 export function decode<T extends Message>(type: MessageType<T>, bytes: Uint8Array): T {
-  return readInto(type, create(type), new WireReader(bytes));
+  const reader = new WireReader(bytes);
+  return readInto(type, create(type), reader, reader.end);
 }
 
-function readInto<T extends Message>(type: MessageType<T>, message: T, reader: WireReader): T {
-  while (reader.position < reader.end) {
+/** Reads fields up to `end`. One reader serves all nested messages: a view of its own for each would cost more. */
+function readInto<T extends Message>(type: MessageType<T>, message: T, reader: WireReader, end: number): T {
+  while (reader.position < end) {
     const start = reader.position;
     const tag = readTag(reader, type);
     const field = type.byNumber.get(Math.floor(tag / 8));
@@ -27,7 +30,20 @@ function readInto<T extends Message>(type: MessageType<T>, message: T, reader: W
       throw inField(error, type, field?.name ?? `field ${Math.floor(tag / 8)}`);
     }
   }
+  checkEnd(reader, end);
   return message;
+}
+
+/** Where a length-delimited part that starts here ends. */
+function nestedEnd(reader: WireReader): number {
+  const size = reader.varint();
+  const end = reader.position + size;
+  if (end > reader.end) throw malformed("the message ends in the middle of a field");
+  return end;
+}
+
+function checkEnd(reader: WireReader, end: number): void {
+  if (reader.position !== end) throw malformed("a field is longer than the message around it");
 }
 
 function readTag(reader: WireReader, type: MessageType<Message>): number {
@@ -86,22 +102,31 @@ function readList(field: Field, list: unknown[], reader: WireReader, wireType: n
     list.push(readValue(field.value, reader, undefined));
     return;
   }
-  const packed = new WireReader(reader.range());
-  while (packed.position < packed.end) list.push(readValue(field.value, packed, undefined));
+  const end = nestedEnd(reader);
+  while (reader.position < end) list.push(readValue(field.value, reader, undefined));
+  checkEnd(reader, end);
 }
 
 /** A map entry whose key or value is missing stands for the empty one. */
 function readEntry(field: Field, map: Map<string, unknown>, reader: WireReader): void {
-  const entry = new WireReader(reader.range());
+  const end = nestedEnd(reader);
+  const valueTag = 16 + valueWireType(field.value);
   let key = "";
   let value: unknown;
-  while (entry.position < entry.end) {
-    const tag = entry.varint();
-    if (tag === 10) key = entry.string();
-    else if (tag === 16 + valueWireType(field.value)) value = readValue(field.value, entry, value);
-    else entry.skip(tag & 7);
+  while (reader.position < end) {
+    const tag = reader.varint();
+    if (tag === 10) key = readKey(reader);
+    else if (tag === valueTag) value = readValue(field.value, reader, value);
+    else reader.skip(tag & 7);
   }
+  checkEnd(reader, end);
   map.set(key, value ?? emptyMapValue(field.value));
+}
+
+/** Names of resources come back with every call, so they are remembered like other short texts. */
+function readKey(reader: WireReader): string {
+  const size = reader.varint();
+  return readText(reader.bytes, reader.advance(size), size);
 }
 
 function emptyMapValue(type: ValueType): unknown {
@@ -117,7 +142,8 @@ function readValue(type: ValueType, reader: WireReader, earlier: unknown): unkno
       return reader.int32();
     case "message": {
       const message = type.message();
-      return readInto(message, (earlier as Message | undefined) ?? create(message), new WireReader(reader.range()));
+      const end = nestedEnd(reader);
+      return readInto(message, (earlier as Message | undefined) ?? create(message), reader, end);
     }
     case "struct":
       return earlier === undefined ? Struct.fromBytes(reader.range()) : appendTo(earlier as Struct, reader.range());

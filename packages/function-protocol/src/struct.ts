@@ -20,18 +20,20 @@ export let appendTo: (struct: Struct, more: Uint8Array) => Struct;
  * is never decoded, and what nobody changes is never encoded again.
  */
 export class Struct {
-  #parts: Uint8Array[];
+  #bytes: Uint8Array;
+  #more: Uint8Array[] | undefined;
   #value: JsonObject | undefined;
   #canonical: Uint8Array | undefined;
 
   private constructor(bytes: Uint8Array, key: symbol) {
     if (key !== constructing) throw new TypeError("use Struct.from(object) or Struct.fromBytes(bytes)");
-    this.#parts = [bytes];
+    this.#bytes = bytes;
   }
 
   static {
     appendTo = (struct, more) => {
-      struct.#parts.push(more);
+      struct.#more ??= [];
+      struct.#more.push(more);
       return struct;
     };
   }
@@ -48,8 +50,11 @@ export class Struct {
 
   /** The encoded message. Do not change it. */
   get bytes(): Uint8Array {
-    if (this.#parts.length > 1) this.#parts = [Buffer.concat(this.#parts)];
-    return this.#parts[0] as Uint8Array;
+    if (this.#more !== undefined) {
+      this.#bytes = Buffer.concat([this.#bytes, ...this.#more]);
+      this.#more = undefined;
+    }
+    return this.#bytes;
   }
 
   /** The JSON object, frozen all the way down and decoded once. */
