@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Ast, Expr } from "./ast.ts";
+import { AstBuilder, TooManyNodes } from "./ast-builder.ts";
+import { balancedLogic } from "./balanced-logic.ts";
+import { at, first, productTokens, relationTokens, type State, sumTokens } from "./grammar-states.ts";
+import type { Issue } from "./issues.ts";
+import { tokenize } from "./lexer.ts";
+import { binaryOperators, op } from "./operators.ts";
+import { noLocation, type Source } from "./source.ts";
+import { TermParser } from "./term-parser.ts";
+import { T, type Token, type TokenType } from "./token.ts";
+
+const maxCodePoints = 100_000;
+const maxNesting = 250;
+
+export type ParseResult = { readonly ast: Ast } | { readonly issues: readonly Issue[] };
+
+/** Parses an expression and expands its macros. */
+export function parse(source: Source): ParseResult {
+  const size = source.points.length;
+  if (size > maxCodePoints) {
+    const message = `expression code point size exceeds limit: size: ${size}, limit ${maxCodePoints}`;
+    return { issues: [{ location: noLocation, message }] };
+  }
+  const builder = new AstBuilder(source);
+  const { tokens, issues } = tokenize(source);
+  builder.issues.push(...issues);
+  const root = tokens.length === 0 ? undefined : parseTokens(builder, tokens);
+  if (builder.issues.length > 0 || !root) return { issues: builder.issues };
+  return { ast: { root, offsets: builder.offsets } };
+}
+
+function parseTokens(builder: AstBuilder, tokens: readonly Token[]): Expr | undefined {
+  try {
+    return new Parser(builder, tokens).parse();
+  } catch (problem) {
+    if (!(problem instanceof TooManyNodes)) throw problem;
+    builder.report(noLocation, problem.message);
+    return undefined;
+  }
+}
+
+interface Logic {
+  readonly token: TokenType;
+  readonly functionName: string;
+  readonly operandEnd: State;
+  readonly operand: () => Expr;
+}
+
+class Parser extends TermParser {
+  parse(): Expr | undefined {
+    return this.run(() => {
+      let root: Expr | undefined;
+      this.rule("start", undefined, () => {
+        root = this.expression(at.startEnd);
+        this.match(T.eof, at.startEnd);
+      });
+      if (root && this.nestingOf(root) > maxNesting) this.abandon("max recursion depth exceeded");
+      return root;
+    });
+  }
+
+  protected override expression(follow: State): Expr {
+    let condition: Expr | undefined;
+    let branches: { id: number; yes?: Expr; no?: Expr } | undefined;
+    this.rule("expr", follow, () => {
+      condition = this.#or(at.ternaryMark);
+      if (this.next !== T.question) return;
+      branches = { id: this.idOf(this.take(at.ternaryMark)) };
+      branches.yes = this.#or(at.ternaryColon);
+      this.match(T.colon, at.ternaryColon);
+      branches.no = this.expression(at.ternaryElse);
+    });
+    const result = condition ?? this.nothing();
+    if (!branches) return result;
+    const args = [result, branches.yes ?? this.nothing(), branches.no ?? this.nothing()];
+    return this.deeper(this.builder.call(branches.id, op.conditional, args), args);
+  }
+
+  #or(follow: State): Expr {
+    return this.#logic("conditionalOr", follow, {
+      token: T.or,
+      functionName: op.or,
+      operandEnd: at.orOperand,
+      operand: () => this.#and(at.orOperand),
+    });
+  }
+
+  #and(follow: State): Expr {
+    return this.#logic("conditionalAnd", follow, {
+      token: T.and,
+      functionName: op.and,
+      operandEnd: at.andOperand,
+      operand: () => this.#relation(at.andOperand, 0),
+    });
+  }
+
+  #logic(name: string, follow: State, { token, functionName, operandEnd, operand }: Logic): Expr {
+    const terms: Expr[] = [];
+    const ids: number[] = [];
+    this.rule(name, follow, () => {
+      terms.push(operand());
+      while (this.next === token) {
+        const taken = this.take(operandEnd);
+        terms.push(operand());
+        ids.push(this.idOf(taken));
+      }
+    });
+    const [only] = terms;
+    if (!only) return this.nothing();
+    if (ids.length === 0) return only;
+    return this.carry(balancedLogic(this.builder, functionName, { terms, ids }), terms);
+  }
+
+  #relation(follow: State, precedence: number): Expr {
+    let left: Expr | undefined;
+    this.rule("relation", follow, () => {
+      left = this.#calc(at.relationOperand, 0);
+      while (relationTokens.has(this.next) && precedence <= 1) {
+        const token = this.take(at.relationOperator);
+        const id = this.idOf(token);
+        left = this.#binary(token, id, [left, this.#relation(at.relationOperand, 2)]);
+      }
+    });
+    return left ?? this.nothing();
+  }
+
+  #calc(follow: State, precedence: number): Expr {
+    let left: Expr | undefined;
+    this.rule("calc", follow, () => {
+      left = this.#unary(at.calcOperand);
+      for (;;) {
+        const level = productTokens.has(this.next) ? 2 : sumTokens.has(this.next) ? 1 : 0;
+        if (level === 0 || level < precedence) return;
+        const token = this.take(at.calcOperator);
+        const id = this.idOf(token);
+        left = this.#binary(token, id, [left, this.#calc(at.calcOperand, level + 1)]);
+      }
+    });
+    return left ?? this.nothing();
+  }
+
+  #binary(token: Token, id: number, args: readonly Expr[]): Expr {
+    return this.deeper(this.builder.call(id, binaryOperators.get(token.text) ?? token.text, args), args);
+  }
+
+  #unary(follow: State): Expr {
+    const start = this.peek();
+    let result: Expr | undefined;
+    this.rule("unary", follow, () => {
+      this.sync(at.unary);
+      if (this.next === T.exclamation) result = this.#prefixed(T.exclamation, at.notLoop, op.not);
+      else if (this.#startsNegation()) result = this.#prefixed(T.minus, at.negateLoop, op.negate);
+      else if (first.expression.has(this.next)) result = this.member(at.unaryMember);
+      else this.noViableAlternative(at.unary);
+    });
+    return result ?? this.builder.literal(this.idOf(start), "<<error>>");
+  }
+
+  /** `-` negates, unless it is the sign of a number. */
+  #startsNegation(): boolean {
+    if (this.next !== T.minus) return false;
+    const { type } = this.peek(1);
+    if (type === T.int || type === T.float) return false;
+    if (!at.primary.next.has(type)) this.noViableAlternative(at.unary, 1);
+    return true;
+  }
+
+  #prefixed(token: TokenType, loop: State, functionName: string): Expr {
+    const operators: Token[] = [];
+    do {
+      operators.push(this.take(loop));
+      this.syncLoop(loop);
+      const isStuck = token === T.minus && this.next === token && !at.primary.next.has(this.peek(1).type);
+      if (isStuck) this.noViableAlternative(loop, 1);
+    } while (this.next === token);
+    const [firstOperator] = operators;
+    // An even number of the same operator takes itself away.
+    if (!firstOperator || operators.length % 2 === 0) return this.member(at.unaryMember);
+    const id = this.idOf(firstOperator);
+    const operand = this.member(at.unaryMember);
+    return this.carry(this.builder.call(id, functionName, [operand]), [operand]);
+  }
+}
