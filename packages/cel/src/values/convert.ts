@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+import { CelError, isError } from "./cel-error.ts";
+import { Duration, parseDuration } from "./duration.ts";
+import { formatDouble, formatPlain } from "./format-double.ts";
+import { checkedInt, checkedUint, doubleToInt, doubleToUint, maxInt, maxUint, minInt, Uint } from "./integers.ts";
+import { parseDouble } from "./parse-double.ts";
+import { formatTimestamp, parseTimestamp, Timestamp, timestampOf } from "./timestamp.ts";
+import { typeNameOf } from "./type-name.ts";
+import { TypeValue } from "./type-value.ts";
+import type { Value } from "./value.ts";
+
+// Lists and maps are named here with the types of what they hold.
+const longNames: ReadonlyMap<string, string> = new Map([
+  ["list", "list(dyn)"],
+  ["map", "map(dyn, dyn)"],
+]);
+
+function cannotConvert(value: Value, target: string): CelError {
+  if (isError(value)) return value;
+  const name = typeNameOf(value);
+  return new CelError(`type conversion error from '${longNames.get(name) ?? name}' to '${target}'`);
+}
+
+export function toInt(value: Value): Value {
+  if (typeof value === "bigint") return value;
+  if (typeof value === "number") return doubleToInt(value);
+  if (value instanceof Uint) return checkedInt(value.value);
+  if (value instanceof Duration) return value.nanos;
+  if (value instanceof Timestamp) return BigInt(value.seconds);
+  const parsed = typeof value === "string" ? parseInteger(value) : undefined;
+  if (parsed !== undefined && parsed >= minInt && parsed <= maxInt) return parsed;
+  return cannotConvert(value, "int");
+}
+
+/** A decimal integer of at most 20 digits; a longer one fits no type, and reading it could take long. */
+function parseInteger(text: string): bigint | undefined {
+  const [, sign, digits] = /^([+-]?)0*(\d{1,20})$/.exec(text) ?? [];
+  if (digits === undefined) return undefined;
+  return sign === "-" ? -BigInt(digits) : BigInt(digits);
+}
+
+export function toUint(value: Value): Value {
+  if (value instanceof Uint) return value;
+  if (typeof value === "bigint") return checkedUint(value);
+  if (typeof value === "number") return doubleToUint(value);
+  const parsed = typeof value === "string" && /^\d/.test(value) ? parseInteger(value) : undefined;
+  if (parsed !== undefined && parsed <= maxUint) return new Uint(parsed);
+  return cannotConvert(value, "uint");
+}
+
+export function toDouble(value: Value): Value {
+  if (typeof value === "number") return value;
+  if (typeof value === "bigint") return Number(value);
+  if (value instanceof Uint) return Number(value.value);
+  const parsed = typeof value === "string" ? parseDouble(value) : undefined;
+  return parsed ?? cannotConvert(value, "double");
+}
+
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ...["1", "t", "T", "true", "TRUE", "True"].map((text) => [text, true] as const),
+  ...["0", "f", "F", "false", "FALSE", "False"].map((text) => [text, false] as const),
+]);
+
+export function toBool(value: Value): Value {
+  if (typeof value === "boolean") return value;
+  const parsed = typeof value === "string" ? booleans.get(value) : undefined;
+  return parsed ?? cannotConvert(value, "bool");
+}
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export function toText(value: Value): Value {
+  switch (typeof value) {
+    case "string":
+      return value;
+    case "bigint":
+    case "boolean":
+      return String(value);
+    case "number":
+      return formatDouble(value);
+    default:
+      return objectToText(value);
+  }
+}
+
+function objectToText(value: Exclude<Value, string | bigint | boolean | number>): Value {
+  if (value === null) return "null";
+  if (value instanceof Uint) return String(value.value);
+  if (value instanceof Duration) return `${formatPlain(durationSeconds(value))}s`;
+  if (value instanceof Timestamp) return formatTimestamp(value);
+  if (value instanceof TypeValue) return value.name;
+  if (!(value instanceof Uint8Array)) return cannotConvert(value, "string");
+  try {
+    return strictUtf8.decode(value);
+  } catch {
+    return new CelError("invalid UTF-8 in bytes, cannot convert to string");
+  }
+}
+
+/** Seconds as a double, computed as Go does: whole seconds and rest apart, to lose the least. */
+export function durationSeconds({ nanos }: Duration): number {
+  return Number(nanos / 1_000_000_000n) + Number(nanos % 1_000_000_000n) / 1e9;
+}
+
+export function toBytes(value: Value): Value {
+  if (value instanceof Uint8Array) return value;
+  return typeof value === "string" ? Buffer.from(value, "utf8") : cannotConvert(value, "bytes");
+}
+
+export function toDuration(value: Value): Value {
+  if (value instanceof Duration) return value;
+  const parsed = typeof value === "string" ? parseDuration(value) : undefined;
+  return parsed ?? cannotConvert(value, "google.protobuf.Duration");
+}
+
+export function toTimestamp(value: Value): Value {
+  if (value instanceof Timestamp) return value;
+  if (typeof value === "bigint") return timestampOf(value);
+  const parsed = typeof value === "string" ? parseTimestamp(value) : undefined;
+  if (!parsed) return cannotConvert(value, "google.protobuf.Timestamp");
+  return timestampOf(parsed.seconds, parsed.nanos, parsed.offset);
+}
+
+export function toType(value: Value): Value {
+  return isError(value) ? value : new TypeValue(typeNameOf(value));
+}
