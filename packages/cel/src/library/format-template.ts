@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+export const clauseVerbs = ["s", "d", "f", "e", "b", "x", "X", "o"] as const;
+export type ClauseVerb = (typeof clauseVerbs)[number];
+
+export interface Clause {
+  readonly verb: ClauseVerb;
+  readonly precision: number | undefined;
+}
+
+/** A problem with a template or its arguments, with the message CEL gives. */
+export class FormatProblem extends Error {
+  /** The expression to blame, when it is not the call itself. */
+  readonly exprId: number | undefined;
+
+  constructor(message: string, exprId?: number) {
+    super(message);
+    this.exprId = exprId;
+  }
+}
+
+export interface TemplateArgs {
+  /** Makes sure that there is an argument for the next clause. */
+  require(index: number): void;
+  format(index: number, clause: Clause): string;
+}
+
+/** Fills a `%` template. A clause is looked at only after it is known that there is an argument for it. */
+export function fillTemplate(template: string, args: TemplateArgs): string {
+  let result = "";
+  let used = 0;
+  let at = 0;
+  while (at < template.length) {
+    const next = template.indexOf("%", at);
+    if (next < 0) return result + template.slice(at);
+    result += template.slice(at, next);
+    if (template[next + 1] === "%") {
+      result += "%";
+      at = next + 2;
+      continue;
+    }
+    args.require(used);
+    if (next + 1 >= template.length) throw new FormatProblem("unexpected end of string");
+    const { clause, end } = parseClause(template, next + 1);
+    result += args.format(used, clause);
+    used++;
+    at = end;
+  }
+  return result;
+}
+
+function parseClause(template: string, start: number): { readonly clause: Clause; readonly end: number } {
+  const problem = "could not parse formatting clause";
+  const { precision, end } = parsePrecision(template, start);
+  const verb = clauseVerbs.find((one) => one === template[end]);
+  if (!verb) throw new FormatProblem(`${problem}: unrecognized formatting clause "${template[end]}"`);
+  return { clause: { verb, precision }, end: end + 1 };
+}
+
+function parsePrecision(
+  template: string,
+  start: number,
+): { readonly precision: number | undefined; readonly end: number } {
+  if (template[start] !== ".") return { precision: undefined, end: start };
+  const problem = "could not parse formatting clause: error while parsing precision";
+  const [digits = ""] = /^\d*/.exec(template.slice(start + 1)) ?? [];
+  const end = start + 1 + digits.length;
+  if (end >= template.length) throw new FormatProblem(`${problem}: could not find end of precision specifier`);
+  if (digits === "" || BigInt(digits) > 2n ** 63n - 1n) {
+    const reason = digits === "" ? "invalid syntax" : "value out of range";
+    const detail = `error while converting precision to integer: strconv.Atoi: parsing "${digits}": ${reason}`;
+    throw new FormatProblem(`${problem}: ${detail}`);
+  }
+  return { precision: Number(digits), end };
+}
+
+const subjects: Readonly<Record<ClauseVerb, string>> = {
+  s: "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
+  d: "decimal clause can only be used on integers",
+  f: "fixed-point clause can only be used on doubles",
+  e: "scientific clause can only be used on doubles",
+  b: "only integers and bools can be formatted as binary",
+  x: "only integers, byte buffers, and strings can be formatted as hex",
+  X: "only integers, byte buffers, and strings can be formatted as hex",
+  o: "octal clause can only be used on integers",
+};
+
+/** The clause does not take arguments of that type. */
+export function wrongType(verb: ClauseVerb, typeName: string, exprId?: number): FormatProblem {
+  return new FormatProblem(`error during formatting: ${subjects[verb]}, was given ${typeName}`, exprId);
+}
