@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+import { checkTemplate } from "../library/check-template.ts";
+import { compilePattern } from "../library/pattern.ts";
+import type { Ast, Call, Expr, ListExpr, MapExpr } from "../syntax/ast.ts";
+import { childrenOf } from "../syntax/ast.ts";
+import type { Issue } from "../syntax/issues.ts";
+import { locationOf, noLocation, type Source } from "../syntax/source.ts";
+import { isError } from "../values/cel-error.ts";
+import { toDuration, toTimestamp } from "../values/convert.ts";
+import type { Value } from "../values/value.ts";
+import { type CelType, errorType, formatType, isSameType, param } from "./types.ts";
+
+type Report = (id: number, message: string) => void;
+
+/** A node and whether it stands inside the arguments of `format`, where a list may hold anything. */
+interface Visit {
+  readonly expr: Expr;
+  readonly isInFormat: boolean;
+}
+
+/** Finds literals that can only fail: wrong dates, durations, patterns and templates, and lists of mixed types. */
+export function validateAst(ast: Ast, source: Source): readonly Issue[] {
+  const issues: Issue[] = [];
+  const report: Report = (id, message) => {
+    const offset = ast.offsets.get(id);
+    issues.push({ location: offset === undefined ? noLocation : locationOf(source, offset), message });
+  };
+  const visits = visitAll(ast.root);
+  for (const name of literalChecks.keys())
+    for (const { expr } of visits) if (isCall(expr, name)) checkLiteral(expr, report);
+  for (const { expr, isInFormat } of visits) if (expr.kind === "list" && !isInFormat) checkList(expr, report);
+  for (const { expr, isInFormat } of visits) if (expr.kind === "map" && !isInFormat) checkMap(expr, report);
+  for (const { expr } of visits) if (isCall(expr, "format")) checkTemplate(expr, report);
+  return issues;
+}
+
+const isCall = (expr: Expr, name: string): expr is Call => expr.kind === "call" && expr.functionName === name;
+
+function visitAll(root: Expr): readonly Visit[] {
+  const visits: Visit[] = [];
+  const todo: Visit[] = [{ expr: root, isInFormat: false }];
+  for (let visit = todo.pop(); visit; visit = todo.pop()) {
+    visits.push(visit);
+    const isInFormat = visit.isInFormat || isCall(visit.expr, "format");
+    for (const child of childrenOf(visit.expr).toReversed()) todo.push({ expr: child, isInFormat });
+  }
+  return visits;
+}
+
+const literalChecks: ReadonlyMap<string, (value: Value) => boolean> = new Map([
+  ["duration", (value) => !isError(toDuration(value))],
+  ["timestamp", (value) => !isError(toTimestamp(value))],
+  ["matches", (value) => typeof value !== "string" || !isError(compilePattern(value))],
+]);
+
+function checkLiteral(call: Call, report: Report): void {
+  const [arg] = call.args;
+  if (arg?.kind !== "literal" || literalChecks.get(call.functionName)?.(arg.value)) return;
+  report(arg.id, `invalid ${call.functionName} argument`);
+}
+
+function checkList({ elements, optionals }: ListExpr, report: Report): void {
+  let expected: CelType | undefined;
+  for (const [index, element] of elements.entries()) {
+    const type = elementType(element, optionals.has(index));
+    if (expected && !isSameType(expected, type, true)) {
+      reportMismatch(report, element.id, { expected, found: type });
+      return;
+    }
+    expected ??= type;
+  }
+}
+
+function checkMap({ entries }: MapExpr, report: Report): void {
+  let expected: { readonly key: CelType; readonly value: CelType } | undefined;
+  for (const entry of entries) {
+    const key = elementType(entry.key, false);
+    const value = elementType(entry.value, entry.isOptional);
+    if (expected && !isSameType(expected.key, key, true)) {
+      reportMismatch(report, entry.key.id, { expected: expected.key, found: key });
+    }
+    if (expected && !isSameType(expected.value, value, true)) {
+      reportMismatch(report, entry.value.id, { expected: expected.value, found: value });
+    }
+    expected ??= { key, value };
+  }
+}
+
+function elementType(expr: Expr, isOptional: boolean): CelType {
+  const type = expr.type ?? errorType;
+  return isOptional ? param(type, 0) : type;
+}
+
+function reportMismatch(report: Report, id: number, types: { expected: CelType; found: CelType }): void {
+  report(id, `expected type '${formatType(types.expected)}' but found '${formatType(types.found)}'`);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+import { conversionNames } from "../library/conversions.ts";
+import type { CostModel } from "../library/cost-model.ts";
+import type { FunctionDecl, Overload } from "../library/function.ts";
+import { functions } from "../library/libraries.ts";
+import { compilePattern } from "../library/pattern.ts";
+import { patternUses } from "../library/regex.ts";
+import type { Call } from "../syntax/ast.ts";
+import { op } from "../syntax/operators.ts";
+import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
+import { Duration } from "../values/duration.ts";
+import { equalValues } from "../values/equality.ts";
+import { Meter } from "../values/meter.ts";
+import { OptionalValue } from "../values/optional.ts";
+import { Timestamp } from "../values/timestamp.ts";
+import { typeNameOf } from "../values/type-name.ts";
+import type { Value } from "../values/value.ts";
+import { constantNode, type Node, type Step, stepNode } from "./node.ts";
+import { PlanProblem } from "./plan-problem.ts";
+import { fitsType } from "./runtime-types.ts";
+import { planSetMembership } from "./set-membership.ts";
+
+/** What a call does once its arguments are known. */
+type Run = (args: readonly Value[], meter: Meter) => Value;
+
+/** Plans a call of anything but the operators that decide what is evaluated. */
+export function planCall(call: Call, args: readonly Node[]): Node {
+  const decl = functions.get(call.functionName);
+  if (!decl) throw new PlanProblem(`no such overload: ${call.functionName}`);
+  const overload =
+    call.overloads?.length === 1 ? decl.overloads.find(({ id }) => id === call.overloads?.[0]) : undefined;
+  const cost = overload?.cost ?? decl.cost;
+  switch (call.functionName) {
+    case op.equals:
+      return planEquality(args, cost, (isEqual) => isEqual);
+    case op.notEquals:
+      // What cannot be compared is not equal.
+      return planEquality(args, cost, (isEqual) => isEqual !== true);
+    case op.notStrictlyFalse:
+      return planNotStrictlyFalse(args);
+    case "or":
+    case "orValue":
+      return planOptionalOr(args, call.functionName === "orValue");
+    default:
+      return planFunction(call, args, { decl, overload, cost });
+  }
+}
+
+interface Resolved {
+  readonly decl: FunctionDecl;
+  readonly overload: Overload | undefined;
+  readonly cost: CostModel | undefined;
+}
+
+function planFunction(call: Call, args: readonly Node[], { decl, overload, cost }: Resolved): Node {
+  const pattern = constantPattern(call.functionName, args);
+  if (pattern) return stoppingNode(args, pattern, cost);
+  if (overload?.id === "in_list") {
+    const membership = planSetMembership(args);
+    if (membership) return membership;
+  }
+  const run = implementation(decl, overload);
+  const [only] = args;
+  if (args.length === 1 && only?.kind === "constant" && conversionNames.has(decl.name))
+    return convertNow(run, only.value);
+  const isDispatched = !decl.shared && !overload && decl.overloads.length > 1;
+  const stops = overload?.stopsAtError === true || isDispatched || args.length > 2;
+  return stops ? stoppingNode(args, run, cost) : strictNode(args, run, cost);
+}
+
+/** A conversion of a constant is done at once; if it fails there is no program. */
+function convertNow(run: Run, value: Value): Node {
+  const converted = isError(value) ? value : run([value], new Meter(1_000_000));
+  if (isError(converted)) throw new PlanProblem(converted.message);
+  return constantNode(converted);
+}
+
+/** A function whose pattern is a constant keeps it compiled. */
+function constantPattern(name: string, args: readonly Node[]): Run | undefined {
+  const use = patternUses.get(name);
+  const source = args[1];
+  if (!use || source?.kind !== "constant" || typeof source.value !== "string") return undefined;
+  const pattern = compilePattern(source.value);
+  if (isError(pattern)) throw new PlanProblem(pattern.message);
+  return (values) => use(pattern, values);
+}
+
+/** All arguments are evaluated and charged for; then an error among them is the result. */
+function strictNode(args: readonly Node[], run: Run, cost: CostModel | undefined): Node {
+  const steps = args.map((arg) => arg.eval);
+  return stepNode((ev) => {
+    const values = steps.map((step) => step(ev));
+    if (!cost?.needsResult) ev.charge(cost ? cost.actual(values, null) : 1);
+    const result = values.find(isError) ?? run(values, ev.meter);
+    if (cost?.needsResult) ev.charge(cost.actual(values, result));
+    return result;
+  });
+}
+
+/** Arguments are evaluated until one is an error, which then costs nothing. */
+function stoppingNode(args: readonly Node[], run: Run, cost: CostModel | undefined): Node {
+  const steps = args.map((arg) => arg.eval);
+  return stepNode((ev) => {
+    const values: Value[] = [];
+    for (const step of steps) {
+      const value = step(ev);
+      values.push(value);
+      if (isError(value) && values.length < steps.length) return value;
+    }
+    const last = values.at(-1);
+    if (!cost?.needsResult) ev.charge(cost ? cost.actual(values, null) : 1);
+    const result = last !== undefined && isError(last) ? last : run(values, ev.meter);
+    if (cost?.needsResult) ev.charge(cost.actual(values, result));
+    return result;
+  });
+}
+
+function implementation(decl: FunctionDecl, overload: Overload | undefined): Run {
+  const { shared, name } = decl;
+  if (shared) {
+    return (args, meter) => {
+      const result = shared(args, meter);
+      return result === undefined ? unknownTo(args[0], name) : result;
+    };
+  }
+  const only = overload ?? (decl.overloads.length === 1 ? decl.overloads[0] : undefined);
+  if (!only) return dispatch(decl);
+  const { run } = only;
+  if (!run) throw new PlanProblem(`no such overload: ${name}`);
+  if (decl.isUnguarded) return run;
+  return (args, meter) => (fits(only, args) ? run(args, meter) : noMatch(name, args));
+}
+
+function dispatch(decl: FunctionDecl): Run {
+  return (args, meter) => {
+    const fitting = decl.overloads.find((overload) => overload.run && fits(overload, args));
+    return fitting?.run ? fitting.run(args, meter) : noMatch(decl.name, args);
+  };
+}
+
+function fits(overload: Overload, args: readonly Value[]): boolean {
+  return (
+    overload.args.length === args.length && overload.args.every((type, index) => fitsType(type, args[index] ?? null))
+  );
+}
+
+function noMatch(name: string, args: readonly Value[]): CelError {
+  return new CelError(`no such overload: ${name}(${args.map(typeNameOf).join(", ")})`);
+}
+
+// Strings and times take any call and then find that they do not know it.
+function unknownTo(first: Value | undefined, name: string): CelError {
+  const isReceiver = typeof first === "string" || first instanceof Duration || first instanceof Timestamp;
+  return isReceiver ? noSuchOverload : new CelError(`no such overload: ${name}`);
+}
+
+function planEquality(
+  args: readonly Node[],
+  cost: CostModel | undefined,
+  toResult: (isEqual: boolean | CelError) => Value,
+): Node {
+  const [left, right] = args.map((arg) => arg.eval);
+  if (!left || !right || !cost) throw new PlanProblem("an equality lacks an operand");
+  return stepNode((ev) => {
+    const a = left(ev);
+    const b = right(ev);
+    ev.charge(cost.actual([a, b], null));
+    if (isError(a)) return a;
+    return isError(b) ? b : toResult(equalValues(a, b, ev.meter));
+  });
+}
+
+function planNotStrictlyFalse(args: readonly Node[]): Node {
+  const step: Step = args[0]?.eval ?? (() => true);
+  return stepNode((ev) => {
+    const value = step(ev);
+    ev.charge(1);
+    return typeof value === "boolean" ? value : true;
+  });
+}
+
+/** `o.or(p)` and `o.orValue(v)`: the second is evaluated only if the first holds nothing. */
+function planOptionalOr(args: readonly Node[], unwraps: boolean): Node {
+  const [left, right] = args.map((arg) => arg.eval);
+  if (!left || !right) throw new PlanProblem("an optional lacks an alternative");
+  return stepNode((ev) => {
+    const value = left(ev);
+    if (!(value instanceof OptionalValue)) return value;
+    if (!value.hasValue) return right(ev);
+    return unwraps ? value.value : value;
+  });
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+import { typeNames } from "../check/environment.ts";
+import type { Call, Comprehension, Expr, Ident, MapExpr, Select } from "../syntax/ast.ts";
+import { op } from "../syntax/operators.ts";
+import { CelError } from "../values/cel-error.ts";
+import { TypeValue } from "../values/type-value.ts";
+import type { Value } from "../values/value.ts";
+import { type Attribute, attributeNode, createAttribute, createConditional, presenceNode } from "./attribute.ts";
+import { planCall } from "./call.ts";
+import { planComprehension } from "./comprehension.ts";
+import type { Evaluation } from "./evaluation.ts";
+import { goTypeName } from "./go-type-name.ts";
+import { planList, planMap } from "./literals.ts";
+import { planAnd, planOr } from "./logic.ts";
+import { constantNode, type Node, type Step } from "./node.ts";
+import { PlanProblem } from "./plan-problem.ts";
+import { computedQualifier, constantQualifier, isKey, presenceQualifier } from "./qualifier.ts";
+
+/** A planned expression and the number of places its comprehensions need. */
+export interface Plan {
+  readonly run: Step;
+  readonly slotCount: number;
+}
+
+/** Turns a checked expression into steps. Throws PlanProblem when that cannot be done. */
+export function plan(root: Expr): Plan {
+  const planner = new Planner();
+  const node = planner.plan(root);
+  return { run: node.eval, slotCount: planner.slotCount };
+}
+
+/** Loads a local variable; the accumulator of a comprehension makes itself on first use. */
+export type Load = Step;
+
+export class Planner {
+  slotCount = 0;
+  readonly #scopes: Map<string, Load>[] = [];
+
+  newSlot(): number {
+    return this.slotCount++;
+  }
+
+  /** Plans an expression in which some names are local variables. */
+  planWith(locals: readonly (readonly [string, Load])[], expr: Expr): Node {
+    this.#scopes.push(new Map(locals));
+    const node = this.plan(expr);
+    this.#scopes.pop();
+    return node;
+  }
+
+  plan(expr: Expr): Node {
+    switch (expr.kind) {
+      case "literal":
+        return constantNode(expr.value);
+      case "ident":
+        return this.#ident(expr, expr.name);
+      case "select":
+        return expr.qualifiedName === undefined ? this.#select(expr) : this.#ident(expr, expr.qualifiedName);
+      case "call":
+        return this.#call(expr);
+      case "list":
+        return planList(expr, this.#planAll(expr.elements));
+      case "map":
+        return this.#map(expr);
+      case "comprehension":
+        return this.#comprehension(expr);
+      case "struct":
+      case "unspecified":
+        throw new PlanProblem(`unsupported expression: ${expr.kind}`);
+    }
+  }
+
+  #planAll(exprs: readonly Expr[]): readonly Node[] {
+    return exprs.map((expr) => this.plan(expr));
+  }
+
+  #map(expr: MapExpr): Node {
+    return planMap(
+      expr.entries.map(({ key, value, isOptional }) => ({ key: this.plan(key), value: this.plan(value), isOptional })),
+    );
+  }
+
+  #comprehension(expr: Comprehension): Node {
+    return planComprehension(expr, this);
+  }
+
+  #ident(expr: Ident | Select, qualified: string): Node {
+    const name = qualified.replace(/^\./, "");
+    if (expr.type?.kind === "type") {
+      if (!typeNames.has(name)) throw new PlanProblem(`reference to undefined type: ${name}`);
+      return constantNode(new TypeValue(name));
+    }
+    const local = this.#scopes.findLast((scope) => scope.has(name))?.get(name);
+    return attributeNode(createAttribute(local ?? loadVariable(name)));
+  }
+
+  #select(expr: Select): Node {
+    const attribute = attributeOf(this.plan(expr.operand));
+    if (expr.isTest) {
+      attribute.addQualifier(presenceQualifier(expr.field));
+      return presenceNode(attribute);
+    }
+    attribute.addQualifier(constantQualifier(expr.field, false));
+    return attributeNode(attribute);
+  }
+
+  #call(expr: Call): Node {
+    const args = this.#planAll(expr.target ? [expr.target, ...expr.args] : expr.args);
+    const [first, second, third] = args;
+    switch (expr.functionName) {
+      case op.and:
+        return planAnd(args);
+      case op.or:
+        return planOr(args);
+      case op.conditional:
+        return conditional(required(first), required(second), required(third));
+      case op.index:
+        return index(required(first), required(second), false);
+      case op.optionalIndex:
+      case op.optionalSelect:
+        return index(required(first), required(second), true);
+      default:
+        return planCall(expr, args);
+    }
+  }
+}
+
+function required(node: Node | undefined): Node {
+  if (!node) throw new PlanProblem("an operator lacks an operand");
+  return node;
+}
+
+function loadVariable(name: string): Step {
+  const isOld = name === "oldSelf";
+  const missing = new CelError(`no such attribute(s): ${name}`);
+  return (ev: Evaluation): Value => {
+    const value = isOld ? ev.variables.oldSelf : ev.variables.self;
+    return value === undefined ? missing : value;
+  };
+}
+
+/** What a node can be selected from: its own attribute, or a new one on its result. */
+function attributeOf(node: Node): Attribute {
+  return node.kind === "attribute" ? node.attribute : createAttribute(node.eval);
+}
+
+function conditional(condition: Node, yes: Node, no: Node): Node {
+  return attributeNode(createConditional(condition.eval, attributeOf(yes), attributeOf(no)));
+}
+
+function index(operand: Node, key: Node, isOptional: boolean): Node {
+  if (key.kind === "constant" && !isKey(key.value)) {
+    throw new PlanProblem(`invalid qualifier type: ${goTypeName(key.value)}`);
+  }
+  const attribute = attributeOf(operand);
+  const qualifier =
+    key.kind === "constant"
+      ? constantQualifier(key.value, isOptional)
+      : computedQualifier(attributeOf(key), isOptional);
+  attribute.addQualifier(qualifier);
+  return attributeNode(attribute);
+}

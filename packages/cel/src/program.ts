@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+import { check } from "./check/checker.ts";
+import type { Environment } from "./check/environment.ts";
+import type { CelType } from "./check/types.ts";
+import { dynType } from "./check/types.ts";
+import { validateAst } from "./check/validators.ts";
+import { Evaluation, type Variables } from "./eval/evaluation.ts";
+import { PlanProblem } from "./eval/plan-problem.ts";
+import { plan } from "./eval/planner.ts";
+import type { Expr } from "./syntax/ast.ts";
+import { childrenOf } from "./syntax/ast.ts";
+import { renderIssues } from "./syntax/issues.ts";
+import { parse } from "./syntax/parser.ts";
+import { createSource } from "./syntax/source.ts";
+import { CelError } from "./values/cel-error.ts";
+import { InternalFailure } from "./values/internal-failure.ts";
+import { CostExceeded } from "./values/meter.ts";
+import type { Value } from "./values/value.ts";
+
+/** What came of an evaluation, and what it cost. */
+export interface Outcome {
+  /** An error is a CelError. */
+  readonly value: Value;
+  readonly cost: number;
+}
+
+/** A compiled expression. It can be evaluated any number of times. */
+export interface Program {
+  readonly root: Expr;
+  readonly type: CelType;
+  /** Whether the expression reads `oldSelf`. */
+  readonly usesOldSelf: boolean;
+  evaluate(variables: Variables, costLimit: number): Outcome;
+}
+
+/** Why an expression is no program: `problem` as Kubernetes prints it, and the stage that found it. */
+export interface CompileFailure {
+  readonly stage: "compile" | "plan";
+  readonly problem: string;
+}
+
+/** Parses, checks and plans an expression. */
+export function compile(text: string, env: Environment): Program | CompileFailure {
+  const source = createSource(text);
+  const parsed = parse(source);
+  if ("issues" in parsed) return { stage: "compile", problem: renderIssues(source, parsed.issues) };
+  const { ast } = parsed;
+  const typeIssues = check(ast, source, env);
+  const issues = typeIssues.length > 0 ? typeIssues : validateAst(ast, source);
+  if (issues.length > 0) return { stage: "compile", problem: renderIssues(source, issues) };
+  try {
+    return createProgram(ast.root);
+  } catch (problem) {
+    if (problem instanceof PlanProblem) return { stage: "plan", problem: problem.message };
+    throw problem;
+  }
+}
+
+function createProgram(root: Expr): Program {
+  const { run, slotCount } = plan(root);
+  return {
+    root,
+    type: root.type ?? dynType,
+    usesOldSelf: refersTo(root, "oldSelf"),
+    evaluate: (variables, costLimit) => {
+      const evaluation = new Evaluation(variables, slotCount, costLimit);
+      const value = guarded(() => run(evaluation));
+      return { value, cost: evaluation.cost };
+    },
+  };
+}
+
+/** Runs an evaluation; what must end it at once becomes its error. */
+function guarded(run: () => Value): Value {
+  try {
+    return run();
+  } catch (problem) {
+    if (problem instanceof CostExceeded || problem instanceof InternalFailure) return new CelError(problem.message);
+    // Neither text nor lists may outgrow the engine; getting near that is over any budget.
+    if (problem instanceof RangeError) return new CelError(new CostExceeded().message);
+    throw problem;
+  }
+}
+
+function refersTo(root: Expr, name: string): boolean {
+  const todo: Expr[] = [root];
+  for (let expr = todo.pop(); expr; expr = todo.pop()) {
+    if (expr.kind === "ident" && expr.name.replace(/^\./, "") === name) return true;
+    for (const child of childrenOf(expr)) todo.push(child);
+  }
+  return false;
+}
