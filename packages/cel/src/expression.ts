@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Environment } from "./check/environment.ts";
+import { formatType } from "./check/types.ts";
+import { estimateCost } from "./estimate/estimate.ts";
+import { type CompileFailure, compile } from "./program.ts";
+import { ruleCostLimit } from "./rules/cost-limits.ts";
+import { type DeclType, declare, environmentOf } from "./schema/decl-type.ts";
+import type { Schema } from "./schema/schema.ts";
+import { SchemaNode } from "./schema/schema-node.ts";
+import { schemaValue } from "./schema/schema-value.ts";
+import { toJson } from "./to-json.ts";
+import { isError } from "./values/cel-error.ts";
+import { none, OptionalValue } from "./values/optional.ts";
+import type { Value } from "./values/value.ts";
+
+export interface SchemaEnvOptions {
+  /** The schema is that of a whole resource: apiVersion, kind and the names in metadata can be read. */
+  readonly isRoot?: boolean;
+  /** `oldSelf` is an optional, and expressions that read it can be evaluated without an old value. */
+  readonly hasOptionalOldSelf?: boolean;
+}
+
+/** What expressions over a schema can refer to: `self` and `oldSelf`, with the types the schema declares. */
+export interface SchemaEnv {
+  readonly environment: Environment;
+  readonly decl: DeclType;
+  /** Makes data of the schema a value. */
+  readonly read: (data: unknown) => Value;
+  readonly hasOptionalOldSelf: boolean;
+}
+
+/** Declares the variables of expressions over a schema; undefined when expressions cannot see its values. */
+export function createSchemaEnv(schema: Schema, options: SchemaEnvOptions = {}): SchemaEnv | undefined {
+  const { isRoot = false, hasOptionalOldSelf = false } = options;
+  const decl = declare(schema, isRoot);
+  if (!decl) return undefined;
+  const node = new SchemaNode(schema, isRoot);
+  const environment = environmentOf(decl, hasOptionalOldSelf);
+  return { environment, decl, hasOptionalOldSelf, read: (data) => schemaValue(data, node) };
+}
+
+/** What came of an evaluation. `error` is set when it failed, and then there is no value. */
+export interface ExpressionResult {
+  readonly value?: unknown;
+  readonly error?: string;
+  readonly cost: number;
+}
+
+/** An expression ready to be evaluated. */
+export interface Expression {
+  /** The type of its result, as messages show types. */
+  readonly type: string;
+  readonly usesOldSelf: boolean;
+  /** The least and the most it can cost over data of the schema. */
+  readonly estimatedCost: { readonly min: bigint; readonly max: bigint };
+  /** Evaluates it over data of the schema. Costs are CEL's; at the limit the evaluation ends with an error. */
+  evaluate(data: { readonly self: unknown; readonly oldSelf?: unknown }, costLimit?: number): ExpressionResult;
+}
+
+/** Parses, type-checks and plans an expression. A failure says what is wrong in the words of the API server. */
+export function compileExpression(text: string, env: SchemaEnv): Expression | CompileFailure {
+  const program = compile(text, env.environment);
+  if ("problem" in program) return program;
+  return {
+    type: formatType(program.type),
+    usesOldSelf: program.usesOldSelf,
+    estimatedCost: estimateCost(program.root, env.decl),
+    evaluate: ({ self, oldSelf }, costLimit = ruleCostLimit) => {
+      const old = oldSelf === undefined || oldSelf === null ? undefined : env.read(oldSelf);
+      const optionalOld = old === undefined ? none : new OptionalValue(old);
+      const variables = { self: env.read(self), oldSelf: env.hasOptionalOldSelf ? optionalOld : old };
+      const { value, cost } = program.evaluate(variables, costLimit);
+      return isError(value) ? { error: value.message, cost } : { value: toJson(value), cost };
+    },
+  };
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+export {
+  compileExpression,
+  createSchemaEnv,
+  type Expression,
+  type ExpressionResult,
+  type SchemaEnv,
+  type SchemaEnvOptions,
+} from "./expression.ts";
+export type { CompileFailure } from "./program.ts";
+export { type CheckOptions, checkRules } from "./rules/check-rules.ts";
+export { objectCostLimit, ruleCostLimit } from "./rules/cost-limits.ts";
+export type { FieldError, FieldErrorType } from "./rules/field-error.ts";
+export { createRuleSet, type RuleSet } from "./rules/rule-set.ts";
+export { type RuleOutcome, type ValidateOptions, validateRules } from "./rules/validate-rules.ts";
+export type { Schema, ValidationRule } from "./schema/schema.ts";

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type Schema, valueSchema } from "../schema/schema.ts";
+import { childPath, keyPath, rootPath } from "./path.ts";
+
+/** Why a `fieldPath` names no field. */
+export class FieldPathProblem extends Error {}
+
+const escapes: ReadonlyMap<string, string> = new Map([
+  ["a", "\u0007"],
+  ["b", "\b"],
+  ["f", "\f"],
+  ["n", "\n"],
+  ["r", "\r"],
+  ["t", "\t"],
+  ["v", "\v"],
+  ["'", "'"],
+  ["\\", "\\"],
+]);
+
+/**
+ * Reads the `fieldPath` of a rule: names and keys written as `.spec.labels['app']`. Returns the path as messages show
+ * it, or throws FieldPathProblem when the schema has no such field.
+ */
+export function resolveFieldPath(text: string, schema: Schema): string {
+  const tokens = tokenize(text);
+  let path = rootPath;
+  let current = schema;
+  let at = 0;
+  while (at < tokens.length) {
+    const token = tokens[at++];
+    if (token !== "." && token !== "[") throw new FieldPathProblem(`expected [ or . but got: ${token}`);
+    const written = tokens[at++];
+    if (written === undefined) throw new FieldPathProblem("unexpected end of JSON path");
+    const name = token === "[" ? unquote(written) : written;
+    const next = step(current, name);
+    path = next.isNamed ? childPath(path, name) : keyPath(path, name);
+    current = next.schema;
+    if (token === "[") expectClose(tokens[at++]);
+  }
+  return path;
+}
+
+function expectClose(token: string | undefined): void {
+  if (token === undefined) throw new FieldPathProblem("unexpected end of JSON path");
+  if (token !== "]") throw new FieldPathProblem(`expected ] but got ${token}`);
+}
+
+function step(schema: Schema, name: string): { readonly schema: Schema; readonly isNamed: boolean } {
+  const { properties = {} } = schema;
+  if (Object.keys(properties).length > 0) {
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (property) return { schema: property, isNamed: true };
+  }
+  const values = valueSchema(schema);
+  if (Object.keys(properties).length > 0 || !values) throw new FieldPathProblem("does not refer to a valid field");
+  return { schema: values, isNamed: false };
+}
+
+/** Points and brackets are tokens of their own, quoted text is one token, and so is everything between. */
+function tokenize(text: string): readonly string[] {
+  return text.match(/'(?:[^']|(?<=\\)')*(?<!\\)'|'.*$|[.[\]]|[^.[\]']+|[^.[\]]+/gs) ?? [];
+}
+
+function unquote(token: string): string {
+  if (token.length < 2 || !token.startsWith("'") || !token.endsWith("'")) {
+    throw new FieldPathProblem(`expected single quoted string but got ${token}`);
+  }
+  return token.slice(1, -1).replace(/\\(.)/gs, (sequence, kind: string) => {
+    const char = escapes.get(kind);
+    if (char === undefined) throw new FieldPathProblem(`invalid string literal: invalid escape char ${sequence}`);
+    return char;
+  });
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+import { quoteGo } from "../library/quote-go.ts";
+import { trimSpace } from "../library/text.ts";
+import type { Schema, ValidationRule } from "../schema/schema.ts";
+import { isError } from "../values/cel-error.ts";
+import type { Value } from "../values/value.ts";
+import type { CompiledRule } from "./compile-rule.ts";
+import { type FieldError, fieldError, forbidden, formatValue, required } from "./field-error.ts";
+
+const maxMessageBytes = 5 * 1024;
+const costExceeded = "operation cancelled: actual cost limit exceeded";
+
+/** What a rule is called in messages about it. */
+export function ruleName({ rule, message = "" }: ValidationRule): string {
+  return message === "" ? trimSpace(rule) : trimSpace(message);
+}
+
+/** The text for a rule that could not be evaluated, and whether it is the last one that is run. */
+export function failure(problem: string, name: string): { readonly detail: string; readonly isFinal: boolean } {
+  if (problem.startsWith("no such overload")) {
+    const reason = "call arguments did not match a supported operator, function or macro signature for rule";
+    return { detail: `'${problem}': ${reason}: ${name}`, isFinal: false };
+  }
+  if (problem.startsWith(costExceeded)) {
+    const reason = "no further validation rules will be run due to call cost exceeds limit for rule";
+    return { detail: `'${problem}': ${reason}: ${name}`, isFinal: true };
+  }
+  return { detail: `${problem} evaluating rule: ${name}`, isFinal: false };
+}
+
+interface FailedRule {
+  readonly path: string;
+  readonly schema: Schema;
+  readonly value: unknown;
+  readonly detail: string;
+}
+
+/** The error for a rule that is false, of the kind the rule asks for. Objects and arrays are not shown. */
+export function messageOf({ reason }: ValidationRule, { path, schema, value, detail }: FailedRule): FieldError {
+  const isHidden = schema.type === "object" || schema.type === "array";
+  const shown = isHidden ? undefined : formatValue(value);
+  switch (reason) {
+    case "FieldValueForbidden":
+      return forbidden(path, detail);
+    case "FieldValueRequired":
+      return required(path, detail);
+    case "FieldValueDuplicate":
+      return fieldError("FieldValueDuplicate", path, shown);
+    default:
+      return fieldError("FieldValueInvalid", path, shown, detail);
+  }
+}
+
+interface Budget {
+  readonly costLimit: number;
+  readonly costLeft: number;
+}
+
+interface RuleMessage {
+  readonly text: string;
+  readonly costLeft: number;
+  /** The cost ran out; the text says so, and no more rules are run. */
+  readonly isFinal: boolean;
+}
+
+/** The message of a rule that is false: from its expression, else its own, else the rule itself. */
+export function evaluateMessage(
+  { message, rule }: CompiledRule,
+  variables: { readonly self: Value; readonly oldSelf: Value | undefined },
+  { costLimit, costLeft }: Budget,
+): RuleMessage {
+  const fallback = rule.message ? trimSpace(rule.message) : `failed rule: ${ruleName(rule)}`;
+  if (!message) return { text: fallback, costLeft, isFinal: false };
+  const { value, cost } = message.program.evaluate(variables, costLimit);
+  const final = (text: string): RuleMessage => ({ text, costLeft: -1, isFinal: true });
+  if (cost > costLeft) {
+    return final(
+      "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run",
+    );
+  }
+  if (isError(value) && value.message.startsWith(costExceeded)) {
+    const source = quoteGo(rule.messageExpression ?? "");
+    return final(
+      `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${source}`,
+    );
+  }
+  return { text: usableMessage(value) ?? fallback, costLeft: costLeft - cost, isFinal: false };
+}
+
+/** A message must be one line of text that is neither empty nor too long. */
+function usableMessage(value: Value): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const text = trimSpace(value);
+  return text === "" || text.includes("\n") || Buffer.byteLength(text) > maxMessageBytes ? undefined : text;
+}
