@@ -78,7 +78,7 @@ function lineStream(lines: string[], onReady: () => void): EventStream & { close
         ? undefined
         : line === undefined
           ? []
-          : [{ line: () => Buffer.from(line), value: () => line }];
+          : [{ parts: () => [Buffer.from(line)], value: () => line }];
     },
     close() {
       this.closed = true;
@@ -274,7 +274,7 @@ for (const protocol of ["h2", "http/1.1"] as const) {
               return undefined;
             }
             taken += 1;
-            return [{ line: () => line, value: () => null }];
+            return [{ parts: () => [line], value: () => null }];
           },
           close: () => {},
         }),

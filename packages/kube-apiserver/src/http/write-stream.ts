@@ -43,8 +43,7 @@ class EventPump {
       if (events.length === 0) {
         return;
       }
-      const lines = events.map((event) => event.line());
-      this.#blocked = !this.#outlet.write(lines.length === 1 ? (lines[0] as Uint8Array) : Buffer.concat(lines));
+      this.#blocked = !this.#outlet.write(Buffer.concat(events.flatMap((event) => event.parts())));
     }
   }
 }

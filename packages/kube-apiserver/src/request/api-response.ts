@@ -35,8 +35,8 @@ export type ApiResponse = CompleteResponse | StreamResponse;
 
 /** One event of a watch, rendered once for all who want it in the same form. */
 export interface StreamEvent {
-  /** The line, newline included. */
-  line(): Uint8Array;
+  /** The line, newline included, in pieces that may be shared and must not be changed. */
+  parts(): readonly Uint8Array[];
   value(): JsonValue;
 }
 

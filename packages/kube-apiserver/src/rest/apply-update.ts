@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  conflict,
+  invalid,
+  invalidPrinted,
+  type JsonObject,
+  jsonEqual,
+  modifiedText,
+  notFound,
+  unlessOnlyTimesChanged,
+  validateObjectMetaUpdate,
+} from "@purlin/kube-objects";
+import type { CompleteResponse } from "../request/api-response.ts";
+import type { Decision, Entry } from "../store/store.ts";
+import { storedForm } from "./create.ts";
+import { nextGeneration } from "./generation.ts";
+import { isDeleting, metaOf, withMeta } from "./object-meta.ts";
+import { entryResponse, type ObjectForm, objectResponse } from "./object-response.ts";
+import type { Endpoint } from "./object-strategy.ts";
+import { parseResourceVersion } from "./resource-version.ts";
+import type { RestRequest } from "./rest-context.ts";
+import { objectKey } from "./storage-key.ts";
+import type { WriteOptions } from "./write-options.ts";
+
+/** How an object is to be changed. */
+export interface UpdatePlan {
+  readonly endpoint: Endpoint;
+  /** Makes the object that is to replace the current one. Both are of the version of the request. */
+  readonly edit: (current: JsonObject) => JsonObject;
+  readonly options: WriteOptions;
+  /** The edited object may leave out its resourceVersion. */
+  readonly unconditional: boolean;
+  /** The edit has taken care of managedFields itself. */
+  readonly tracked: boolean;
+}
+
+/** Changes an object that must be there, and answers with it. */
+export async function applyUpdate(rest: RestRequest, plan: UpdatePlan, form: ObjectForm): Promise<CompleteResponse> {
+  const { store, type, target } = rest;
+  const key = objectKey(type, target.namespace, target.name);
+  let outcome: Outcome | undefined;
+  if (plan.options.dryRun) {
+    outcome = updated(rest, plan, store.get(key));
+    return withWarnings(objectResponse(rest, outcome.object, form), outcome);
+  }
+  const { entry } = await store.write(key, ({ current, revision }) => {
+    outcome = updated(rest, plan, current);
+    return decision(rest, outcome, revision, current);
+  });
+  const { object, action } = outcome as unknown as Outcome;
+  const response =
+    action === "delete" || entry === undefined ? objectResponse(rest, object, form) : entryResponse(rest, entry, form);
+  return withWarnings(response, outcome as unknown as Outcome);
+}
+
+interface Outcome {
+  readonly action: "keep" | "put" | "delete";
+  /** In the version of the request. */
+  readonly object: JsonObject;
+  readonly warnings: readonly string[];
+}
+
+function withWarnings(response: CompleteResponse, { warnings }: Outcome): CompleteResponse {
+  return warnings.length === 0 ? response : { ...response, warnings };
+}
+
+function decision(
+  rest: RestRequest,
+  { action, object }: Outcome,
+  revision: number,
+  current: Entry<JsonObject> | undefined,
+): Decision<JsonObject> {
+  if (action !== "put") {
+    return { action };
+  }
+  const { ttlSeconds } = rest.type.rules;
+  // Whoever writes an event again keeps it for longer.
+  const expiresAt = ttlSeconds === undefined ? current?.expiresAt : rest.now().getTime() + ttlSeconds * 1000;
+  return { action, value: storedForm(rest, object, revision), expiresAt };
+}
+
+/** What becomes of the current object. Throws what the client is to be told when nothing may. */
+function updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject> | undefined): Outcome {
+  const { strategy, type, target } = rest;
+  if (current === undefined) {
+    throw notFound(type, target.name);
+  }
+  const old = strategy.toServed(current.value);
+  const edited = plan.edit(old);
+  requireUid(rest, edited, old);
+  requireVersion(rest, plan, edited, current);
+  const tracked = plan.tracked
+    ? edited
+    : strategy.fieldManager(plan.endpoint).update(old, edited, plan.options.manager).object;
+  const prepared = strategy.prepareUpdate(withSystemFields(tracked, old), old, plan.endpoint);
+  const next = withMeta(prepared, { generation: nextGeneration(type, prepared, old) });
+  requireValid(rest, plan, next, old);
+  const warnings = strategy.warnings(next, old);
+  if (
+    isDeleting(old) &&
+    !strategy.blocksDeletion?.(next) &&
+    (metaOf(next).finalizers ?? []).length === 0 &&
+    isOutOfGrace(old)
+  ) {
+    return { action: "delete", object: next, warnings };
+  }
+  const settled = unlessOnlyTimesChanged(next, old);
+  const isSame = settled === old || jsonEqual(settled, old);
+  const isStoredSo = strategy.servesStoredBytes || jsonEqual(strategy.toStored(old), current.value);
+  return { action: isSame && isStoredSo ? "keep" : "put", object: isSame ? old : settled, warnings };
+}
+
+function isOutOfGrace(object: JsonObject): boolean {
+  return (metaOf(object).deletionGracePeriodSeconds ?? 0) === 0;
+}
+
+function requireUid({ type, target }: RestRequest, edited: JsonObject, old: JsonObject): void {
+  const [sent = "", stored = ""] = [metaOf(edited).uid, metaOf(old).uid];
+  if (sent !== "" && sent !== stored) {
+    throw conflict(
+      type,
+      target.name,
+      `Precondition failed: UID in precondition: ${sent}, UID in object meta: ${stored}`,
+    );
+  }
+}
+
+function requireVersion(
+  { type, target }: RestRequest,
+  plan: UpdatePlan,
+  edited: JsonObject,
+  current: Entry<JsonObject>,
+): void {
+  const { resourceVersion = "" } = metaOf(edited);
+  const sent = parseResourceVersion(resourceVersion);
+  if (sent === 0 && plan.unconditional) {
+    return;
+  }
+  if (sent === 0) {
+    const error = invalidPrinted("metadata.resourceVersion", "0", "must be specified for an update");
+    // The reference names the resource here, where it names the kind everywhere else.
+    throw invalid({ group: type.group, kind: type.resource }, target.name, [error]);
+  }
+  if (sent !== current.revision) {
+    throw conflict(type, target.name, modifiedText);
+  }
+}
+
+/** What only the server changes is as it was. */
+function withSystemFields(object: JsonObject, old: JsonObject): JsonObject {
+  const [meta, before] = [metaOf(object), metaOf(old)];
+  return withMeta(object, {
+    resourceVersion: before.resourceVersion,
+    uid: meta.uid || before.uid,
+    creationTimestamp: before.creationTimestamp,
+    deletionTimestamp: before.deletionTimestamp ?? meta.deletionTimestamp,
+    deletionGracePeriodSeconds: meta.deletionGracePeriodSeconds ?? before.deletionGracePeriodSeconds,
+    generation: before.generation,
+    selfLink: undefined,
+  });
+}
+
+function requireValid(
+  { type, strategy, target }: RestRequest,
+  { endpoint }: UpdatePlan,
+  next: JsonObject,
+  old: JsonObject,
+): void {
+  const errors = [
+    ...validateObjectMetaUpdate(metaOf(next), metaOf(old)),
+    ...strategy.validateUpdate(next, old, endpoint),
+  ];
+  if (errors.length > 0) {
+    throw invalid({ group: type.group, kind: type.kind }, target.name, errors);
+  }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  alreadyExists,
+  badRequest,
+  generateName,
+  generateNameConflict,
+  invalid,
+  isAlreadyExists,
+  type JsonObject,
+  type ObjectMeta,
+  StatusError,
+  timestamp,
+  unclassifiedError,
+  validateObjectMeta,
+} from "@purlin/kube-objects";
+import type { CompleteResponse } from "../request/api-response.ts";
+import type { Entry, Transaction } from "../store/store.ts";
+import { readObject } from "./decode-object.ts";
+import { requireNamespace } from "./namespace-lifecycle.ts";
+import { inStoredOrder } from "./object-codec.ts";
+import { isDeleting, metaOf, withMeta } from "./object-meta.ts";
+import { entryResponse, negotiateForm, objectResponse } from "./object-response.ts";
+import { dedupedOwners } from "./owner-references.ts";
+import { readRequestBody } from "./request-body.ts";
+import type { RestRequest } from "./rest-context.ts";
+import { objectKey } from "./storage-key.ts";
+import { type WriteOptions, writeOptions } from "./write-options.ts";
+
+/** Creates an object. */
+export async function createObject(rest: RestRequest): Promise<CompleteResponse> {
+  const form = negotiateForm(rest.request);
+  const body = await readRequestBody(rest.request, { takesProtobuf: !rest.type.custom });
+  const options = writeOptions(rest.request, "CreateOptions");
+  const { object, warnings } = readObject(rest, body, options.fieldValidation);
+  const created = await createFrom(rest, object, options);
+  const response =
+    "entry" in created
+      ? entryResponse(rest, created.entry, form, 201)
+      : objectResponse(rest, created.object, form, 201);
+  return { ...response, warnings: [...warnings, ...created.warnings] };
+}
+
+/** What was created: stored, or, of a dry run, only what would have been. */
+export type Created = ({ readonly entry: Entry<JsonObject> } | { readonly object: JsonObject }) & {
+  readonly warnings: readonly string[];
+};
+
+/** Creates the object a client has sent, after everything the server has to say about it. */
+export async function createFrom(rest: RestRequest, sent: JsonObject, options: WriteOptions): Promise<Created> {
+  const { strategy, type } = rest;
+  const located = inNamespace(rest, sent);
+  if (metaOf(located).resourceVersion) {
+    throw unclassifiedError("resourceVersion should not be set on objects to be created");
+  }
+  const owned = dedupedOwners(wiped(located));
+  const managed = strategy.fieldManager("").update(undefined, owned.object, options.manager).object;
+  if (type.namespaced) {
+    requireNamespace(rest, metaOf(managed).name ?? "", (key) => rest.store.get(key));
+  }
+  const warnings = [...owned.warnings, ...strategy.warnings(managed, undefined)];
+  return { ...(await storeNew(rest, managed, options)), warnings };
+}
+
+/** What only the server sets is not taken from the client. */
+function wiped(object: JsonObject): JsonObject {
+  return withMeta(object, {
+    creationTimestamp: undefined,
+    uid: undefined,
+    deletionTimestamp: undefined,
+    deletionGracePeriodSeconds: undefined,
+    selfLink: undefined,
+  });
+}
+
+function inNamespace({ target, type }: RestRequest, object: JsonObject): JsonObject {
+  const { namespace = "" } = metaOf(object);
+  const wanted = type.namespaced ? target.namespace : "";
+  if (namespace !== "" && namespace !== wanted) {
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  }
+  return type.namespaced && namespace === "" ? withMeta(object, { namespace: wanted }) : object;
+}
+
+/** The object as it will be stored, but for its resourceVersion. Throws 422 when it is not valid. */
+function prepared(rest: RestRequest, object: JsonObject, generated: string | undefined): JsonObject {
+  const { strategy, type, now, newUid } = rest;
+  const system: ObjectMeta = {
+    ...(generated === undefined ? {} : { name: generated }),
+    uid: newUid(),
+    creationTimestamp: timestamp(now()),
+  };
+  const { generation } = type.rules;
+  const named = withMeta(object, { ...system, generation: generation === undefined ? undefined : 1 });
+  const cleared = strategy.prepareCreate(named);
+  const errors = [
+    ...validateObjectMeta(metaOf(cleared), { namespaced: type.namespaced, name: type.rules.name }),
+    ...strategy.validateCreate(cleared),
+  ];
+  if (errors.length > 0) {
+    throw invalid({ group: type.group, kind: type.kind }, metaOf(cleared).name ?? "", errors);
+  }
+  return cleared;
+}
+
+const NAME_ATTEMPTS = 8;
+
+/** Stores the object under its name, or under a generated one that is free. */
+async function storeNew(
+  rest: RestRequest,
+  object: JsonObject,
+  options: WriteOptions,
+): Promise<{ readonly entry: Entry<JsonObject> } | { readonly object: JsonObject }> {
+  const { name = "", generateName: base = "" } = metaOf(object);
+  if (name !== "" || base === "") {
+    return storeNamed(rest, prepared(rest, object, undefined), options);
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    const generated = generateName(base);
+    try {
+      return await storeNamed(rest, prepared(rest, object, generated), options);
+    } catch (error) {
+      if (!isAlreadyExists(error)) {
+        throw error;
+      }
+      if (attempt === NAME_ATTEMPTS) {
+        throw generateNameConflict(rest.type, generated, 1);
+      }
+    }
+  }
+}
+
+async function storeNamed(
+  rest: RestRequest,
+  object: JsonObject,
+  options: WriteOptions,
+): Promise<{ readonly entry: Entry<JsonObject> } | { readonly object: JsonObject }> {
+  const { store, type, now } = rest;
+  const { name = "", namespace = "" } = metaOf(object);
+  const key = objectKey(type, namespace, name);
+  if (options.dryRun) {
+    requireFree(rest, name, store.get(key));
+    return { object };
+  }
+  const { ttlSeconds } = type.rules;
+  const expiresAt = ttlSeconds === undefined ? undefined : now().getTime() + ttlSeconds * 1000;
+  const { entry } = await store.write(key, (transaction) => {
+    requireFree(rest, name, transaction.current);
+    requireStillThere(rest, name, transaction);
+    return { action: "put", value: storedForm(rest, object, transaction.revision), expiresAt };
+  });
+  return { entry: entry as Entry<JsonObject> };
+}
+
+/** The namespace may have gone since it was looked at. */
+function requireStillThere(rest: RestRequest, name: string, { peek }: Transaction<JsonObject>): void {
+  if (rest.type.namespaced) {
+    requireNamespace(rest, name, peek);
+  }
+}
+
+function requireFree({ type }: RestRequest, name: string, existing: Entry<JsonObject> | undefined): void {
+  if (existing === undefined) {
+    return;
+  }
+  const { status } = alreadyExists(type, name);
+  const prefix = isDeleting(existing.value) ? "object is being deleted: " : "";
+  throw new StatusError({ ...status, message: `${prefix}${status.message}` });
+}
+
+/** An object of this version as it is written to the store. */
+export function storedForm({ strategy }: RestRequest, object: JsonObject, revision: number): JsonObject {
+  return inStoredOrder(withMeta(strategy.toStored(object), { resourceVersion: String(revision) }));
+}

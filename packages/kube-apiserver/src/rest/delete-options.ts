@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  badRequest,
+  type FieldError,
+  invalid,
+  invalidValue,
+  isJsonObject,
+  type JsonObject,
+  unsupportedValue,
+} from "@purlin/kube-objects";
+import { readBoolean, readInteger } from "./list-options.ts";
+import { type DecodedBody, readRequestBody } from "./request-body.ts";
+import type { RestRequest } from "./rest-context.ts";
+import { dryRunErrors } from "./write-options.ts";
+
+export type Propagation = "Orphan" | "Background" | "Foreground";
+
+/** How something is to be deleted. */
+export interface DeleteOptions {
+  readonly dryRun: boolean;
+  readonly propagation: Propagation | undefined;
+  /** The older way to say Orphan or not. */
+  readonly orphanDependents: boolean | undefined;
+  readonly gracePeriodSeconds: number | undefined;
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+}
+
+const POLICIES = ["Background", "Foreground", "Orphan"];
+
+/** Reads the options of a delete from its body, or else from its query. Throws 422 for those that mean nothing. */
+export async function readDeleteOptions(rest: RestRequest): Promise<DeleteOptions> {
+  const body = await readRequestBody(rest.request, { takesProtobuf: true });
+  const raw = body === undefined ? fromQuery(rest.request.query) : fromBody(body);
+  const errors = optionErrors(raw);
+  if (errors.length > 0) {
+    throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
+  }
+  const { dryRun, propagationPolicy, ...options } = raw;
+  return { ...options, dryRun: dryRun.length > 0, propagation: propagationPolicy as Propagation | undefined };
+}
+
+interface RawOptions extends Omit<DeleteOptions, "dryRun" | "propagation"> {
+  readonly dryRun: readonly string[];
+  readonly propagationPolicy: string | undefined;
+}
+
+function fromQuery(query: URLSearchParams): RawOptions {
+  return {
+    dryRun: query.getAll("dryRun"),
+    propagationPolicy: query.get("propagationPolicy") ?? undefined,
+    orphanDependents: readBoolean(query, "orphanDependents"),
+    gracePeriodSeconds: readInteger(query, "gracePeriodSeconds"),
+    uid: undefined,
+    resourceVersion: undefined,
+  };
+}
+
+function fromBody({ value }: DecodedBody): RawOptions {
+  if (!isJsonObject(value) || ("kind" in value && value["kind"] !== "DeleteOptions")) {
+    const kind = isJsonObject(value) ? String(value["kind"]) : "";
+    throw badRequest(`expected DeleteOptions in the body of the request, not ${JSON.stringify(kind)}`);
+  }
+  const { dryRun, propagationPolicy, orphanDependents, gracePeriodSeconds, preconditions } = value;
+  const conditions: JsonObject = isJsonObject(preconditions) ? preconditions : {};
+  return {
+    dryRun: Array.isArray(dryRun) ? dryRun.map(String) : [],
+    propagationPolicy: text(propagationPolicy),
+    orphanDependents: typeof orphanDependents === "boolean" ? orphanDependents : undefined,
+    gracePeriodSeconds: typeof gracePeriodSeconds === "number" ? gracePeriodSeconds : undefined,
+    uid: text(conditions["uid"]),
+    resourceVersion: text(conditions["resourceVersion"]),
+  };
+}
+
+const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
+function optionErrors({ dryRun, propagationPolicy, orphanDependents }: RawOptions): FieldError[] {
+  const errors: FieldError[] = [];
+  if (orphanDependents !== undefined && propagationPolicy !== undefined) {
+    errors.push(
+      invalidValue(
+        "propagationPolicy",
+        propagationPolicy,
+        "orphanDependents and deletionPropagation cannot be both set",
+      ),
+    );
+  }
+  if (propagationPolicy !== undefined && !POLICIES.includes(propagationPolicy)) {
+    errors.push(unsupportedValue("propagationPolicy", propagationPolicy, [...POLICIES, "nil"]));
+  }
+  return [...errors, ...dryRunErrors(dryRun)];
+}

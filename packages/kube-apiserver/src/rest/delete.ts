@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+import { conflict, type JsonObject, jsonEqual, notFound, timestamp } from "@purlin/kube-objects";
+import type { CompleteResponse } from "../request/api-response.ts";
+import { documentPayload } from "../request/payload.ts";
+import type { Decision, Entry } from "../store/store.ts";
+import { storedForm } from "./create.ts";
+import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
+import { isDeleting, metaOf, withMeta } from "./object-meta.ts";
+import { negotiateForm, type ObjectForm, objectPayload, objectResponse } from "./object-response.ts";
+import type { RestRequest } from "./rest-context.ts";
+import { objectKey } from "./storage-key.ts";
+
+/** Deletes an object: at once, or by marking it when somebody still has to finish with it. */
+export async function deleteObject(rest: RestRequest): Promise<CompleteResponse> {
+  const form = negotiateForm(rest.request);
+  const options = await readDeleteOptions(rest);
+  const outcome = await deleteOne(rest, rest.target.name, options);
+  return respond(rest, outcome, options, form);
+}
+
+/** What became of an object that was to be deleted. */
+export interface DeleteOutcome {
+  /** It is gone; otherwise it is marked. */
+  readonly removed: boolean;
+  readonly object: JsonObject;
+}
+
+/** Deletes the object of a name in the namespace of the request. */
+export async function deleteOne(
+  rest: RestRequest,
+  name: string,
+  options: DeleteOptions,
+  namespace: string = rest.target.namespace,
+): Promise<DeleteOutcome> {
+  const { store, type } = rest;
+  const key = objectKey(type, namespace, name);
+  let outcome: DeleteOutcome | undefined;
+  if (options.dryRun) {
+    return judge(rest, name, options, store.get(key));
+  }
+  await store.write(key, ({ current, revision }) => {
+    outcome = judge(rest, name, options, current);
+    return decision(rest, outcome, current, revision);
+  });
+  return outcome as unknown as DeleteOutcome;
+}
+
+function decision(
+  rest: RestRequest,
+  { removed, object }: DeleteOutcome,
+  current: Entry<JsonObject> | undefined,
+  revision: number,
+): Decision<JsonObject> {
+  if (removed) {
+    return { action: "delete" };
+  }
+  if (current !== undefined && jsonEqual(rest.strategy.toServed(current.value), object)) {
+    return { action: "keep" };
+  }
+  return { action: "put", value: storedForm(rest, object, revision), expiresAt: current?.expiresAt };
+}
+
+function judge(
+  rest: RestRequest,
+  name: string,
+  options: DeleteOptions,
+  current: Entry<JsonObject> | undefined,
+): DeleteOutcome {
+  const { strategy, type } = rest;
+  if (current === undefined) {
+    throw notFound(type, name);
+  }
+  const object = strategy.toServed(current.value);
+  requirePreconditions(rest, name, options, object);
+  strategy.requireDeletable?.(object);
+  const finalizers = finalizersFor(rest, options, object);
+  if (finalizers.length === 0 && !strategy.blocksDeletion?.(object)) {
+    return { removed: true, object };
+  }
+  return { removed: false, object: marked(rest, object, finalizers) };
+}
+
+function requirePreconditions({ type }: RestRequest, name: string, options: DeleteOptions, object: JsonObject): void {
+  const { uid = "", resourceVersion = "" } = metaOf(object);
+  const resource = { group: type.group, resource: type.kind };
+  if (options.uid !== undefined && options.uid !== uid) {
+    const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+    throw conflict(resource, name, why);
+  }
+  if (options.resourceVersion !== undefined && options.resourceVersion !== resourceVersion) {
+    const why = `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`;
+    throw conflict(resource, name, why);
+  }
+}
+
+const ORPHAN = "orphan";
+const FOREGROUND = "foregroundDeletion";
+
+/** The finalizers an object keeps or gets when it is deleted in this way; none: nothing holds it. */
+function finalizersFor({ type }: RestRequest, options: DeleteOptions, object: JsonObject): string[] {
+  const present = metaOf(object).finalizers ?? [];
+  const kept = present.filter((finalizer) => finalizer !== ORPHAN && finalizer !== FOREGROUND);
+  const says = options.propagation !== undefined || options.orphanDependents !== undefined;
+  const orphans = says
+    ? options.propagation === "Orphan" || options.orphanDependents === true
+    : present.includes(ORPHAN) || (type.rules.orphansByDefault && !present.includes(FOREGROUND));
+  const waits = says ? options.propagation === "Foreground" : present.includes(FOREGROUND);
+  return [...kept, ...(orphans ? [ORPHAN] : []), ...(waits ? [FOREGROUND] : [])];
+}
+
+/** The object with the mark that it is to go, made once. */
+function marked({ strategy, now }: RestRequest, object: JsonObject, finalizers: readonly string[]): JsonObject {
+  const { deletionTimestamp, generation = 0 } = metaOf(object);
+  const withFinalizers = withMeta(object, { finalizers: finalizers.length === 0 ? undefined : finalizers });
+  if (isDeleting(object)) {
+    return withFinalizers;
+  }
+  const mark = withMeta(withFinalizers, {
+    deletionTimestamp: deletionTimestamp ?? timestamp(now()),
+    deletionGracePeriodSeconds: 0,
+    generation: generation > 0 ? generation + 1 : undefined,
+  });
+  return strategy.markDeleted?.(mark) ?? mark;
+}
+
+function respond(
+  rest: RestRequest,
+  { removed, object }: DeleteOutcome,
+  options: DeleteOptions,
+  form: ObjectForm,
+): CompleteResponse {
+  if (!removed) {
+    return { ...objectResponse(rest, object, form), code: options.orphanDependents === false ? 202 : 200 };
+  }
+  if (rest.type.rules.returnsDeleted) {
+    return { kind: "complete", code: 200, payload: objectPayload(rest, object, form) };
+  }
+  return {
+    kind: "complete",
+    code: 200,
+    payload: documentPayload(successStatus(rest, object), { mediaType: form.mediaType, pretty: form.pretty }),
+  };
+}
+
+function successStatus({ type }: RestRequest, object: JsonObject): JsonObject {
+  const { name = "", uid = "" } = metaOf(object);
+  const group = type.group === "" ? {} : { group: type.group };
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: { name, ...group, kind: type.resource, uid },
+  };
+}

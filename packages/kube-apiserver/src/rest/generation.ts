@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { hasSubresource, type ResourceType } from "../registry/resource-type.ts";
+import { metaOf } from "./object-meta.ts";
+
+/** The generation of an object that replaces `old`: one more when what is wanted of it has changed. Undefined: its type has none. */
+export function nextGeneration(type: ResourceType, next: JsonObject, old: JsonObject): number | undefined {
+  const { generation = 0 } = metaOf(old);
+  if (type.rules.generation === undefined) {
+    return undefined;
+  }
+  return hasChanged(type, next, old) ? generation + 1 : generation || undefined;
+}
+
+function hasChanged(type: ResourceType, next: JsonObject, old: JsonObject): boolean {
+  switch (type.rules.generation) {
+    case "spec":
+      return !same(next["spec"], old["spec"]);
+    case "spec-and-annotations":
+      return !same(next["spec"], old["spec"]) || !same(annotations(next), annotations(old));
+    case "outside-metadata":
+      return !jsonEqual(wanted(type, next), wanted(type, old));
+    case undefined:
+      return false;
+  }
+}
+
+/** Everything but metadata, and but status where that is a part of its own. */
+function wanted(
+  type: ResourceType,
+  { metadata: _metadata, ...rest }: { readonly [key: string]: JsonValue },
+): JsonObject {
+  if (!hasSubresource(type, "status")) {
+    return rest;
+  }
+  const { status: _status, ...withoutStatus } = rest;
+  return withoutStatus;
+}
+
+function annotations(object: JsonObject): JsonValue {
+  return (metaOf(object).annotations ?? {}) as JsonObject;
+}
+
+function same(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  return jsonEqual(a ?? null, b ?? null);
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  badRequest,
+  type FieldError,
+  type FieldSelector,
+  fieldLabelNotSupported,
+  forbiddenValue,
+  invalid,
+  type JsonObject,
+  type LabelSelector,
+  matchesFields,
+  matchesLabels,
+  parseFieldSelector,
+  parseLabelSelector,
+  unknownFieldSelector,
+  unsupportedValue,
+} from "@purlin/kube-objects";
+import { metaOf } from "./object-meta.ts";
+import type { ObjectStrategy } from "./object-strategy.ts";
+
+/** Which objects are wanted. */
+export interface Selection {
+  readonly labels: LabelSelector;
+  readonly fields: FieldSelector;
+  /** Nothing is selected by: every object is wanted. */
+  readonly isEverything: boolean;
+}
+
+/** Reads both selectors. Throws 400 for one that cannot be understood, or for a field that cannot be selected by. */
+export function readSelection(query: URLSearchParams, strategy: ObjectStrategy): Selection {
+  const labels = parseLabels(query.get("labelSelector") ?? "");
+  const fields = parseFieldSelector(query.get("fieldSelector") ?? "");
+  for (const { field } of fields) {
+    if (fieldValue({}, field, strategy) === undefined) {
+      throw strategy.hasOwnFields ? fieldLabelNotSupported(field) : unknownFieldSelector(field);
+    }
+  }
+  return { labels, fields, isEverything: labels.length === 0 && fields.length === 0 };
+}
+
+function parseLabels(text: string): LabelSelector {
+  return text === "" ? [] : parseLabelSelector(text);
+}
+
+/** Whether an object is wanted. */
+export function isSelected(object: JsonObject, selection: Selection, strategy: ObjectStrategy): boolean {
+  return (
+    matchesLabels(selection.labels, metaOf(object).labels) &&
+    matchesFields(selection.fields, (field) => fieldValue(object, field, strategy) ?? "")
+  );
+}
+
+/** Every object can be selected by its name and namespace. */
+function fieldValue(object: JsonObject, field: string, strategy: ObjectStrategy): string | undefined {
+  const { name = "", namespace = "" } = metaOf(object);
+  if (field === "metadata.name") {
+    return name;
+  }
+  return field === "metadata.namespace" ? namespace : strategy.fieldValue(object, field);
+}
+
+/** How a list or a watch asks for a state. */
+export interface VersionOptions {
+  readonly resourceVersion: string;
+  readonly match: "" | "Exact" | "NotOlderThan";
+  readonly sendInitialEvents: boolean | undefined;
+  readonly continueToken: string;
+  readonly limit: number;
+}
+
+/** Reads what a list or watch asks for. Throws 422 for combinations that mean nothing. */
+export function readVersionOptions(query: URLSearchParams, isWatch: boolean): VersionOptions {
+  const options = {
+    resourceVersion: query.get("resourceVersion") ?? "",
+    match: query.get("resourceVersionMatch") ?? "",
+    sendInitialEvents: readBoolean(query, "sendInitialEvents"),
+    continueToken: query.get("continue") ?? "",
+    limit: readInteger(query, "limit") ?? 0,
+  };
+  const errors = isWatch ? watchErrors(options) : listErrors(options);
+  if (errors.length > 0) {
+    throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", errors);
+  }
+  return options as VersionOptions;
+}
+
+type Unchecked = Omit<VersionOptions, "match"> & { readonly match: string };
+
+const MATCH = "resourceVersionMatch";
+
+function listErrors({ resourceVersion, match, continueToken, sendInitialEvents }: Unchecked): FieldError[] {
+  const errors: FieldError[] = [];
+  if (sendInitialEvents !== undefined) {
+    errors.push(forbiddenValue("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+  }
+  if (match === "") {
+    return errors;
+  }
+  if (resourceVersion === "") {
+    errors.push(forbiddenValue(MATCH, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+  }
+  if (continueToken !== "") {
+    errors.push(forbiddenValue(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
+  }
+  if (match !== "Exact" && match !== "NotOlderThan") {
+    errors.push(unsupportedValue(MATCH, match, ["Exact", "NotOlderThan"]));
+  }
+  if (match === "Exact" && resourceVersion === "0") {
+    errors.push(forbiddenValue(MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+  }
+  return errors;
+}
+
+function watchErrors({ match, continueToken, sendInitialEvents }: Unchecked): FieldError[] {
+  const errors: FieldError[] = [];
+  if (sendInitialEvents !== undefined && match === "") {
+    errors.push(forbiddenValue(MATCH, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+  }
+  if (match === "") {
+    return errors;
+  }
+  if (sendInitialEvents === undefined) {
+    errors.push(
+      forbiddenValue(MATCH, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"),
+    );
+  }
+  if (match !== "NotOlderThan") {
+    errors.push(unsupportedValue(MATCH, match, ["NotOlderThan"]));
+  }
+  if (continueToken !== "") {
+    errors.push(forbiddenValue(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
+  }
+  return errors;
+}
+
+/** A number in the query; 400 for what is none. */
+export function readInteger(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name) ?? "";
+  if (text === "") {
+    return undefined;
+  }
+  if (!/^[-+]?\d+$/.test(text)) {
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  }
+  return Number(text);
+}
+
+/** A switch in the query: any value but "false" and "0" is on. */
+export function readBoolean(query: URLSearchParams, name: string): boolean | undefined {
+  const text = query.get(name);
+  return text === null ? undefined : text !== "false" && text !== "0";
+}

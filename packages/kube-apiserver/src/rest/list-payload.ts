@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects";
+import { apiVersionOf } from "../registry/resource-type.ts";
+import type { Payload } from "../request/api-response.ts";
+import { documentPayload, encodedPayload } from "../request/payload.ts";
+import type { Entry } from "../store/store.ts";
+import { toPartialMetadata, toTable } from "../table/table.ts";
+import { typeHead } from "./object-codec.ts";
+import { inShapeVersion, isPlain, type ObjectForm } from "./object-response.ts";
+import type { RestRequest } from "./rest-context.ts";
+import { servedBytes } from "./served-bytes.ts";
+
+/** What a list says about itself. */
+export interface ListMetadata {
+  readonly revision: number;
+  /** Empty on the last page. */
+  readonly continueToken: string;
+  readonly remaining: number | undefined;
+}
+
+/** A list in the form asked for. */
+export function listPayload(
+  rest: RestRequest,
+  entries: readonly Entry<JsonObject>[],
+  metadata: ListMetadata,
+  form: ObjectForm,
+): Payload {
+  if (isPlain(form)) {
+    return encodedPayload(
+      () => [joinBytes(rest, entries, metadata)],
+      () =>
+        listValue(
+          rest,
+          entries.map((entry) => rest.strategy.toServed(entry.value)),
+          metadata,
+        ),
+    );
+  }
+  const objects = entries.map((entry) => rest.strategy.toServed(entry.value));
+  return documentPayload(shapedList(rest, objects, metadata, form), { mediaType: form.mediaType, pretty: form.pretty });
+}
+
+function shapedList(
+  rest: RestRequest,
+  objects: readonly JsonObject[],
+  metadata: ListMetadata,
+  form: ObjectForm,
+): JsonObject {
+  const listMeta = metadataValue(rest, metadata);
+  switch (form.shape) {
+    case "table": {
+      const options = { metadata: listMeta, include: form.include, now: rest.now().getTime(), withColumns: true };
+      return inShapeVersion(toTable(rest.strategy.printer, objects, options), form);
+    }
+    case "metadata": {
+      const items = objects.map((object) => toPartialMetadata(object));
+      return inShapeVersion(
+        { kind: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1", metadata: listMeta, items },
+        form,
+      );
+    }
+    case "whole":
+      return listValue(rest, rest.type.custom ? objects : objects.map(withoutType), metadata);
+  }
+}
+
+/** The list as a value. Inside the process items keep their type: taking it away from each would copy them all. */
+function listValue(rest: RestRequest, items: readonly JsonObject[], metadata: ListMetadata): JsonObject {
+  const { type } = rest;
+  return { kind: type.listKind, apiVersion: apiVersionOf(type), metadata: metadataValue(rest, metadata), items };
+}
+
+function metadataValue({ type }: RestRequest, { revision, continueToken, remaining }: ListMetadata): JsonObject {
+  return {
+    resourceVersion: String(revision),
+    // Lists of custom objects always have it, of built-in ones only when there is more.
+    ...(continueToken !== "" || type.custom ? { continue: continueToken } : {}),
+    ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
+  };
+}
+
+function withoutType({
+  apiVersion: _version,
+  kind: _kind,
+  ...rest
+}: {
+  readonly [key: string]: JsonValue;
+}): JsonObject {
+  return rest;
+}
+
+/**
+ * The list as bytes, put together from the bytes of its objects. Items of built-in kinds carry no type: each begins where its
+ * metadata does.
+ */
+function joinBytes(rest: RestRequest, entries: readonly Entry<JsonObject>[], metadata: ListMetadata): Uint8Array {
+  const { type, strategy } = rest;
+  const skipped = type.custom ? 0 : typeHead(apiVersionOf(type), type.kind).length;
+  const items = entries.map((entry) => servedBytes(entry, strategy));
+  // Everything but the closing brackets of the empty list: `…"items":[` and `]}`.
+  const head = Buffer.from(printJson(listValue(rest, [], metadata)).slice(0, -2));
+  const joined = Buffer.allocUnsafe(items.reduce((sum, bytes) => sum + bytes.length - skipped + 2, head.length + 2));
+  joined.set(head, 0);
+  let at = head.length;
+  for (const [index, bytes] of items.entries()) {
+    if (index > 0) {
+      joined[at++] = COMMA;
+    }
+    if (skipped > 0) {
+      joined[at++] = OPENING_BRACE;
+    }
+    joined.set(skipped > 0 ? bytes.subarray(skipped) : bytes, at);
+    at += bytes.length - skipped;
+  }
+  joined.write("]}", at, "latin1");
+  return joined.subarray(0, at + 2);
+}
+
+const COMMA = 0x2c;
+const OPENING_BRACE = 0x7b;

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { badRequest, expired, type JsonObject } from "@purlin/kube-objects";
+import type { CompleteResponse } from "../request/api-response.ts";
+import type { Entry } from "../store/store.ts";
+import { isStoreError } from "../store/store-error.ts";
+import { type ContinueToken, continueExpired, decodeContinue, encodeContinue } from "./continue-token.ts";
+import { isSelected, readSelection, readVersionOptions, type Selection, type VersionOptions } from "./list-options.ts";
+import { type ListMetadata, listPayload } from "./list-payload.ts";
+import { negotiateForm } from "./object-response.ts";
+import { parseResourceVersion, waitForRevision } from "./resource-version.ts";
+import type { RestRequest } from "./rest-context.ts";
+import { keyPrefix, oneKey } from "./storage-key.ts";
+
+/** Answers with the objects of a type, in the state and portion asked for. */
+export async function listObjects(rest: RestRequest): Promise<CompleteResponse> {
+  const form = negotiateForm(rest.request);
+  const { query } = rest.request;
+  const options = readVersionOptions(query, false);
+  const selection = readSelection(query, rest.strategy);
+  const plan = await planList(rest, options);
+  const found = await collect(rest, plan, selection);
+  return { kind: "complete", code: 200, payload: listPayload(rest, found.entries, found.metadata, form) };
+}
+
+interface ListPlan {
+  /** The state to list; undefined: the newest. */
+  readonly revision: number | undefined;
+  readonly after: string | undefined;
+  /** 0: no limit. */
+  readonly limit: number;
+  readonly token: ContinueToken | undefined;
+}
+
+async function planList({ store, request }: RestRequest, options: VersionOptions): Promise<ListPlan> {
+  const revision = parseResourceVersion(options.resourceVersion);
+  if (revision === undefined) {
+    const text = JSON.stringify(options.resourceVersion);
+    throw badRequest(`invalid resource version: strconv.ParseUint: parsing ${text}: invalid syntax`);
+  }
+  if (options.continueToken !== "") {
+    if (revision > 0) {
+      throw badRequest("specifying resource version is not allowed when using continue");
+    }
+    const token = decodeContinue(options.continueToken);
+    return {
+      revision: token.revision > 0 ? token.revision : undefined,
+      after: token.after,
+      limit: options.limit,
+      token,
+    };
+  }
+  await waitForRevision(store, revision, request.signal);
+  const isExact = options.match === "Exact" || (options.match === "" && options.limit > 0 && revision > 0);
+  // Any state will do for 0, and then the whole of it is given.
+  const limit = options.resourceVersion === "0" ? 0 : options.limit;
+  return { revision: isExact ? revision : undefined, after: undefined, limit, token: undefined };
+}
+
+interface Found {
+  readonly entries: readonly Entry<JsonObject>[];
+  readonly metadata: ListMetadata;
+}
+
+async function collect(rest: RestRequest, plan: ListPlan, selection: Selection): Promise<Found> {
+  try {
+    return await scan(rest, plan, selection);
+  } catch (error) {
+    if (!isStoreError(error, "expired")) {
+      throw error;
+    }
+    if (plan.token !== undefined) {
+      throw continueExpired(plan.token.after);
+    }
+    throw expired("The resourceVersion for the provided list is too old.");
+  }
+}
+
+/** How many objects are looked at before others get their turn. */
+const PORTION = 1000;
+
+async function scan(rest: RestRequest, plan: ListPlan, selection: Selection): Promise<Found> {
+  const { store, strategy, target, type } = rest;
+  const prefix = keyPrefix(type, target.namespace);
+  const limit = plan.limit > 0 ? plan.limit : Number.POSITIVE_INFINITY;
+  const revision = plan.revision ?? store.revision;
+  const filter = selection.isEverything
+    ? undefined
+    : (entry: Entry<JsonObject>): boolean => isSelected(strategy.toServed(entry.value), selection, strategy);
+  const key = oneKey(type, target);
+  if (key !== undefined && plan.revision === undefined) {
+    const entry = store.get(key);
+    const entries = entry !== undefined && (filter?.(entry) ?? true) ? [entry] : [];
+    return { entries, metadata: { revision, continueToken: "", remaining: undefined } };
+  }
+  if (filter === undefined) {
+    const after = plan.after === undefined ? undefined : `${prefix}${plan.after}`;
+    const page = store.list({ prefix, revision, after, limit });
+    return { entries: page.entries, metadata: metadataOf(prefix, page.entries, revision, page.remaining) };
+  }
+  return scanFiltered({ ...rest, prefix, revision, limit, filter, after: plan.after });
+}
+
+interface FilteredScan extends RestRequest {
+  readonly prefix: string;
+  readonly revision: number;
+  readonly limit: number;
+  readonly filter: (entry: Entry<JsonObject>) => boolean;
+  readonly after: string | undefined;
+}
+
+/** Looking into objects takes time, so it is done in portions; the state stays the same throughout. */
+async function scanFiltered({ store, prefix, revision, limit, filter, after }: FilteredScan): Promise<Found> {
+  const entries: Entry<JsonObject>[] = [];
+  let last = after === undefined ? undefined : `${prefix}${after}`;
+  for (;;) {
+    const page = store.list({ prefix, revision, after: last, limit: PORTION });
+    for (const entry of page.entries) {
+      last = entry.key;
+      if (filter(entry)) {
+        entries.push(entry);
+      }
+      if (entries.length >= limit) {
+        const rest = store.list({ prefix, revision, after: last, limit: 0 }).remaining;
+        return { entries, metadata: { ...metadataOf(prefix, entries, revision, rest), remaining: undefined } };
+      }
+    }
+    if (page.remaining === 0) {
+      return { entries, metadata: { revision, continueToken: "", remaining: undefined } };
+    }
+    await nextTurn();
+  }
+}
+
+function metadataOf(
+  prefix: string,
+  entries: readonly Entry<JsonObject>[],
+  revision: number,
+  remaining: number,
+): ListMetadata {
+  const last = entries.at(-1);
+  if (remaining === 0 || last === undefined) {
+    return { revision, continueToken: "", remaining: undefined };
+  }
+  return { revision, continueToken: encodeContinue({ revision, after: last.key.slice(prefix.length) }), remaining };
+}

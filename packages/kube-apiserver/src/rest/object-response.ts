@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+import { badRequest, type JsonObject } from "@purlin/kube-objects";
+import { apiVersionOf } from "../registry/resource-type.ts";
+import type { ApiRequest } from "../request/api-request.ts";
+import type { CompleteResponse, Payload } from "../request/api-response.ts";
+import { createNegotiation, type Negotiated } from "../request/negotiate.ts";
+import { documentPayload, encodedPayload } from "../request/payload.ts";
+import type { Entry } from "../store/store.ts";
+import { type IncludeObject, toPartialMetadata, toTable } from "../table/table.ts";
+import { metaOf } from "./object-meta.ts";
+import type { RestRequest } from "./rest-context.ts";
+import { servedBytes } from "./served-bytes.ts";
+
+const META_GROUP = "meta.k8s.io";
+const SHAPES: ReadonlySet<string> = new Set(["Table", "PartialObjectMetadata", "PartialObjectMetadataList"]);
+
+const negotiate = createNegotiation(
+  ({ as, group, version }) => SHAPES.has(as) && group === META_GROUP && (version === "v1" || version === "v1beta1"),
+);
+
+/** How objects are shown. */
+export type Shape = "whole" | "table" | "metadata";
+
+/** The form in which the client wants to see objects. */
+export interface ObjectForm extends Negotiated {
+  readonly shape: Shape;
+  readonly include: IncludeObject;
+  /** The version of tables and partial metadata. */
+  readonly shapeVersion: string;
+}
+
+/** Agrees on a form. Throws 406 when there is none, 400 for an unknown `includeObject`. */
+export function negotiateForm(request: ApiRequest): ObjectForm {
+  const negotiated = negotiate(request.headers["accept"]);
+  const as = negotiated.transform?.as;
+  const shape: Shape = as === undefined ? "whole" : as === "Table" ? "table" : "metadata";
+  return {
+    ...negotiated,
+    pretty: negotiated.pretty || wantsPretty(request),
+    shape,
+    include: shape === "table" ? includeObject(request.query.get("includeObject") ?? "") : "Metadata",
+    shapeVersion: negotiated.transform?.version ?? "v1",
+  };
+}
+
+function includeObject(text: string): IncludeObject {
+  if (text === "" || text === "Metadata") {
+    return "Metadata";
+  }
+  if (text === "None" || text === "Object") {
+    return text;
+  }
+  throw badRequest(`unrecognized includeObject value: ${JSON.stringify(text)}`);
+}
+
+/** People use browsers and curl, and programs that ask for it. */
+function wantsPretty({ query, headers }: ApiRequest): boolean {
+  const asked = query.get("pretty");
+  if (asked !== null) {
+    return asked !== "false" && asked !== "0";
+  }
+  return /^(curl|Wget|Mozilla\/5\.0)/.test(headers["user-agent"] ?? "");
+}
+
+/** Whether objects are wanted as they are, so that bytes can be shared. */
+export function isPlain({ shape, mediaType, pretty }: ObjectForm): boolean {
+  return shape === "whole" && mediaType === "application/json" && !pretty;
+}
+
+/** An answer with one stored object. */
+export function entryResponse(
+  rest: RestRequest,
+  entry: Entry<JsonObject>,
+  form: ObjectForm,
+  code: number = 200,
+): CompleteResponse {
+  if (isPlain(form)) {
+    const payload = encodedPayload(
+      () => [servedBytes(entry, rest.strategy)],
+      () => rest.strategy.toServed(entry.value),
+    );
+    return { kind: "complete", code, payload };
+  }
+  return objectResponse(rest, rest.strategy.toServed(entry.value), form, code);
+}
+
+/** An answer with one object as this version shows it. */
+export function objectResponse(
+  rest: RestRequest,
+  object: JsonObject,
+  form: ObjectForm,
+  code: number = 200,
+): CompleteResponse {
+  return { kind: "complete", code, payload: objectPayload(rest, object, form) };
+}
+
+export function objectPayload(rest: RestRequest, object: JsonObject, form: ObjectForm): Payload {
+  return documentPayload(shaped(rest, object, form), { mediaType: form.mediaType, pretty: form.pretty });
+}
+
+function shaped(rest: RestRequest, object: JsonObject, form: ObjectForm): JsonObject {
+  if (form.shape === "whole") {
+    return object;
+  }
+  if (form.shape === "metadata") {
+    return inShapeVersion(toPartialMetadata(object), form);
+  }
+  const { resourceVersion = "" } = metaOf(object);
+  const options = {
+    metadata: { resourceVersion },
+    include: form.include,
+    now: rest.now().getTime(),
+    withColumns: true,
+  };
+  return inShapeVersion(toTable(rest.strategy.printer, [object], options), form);
+}
+
+/** Tables and partial metadata look the same in both of their versions. */
+export function inShapeVersion(shape: JsonObject, { shapeVersion }: ObjectForm): JsonObject {
+  return shapeVersion === "v1" ? shape : { ...shape, apiVersion: `${META_GROUP}/${shapeVersion}` };
+}
+
+/** The type of the request's objects, as they say it themselves. */
+export function typeMeta({ type }: RestRequest): { readonly apiVersion: string; readonly kind: string } {
+  return { apiVersion: apiVersionOf(type), kind: type.kind };
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { FieldError, FieldManager, JsonObject } from "@purlin/kube-objects";
+import type { TablePrinter } from "../table/table.ts";
+
+/** A body read as an object of a type. */
+export interface DecodedObject {
+  readonly object: JsonObject;
+  /** Paths of fields the type does not have. They are not in the object. */
+  readonly unknownFields: readonly string[];
+}
+
+/** The way to an object: its own, or that of one of its parts. */
+export type Endpoint = "" | "status" | "finalize" | "scale";
+
+/**
+ * What is particular about the objects of one type in one version. Everything else about reading and writing is the same for all types.
+ * All functions are pure; objects they are given may be frozen.
+ */
+export interface ObjectStrategy {
+  /** Refuses a body whose kind and apiVersion, as far as it gives them, are those of no object of the type. */
+  requireKind?(kind: string, apiVersion: string): void;
+  /** Reads a body as an object of the type, with defaults. Throws 400 for a body that cannot be one. */
+  decode(value: JsonObject): DecodedObject;
+  /** Sets what the server decides about a new object. */
+  prepareCreate(object: JsonObject): JsonObject;
+  /** Sets what the server decides about a changed object, which is to replace `old`. */
+  prepareUpdate(object: JsonObject, old: JsonObject, endpoint: Endpoint): JsonObject;
+  /** What is wrong with a new object, metadata aside. */
+  validateCreate(object: JsonObject): readonly FieldError[];
+  /** What is wrong with replacing `old` by the object, metadata aside. */
+  validateUpdate(object: JsonObject, old: JsonObject, endpoint: Endpoint): readonly FieldError[];
+  /** Warnings for whoever writes such an object. */
+  warnings(object: JsonObject, old: JsonObject | undefined): readonly string[];
+  /** Refuses to delete what must not be deleted. */
+  requireDeletable?(object: JsonObject): void;
+  /** Sets what else shows that an object is being deleted. */
+  markDeleted?(object: JsonObject): JsonObject;
+  /** Whether something other than finalizers keeps an object that is being deleted. */
+  blocksDeletion?(object: JsonObject): boolean;
+  /** The value of a field that can be selected by; undefined: it cannot. */
+  fieldValue(object: JsonObject, field: string): string | undefined;
+  /** Whether fields that cannot be selected by are refused in the words for types with fields of their own. */
+  readonly hasOwnFields: boolean;
+  /** A stored object as this version shows it; the same object when that is how it is stored. */
+  toServed(stored: JsonObject): JsonObject;
+  /** An object of this version as it is stored. */
+  toStored(served: JsonObject): JsonObject;
+  /** Whether every stored object is shown as it is stored, so that its bytes can be sent. */
+  readonly servesStoredBytes: boolean;
+  readonly printer: TablePrinter;
+  fieldManager(endpoint: Endpoint): FieldManager;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+import { badRequest, type JsonObject } from "@purlin/kube-objects";
+import type { CompleteResponse } from "../request/api-response.ts";
+import { applyUpdate, type UpdatePlan } from "./apply-update.ts";
+import { createFrom } from "./create.ts";
+import { readObject } from "./decode-object.ts";
+import { metaOf, withMeta } from "./object-meta.ts";
+import { entryResponse, negotiateForm, type ObjectForm, objectResponse } from "./object-response.ts";
+import type { Endpoint } from "./object-strategy.ts";
+import { dedupedOwners } from "./owner-references.ts";
+import { readRequestBody } from "./request-body.ts";
+import type { RestRequest } from "./rest-context.ts";
+import { objectKey } from "./storage-key.ts";
+import { type WriteOptions, writeOptions } from "./write-options.ts";
+
+/** Replaces an object, or a part of it, by what was sent. */
+export async function updateObject(rest: RestRequest, endpoint: Endpoint): Promise<CompleteResponse> {
+  const { request, type } = rest;
+  const form = negotiateForm(request);
+  const body = await readRequestBody(request, { takesProtobuf: !type.custom });
+  const options = writeOptions(request, "UpdateOptions");
+  const { object, warnings } = readObject(rest, body, options.fieldValidation);
+  const sent = atTarget(rest, object);
+  const { createOnUpdate, unconditionalUpdate } = type.rules;
+  if (createOnUpdate && endpoint === "" && !exists(rest)) {
+    const response = await createInstead(rest, sent, options, form);
+    return { ...response, warnings: [...warnings, ...(response.warnings ?? [])] };
+  }
+  const owned = dedupedOwners(sent);
+  const plan: UpdatePlan = {
+    endpoint,
+    edit: () => owned.object,
+    options,
+    unconditional: unconditionalUpdate,
+    tracked: false,
+  };
+  const response = await applyUpdate(rest, plan, form);
+  return { ...response, warnings: [...warnings, ...owned.warnings, ...(response.warnings ?? [])] };
+}
+
+function exists({ store, type, target }: RestRequest): boolean {
+  return store.get(objectKey(type, target.namespace, target.name)) !== undefined;
+}
+
+async function createInstead(
+  rest: RestRequest,
+  sent: JsonObject,
+  options: WriteOptions,
+  form: ObjectForm,
+): Promise<CompleteResponse> {
+  const created = await createFrom(rest, withMeta(sent, { resourceVersion: undefined }), options);
+  const response =
+    "entry" in created
+      ? entryResponse(rest, created.entry, form, 201)
+      : objectResponse(rest, created.object, form, 201);
+  return { ...response, warnings: created.warnings };
+}
+
+/** The object must be the one of the URL; a namespace it leaves out is filled in. */
+function atTarget({ target, type }: RestRequest, object: JsonObject): JsonObject {
+  const { name = "", namespace = "" } = metaOf(object);
+  if (name === "") {
+    throw badRequest(`the name of the object (${target.name} based on URL) was undeterminable: name must be provided`);
+  }
+  if (name !== target.name) {
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`);
+  }
+  if (type.namespaced && namespace !== "" && namespace !== target.namespace) {
+    throw badRequest(
+      `the namespace of the object (${namespace}) does not match the namespace on the request (${target.namespace})`,
+    );
+  }
+  return type.namespaced ? withMeta(object, { namespace: target.namespace }) : object;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JsonObject } from "@purlin/kube-objects";
+import type { StreamEvent } from "../request/api-response.ts";
+import type { Change, Entry } from "../store/store.ts";
+import { toPartialMetadata, toTable } from "../table/table.ts";
+import { isSelected, type Selection } from "./list-options.ts";
+import { metaOf, withMeta } from "./object-meta.ts";
+import { inShapeVersion, type ObjectForm, typeMeta } from "./object-response.ts";
+import type { RestRequest } from "./rest-context.ts";
+import { servedBytes } from "./served-bytes.ts";
+import { type EventType, encodedEvent, objectEvent } from "./watch-event.ts";
+
+/** The annotation of the bookmark that ends the events about what was there when a watch began. */
+const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
+
+/** Turns changes into the events one watcher is to see. */
+export class WatchRenderer {
+  readonly #rest: RestRequest;
+  readonly #form: ObjectForm;
+  readonly #selection: Selection;
+  /** Only the first event of a stream of tables describes the columns. */
+  #withColumns = true;
+
+  constructor(rest: RestRequest, form: ObjectForm, selection: Selection) {
+    this.#rest = rest;
+    this.#form = form;
+    this.#selection = selection;
+  }
+
+  /** Whether the watcher wants to see the object. */
+  selects(entry: Entry<JsonObject>): boolean {
+    return this.#selection.isEverything || this.#matches(this.#served(entry));
+  }
+
+  added(entry: Entry<JsonObject>): StreamEvent {
+    return this.#entryEvent("ADDED", entry);
+  }
+
+  /** The event of a change; undefined when the watcher has seen nothing of the object and is to see nothing. */
+  change({ entry, previous, revision }: Change<JsonObject>): StreamEvent | undefined {
+    const isWanted = entry !== undefined && this.selects(entry);
+    const wasWanted = previous !== undefined && this.selects(previous);
+    if (isWanted) {
+      return this.#entryEvent(wasWanted ? "MODIFIED" : "ADDED", entry);
+    }
+    if (!wasWanted) {
+      return undefined;
+    }
+    // What was last seen, at the revision at which it went out of sight.
+    return this.#objectEvent("DELETED", withMeta(this.#served(previous), { resourceVersion: String(revision) }));
+  }
+
+  bookmark(revision: number, endsInitialEvents: boolean): StreamEvent {
+    const annotations = endsInitialEvents ? { annotations: { [INITIAL_EVENTS_END]: "true" } } : {};
+    return this.#objectEvent("BOOKMARK", {
+      ...typeMeta(this.#rest),
+      metadata: { resourceVersion: String(revision), ...annotations },
+    });
+  }
+
+  #served(entry: Entry<JsonObject>): JsonObject {
+    return this.#rest.strategy.toServed(entry.value);
+  }
+
+  #matches(object: JsonObject): boolean {
+    return isSelected(object, this.#selection, this.#rest.strategy);
+  }
+
+  #entryEvent(type: EventType, entry: Entry<JsonObject>): StreamEvent {
+    if (this.#form.shape === "whole") {
+      return encodedEvent(
+        type,
+        () => servedBytes(entry, this.#rest.strategy),
+        () => this.#served(entry),
+      );
+    }
+    return this.#objectEvent(type, this.#served(entry));
+  }
+
+  #objectEvent(type: EventType, object: JsonObject): StreamEvent {
+    switch (this.#form.shape) {
+      case "whole":
+        return objectEvent(type, object);
+      case "metadata":
+        return objectEvent(type, inShapeVersion(toPartialMetadata(object), this.#form));
+      case "table":
+        return objectEvent(type, inShapeVersion(this.#table(type, object), this.#form));
+    }
+  }
+
+  #table(type: EventType, object: JsonObject): JsonObject {
+    const { strategy, now } = this.#rest;
+    const { resourceVersion = "" } = metaOf(object);
+    const options = {
+      metadata: { resourceVersion },
+      // The annotation of a bookmark must arrive whatever was asked for.
+      include: type === "BOOKMARK" ? ("Metadata" as const) : this.#form.include,
+      now: now().getTime(),
+      withColumns: this.#withColumns,
+    };
+    this.#withColumns = false;
+    return toTable(strategy.printer, [object], options);
+  }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expired, type JsonObject, type StatusError } from "@purlin/kube-objects";
+import type { EventStream, StreamEvent } from "../request/api-response.ts";
+import type { Entry, Watch } from "../store/store.ts";
+import { isStoreError } from "../store/store-error.ts";
+import { objectEvent } from "./watch-event.ts";
+import type { WatchRenderer } from "./watch-renderer.ts";
+
+/** What is there when a watch begins, to be told before any change. */
+export interface InitialState {
+  readonly entries: readonly Entry<JsonObject>[];
+  readonly revision: number;
+  /** Whether a bookmark tells where it ends. */
+  readonly announcesEnd: boolean;
+}
+
+export interface WatchSessionOptions {
+  readonly renderer: WatchRenderer;
+  readonly initial: InitialState | undefined;
+  readonly bookmarks: boolean;
+  readonly timeoutMs: number;
+  /** The newest revision of the store. */
+  readonly revision: () => number;
+}
+
+const BOOKMARK_EVERY_MS = 60_000;
+/** A last bookmark before the end spares the client being told everything again. */
+const LAST_BOOKMARK_MS = 2000;
+const LONGEST_TIMER_MS = 2_147_483_647;
+const PORTION = 200;
+
+/** One watch of one client: first what is there, then what changes, until it times out or is ended. */
+export class WatchSession implements EventStream {
+  readonly #options: WatchSessionOptions;
+  readonly #watch: Watch<JsonObject>;
+  readonly #onReady: () => void;
+  readonly #onClose: (session: WatchSession) => void;
+  readonly #timers: NodeJS.Timeout[] = [];
+  #initial: InitialState | undefined;
+  #told = 0;
+  #isBookmarkDue = false;
+  #isEnding = false;
+  #isEnded = false;
+
+  constructor(
+    options: WatchSessionOptions,
+    watch: Watch<JsonObject>,
+    onReady: () => void,
+    onClose: (session: WatchSession) => void,
+  ) {
+    this.#options = options;
+    this.#initial = options.initial;
+    this.#watch = watch;
+    this.#onReady = onReady;
+    this.#onClose = onClose;
+    this.#schedule(options.timeoutMs, () => this.end());
+    if (options.bookmarks) {
+      this.#schedule(options.timeoutMs - LAST_BOOKMARK_MS, () => this.#wantBookmark());
+      this.#timers.push(setInterval(() => this.#wantBookmark(), BOOKMARK_EVERY_MS).unref());
+    }
+  }
+
+  take(): readonly StreamEvent[] | undefined {
+    if (this.#isEnded) {
+      return undefined;
+    }
+    try {
+      return this.#next();
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  close(): void {
+    if (this.#isEnded) {
+      return;
+    }
+    this.#isEnded = true;
+    this.#initial = undefined;
+    this.#watch.close();
+    for (const timer of this.#timers) {
+      clearTimeout(timer);
+    }
+    this.#onClose(this);
+  }
+
+  /** Ends the stream, after what there is to tell has been told. */
+  end(): void {
+    this.#isEnding = true;
+    this.#onReady();
+  }
+
+  #next(): readonly StreamEvent[] | undefined {
+    const events = this.#initial === undefined ? this.#takeChanges() : this.#takeInitial(this.#initial);
+    if (events.length > 0) {
+      return events;
+    }
+    // Nothing is left to take, so everything up to the newest revision has been told.
+    if (this.#isBookmarkDue) {
+      this.#isBookmarkDue = false;
+      return [this.#options.renderer.bookmark(this.#options.revision(), false)];
+    }
+    if (this.#isEnding) {
+      this.close();
+      return undefined;
+    }
+    return [];
+  }
+
+  #takeInitial(initial: InitialState): StreamEvent[] {
+    const { renderer } = this.#options;
+    const { entries, revision, announcesEnd } = initial;
+    const portion = entries.slice(this.#told, this.#told + PORTION);
+    this.#told += portion.length;
+    const events = portion.map((entry) => renderer.added(entry));
+    if (this.#told >= entries.length) {
+      this.#initial = undefined;
+      if (announcesEnd) {
+        events.push(renderer.bookmark(revision, true));
+      }
+    }
+    return events.length > 0 ? events : this.#takeChanges();
+  }
+
+  /** Changes the client is to see; those it is not to see are passed over. */
+  #takeChanges(): StreamEvent[] {
+    for (;;) {
+      const changes = this.#watch.take(PORTION);
+      const events = changes.flatMap((change) => this.#options.renderer.change(change) ?? []);
+      if (events.length > 0 || changes.length === 0) {
+        return events;
+      }
+    }
+  }
+
+  #failed(error: unknown): readonly StreamEvent[] | undefined {
+    this.close();
+    if (isStoreError(error, "expired")) {
+      return [errorEvent(expired(error.message))];
+    }
+    if (isStoreError(error, "closed")) {
+      return undefined;
+    }
+    throw error;
+  }
+
+  #wantBookmark(): void {
+    this.#isBookmarkDue = true;
+    this.#onReady();
+  }
+
+  #schedule(ms: number, act: () => void): void {
+    this.#timers.push(setTimeout(act, Math.min(Math.max(0, ms), LONGEST_TIMER_MS)).unref());
+  }
+}
+
+/** A stream that says why it cannot be, and ends. */
+export function failedStream(error: StatusError): EventStream {
+  let events: readonly StreamEvent[] | undefined = [errorEvent(error)];
+  return {
+    take: () => {
+      const taken = events;
+      events = undefined;
+      return taken;
+    },
+    close: () => {},
+  };
+}
+
+function errorEvent({ status }: StatusError): StreamEvent {
+  return objectEvent("ERROR", status as unknown as JsonObject);
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  expired,
+  invalid,
+  invalidValue,
+  isTooLargeResourceVersion,
+  type JsonObject,
+  type StatusError,
+} from "@purlin/kube-objects";
+import type { EventStream, StreamResponse } from "../request/api-response.ts";
+import type { Entry, Store } from "../store/store.ts";
+import { isStoreError } from "../store/store-error.ts";
+import {
+  readBoolean,
+  readInteger,
+  readSelection,
+  readVersionOptions,
+  type Selection,
+  type VersionOptions,
+} from "./list-options.ts";
+import { negotiateForm } from "./object-response.ts";
+import { parseResourceVersion, waitForRevision } from "./resource-version.ts";
+import type { RestRequest } from "./rest-context.ts";
+import { keyPrefix, oneKey } from "./storage-key.ts";
+import { WatchRenderer } from "./watch-renderer.ts";
+import { failedStream, type InitialState, WatchSession } from "./watch-session.ts";
+
+/** The watches that are open, so that they can be ended when what they watch goes away. */
+export class OpenWatches {
+  readonly #sessions = new Map<WatchSession, RestRequest>();
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  add(session: WatchSession, rest: RestRequest): void {
+    this.#sessions.set(session, rest);
+  }
+
+  remove(session: WatchSession): void {
+    this.#sessions.delete(session);
+  }
+
+  /** Ends the watches of which the function says so. */
+  end(isOver: (rest: RestRequest) => boolean): void {
+    for (const [session, rest] of this.#sessions) {
+      if (isOver(rest)) {
+        session.end();
+      }
+    }
+  }
+}
+
+const MIN_TIMEOUT_SECONDS = 1800;
+
+/** Answers with what changes, from the state asked for on. */
+export async function watchObjects(rest: RestRequest, open: OpenWatches): Promise<StreamResponse> {
+  const { request, store, strategy } = rest;
+  const form = negotiateForm(request);
+  const options = readVersionOptions(request.query, true);
+  const selection = readSelection(request.query, strategy);
+  const after = requireVersion(options.resourceVersion);
+  const timeoutSeconds = readInteger(request.query, "timeoutSeconds") ?? 0;
+  const bookmarks = readBoolean(request.query, "allowWatchBookmarks") ?? false;
+  const problem = await waitIfTold(rest, options, after);
+  const begin = (onReady: () => void): EventStream => {
+    const renderer = new WatchRenderer(rest, form, selection);
+    const start = startOf(rest, { options, after, bookmarks, selection, renderer });
+    const timeoutMs = 1000 * (timeoutSeconds > 0 ? timeoutSeconds : MIN_TIMEOUT_SECONDS * (1 + Math.random()));
+    const watch = store.watch({ scope: scopeOf(rest), after: start.after, onReady });
+    const session = new WatchSession(
+      { renderer, initial: start.initial, bookmarks, timeoutMs, revision: () => store.revision },
+      watch,
+      onReady,
+      (closed) => open.remove(closed),
+    );
+    open.add(session, rest);
+    return session;
+  };
+  return {
+    kind: "stream",
+    code: 200,
+    contentType: "application/json",
+    open: (onReady) => (problem === undefined ? orFailed(store, after, () => begin(onReady)) : failedStream(problem)),
+  };
+}
+
+function orFailed(store: Store<object>, after: number, begin: () => EventStream): EventStream {
+  try {
+    return begin();
+  } catch (error) {
+    if (isStoreError(error, "expired")) {
+      return failedStream(expired(`too old resource version: ${after} (${store.compactedRevision + 1})`));
+    }
+    throw error;
+  }
+}
+
+/** One who wants to be told what is there at a version that is still to come waits for it a little. */
+async function waitIfTold(
+  { store, request }: RestRequest,
+  options: VersionOptions,
+  after: number,
+): Promise<StatusError | undefined> {
+  if (options.sendInitialEvents !== true) {
+    return undefined;
+  }
+  try {
+    await waitForRevision(store, after, request.signal);
+    return undefined;
+  } catch (error) {
+    if (isTooLargeResourceVersion(error)) {
+      return error as StatusError;
+    }
+    throw error;
+  }
+}
+
+function requireVersion(text: string): number {
+  const revision = parseResourceVersion(text);
+  if (revision === undefined) {
+    throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", [
+      invalidValue("resourceVersion", text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`),
+    ]);
+  }
+  return revision;
+}
+
+interface StartOptions {
+  readonly options: VersionOptions;
+  readonly after: number;
+  readonly bookmarks: boolean;
+  readonly selection: Selection;
+  readonly renderer: WatchRenderer;
+}
+
+interface Start {
+  /** Changes after this revision are told. */
+  readonly after: number;
+  readonly initial: InitialState | undefined;
+}
+
+/** Where a watch begins: at a revision, with what is there now, or with nothing but what comes. */
+function startOf(rest: RestRequest, { options, after, bookmarks, renderer }: StartOptions): Start {
+  const { store } = rest;
+  const isFromAnywhere = after === 0;
+  if (options.sendInitialEvents === false && isFromAnywhere) {
+    return { after: store.revision, initial: undefined };
+  }
+  if (options.sendInitialEvents !== true && !isFromAnywhere) {
+    return { after, initial: undefined };
+  }
+  const announcesEnd = options.sendInitialEvents === true && bookmarks;
+  const entries = presentEntries(rest).filter((entry) => renderer.selects(entry));
+  return { after: store.revision, initial: { entries, revision: store.revision, announcesEnd } };
+}
+
+/** What is there now of what is watched. */
+function presentEntries({ store, target, type }: RestRequest): readonly Entry<JsonObject>[] {
+  const key = oneKey(type, target);
+  if (key === undefined) {
+    return store.list({ prefix: keyPrefix(type, target.namespace) }).entries;
+  }
+  const entry = store.get(key);
+  return entry === undefined ? [] : [entry];
+}
+
+/** What of the store is watched: one key when one name is wanted, else everything in the list. */
+function scopeOf({ type, target }: RestRequest): string {
+  return oneKey(type, target) ?? keyPrefix(type, target.namespace);
+}

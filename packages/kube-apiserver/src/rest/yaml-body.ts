@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+import { badRequest, goQuote, isJsonObject, isStatusError, type JsonValue, maxJsonDepth } from "@purlin/kube-objects";
+import {
+  CORE_SCHEMA,
+  constructFromEvents,
+  defineScalarTag,
+  EVENT_ID,
+  type Event,
+  getScalarValue,
+  mergeTag,
+  NOT_RESOLVED,
+  parseEvents,
+  YAMLException,
+} from "js-yaml";
+
+/** What a YAML body says, and what is wrong with it strictly speaking: keys that come twice. */
+export interface YamlReading {
+  readonly value: JsonValue;
+  readonly duplicates: readonly string[];
+}
+
+/** A document may say the same thing many times with few words; this is how many words it may stand for. */
+const MAX_NODES = 500_000;
+
+const WORDS: ReadonlyMap<string, boolean> = new Map([
+  ...["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"].map((word) => [word, true] as const),
+  ...["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"].map((word) => [word, false] as const),
+]);
+
+const boolTag = defineScalarTag<boolean>("tag:yaml.org,2002:bool", {
+  implicit: true,
+  implicitFirstChars: [..."yYnNtTfFoO"],
+  resolve: (text) => WORDS.get(text) ?? NOT_RESOLVED,
+  identify: (value) => typeof value === "boolean",
+});
+
+const intTag = defineScalarTag<number | bigint>("tag:yaml.org,2002:int", {
+  implicit: true,
+  implicitFirstChars: [..."+-0123456789"],
+  resolve: (text) => integer(text.replaceAll("_", "")) ?? NOT_RESOLVED,
+  identify: (value) => Number.isInteger(value),
+});
+
+/** Go's way with prefixes: a leading zero is octal. */
+function integer(text: string): number | bigint | undefined {
+  const match = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)$/.exec(text);
+  if (match === null) {
+    return undefined;
+  }
+  const digits = (match[2] ?? "").replace(/^0(?=[0-7]+$)/, "0o");
+  const value = match[1] === "-" ? -BigInt(digits) : BigInt(digits);
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+}
+
+// What YAML means to the reference: 1.2 with the booleans and octal numbers of 1.1, and merge keys. Dates are text.
+const schema = CORE_SCHEMA.withTags(mergeTag, boolTag, intTag);
+
+/** Reads one YAML document. Throws 400 in the reference's words. */
+export function readYaml(text: string): YamlReading {
+  try {
+    const events = parseEvents(text, { maxDepth: maxJsonDepth });
+    const strict = constructStrictly(events, text);
+    const [value] = strict ?? constructFromEvents(events, { source: text, schema, json: true });
+    requireJson(value ?? null, { left: MAX_NODES });
+    return { value: (value ?? null) as JsonValue, duplicates: strict === undefined ? duplicatesOf(events, text) : [] };
+  } catch (error) {
+    if (isStatusError(error)) {
+      throw error;
+    }
+    throw badRequest(
+      `error converting YAML to JSON: yaml: ${error instanceof Error ? reasonOf(error) : String(error)}`,
+      error,
+    );
+  }
+}
+
+function reasonOf(error: Error): string {
+  if (!(error instanceof YAMLException)) {
+    return error.message;
+  }
+  const line = error.mark === undefined ? "" : `line ${error.mark.line + 1}: `;
+  return `${line}${error.reason}`;
+}
+
+/** Undefined when a key comes twice. */
+function constructStrictly(events: Event[], source: string): unknown[] | undefined {
+  try {
+    return constructFromEvents(events, { source, schema });
+  } catch (error) {
+    if (error instanceof YAMLException && /duplicate/i.test(error.reason)) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/** The keys that come twice in one mapping, in the words of Go's YAML package. */
+function duplicatesOf(events: readonly Event[], source: string): string[] {
+  const found: string[] = [];
+  // One set of keys for each open mapping, none for each open sequence; keys and values alternate in a mapping.
+  const open: { readonly keys: Set<string> | undefined; isKey: boolean }[] = [];
+  const next = (event: Event): void => {
+    const top = open.at(-1);
+    if (top?.keys === undefined) {
+      return;
+    }
+    if (top.isKey && event.type === EVENT_ID.SCALAR) {
+      const key = getScalarValue(source, event);
+      if (top.keys.has(key)) {
+        found.push(`key ${goQuote(key)} already set in map`);
+      }
+      top.keys.add(key);
+    }
+    top.isKey = !top.isKey;
+  };
+  for (const event of events) {
+    if (event.type === EVENT_ID.POP) {
+      open.pop();
+      continue;
+    }
+    next(event);
+    if (event.type === EVENT_ID.MAPPING || event.type === EVENT_ID.SEQUENCE || event.type === EVENT_ID.DOCUMENT) {
+      open.push({ keys: event.type === EVENT_ID.MAPPING ? new Set() : undefined, isKey: true });
+    }
+  }
+  return found;
+}
+
+/** Refuses what JSON cannot say, and documents that stand for far more than they are. */
+function requireJson(value: unknown, budget: { left: number }): void {
+  budget.left -= 1;
+  if (budget.left < 0) {
+    throw badRequest("error converting YAML to JSON: yaml: document contains excessive aliasing");
+  }
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw badRequest(`error converting YAML to JSON: json: unsupported value: ${value}`);
+  }
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      requireJson(item, budget);
+    }
+  } else if (isJsonObject(value)) {
+    for (const member of Object.values(value)) {
+      requireJson(member, budget);
+    }
+  }
+}
