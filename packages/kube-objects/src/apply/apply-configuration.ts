@@ -88,36 +88,50 @@ function rulesOf({ versions, resetFields }: FieldManagerContext): OwnershipRules
 
 function run(context: FieldManagerContext, { live, config, identity, force, managers }: Run): Applied {
   const rules = rulesOf(context);
-  const { apiVersion } = context;
+  const { apiVersion, versions } = context;
   const actor = managerKey(identity);
   const identities = new Map(managers.identities).set(actor, identity);
   const before = reconcileOwners(rules, managers.owned, live);
-  const merged: TypedObject = { type: live.type, value: mergeValues(live.type, live.value, config.value) };
   const last = before.get(actor);
+  const claim = claimFields(context, config, last);
+  const owners = new Map(before).set(actor, claim.applied);
+  const merged: TypedObject = { type: live.type, value: mergeValues(live.type, live.value, config.value) };
+  const after = wrapErrors("failed to prune fields", () => prune({ versions, merged, owners, last, ...claim }));
+  const moved = moveOwnership(rules, owners, { before: live, after, apiVersion, actor, force, identities });
+  const owned = withRecorded(moved.owners, actor, claim.recorded);
+  return settle(context, { live, after, actor, managers: { ...managers, owned, identities } });
+}
+
+interface Claim extends FieldSetNotes {
+  /** Everything the configuration mentions: what is never recorded keeps the metadata it stands in from being pruned. */
+  readonly applied: OwnedFields;
+  /** What the manager owns from now on; the very set it had when it claims the same again. */
+  readonly recorded: FieldSet;
+}
+
+function claimFields(context: FieldManagerContext, config: TypedObject, last: OwnedFields | undefined): Claim {
+  const { apiVersion } = context;
   const notes: FieldSetNotes = { ownsEmptyContainer: false };
-  const mentioned = withoutIgnored(rules, apiVersion, fieldSetOf(config.type, config.value, notes));
-  const recorded = difference(mentioned, neverOwned);
+  const set = withoutIgnored(rulesOf(context), apiVersion, fieldSetOf(config.type, config.value, notes));
+  const recorded = difference(set, neverOwned);
   const repeated = last?.applied && last.apiVersion === apiVersion && equalSets(last.set, recorded);
-  // Pruning has to see all that is mentioned: what is never recorded keeps the metadata it stands in alive.
-  const applied: OwnedFields = { set: mentioned, apiVersion, applied: true };
-  const owners = new Map(before).set(actor, applied);
-  const pruned = wrapErrors("failed to prune fields", () =>
-    prune({ versions: context.versions, merged, owners, applied, last, ...notes }),
-  );
-  const { owners: moved } = moveOwnership(rules, owners, {
-    before: live,
-    after: pruned,
-    apiVersion,
-    actor,
-    force,
-    identities,
-  });
-  const unchanged = jsonEqual(live.value, pruned.value);
-  const times = unchanged ? managers.times : new Map(managers.times).set(actor, timestamp(context.now()));
-  const object = unchanged ? live.value : pruned.value;
+  return { applied: { set, apiVersion, applied: true }, recorded: repeated ? last.set : recorded, ...notes };
+}
+
+interface Settlement {
+  readonly live: TypedObject;
+  readonly after: TypedObject;
+  readonly actor: string;
+  readonly managers: Managers;
+}
+
+// Time passes for the applier only when the object changed; ownership alone does not count.
+function settle(context: FieldManagerContext, { live, after, actor, managers }: Settlement): Applied {
+  const unchanged = jsonEqual(live.value, after.value);
+  const object = unchanged ? live.value : after.value;
   if (!isJsonObject(object)) throw new Error("the applied configuration leaves no object");
-  const owned = withRecorded(moved, actor, repeated ? last.set : recorded);
-  return { object, managers: { ...managers, owned, identities, times } };
+  if (unchanged) return { object, managers };
+  return { object, managers: { ...managers, times: new Map(managers.times).set(actor, timestamp(context.now())) } };
 }
 
 // An applier that mentions nothing that is recorded is no manager.

@@ -5,7 +5,6 @@ import { goTypeName } from "../json/go-value.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
 import type { ApplyType } from "./apply-type.ts";
-
 import { typeProblem } from "./typed-validate.ts";
 
 /** The versions of a kind and how objects go from one to the other. */

@@ -333,3 +333,47 @@ test("property: updates never share: what one just changed belongs to nobody els
     { numRuns: 300 },
   );
 });
+
+test("integers of 64 bits survive, and one more is a change", () => {
+  const big = 9007199254740993n;
+  const live = deepFreeze(
+    managerAt(1).apply(undefined, widget({ replicas: big, nums: [big] }), { manager: "a", force: false }),
+  );
+  assert.equal((live["spec"] as JsonObject)["replicas"], big);
+  assert.equal(managerAt(2).apply(live, widget({ replicas: big, nums: [big] }), { manager: "a", force: false }), live);
+  const more = widget({ replicas: big + 1n, nums: [big] });
+  assert.throws(() => managerAt(2).apply(live, more, { manager: "b", force: false }), isConflict);
+  assert.deepEqual(entriesOf(live)[0]?.fieldsV1, {
+    "f:spec": { "f:nums": { [`v:${big}`]: {} }, "f:replicas": {} },
+  });
+});
+
+test("keys called __proto__ and constructor are fields like any other", () => {
+  const spec = JSON.parse('{"tags":{"__proto__":"x","constructor":"y"},"free":{"__proto__":{"deep":1}}}') as JsonObject;
+  const live = deepFreeze(managerAt(1).apply(undefined, widget({ ...spec }), { manager: "a", force: false }));
+  const fields = JSON.stringify(entriesOf(live)[0]?.fieldsV1);
+  assert.match(fields, /"f:tags":\{"f:__proto__":\{\},"f:constructor":\{\}\}/);
+  assert.equal(JSON.stringify(live["spec"]), JSON.stringify(spec));
+  const fewer = managerAt(2).apply(live, widget({ tags: { constructor: "y" } }), { manager: "a", force: false });
+  assert.equal(JSON.stringify(fewer["spec"]), '{"tags":{"constructor":"y"}}');
+});
+
+test("objects as deep as any body may be are applied and updated", () => {
+  let deep: JsonValue = { leaf: 1 };
+  for (let i = 0; i < 980; i++) deep = { a: deep };
+  const config = widget({ free: deep });
+  const live = deepFreeze(managerAt(1).apply(undefined, config, { manager: "a", force: false }));
+  assert.equal(managerAt(2).apply(live, widget({ free: structuredClone(deep) }), { manager: "a", force: false }), live);
+  const { problem } = managerAt(3).update(live, widget({ free: { a: 1 } }), "b");
+  assert.equal(problem, undefined);
+  const emptied = managerAt(4).apply(live, widget({}), { manager: "a", force: false });
+  assert.equal(emptied["spec"], null, "a container nothing is left in is null, for defaulting to decide about");
+});
+
+test("kubectl's annotation is given up when it would be too large", () => {
+  const annotation = "kubectl.kubernetes.io/last-applied-configuration";
+  const config = widget({ name: "x".repeat(200_000) }, { annotations: { other: "y".repeat(100_000) } });
+  const live = widget({ name: "n" }, { annotations: { [annotation]: "{}" } });
+  const applied = managerAt(1).apply(live, config, { manager: "kubectl", force: true });
+  assert.deepEqual(Object.keys((applied["metadata"] as JsonObject)["annotations"] as JsonObject), ["other"]);
+});

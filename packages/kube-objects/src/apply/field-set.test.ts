@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { JsonObject } from "../json/json-value.ts";
+import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { parseJson } from "../json/parse-json.ts";
 import { printJson } from "../json/print-json.ts";
 import {
@@ -20,6 +20,7 @@ import { printPaths } from "./field-set-paths.ts";
 import { decodeFieldsV1, encodeFieldsV1 } from "./fields-v1.ts";
 // Observed from the reference's fieldpath.Set.
 import observed from "./testdata/field-sets.json" with { type: "json" };
+import { compareValues } from "./value-order.ts";
 
 for (const row of observed) {
   test(`FieldsV1 ${row.fields}`, () => {
@@ -131,4 +132,32 @@ test("property: FieldsV1 round-trips every set", () => {
       assert.equal(printPaths(set).length, fieldSetSize(set));
     }),
   );
+});
+
+test("values of any type have an order", () => {
+  const sorted: JsonValue[] = [
+    -1,
+    2n,
+    2.5,
+    10,
+    "",
+    "a",
+    "b",
+    false,
+    true,
+    [],
+    [1],
+    [1, 2],
+    [2],
+    {},
+    { a: 1 },
+    { a: 1, b: 0 },
+    { a: 2 },
+    { b: 0 },
+    null,
+  ];
+  for (const [i, a] of sorted.entries()) {
+    for (const [j, b] of sorted.entries())
+      assert.equal(Math.sign(compareValues(a, b)), Math.sign(i - j), `${i} against ${j}`);
+  }
 });

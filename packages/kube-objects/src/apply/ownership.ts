@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How ownership of fields moves when an object changes from one state to another.
-
-import type { ApplyVersions, TypedObject } from "./apply-versions.ts";
-import { atVersion } from "./apply-versions.ts";
+import { type ApplyVersions, atVersion, type TypedObject } from "./apply-versions.ts";
 import { ApplyConflicts, type ManagerConflict } from "./conflict.ts";
 import { type FieldSet, isEmptySet } from "./field-set.ts";
 import { difference, intersection, recursiveDifference, union } from "./field-set-algebra.ts";

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { goJson, goNumber, goQuote } from "./go-text.ts";
+import { goPlain, goSyntax, goTypeName } from "./go-value.ts";
+import { isDeeperThan } from "./json-depth.ts";
 import { jsonEqual } from "./json-equal.ts";
 import type { JsonValue } from "./json-value.ts";
 import { ownValue, setOwnValue, withOwnValue, withoutOwnValue } from "./own-value.ts";
@@ -95,4 +97,37 @@ test("own values: inherited names are absent, __proto__ is an ordinary key", () 
   assert.deepEqual(Object.keys(withoutOwnValue(copy, "__proto__")), ["b"]);
   assert.equal(withoutOwnValue(object, "zzz"), object);
   assert.deepEqual(object, { a: 1 });
+});
+
+test("depth is counted in containers, at any depth", () => {
+  const nest = (levels: number): JsonValue => {
+    let value: JsonValue = 1;
+    for (let i = 0; i < levels; i++) value = i % 2 === 0 ? [value] : { a: value, b: [] };
+    return value;
+  };
+  assert.equal(isDeeperThan(1, 0), false);
+  assert.equal(isDeeperThan([], 0), true);
+  assert.equal(isDeeperThan(nest(5), 5), false);
+  assert.equal(isDeeperThan(nest(5), 4), true);
+  assert.equal(isDeeperThan(nest(200_000), 1000), true);
+});
+
+test("values are printed as %v and %#v do", () => {
+  const value: JsonValue = { b: [1, "x", null], a: { c: true, d: 1.5 } };
+  assert.equal(goPlain(value), "map[a:map[c:true d:1.5] b:[1 x <nil>]]");
+  assert.equal(
+    goSyntax(value),
+    'map[string]interface {}{"a":map[string]interface {}{"c":true, "d":1.5}, "b":[]interface {}{1, "x", interface {}(nil)}}',
+  );
+  const names = [1, 1.5, 2n, "x", true, null, [], {}].map((one) => goTypeName(one));
+  assert.deepEqual(names, [
+    "int64",
+    "float64",
+    "int64",
+    "string",
+    "bool",
+    "<nil>",
+    "[]interface {}",
+    "map[string]interface {}",
+  ]);
 });

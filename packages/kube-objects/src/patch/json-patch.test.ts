@@ -139,3 +139,24 @@ test("property: moving there and back changes nothing", () => {
     }),
   );
 });
+
+test("a result that nests too deep is refused, however it came about", () => {
+  let deep: JsonValue = 1;
+  for (let i = 0; i < 900; i++) deep = { a: deep };
+  const path = "/a".repeat(300);
+  assert.throws(
+    () => applyJsonPatch({ a: deep } as JsonObject, [{ op: "add", path, value: deep }]),
+    (error: Error) => /nests too deep/.test((error.cause as Error).message),
+  );
+  const wrap: JsonPatchOperation[] = [
+    { op: "move", from: "/a", path: "/held" },
+    { op: "add", path: "/a", value: {} },
+    { op: "move", from: "/held", path: "/a/a" },
+  ];
+  const shallow = { a: { a: 1 } };
+  assert.ok(applyJsonPatch(shallow, Array.from({ length: 300 }, () => wrap).flat()));
+  assert.throws(
+    () => applyJsonPatch(shallow, Array.from({ length: 3000 }, () => wrap).flat()),
+    /^StatusError: the server/,
+  );
+});

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON patch (RFC 6902) with the habits of the library the reference server uses, see each operation.
-
+import { isDeeperThan } from "../json/json-depth.ts";
 import { jsonEqual } from "../json/json-equal.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
+import { maxJsonDepth } from "../json/parse-json.ts";
 import { printJson } from "../json/print-json.ts";
 import { utf8Length } from "../json/utf8.ts";
 import { patchNotApplicable } from "../status-error-constructors.ts";
@@ -30,6 +31,7 @@ export function applyJsonPatch(document: JsonValue, operations: readonly JsonPat
       throw patchNotApplicable(new Error(`operation ${index}: ${text}`, { cause: error }));
     }
   }
+  if (isDeeperThan(target.value, maxJsonDepth)) throw patchNotApplicable(new Error("the result nests too deep"));
   return target.value;
 }
 

@@ -161,3 +161,22 @@ test("large lists merge without comparing every item with every other", () => {
   });
   assert.deepEqual(result, { ...deployment, ...change });
 });
+
+test("what has no fields cannot be merged into, as in the reference", () => {
+  const attempt = (object: JsonObject, change: JsonObject, of: JsonObject): unknown =>
+    applyStrategicMergePatch(object, change, { schema: of, component: () => undefined });
+  const map = { type: "object", additionalProperties: { type: "object" } };
+  assert.throws(() => attempt({ a: { b: 1 } }, { a: { b: 2 } }, map), {
+    message: "merging an object in json but data type is not struct, instead is: map",
+  });
+  assert.throws(() => attempt({ a: { b: 1 } }, { a: { b: 2 } }, { type: "object", properties: {} }), {
+    message: 'unable to find api field in struct  for the json field "a"',
+  });
+  const merged = { type: "array", items: { type: "object" }, "x-kubernetes-patch-strategy": "merge" };
+  const list = { type: "object", properties: { l: merged, broken: { $ref: "#/components/schemas/x.Missing" } } };
+  assert.throws(() => attempt({ l: [{ a: 1 }] }, { l: [{ a: 1 }] }, list), {
+    message: "cannot merge lists without merge key for struct",
+  });
+  assert.throws(() => attempt({ l: [] }, { l: [[1]] }, list), { message: /^the server rejected our request/ });
+  assert.throws(() => attempt({ broken: {} }, { broken: {} }, list), { message: /no type found matching: x\.Missing/ });
+});
