@@ -42,6 +42,11 @@ for (const [name, { argv, says }] of Object.entries(wrong)) {
   });
 }
 
+test("the way out is spelled as the user typed the command", async () => {
+  const { stderr } = await runInProcess(["function", "run"], { env: { npm_command: "exec" } });
+  assert.equal(stderr, `error: missing required argument 'file': see "npx purlin function run --help"\n`);
+});
+
 test("--version is the package's version", async () => {
   const { exitCode, stdout } = await runInProcess(["--version"]);
   assert.equal(exitCode, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readFileSync } from "node:fs";
 import { type Command, CommanderError } from "commander";
+import { commandName } from "./command-name.ts";
 import { createProgram } from "./commands/program.ts";
 import { reportError } from "./error-report.ts";
 import type { Io } from "./io.ts";
@@ -24,7 +25,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     if (io.signal.aborted) return reportStop(io);
     if (!(error instanceof CommanderError)) return reportError(error, io, { debug });
     if (error.exitCode === 0) return 0;
-    return reportError(usageError(error, program, argv), io, { debug });
+    return reportError(usageError(error, program, { argv, io }), io, { debug });
   }
 }
 
@@ -35,9 +36,13 @@ function reportStop(io: Io): number {
 }
 
 /** Commander's own complaints, as one line with the way out. */
-function usageError(error: CommanderError, program: Command, argv: readonly string[]): UserError {
+function usageError(
+  error: CommanderError,
+  program: Command,
+  { argv, io }: { readonly argv: readonly string[]; readonly io: Io },
+): UserError {
   const { words, command } = chosenCommand(program, argv);
-  const name = ["purlin", ...words].join(" ");
+  const name = [commandName(io.env), ...words].join(" ");
   // A group without its command would show its help instead of an error.
   const needs = `"${name}" needs a command: ${command.commands.map((child) => child.name()).join(", ")}`;
   const what = error.code === "commander.help" ? needs : error.message.replace(/^error: /, "").replace(/\.$/, "");

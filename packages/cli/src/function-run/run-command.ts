@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { commandName } from "../command-name.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
@@ -45,7 +46,7 @@ function securityOf(input: CommandInput, io: Io): string {
   const directory = textOption(input, "tlsCertsDir") ?? io.env["TLS_SERVER_CERTS_DIR"];
   if (directory) return `--tls-certs-dir ${directory}`;
   throw new UserError(
-    'say how to serve: --insecure for plaintext on this machine, or --tls-certs-dir DIR for mutual TLS ("purlin function certs DIR" makes one)',
+    `say how to serve: --insecure for plaintext on this machine, or --tls-certs-dir DIR for mutual TLS ("${commandName(io.env)} function certs DIR" makes one)`,
     { exitCode: 2 },
   );
 }
@@ -100,7 +101,7 @@ function welcome(at: { file: string; security: string; address: string; io: Io }
     ? at.address.replace(/^(\[::1?\]|0\.0\.0\.0|127\.0\.0\.1):/, "localhost:")
     : `unix:${at.address}`;
   const request = existsSync(resolve(io.cwd, "request.yaml")) ? "request.yaml" : "REQUEST.yaml";
-  const call = `purlin function call --target ${target} ${security} --request ${request}`;
+  const call = `${commandName(io.env)} function call --target ${target} ${security} --request ${request}`;
   const how = security === "--insecure" ? "plaintext" : "mutual TLS";
   return `${style.good("Serving")} ${file} on ${style.strong(target)} (${how}). Call it from another terminal:
 

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Io } from "./io.ts";
+
+/** How the user would type this command again: npx and npm scripts leave nothing on the path behind them. */
+export function commandName(env: Io["env"]): "purlin" | "npx purlin" {
+  return env["npm_command"] === undefined ? "purlin" : "npx purlin";
+}
