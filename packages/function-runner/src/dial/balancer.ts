@@ -41,7 +41,7 @@ export class Balancer implements experimental.LoadBalancer {
   #keep(state: connectivityState, problem: string | null): void {
     if (this.#context === undefined) return;
     if (state === connectivityState.READY) this.#context.problem = undefined;
-    else if (problem !== null) this.#context.problem = causeIn(problem);
+    else if (problem !== null) this.#context.problem = explain(causeIn(problem), this.#context);
   }
 
   updateAddressList(
@@ -69,11 +69,23 @@ export class Balancer implements experimental.LoadBalancer {
   }
 }
 
-/** The innermost cause in gRPC's text, without the time it adds: a message that changes would churn every condition. */
+/**
+ * The innermost cause in gRPC's and OpenSSL's text, without times and addresses: a message that changes would churn every
+ * condition it gets into.
+ */
 function causeIn(text: string): string {
   return text
     .replace(/^.*No connection established\. Last error: /s, "")
     .replace(/\. Resolution note: .*$/s, "")
     .replace(/ \(\d{4}-\d\d-\d\dT[\d:.]+Z\)/g, "")
-    .replace(/^Error: /, "");
+    .replace(/^Error: /, "")
+    .replace(/(?:write EPROTO )?[0-9A-F]{8,}:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):.*$/s, "$1");
+}
+
+/** gRPC has this one phrase for a peer that hangs up before it has said anything, which has few causes. */
+function explain(cause: string, { secured }: ChannelContext): string {
+  if (cause !== "Failed to connect") return cause;
+  return secured
+    ? "it closed the connection at once: does it accept the runner's certificate?"
+    : "it closed the connection at once: does it expect TLS?";
 }

@@ -9,6 +9,8 @@ export interface ChannelContext {
   readonly endpoint: Endpoint;
   readonly names: NameResolver;
   readonly clock: Clock;
+  /** Whether connections use TLS. */
+  readonly secured: boolean;
   /** Why no address can be reached right now; undefined while one can, or while nobody has tried. */
   problem: string | undefined;
 }

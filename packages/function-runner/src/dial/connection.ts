@@ -48,12 +48,13 @@ export class FunctionConnection {
   constructor(endpoint: string, options: ConnectionOptions) {
     registerOnce();
     this.endpoint = parseEndpoint(endpoint);
-    this.#clock = options.clock;
-    this.#context = { endpoint: this.endpoint, names: options.names, clock: options.clock, problem: undefined };
+    const { tls, names, clock } = options;
+    this.#clock = clock;
+    this.#context = { endpoint: this.endpoint, names, clock, secured: tls !== undefined, problem: undefined };
     const credentials = new FunctionCredentials({
-      tls: options.tls,
+      tls,
       serverName: serverNameOf(this.endpoint),
-      clock: options.clock,
+      clock,
       onOpen: (socket) => this.#opened(socket),
       onConnect: () => {
         this.#epoch++;

@@ -5,6 +5,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { createServer as createTlsServer } from "node:tls";
 import { issueCertificate } from "@purlin/certificates";
 import { serveFunction } from "../../test/function-server.ts";
 import { assertNothingLeft, resources } from "../../test/leaks.ts";
@@ -74,6 +75,18 @@ test("a function signed by another authority is refused", async (t) => {
   });
 });
 
+test("a function that does not accept our certificate is not called, and the error says who hung up", async (t) => {
+  const ca = authority();
+  const directory = temporaryDirectory(t);
+  writeClientFiles(directory, ca, authority());
+  await using fn = await serveFunction({ credentials: serverCredentials(ca, { dnsNames: ["fn.ns"] }) });
+  const runner = dial(t, { security: tlsFromDirectory(directory), names: loopback });
+  await assert.rejects(runner.run(targetAt(`fn.ns:${fn.port}`), request(), call({ deadline: Date.now() + 300 })), {
+    message: /before its deadline: it closed the connection at once: does it accept the runner's certificate\?$/,
+  });
+  assert.equal(fn.calls.length, 0);
+});
+
 test("a function without TLS is not called by a runner that has it", async (t) => {
   const directory = temporaryDirectory(t);
   writeClientFiles(directory, authority());
@@ -81,6 +94,35 @@ test("a function without TLS is not called by a runner that has it", async (t) =
   const runner = dial(t, { security: tlsFromDirectory(directory), names: loopback });
   await assert.rejects(runner.run(targetAt(`fn.ns:${fn.port}`), request(), call({ deadline: Date.now() + 300 })), {
     status: "DeadlineExceeded",
+  });
+  assert.equal(fn.calls.length, 0);
+});
+
+test("what OpenSSL says is told in its words, without its addresses", async (t) => {
+  const ca = authority();
+  const directory = temporaryDirectory(t);
+  writeClientFiles(directory, ca);
+  const { certPem: cert, keyPem: key } = issueCertificate(ca, {
+    commonName: "x",
+    dnsNames: ["fn.ns"],
+    usages: ["server"],
+  });
+  const server = createTlsServer({ cert, key, ALPNProtocols: ["http/1.1"] }).on("tlsClientError", () => {});
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const runner = dial(t, { security: tlsFromDirectory(directory), names: loopback });
+  await assert.rejects(runner.run(targetAt(`fn.ns:${port}`), request(), call({ deadline: Date.now() + 300 })), {
+    message: /before its deadline: TLS handshake failed: (?:ssl\/)?tlsv1 alert no application protocol$/i,
+  });
+});
+
+test("a function that expects TLS does not get plaintext past it, and the error asks about it", async (t) => {
+  await using fn = await serveFunction({ credentials: serverCredentials(authority(), { dnsNames: ["fn.ns"] }) });
+  const run = dial(t).run(targetAt(fn.endpoint), request(), call({ deadline: Date.now() + 300 }));
+  await assert.rejects(run, {
+    message: /before its deadline: it closed the connection at once: does it expect TLS\?$/,
   });
   assert.equal(fn.calls.length, 0);
 });
