@@ -5,7 +5,7 @@ import { decode, encode, type JsonObject, type Resource, RunFunctionRequest, Str
 import { type Figure, figure, ratios } from "../measure/figure.ts";
 import { type Effort, timeAll } from "../measure/timing.ts";
 import { protobufEsSchema } from "./protobuf-es.ts";
-import { contentsOf, structsOf, toPlainJson, toRequest } from "./request.ts";
+import { contentsOf, toPlainJson, toRequest, visitStructs } from "./request.ts";
 import { rotate } from "./rotate.ts";
 import { createWorkload, type Workload } from "./workload.ts";
 
@@ -23,9 +23,9 @@ export function codecFigures(effort: Effort): Figure[] {
       encode: () => encodeAll(next()),
       encodeTheirs: () => toBinary(schema, next().theirs),
       parse: () => [JSON.parse(next().text)],
-      decode: () => structsOf(decode(RunFunctionRequest, next().bytes)).map(frozenOf),
-      decodeMutable: () => structsOf(decode(RunFunctionRequest, next().bytes)).map(mutableOf),
-      decodeUnread: () => structsOf(decode(RunFunctionRequest, next().bytes)),
+      decode: () => decodeAll(next(), (struct) => struct.value),
+      decodeMutable: () => decodeAll(next(), (struct) => struct.toMutable()),
+      decodeUnread: () => [decode(RunFunctionRequest, next().bytes)],
       decodeTheirs: () => [fromBinary(schema, next().bytes)],
     },
     effort,
@@ -82,10 +82,14 @@ function encodeAll({ request, contents }: Sample): Buffer {
   return encode(RunFunctionRequest, request);
 }
 
+function decodeAll({ bytes }: Sample, read: (struct: Struct) => JsonObject): RunFunctionRequest[] {
+  const request = decode(RunFunctionRequest, bytes);
+  visitStructs(request, read);
+  return [request];
+}
+
 const atMost = (value: number) => ({ relation: "at most", value }) as const;
 const atLeast = (value: number) => ({ relation: "at least", value }) as const;
-const frozenOf = (struct: Struct): JsonObject => struct.value;
-const mutableOf = (struct: Struct): JsonObject => struct.toMutable();
 
 function deepFreeze(value: unknown): unknown {
   if (typeof value === "object" && value !== null) {
