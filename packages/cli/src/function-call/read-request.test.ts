@@ -69,6 +69,11 @@ const bad: Record<
     use: { request: "dir" },
     says: "cannot read the request dir: it is a folder: name a file in it",
   },
+  BelowAFile: {
+    files: { "r.yaml": "" },
+    use: { request: "r.yaml/x.yaml" },
+    says: "cannot read the request r.yaml/x.yaml: a part of the path is a file, not a folder: check the path",
+  },
   Empty: {
     files: { "r.yaml": "# nothing\n" },
     use: { request: "r.yaml" },

@@ -103,6 +103,34 @@ await main(fn);
   await purlin.next("stdout", /Reloaded/);
 });
 
+test("of many saves in a row the last one counts", async () => {
+  using folder = project({ "fn.ts": source("one") });
+  const args = ["function", "run", "fn.ts", "--insecure", "--address", "localhost:0"];
+  await using purlin = spawnPurlin(args, { cwd: folder.path });
+  const [, endpoint = ""] = await purlin.next("stdout", /Serving fn\.ts on (localhost:\d+)/);
+  for (const word of ["two", "three", "four"]) folder.write("fn.ts", source(word));
+  let answer: string | undefined;
+  do {
+    await purlin.next("stdout", /Reloaded/);
+    const runner = createDiallingRunner({ security: "plaintext" });
+    answer = await call(runner, endpoint, "a");
+    runner.close();
+  } while (answer !== "four!");
+});
+
+test("a socket with a path is an address too", async () => {
+  using folder = project({ "fn.ts": source("one"), "request.yaml": "meta: {tag: a}" });
+  const args = ["function", "run", "fn.ts", "--insecure", "--network", "unix", "--address", "socket"];
+  await using purlin = spawnPurlin(args, { cwd: folder.path });
+  const [, command = ""] = await purlin.next("stdout", /^ {2}(?:npx )?purlin (.*)$/m);
+  assert.equal(command, "function call --target unix:socket --insecure --request request.yaml");
+  // The target is relative to the folder the command is run in, which in a test is another one.
+  const words = command.replace("unix:", `unix:${folder.path}/`).split(" ");
+  const { exitCode, stdout, stderr } = await runInProcess(words, { cwd: folder.path });
+  assert.equal(exitCode, 0, stderr);
+  assert.match(stdout, /message: one!/);
+});
+
 test("what is not the code's fault ends the command with one line", async (t) => {
   using folder = project({ "fn.ts": source("one"), "none.ts": "export const x = 1;" });
   const taken = createServer().listen(0, "127.0.0.1");

@@ -68,7 +68,7 @@ export class Supervisor {
   #start(): void {
     // What was still starting is outdated before it ever served.
     if (this.#starting !== undefined) this.#starting.worker.process.kill("SIGKILL");
-    const worker = cluster.fork({ NODE_TEST_CONTEXT: "" });
+    const worker = cluster.fork();
     const version: Version = { worker, startedAt: performance.now(), loaded: false, failed: false };
     this.#starting = version;
     worker.process.stdout?.on("data", (data: Buffer) => this.#observer.output("stdout", String(data)));

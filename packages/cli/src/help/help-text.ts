@@ -7,11 +7,16 @@ export function helpMarkdown(commandName: string): string {
   return readFileSync(file, "utf8").replace(/^# .*\n+/, "");
 }
 
-/** The help of a command for a terminal: Markdown without its marks, code indented by two spaces. */
+/** The help of a command for a terminal. */
 export function helpText(commandName: string): string {
+  return terminalText(helpMarkdown(commandName));
+}
+
+/** Markdown without its marks, code indented by two spaces. */
+export function terminalText(markdown: string): string {
   const lines: string[] = [];
   let inCode = false;
-  for (const line of helpMarkdown(commandName).trimEnd().split("\n")) {
+  for (const line of markdown.trimEnd().split("\n")) {
     if (line.startsWith("```")) inCode = !inCode;
     else if (inCode) lines.push(`  ${line}`);
     else lines.push(plain(line));
