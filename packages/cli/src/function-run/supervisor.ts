@@ -71,8 +71,9 @@ export class Supervisor {
     const worker = cluster.fork();
     const version: Version = { worker, startedAt: performance.now(), loaded: false, failed: false };
     this.#starting = version;
-    worker.process.stdout?.on("data", (data: Buffer) => this.#observer.output("stdout", String(data)));
-    worker.process.stderr?.on("data", (data: Buffer) => this.#observer.output("stderr", String(data)));
+    for (const stream of ["stdout", "stderr"] as const) {
+      worker.process[stream]?.setEncoding("utf8").on("data", (text: string) => this.#observer.output(stream, text));
+    }
     worker.on("message", (message: unknown) => {
       if (isWorkerMessage(message)) this.#received(version, message);
     });
