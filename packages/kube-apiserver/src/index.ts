@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+export type { Credentials, TokenAuthenticator } from "./auth/authenticate.ts";
+export { type AccessAttributes, type AccessDecision, type Authorizer, adminAuthorizer } from "./auth/authorizer.ts";
+export { staticTokens } from "./auth/static-tokens.ts";
+export { MASTERS_GROUP, type User } from "./auth/user.ts";
+export type { ApiRequest, RequestBody } from "./request/api-request.ts";
+export type { ApiResponse, EventStream, Payload, StreamEvent } from "./request/api-response.ts";
+export { type ApiListener, type ApiServer, type ApiServerOptions, startApiServer } from "./server/api-server.ts";
+export type { Handler } from "./server/handler.ts";
 export type { HistoryLimits } from "./store/history.ts";
-export { openStore, type StoreOptions } from "./store/open-store.ts";
-export type { Change, Codec, Entry, Store, Watch } from "./store/store.ts";
 export { isStoreError, StoreError, type StoreErrorCode } from "./store/store-error.ts";

@@ -46,14 +46,30 @@ export type Created = ({ readonly entry: Entry<JsonObject> } | { readonly object
 };
 
 /** Creates the object a client has sent, after everything the server has to say about it. */
-export async function createFrom(rest: RestRequest, sent: JsonObject, options: WriteOptions): Promise<Created> {
+export function createFrom(rest: RestRequest, sent: JsonObject, options: WriteOptions): Promise<Created> {
+  const track = (object: JsonObject): JsonObject =>
+    rest.strategy.fieldManager("").update(undefined, object, options.manager).object;
+  return createTracked(rest, sent, options, track);
+}
+
+/** Creates an object that was applied, so that its managedFields are complete. */
+export function createApplied(rest: RestRequest, applied: JsonObject, options: WriteOptions): Promise<Created> {
+  return createTracked(rest, applied, options, (object) => object);
+}
+
+async function createTracked(
+  rest: RestRequest,
+  sent: JsonObject,
+  options: WriteOptions,
+  track: (object: JsonObject) => JsonObject,
+): Promise<Created> {
   const { strategy, type } = rest;
   const located = inNamespace(rest, sent);
   if (metaOf(located).resourceVersion) {
     throw unclassifiedError("resourceVersion should not be set on objects to be created");
   }
   const owned = dedupedOwners(wiped(located));
-  const managed = strategy.fieldManager("").update(undefined, owned.object, options.manager).object;
+  const managed = track(owned.object);
   if (type.namespaced) {
     requireNamespace(rest, metaOf(managed).name ?? "", (key) => rest.store.get(key));
   }

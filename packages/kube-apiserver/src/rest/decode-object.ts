@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   badRequest,
+  type FieldValidation,
   formatApiVersion,
   invalid,
   invalidValue,
@@ -10,7 +11,6 @@ import {
 import { apiVersionOf } from "../registry/resource-type.ts";
 import { type DecodedBody, requireObject } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
-import type { FieldValidation } from "./write-options.ts";
 
 /** An object from a body, and what to tell the client about it. */
 export interface ReadObject {

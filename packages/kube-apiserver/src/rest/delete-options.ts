@@ -7,11 +7,11 @@ import {
   isJsonObject,
   type JsonObject,
   unsupportedValue,
+  validateDryRun,
 } from "@purlin/kube-objects";
 import { readBoolean, readInteger } from "./list-options.ts";
 import { type DecodedBody, readRequestBody } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
-import { dryRunErrors } from "./write-options.ts";
 
 export type Propagation = "Orphan" | "Background" | "Foreground";
 
@@ -89,5 +89,5 @@ function optionErrors({ dryRun, propagationPolicy, orphanDependents }: RawOption
   if (propagationPolicy !== undefined && !POLICIES.includes(propagationPolicy)) {
     errors.push(unsupportedValue("propagationPolicy", propagationPolicy, [...POLICIES, "nil"]));
   }
-  return [...errors, ...dryRunErrors(dryRun)];
+  return [...errors, ...validateDryRun(dryRun)];
 }

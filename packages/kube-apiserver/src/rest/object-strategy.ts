@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { FieldError, FieldManager, JsonObject } from "@purlin/kube-objects";
+import type { FieldError, FieldManager, JsonObject, StrategicMergeSchema } from "@purlin/kube-objects";
 import type { TablePrinter } from "../table/table.ts";
 
 /** A body read as an object of a type. */
@@ -49,4 +49,6 @@ export interface ObjectStrategy {
   readonly servesStoredBytes: boolean;
   readonly printer: TablePrinter;
   fieldManager(endpoint: Endpoint): FieldManager;
+  /** How lists of the type merge in a strategic merge patch; undefined: it takes none. */
+  strategicMerge?(): StrategicMergeSchema;
 }

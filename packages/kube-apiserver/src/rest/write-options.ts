@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FieldError, invalid, managerName, unsupportedValue, validateFieldManager } from "@purlin/kube-objects";
+import {
+  type FieldValidation,
+  invalid,
+  managerName,
+  validatePatchOptions,
+  validateWriteOptions,
+} from "@purlin/kube-objects";
 import type { ApiRequest } from "../request/api-request.ts";
-
-/** What is done about fields a type does not have. */
-export type FieldValidation = "Ignore" | "Warn" | "Strict";
+import { readBoolean } from "./list-options.ts";
 
 /** How a write is to be made. */
 export interface WriteOptions {
@@ -11,40 +15,56 @@ export interface WriteOptions {
   readonly dryRun: boolean;
   /** Who is recorded as the manager of what changes. */
   readonly manager: string;
+  /** What is done about fields a type does not have. */
   readonly fieldValidation: FieldValidation;
 }
 
-const FIELD_VALIDATIONS = ["", "Ignore", "Strict", "Warn"] as const;
+/** How a patch is to be made. */
+export interface PatchOptions extends WriteOptions {
+  readonly force: boolean;
+}
 
-/** Reads the options of a write from its query. Throws 422 in the name of the options' kind. */
-export function writeOptions(
-  request: ApiRequest,
-  kind: "CreateOptions" | "UpdateOptions" | "PatchOptions",
-): WriteOptions {
-  const { query } = request;
-  const fieldManager = query.get("fieldManager") ?? "";
-  const fieldValidation = query.get("fieldValidation") ?? "";
-  const errors = [
-    ...validateFieldManager(fieldManager, "fieldManager"),
-    ...dryRunErrors(query.getAll("dryRun")),
-    ...fieldValidationErrors(fieldValidation),
-  ];
+const META_GROUP = "meta.k8s.io";
+
+/** Reads the options of a create or update from its query. Throws 422 in the name of the options' kind. */
+export function writeOptions(request: ApiRequest, kind: "CreateOptions" | "UpdateOptions"): WriteOptions {
+  const raw = rawOptions(request);
+  const errors = validateWriteOptions(raw);
   if (errors.length > 0) {
-    throw invalid({ group: "meta.k8s.io", kind }, "", errors);
+    throw invalid({ group: META_GROUP, kind }, "", errors);
   }
+  return finished(request, raw);
+}
+
+/** Reads the options of a patch from its query. Throws 422. */
+export function patchOptions(request: ApiRequest, isApply: boolean): PatchOptions {
+  const force = readBoolean(request.query, "force");
+  const raw = { ...rawOptions(request), ...(force === undefined ? {} : { force }) };
+  const errors = validatePatchOptions(raw, isApply);
+  if (errors.length > 0) {
+    throw invalid({ group: META_GROUP, kind: "PatchOptions" }, "", errors);
+  }
+  return { ...finished(request, raw), force: force ?? false };
+}
+
+interface RawOptions {
+  readonly fieldManager: string;
+  readonly dryRun: readonly string[];
+  readonly fieldValidation: string;
+}
+
+function rawOptions({ query }: ApiRequest): RawOptions {
   return {
-    dryRun: query.has("dryRun"),
-    manager: managerName(fieldManager, request.headers["user-agent"]),
-    fieldValidation: fieldValidation === "" ? "Warn" : (fieldValidation as FieldValidation),
+    fieldManager: query.get("fieldManager") ?? "",
+    dryRun: query.getAll("dryRun"),
+    fieldValidation: query.get("fieldValidation") ?? "",
   };
 }
 
-/** What is wrong with a list of dryRun values: only "All" is understood. */
-export function dryRunErrors(values: readonly string[]): FieldError[] {
-  return values.every((value) => value === "All") ? [] : [unsupportedValue("dryRun", [...values], ["All"])];
-}
-
-function fieldValidationErrors(value: string): FieldError[] {
-  const known: readonly string[] = FIELD_VALIDATIONS;
-  return known.includes(value) ? [] : [unsupportedValue("fieldValidation", value, known)];
+function finished({ headers }: ApiRequest, { fieldManager, dryRun, fieldValidation }: RawOptions): WriteOptions {
+  return {
+    dryRun: dryRun.length > 0,
+    manager: managerName(fieldManager, headers["user-agent"]),
+    fieldValidation: fieldValidation === "" ? "Warn" : (fieldValidation as FieldValidation),
+  };
 }

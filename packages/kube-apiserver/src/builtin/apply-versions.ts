@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  type ApplyType,
+  type ApplyVersions,
+  applyTypeOf,
+  builtinOpenAPI,
+  findSchema,
+  formatApiVersion,
+  isJsonObject,
+  type JsonObject,
+  openAPIPathKey,
+  type StrategicMergeSchema,
+} from "@purlin/kube-objects";
+import type { ResourceType } from "../registry/resource-type.ts";
+
+/** How fields of a built-in kind are owned. Types are made from its published schema when somebody first needs them. */
+export function builtinApplyVersions(type: ResourceType): ApplyVersions {
+  const own = formatApiVersion(type);
+  let made: ApplyType | undefined;
+  return {
+    typeAt: (apiVersion) => {
+      if (apiVersion !== own) {
+        return undefined;
+      }
+      made ??= makeType(type);
+      return made;
+    },
+  };
+}
+
+function makeType(type: ResourceType): ApplyType {
+  const { schema, component } = builtinSchema(type);
+  return applyTypeOf(schema, { component });
+}
+
+/** The published schema of a built-in kind, and those it refers to. */
+export function builtinSchema({ group, version, kind }: ResourceType): StrategicMergeSchema {
+  const document = builtinOpenAPI().document(openAPIPathKey({ group, version }));
+  const schemas: JsonObject = (document?.components?.schemas ?? {}) as JsonObject;
+  const name = document && findSchema(document, { group, version, kind });
+  const schema = name === undefined ? undefined : schemas[name];
+  if (!isJsonObject(schema)) {
+    throw new Error(`no schema is known for ${kind} in ${formatApiVersion({ group, version })}`);
+  }
+  return { schema, component: (wanted) => schemaNamed(schemas, wanted) };
+}
+
+function schemaNamed(schemas: JsonObject, name: string): JsonObject | undefined {
+  const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+  return isJsonObject(schema) ? schema : undefined;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ResourceType } from "../registry/resource-type.ts";
+import { configMapRules, secretRules } from "./config-data.ts";
+import { coreEventRules, namedEventRules } from "./event-rules.ts";
+import type { KindRules } from "./kind-rules.ts";
+import { namespaceRules } from "./namespace-rules.ts";
+import { clusterRoleBindingRules, roleBindingRules } from "./rbac-rules.ts";
+import { type IsTaken, serviceRules } from "./service-rules.ts";
+import { cronJobRules, jobRules, podRules, selectorWorkloadRules } from "./workload-rules.ts";
+
+const NO_RULES: KindRules = {};
+
+/** The rules of the built-in kinds; most have none of their own. */
+export function builtinRules(isServiceAddressTaken: IsTaken): (type: ResourceType) => KindRules {
+  const rules: Readonly<Record<string, KindRules>> = {
+    "/ConfigMap": configMapRules,
+    "/Secret": secretRules,
+    "/Namespace": namespaceRules,
+    "/Event": coreEventRules,
+    "/Pod": podRules,
+    "/Service": serviceRules(isServiceAddressTaken),
+    "apps/Deployment": selectorWorkloadRules,
+    "apps/ReplicaSet": selectorWorkloadRules,
+    "apps/StatefulSet": selectorWorkloadRules,
+    "apps/DaemonSet": selectorWorkloadRules,
+    "batch/Job": jobRules,
+    "batch/CronJob": cronJobRules,
+    "events.k8s.io/Event": namedEventRules,
+    "rbac.authorization.k8s.io/RoleBinding": roleBindingRules,
+    "rbac.authorization.k8s.io/ClusterRoleBinding": clusterRoleBindingRules,
+  };
+  return ({ group, kind }) => rules[`${group}/${kind}`] ?? NO_RULES;
+}

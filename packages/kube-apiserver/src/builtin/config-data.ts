@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  type JsonObject,
+  jsonEqual,
+  keyPath,
+  requiredValue,
+  tooLong,
+  utf8Length,
+} from "@purlin/kube-objects";
+import type { KindRules } from "./kind-rules.ts";
+import { objectAt, textAt, textFields, valueAt } from "./read-field.ts";
+
+const MAX_BYTES = 1024 * 1024;
+const KEY_PATTERN = /^[-._a-zA-Z0-9]+$/;
+const KEY_TEXT =
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+
+function keyErrors(data: JsonObject, path: string): FieldError[] {
+  return Object.keys(data).flatMap((key) =>
+    keyProblems(key).map((problem) => invalidValue(keyPath(path, key), key, problem)),
+  );
+}
+
+function keyProblems(key: string): string[] {
+  const problems = utf8Length(key) > 253 ? ["must be no more than 253 characters"] : [];
+  if (!KEY_PATTERN.test(key)) {
+    problems.push(KEY_TEXT);
+  }
+  if (key === "." || key === ".." || key.startsWith("..")) {
+    problems.push(key.startsWith("..") && key !== ".." ? "must not start with '..'" : `must not be '${key}'`);
+  }
+  return problems;
+}
+
+const textBytes = (data: JsonObject): number =>
+  Object.values(data).reduce<number>((sum, value) => sum + utf8Length(String(value)), 0);
+const base64Bytes = (data: JsonObject): number =>
+  Object.values(data).reduce<number>((sum, value) => sum + Buffer.byteLength(String(value), "base64"), 0);
+
+/** An immutable object's data, and that it is immutable, stay as they are. */
+function immutableErrors(object: JsonObject, old: JsonObject, members: readonly string[]): FieldError[] {
+  if (old["immutable"] !== true) {
+    return [];
+  }
+  const errors: FieldError[] = [];
+  if (object["immutable"] !== true) {
+    errors.push(forbiddenValue("immutable", "field is immutable when `immutable` is set"));
+  }
+  for (const member of members) {
+    if (!jsonEqual(object[member] ?? {}, old[member] ?? {})) {
+      errors.push(forbiddenValue(member, "field is immutable when `immutable` is set"));
+    }
+  }
+  return errors;
+}
+
+export const configMapRules: KindRules = {
+  validate: (object) => {
+    const [data, binaryData] = [objectAt(object, "data"), objectAt(object, "binaryData")];
+    const twice = Object.keys(binaryData).filter((key) => Object.hasOwn(data, key));
+    const size = textBytes(data) + base64Bytes(binaryData);
+    return [
+      ...keyErrors(data, "data"),
+      ...twice.map((key) => invalidValue(keyPath("data", key), key, "duplicate of key present in binaryData")),
+      ...keyErrors(binaryData, "binaryData"),
+      ...(size > MAX_BYTES ? [tooLong("", MAX_BYTES)] : []),
+    ];
+  },
+  validateChange: (object, old) => immutableErrors(object, old, ["data", "binaryData"]),
+};
+
+/** Keys a Secret of a type must have. */
+const REQUIRED_KEYS: Readonly<Record<string, readonly string[]>> = {
+  "kubernetes.io/tls": ["tls.crt", "tls.key"],
+  "kubernetes.io/dockercfg": [".dockercfg"],
+  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
+  "kubernetes.io/ssh-auth": ["ssh-privatekey"],
+};
+
+export const secretRules: KindRules = {
+  decode: withStringData,
+  validate: (object) => {
+    const data = objectAt(object, "data");
+    const required = REQUIRED_KEYS[textAt(object, "type")] ?? [];
+    const missing = required.filter((key) => !Object.hasOwn(data, key));
+    return [
+      ...keyErrors(data, "data"),
+      ...(base64Bytes(data) > MAX_BYTES ? [tooLong("data", MAX_BYTES)] : []),
+      ...missing.map((key) => requiredValue(keyPath("data", key))),
+      ...accountErrors(object),
+    ];
+  },
+  validateChange: (object, old) => [
+    ...(textAt(object, "type") === textAt(old, "type")
+      ? []
+      : [invalidValue("type", textAt(object, "type"), "field is immutable")]),
+    ...immutableErrors(object, old, ["data"]),
+  ],
+  fields: textFields("type"),
+};
+
+/** Text is data that is easier to write; it is not stored as such. */
+function withStringData(object: JsonObject): JsonObject {
+  const { stringData, ...rest } = object;
+  if (stringData === undefined) {
+    return object;
+  }
+  const added = Object.entries(objectAt(object, "stringData")).map(([key, text]) => [
+    key,
+    Buffer.from(String(text)).toString("base64"),
+  ]);
+  return { ...rest, data: { ...objectAt(object, "data"), ...Object.fromEntries(added) } };
+}
+
+const ACCOUNT_NAME = "kubernetes.io/service-account.name";
+
+function accountErrors(object: JsonObject): FieldError[] {
+  if (textAt(object, "type") !== "kubernetes.io/service-account-token") {
+    return [];
+  }
+  const name = valueAt(object, "metadata", "annotations", ACCOUNT_NAME);
+  return typeof name === "string" && name !== "" ? [] : [requiredValue(keyPath("metadata.annotations", ACCOUNT_NAME))];
+}

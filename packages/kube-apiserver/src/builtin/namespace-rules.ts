@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+import { forbidden, type JsonObject } from "@purlin/kube-objects";
+import { metaOf, withMember, withMeta } from "../rest/object-meta.ts";
+import type { KindRules } from "./kind-rules.ts";
+import { objectAt, textFields, valueAt } from "./read-field.ts";
+
+const FINALIZER = "kubernetes";
+const NAME_LABEL = "kubernetes.io/metadata.name";
+const UNDELETABLE: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
+
+/** Every namespace carries its name as a label, so that selectors can pick it. */
+function withNameLabel(object: JsonObject): JsonObject {
+  const { name = "", labels } = metaOf(object);
+  return name === "" ? object : withMeta(object, { labels: { ...labels, [NAME_LABEL]: name } });
+}
+
+function finalizers(object: JsonObject): readonly unknown[] {
+  const value = valueAt(object, "spec", "finalizers");
+  return Array.isArray(value) ? value : [];
+}
+
+export const namespaceRules: KindRules = {
+  decode: withNameLabel,
+  prepareCreate: (object) => {
+    const own = finalizers(object);
+    const spec = own.includes(FINALIZER)
+      ? objectAt(object, "spec")
+      : { ...objectAt(object, "spec"), finalizers: [...own, FINALIZER] };
+    return { ...object, spec: spec as JsonObject, status: { phase: "Active" } };
+  },
+  prepareUpdate: (object, old, endpoint) => {
+    switch (endpoint) {
+      case "finalize":
+        return withMember(object, "status", old["status"]);
+      case "status":
+        return withMember(object, "spec", old["spec"]);
+      default:
+        return withMember(
+          { ...object, spec: { ...objectAt(object, "spec"), ...finalizersOf(old) } },
+          "status",
+          old["status"],
+        );
+    }
+  },
+  requireDeletable: (object) => {
+    const { name = "" } = metaOf(object);
+    if (UNDELETABLE.has(name)) {
+      throw forbidden({ group: "", resource: "namespaces" }, name, "this namespace may not be deleted");
+    }
+  },
+  markDeleted: (object) => ({ ...object, status: { ...objectAt(object, "status"), phase: "Terminating" } }),
+  // Its content goes first; the controller that sees to it then takes this away.
+  blocksDeletion: (object) => finalizers(object).length > 0,
+  fields: textFields("status.phase"),
+};
+
+/** Only the finalize subresource changes the finalizers of a namespace. */
+function finalizersOf(old: JsonObject): JsonObject {
+  const value = valueAt(old, "spec", "finalizers");
+  return value === undefined ? {} : { finalizers: value };
+}

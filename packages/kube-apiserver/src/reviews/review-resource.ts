@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JsonObject } from "@purlin/kube-objects";
+import type { CompleteResponse } from "../request/api-response.ts";
+import { readObject } from "../rest/decode-object.ts";
+import { negotiateForm, objectResponse } from "../rest/object-response.ts";
+import { readRequestBody } from "../rest/request-body.ts";
+import type { SpecialResource } from "../rest/resources.ts";
+import type { RestRequest } from "../rest/rest-context.ts";
+import { writeOptions } from "../rest/write-options.ts";
+import type { Review } from "./access-reviews.ts";
+
+/** Resources that are only asked, never stored: the answer is the question with its status filled in. */
+export function reviewResource(group: string, reviews: Readonly<Record<string, Review>>): SpecialResource {
+  return (rest) => {
+    const { type, target } = rest;
+    const review = type.group === group && target.verb === "create" ? reviews[type.resource] : undefined;
+    return review && answer(rest, review);
+  };
+}
+
+async function answer(rest: RestRequest, review: Review): Promise<CompleteResponse> {
+  const { request, target } = rest;
+  const form = negotiateForm(request);
+  const body = await readRequestBody(request, { takesProtobuf: true });
+  const options = writeOptions(request, "CreateOptions");
+  const { object, warnings } = readObject(rest, body, options.fieldValidation);
+  const answered: JsonObject = { ...object, status: review(object, request.user, target.namespace) };
+  return { ...objectResponse(rest, answered, form, 201), warnings };
+}
