@@ -185,6 +185,12 @@ test("C11 a null member of a desired object stays null", () => {
   assert.deepEqual(received.desired?.resources.get("a")?.resource?.value, { spec: { gone: null } });
 });
 
+test("C10 an undefined member is left out, an undefined item is null", () => {
+  const rsp = response.to(newRequest());
+  response.setDesiredComposedResource(rsp, "a", { spec: { unset: undefined, list: [1, undefined] } });
+  assert.deepEqual(rsp.desired?.resources.get("a")?.resource?.value, { spec: { list: [1, null] } });
+});
+
 test("C8 integers stay integers", () => {
   const rsp = response.to(newRequest());
   response.setDesiredComposedResource(rsp, "a", { spec: { size: 3 } });

@@ -13,7 +13,7 @@ import { type FunctionHandler, toRunFunction } from "./function-handler.ts";
 import { FunctionService } from "./function-service.ts";
 import { HealthService, healthServiceName } from "./health-service.ts";
 import { type BoundAddress, listen } from "./listen.ts";
-import { startMetrics } from "./metrics-server.ts";
+import type { MetricsServer } from "./metrics-server.ts";
 import { reflectionServiceName, registerReflection } from "./reflection-service.ts";
 import { applyDefaults, type ServeOptions, type Settings } from "./serve-options.ts";
 import { MutualTlsCredentials } from "./server-credentials.ts";
@@ -50,9 +50,7 @@ export async function start(handler: FunctionHandler, options: ServeOptions = {}
     server.forceShutdown();
     throw error;
   }
-  const { metricsAddress, metricsSource: source } = settings;
-  const metrics =
-    metricsAddress === "" ? undefined : await startMetrics({ address: metricsAddress, counts, source, log });
+  const metrics = await serveMetrics({ settings, log, counts, health });
   log.info("serving", { address: bound.address, tls: settings.tlsCertsDir !== undefined });
 
   let stopped: Promise<void> | undefined;
@@ -102,6 +100,14 @@ function createGrpcServer(handler: FunctionHandler, { settings, log, counts, hea
     registerReflection(server, [serviceNames.v1, serviceNames.v1beta1, ...optional, reflectionServiceName]);
   }
   return server;
+}
+
+/** Loaded when it is wanted: a function without metrics pays for neither an HTTP server nor the library. */
+async function serveMetrics({ settings, log, counts }: Parts): Promise<MetricsServer | undefined> {
+  const { metricsAddress: address, metricsSource: source } = settings;
+  if (address === "") return undefined;
+  const { startMetrics } = await import("./metrics-server.ts");
+  return startMetrics({ address, counts, source, log });
 }
 
 interface LoadedCredentials {
