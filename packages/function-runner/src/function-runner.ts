@@ -35,6 +35,7 @@ export interface RunTrace {
 export interface RunCall {
   /** When the caller stops waiting, in milliseconds since the epoch. */
   readonly deadline: number;
+  /** Ends the run early, reads of required objects included. Whoever has a deadline lets it fire then. */
   readonly signal?: AbortSignal | undefined;
   readonly step?: StepInfo | undefined;
   /** Without it the run is not recorded. */

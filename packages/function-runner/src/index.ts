@@ -25,7 +25,7 @@ export {
   type OutcomeLabels,
   type RunnerMetrics,
 } from "./metrics.ts";
-export { createInspectorSink, type InspectorSink } from "./record/inspector-sink.ts";
+export { createInspectorSink, type InspectorOptions, type InspectorSink } from "./record/inspector-sink.ts";
 export {
   type RecordOptions,
   type RequestRecord,

@@ -27,6 +27,11 @@ export function request(init: Partial<RunFunctionRequest> = {}): RunFunctionRequ
   return create(RunFunctionRequest, init);
 }
 
+/** A deadline that is meant to pass, but not before a busy machine has found out why. */
+export function soon(): number {
+  return Date.now() + 500;
+}
+
 /** A dialling runner, in plaintext unless told otherwise, that is closed when the test ends. */
 export function dial(t: TestContext, options: Partial<DialOptions> = {}): DiallingRunner {
   const runner = createDiallingRunner({ security: "plaintext", ...options });

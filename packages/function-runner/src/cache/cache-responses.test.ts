@@ -30,7 +30,7 @@ import {
 import { Registry } from "prom-client";
 import { answer, serveFunction } from "../../test/function-server.ts";
 import { type ManualClock, manualClock } from "../../test/manual-clock.ts";
-import { call, dial, request, targetAt } from "../../test/runs.ts";
+import { call, dial, patience, request, targetAt } from "../../test/runs.ts";
 import { temporaryDirectory } from "../../test/tls.ts";
 import type { FunctionTarget } from "../function-runner.ts";
 import { createRunnerMetrics } from "../metrics.ts";
@@ -323,12 +323,20 @@ test("eviction of a cache that does not exist yet is no problem", async (t) => {
   assert.equal(await counted("errors_total"), 0);
 });
 
+test("a cache that gets full evicts by itself", async (t) => {
+  const large = (): Struct => Struct.from({ pad: "x".repeat(1000) });
+  const { run, directory } = await cached(t, { output: large, options: { maxBytes: 5_000 } });
+  for (let i = 0; i < 6; i++) await run(`tag-${i}`);
+  await t.waitFor(() => assert.ok(files(directory).length < 5), { interval: 1, timeout: patience });
+});
+
 test("a full cache makes room by dropping what would expire next", async (t) => {
   const large = (): Struct => Struct.from({ pad: "x".repeat(1000) });
-  const { run, clock, directory } = await cached(t, { output: large, options: { maxBytes: 5_000 } });
+  const { run, runner, clock, directory } = await cached(t, { output: large, options: { maxBytes: 5_000 } });
   for (let i = 0; i < 20; i++) {
     await run(`tag-${String(i).padStart(2, "0")}`);
     clock.advance(1);
+    await runner.evict();
     const bytes = files(directory).reduce((total, file) => total + statSync(join(directory, file)).size, 0);
     assert.ok(bytes <= 5_000, `${bytes} bytes after ${i + 1} writes`);
   }

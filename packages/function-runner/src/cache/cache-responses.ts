@@ -114,7 +114,8 @@ class ResponseCache {
     } catch (error) {
       this.#problem("cannot cache function response", functionName, error);
     }
-    if (this.#bytes > this.#maxBytes) await this.evict();
+    // Not waited for: a run does not pay for tidying up.
+    if (this.#bytes > this.#maxBytes) void this.evict();
   }
 
   evict(): Promise<void> {

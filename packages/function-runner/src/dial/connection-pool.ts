@@ -22,6 +22,7 @@ export interface PoolStats {
 }
 
 interface Entry {
+  readonly revisionName: string;
   readonly endpoint: string;
   readonly plaintext: boolean;
   readonly connection: FunctionConnection;
@@ -31,36 +32,41 @@ interface Entry {
 export class ConnectionPool {
   readonly #options: ConnectionOptions;
   readonly #entries = new Map<string, Entry>();
-  readonly #draining = new Set<FunctionConnection>();
+  readonly #retired = new Set<Entry>();
   #closed = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
   }
 
-  /** The connection to a revision, a new one when its endpoint has changed. The old one finishes its calls. */
-  connectionTo({ revisionName, endpoint, plaintext = false, functionName }: FunctionTarget): FunctionConnection {
+  /** The connection to a revision, a new one when its endpoint has changed. The old one finishes its runs. */
+  connectionTo(target: FunctionTarget): FunctionConnection {
     if (this.#closed) throw new RunnerError("CLOSED", "the function runner has been shut down");
-    const known = this.#entries.get(revisionName);
-    if (known !== undefined && known.endpoint === endpoint && known.plaintext === plaintext) return known.connection;
-    const connection = this.#connect(endpoint, plaintext, `Function "${functionName}" revision "${revisionName}"`);
-    this.#entries.set(revisionName, { endpoint, plaintext, connection });
-    if (known !== undefined) this.#retire(known.connection);
-    return connection;
+    const known = this.#entries.get(target.revisionName);
+    if (known !== undefined && leadsTo(known, target)) return known.connection;
+    // A run that began before the endpoint changed goes on where it is, instead of changing it back.
+    for (const old of this.#retired) if (leadsTo(old, target) && !old.connection.isClosed) return old.connection;
+    const entry = this.#connect(target);
+    this.#entries.set(target.revisionName, entry);
+    if (known !== undefined) this.#retire(known);
+    return entry.connection;
   }
 
-  #connect(endpoint: string, plaintext: boolean, owner: string): FunctionConnection {
+  #connect({ functionName, revisionName, endpoint, plaintext = false }: FunctionTarget): Entry {
     try {
-      return new FunctionConnection(endpoint, { ...this.#options, ...(plaintext ? { tls: undefined } : {}) });
+      const options = plaintext ? { ...this.#options, tls: undefined } : this.#options;
+      return { revisionName, endpoint, plaintext, connection: new FunctionConnection(endpoint, options) };
     } catch (error) {
-      throw new RunnerError("BAD_TARGET", `cannot connect to ${owner}: ${textOf(error)}`, { cause: error });
+      const what = `cannot get gRPC client connection for Function "${functionName}"`;
+      const where = `FunctionRevision "${revisionName}" has a bad target`;
+      throw new RunnerError("BAD_TARGET", `${what}: ${where}: ${textOf(error)}`, { cause: error });
     }
   }
 
-  #retire(connection: FunctionConnection): void {
-    for (const old of this.#draining) if (old.isGone) this.#draining.delete(old);
-    connection.drain(drainLimitMs);
-    this.#draining.add(connection);
+  #retire(entry: Entry): void {
+    for (const old of this.#retired) if (old.connection.isGone) this.#retired.delete(old);
+    entry.connection.drain(drainLimitMs);
+    this.#retired.add(entry);
   }
 
   /** Retires the connections of revisions that no longer serve, and says how many. */
@@ -73,7 +79,7 @@ export class ConnectionPool {
     for (const [name, entry] of candidates) {
       if (names.has(name) || this.#entries.get(name) !== entry) continue;
       this.#entries.delete(name);
-      this.#retire(entry.connection);
+      this.#retire(entry);
       retired++;
     }
     return retired;
@@ -82,21 +88,25 @@ export class ConnectionPool {
   /** Ends all connections and their calls. */
   close(): void {
     this.#closed = true;
-    for (const { connection } of this.#entries.values()) this.#draining.add(connection);
+    for (const entry of this.#entries.values()) this.#retired.add(entry);
     this.#entries.clear();
-    for (const connection of this.#draining) connection.close();
+    for (const { connection } of this.#retired) connection.close();
   }
 
   stats(): PoolStats {
-    const current = [...this.#entries.values()].map(({ connection }) => connection);
-    const all = [...current, ...this.#draining];
+    const retired = [...this.#retired].map(({ connection }) => connection);
+    const all = [...[...this.#entries.values()].map(({ connection }) => connection), ...retired];
     return {
-      connections: current.length,
-      draining: [...this.#draining].filter(({ isGone }) => !isGone).length,
+      connections: this.#entries.size,
+      draining: retired.filter(({ isGone }) => !isGone).length,
       openSockets: sum(all.map(({ openSockets }) => openSockets)),
       callsInFlight: sum(all.map(({ callsInFlight }) => callsInFlight)),
     };
   }
+}
+
+function leadsTo(entry: Entry, { revisionName, endpoint, plaintext = false }: FunctionTarget): boolean {
+  return entry.revisionName === revisionName && entry.endpoint === endpoint && entry.plaintext === plaintext;
 }
 
 function sum(numbers: readonly number[]): number {

@@ -42,6 +42,8 @@ export class FunctionConnection {
   /** Counts connections made and lost; what was learned about one is worth nothing for the next. */
   #epoch = 0;
   #betaOnlyIn = -1;
+  /** Runs that use the connection; a run may take several calls. */
+  #users = 0;
   #cancelDrain: (() => void) | undefined;
   #closed = false;
 
@@ -82,7 +84,6 @@ export class FunctionConnection {
     const done = (error: ServiceError | null, response?: Buffer): void => {
       signal?.removeEventListener("abort", cancel);
       this.#calls.delete(call);
-      if (this.#cancelDrain !== undefined && this.#calls.size === 0) this.close();
       if (error !== null || response === undefined) reject(error);
       else resolve(response);
     };
@@ -134,10 +135,21 @@ export class FunctionConnection {
     this.#betaOnlyIn = -1;
   }
 
-  /** Lets calls in flight finish and then closes; after `limitMs` they are cancelled. The owner starts no new ones. */
+  /** Keeps the connection open while `run` uses it, also when it is drained meanwhile. */
+  async use<T>(run: () => Promise<T>): Promise<T> {
+    this.#users++;
+    try {
+      return await run();
+    } finally {
+      this.#users--;
+      if (this.#cancelDrain !== undefined && this.#users === 0) this.close();
+    }
+  }
+
+  /** Lets runs finish and then closes; after `limitMs` their calls are cancelled. */
   drain(limitMs: number): void {
     if (this.#closed || this.#cancelDrain !== undefined) return;
-    if (this.#calls.size === 0) this.close();
+    if (this.#users === 0) this.close();
     else this.#cancelDrain = this.#clock.schedule(limitMs, () => this.close());
   }
 

@@ -77,7 +77,9 @@ export function createDiallingRunner(options: DialOptions): DiallingRunner {
       const connection = pool.connectionTo(target);
       const bytes = encode(RunFunctionRequest, request);
       if (bytes.length > limits.maxRequestBytes) throw tooLarge(target, bytes.length, limits.maxRequestBytes);
-      const response = await runOnce({ target, call, connection, request: bytes, metrics, limits });
+      const response = await connection.use(() =>
+        runOnce({ target, call, connection, request: bytes, metrics, limits }),
+      );
       shareUnchanged(request, response);
       return response;
     },

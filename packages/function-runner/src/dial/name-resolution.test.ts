@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type FunctionServer, serveFunction } from "../../test/function-server.ts";
+import { assertNothingLeft, resources } from "../../test/leaks.ts";
 import { type ManualClock, manualClock } from "../../test/manual-clock.ts";
-import { call, dial, patience, request, targetAt } from "../../test/runs.ts";
+import { call, dial, patience, request, soon, targetAt } from "../../test/runs.ts";
 import { refreshMs } from "./channel-resolver.ts";
-import type { DiallingRunner } from "./dialling-runner.ts";
+import { createDiallingRunner, type DiallingRunner } from "./dialling-runner.ts";
 import type { NameResolver } from "./name-resolver.ts";
 
 /** A name whose addresses a test decides, as a headless Service's are decided by its Pods. */
@@ -97,11 +98,12 @@ test("C58: when a Pod dies its share goes to the others, and no call fails", asy
 });
 
 test("a function that moved to another address is found again", async (t) => {
+  const before = resources();
   const pods = await servePods(hosts.slice(0, 2));
   t.after(() => Promise.all(pods.map((pod) => pod.stop())));
   const [first, second] = pods;
   const resolver = names("127.0.0.1");
-  const runner = dial(t, { names: resolver });
+  const runner = createDiallingRunner({ security: "plaintext", names: resolver });
   const endpoint = `dns:///fn.ns:${first?.port}`;
   await runner.run(targetAt(endpoint), request(), call());
 
@@ -111,6 +113,7 @@ test("a function that moved to another address is found again", async (t) => {
   await runner.run(targetAt(endpoint), request(), call());
   assert.deepEqual(served(pods), [1, 1]);
   assert.equal(second?.accepted, 1);
+  await assertNothingLeft(before, runner, ...pods);
 });
 
 test("new replicas get their share within 30 seconds, without any connection failing", async (t) => {
@@ -180,7 +183,7 @@ test("the error of a call whose function has no address says so", async (t) => {
     [() => Promise.resolve([]), "it has no addresses"],
   ] as const) {
     const runner = dial(t, { names: { resolve: addresses } });
-    await assert.rejects(runner.run(targetAt("dns:///fn.ns:9443"), request(), call({ deadline: Date.now() + 100 })), {
+    await assert.rejects(runner.run(targetAt("dns:///fn.ns:9443"), request(), call({ deadline: soon() })), {
       message: `cannot run Function "fn": rpc error: code = DeadlineExceeded desc = the function could not be reached for pipeline step "compose" before its deadline: cannot look up host "fn.ns": ${reason}`,
     });
   }

@@ -15,8 +15,12 @@ import { FunctionConnection } from "../dial/connection.ts";
 import { systemNames } from "../dial/name-resolver.ts";
 import type { RequestRecord, ResponseRecord, RunSink } from "./record-runs.ts";
 
-/** A recorder that does not answer in time loses the record. */
-const timeoutMs = 100;
+/** How an inspector is reached. */
+export interface InspectorOptions {
+  /** A record the inspector does not take in time is lost. Default 100. */
+  readonly timeoutMs?: number | undefined;
+}
+
 const service = "/crossplane.pipeline.v1alpha1.PipelineInspectorService";
 const maxBytes = 64 * 2 ** 20;
 
@@ -28,7 +32,7 @@ export interface InspectorSink extends RunSink {
 }
 
 /** Sends runs in protobuf-JSON to Crossplane's pipeline inspector service. Connects with the first run. */
-export function createInspectorSink(socketPath: string): InspectorSink {
+export function createInspectorSink(socketPath: string, { timeoutMs = 100 }: InspectorOptions = {}): InspectorSink {
   const connection = new FunctionConnection(`unix:${socketPath}`, {
     tls: undefined,
     names: systemNames,

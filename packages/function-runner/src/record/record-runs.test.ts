@@ -235,8 +235,8 @@ async function serveInspector(t: TestContext, path: string): Promise<{ readonly 
   return { received };
 }
 
-function sinkAt(t: TestContext, path: string): InspectorSink {
-  const sink = createInspectorSink(path);
+function sinkAt(t: TestContext, path: string, timeoutMs?: number): InspectorSink {
+  const sink = createInspectorSink(path, { timeoutMs });
   t.after(() => sink.close());
   return sink;
 }
@@ -245,7 +245,7 @@ test("C100: the inspector gets request and response as protobuf-JSON without sec
   const path = join(temporaryDirectory(t), "inspector.sock");
   const { received } = await serveInspector(t, path);
   const registry = new Registry();
-  const runner = recordRuns(echo, sinkAt(t, path), { metrics: createRunnerMetrics(registry) });
+  const runner = recordRuns(echo, sinkAt(t, path, patience), { metrics: createRunnerMetrics(registry) });
   await runner.run(target, withSecret(), traced());
   await t.waitFor(() => assert.equal(received.length, 2), { timeout: patience });
 
@@ -275,7 +275,7 @@ test("the inspector gets an empty response and the error of a run that failed", 
   const path = join(temporaryDirectory(t), "inspector.sock");
   const { received } = await serveInspector(t, path);
   const failing: FunctionRunner = { run: () => Promise.reject(new Error("boom")) };
-  await assert.rejects(recordRuns(failing, sinkAt(t, path)).run(target, request(), traced()), /boom/);
+  await assert.rejects(recordRuns(failing, sinkAt(t, path, patience)).run(target, request(), traced()), /boom/);
   await t.waitFor(() => assert.equal(received.length, 2), { timeout: patience });
   const { response, error } = decode(inspector.EmitResponseRequest, received[1]?.[1] ?? Buffer.alloc(0));
   assert.deepEqual([response.length, error], [0, "boom"]);
