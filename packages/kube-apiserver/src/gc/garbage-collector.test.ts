@@ -8,6 +8,8 @@ import { tempDirectory } from "../store/testing/temp-store.ts";
 import { GarbageCollector } from "./garbage-collector.ts";
 import { type OwnedObject, ownedObject } from "./owned-object.ts";
 
+const eventually = (t: TestContext, check: () => void): Promise<void> => t.waitFor(check, { timeout: 30_000 });
+
 const keyOf = (name: string): string => `/core/configmaps/ns/${name}`;
 
 const codec = {
@@ -98,7 +100,7 @@ async function setUp(t: TestContext, before: readonly JsonObject[] = []) {
   });
   collector.start();
   const names = (): string[] => store.list({ prefix: "/" }).entries.map(({ key }) => key.slice(keyOf("").length));
-  const until = (...expected: string[]): Promise<void> => t.waitFor(() => assert.deepEqual(names(), expected));
+  const until = (...expected: string[]): Promise<void> => eventually(t, () => assert.deepEqual(names(), expected));
   return { put, remove, until, did, errors, collector, refuseNext: (times: number) => (refuse = times) };
 }
 

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
+
+/** A condition of a CRD, as far as the server sets it. */
+export interface CrdCondition {
+  readonly type: string;
+  readonly status: "True" | "False";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Whether a condition of a CRD is True. */
+export function isConditionTrue(crd: JsonObject, type: string): boolean {
+  const condition = conditionsOf(crd).find((one) => textAt(one, "type") === type);
+  return condition !== undefined && textAt(condition, "status") === "True";
+}
+
+function conditionsOf(crd: JsonObject): JsonObject[] {
+  return objectsAt(objectAt(crd, "status") ?? {}, "conditions");
+}
+
+/** The CRD with a condition set; the same CRD when it says so already. The time moves only when the status changes. */
+export function withCondition(crd: JsonObject, condition: CrdCondition, time: string): JsonObject {
+  const conditions = conditionsOf(crd);
+  const known = conditions.find((one) => textAt(one, "type") === condition.type);
+  if (known !== undefined && sameCondition(known, condition)) return crd;
+  const lastTransitionTime =
+    known !== undefined && textAt(known, "status") === condition.status ? textAt(known, "lastTransitionTime") : time;
+  const { type, status, reason, message } = condition;
+  const next: JsonObject = { type, status, lastTransitionTime, reason, message };
+  const list = known === undefined ? [...conditions, next] : conditions.map((one) => (one === known ? next : one));
+  return withStatus(crd, { conditions: list });
+}
+
+function sameCondition(known: JsonObject, { status, reason, message }: CrdCondition): boolean {
+  return (
+    textAt(known, "status") === status && textAt(known, "reason") === reason && textAt(known, "message") === message
+  );
+}
+
+/** The CRD with some members of its status replaced. */
+export function withStatus(crd: JsonObject, members: Readonly<Record<string, JsonValue>>): JsonObject {
+  return { ...crd, status: { ...objectAt(crd, "status"), ...members } };
+}
+
+interface Names {
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly kind: string;
+  readonly listKind: string;
+  readonly categories: readonly string[];
+}
+
+function readNames(names: JsonObject): Names {
+  return {
+    plural: textAt(names, "plural"),
+    singular: textAt(names, "singular"),
+    shortNames: textsAt(names, "shortNames"),
+    kind: textAt(names, "kind"),
+    listKind: textAt(names, "listKind"),
+    categories: textsAt(names, "categories"),
+  };
+}
+
+/** The names a CRD was given and may use. */
+export function acceptedNames(crd: JsonObject): JsonObject {
+  return objectAt(objectAt(crd, "status") ?? {}, "acceptedNames") ?? {};
+}
+
+/**
+ * The CRD with the names it may have among the others of its group, and with conditions that say so. A name another CRD
+ * already has is not taken from it.
+ */
+export function withAcceptedNames(crd: JsonObject, others: readonly JsonObject[], time: string): JsonObject {
+  const wanted = readNames(objectAt(objectAt(crd, "spec") ?? {}, "names") ?? {});
+  const current = readNames(acceptedNames(crd));
+  const taken = others.map((other) => readNames(acceptedNames(other)));
+  const resources = new Set(taken.flatMap(({ plural, singular, shortNames }) => [plural, singular, ...shortNames]));
+  const kinds = new Set(taken.flatMap(({ kind, listKind }) => [kind, listKind]));
+  const conflicts: CrdCondition[] = [];
+  const conflict = (reason: string, name: string): void => {
+    conflicts.push({
+      type: "NamesAccepted",
+      status: "False",
+      reason,
+      message: `${JSON.stringify(name)} is already in use`,
+    });
+  };
+  const accept = (name: string, used: ReadonlySet<string>, reason: string): boolean => {
+    if (name === "" || !used.has(name)) return true;
+    conflict(reason, name);
+    return false;
+  };
+  const plural = accept(wanted.plural, resources, "PluralConflict") ? wanted.plural : current.plural;
+  const singular = accept(wanted.singular, resources, "SingularConflict") ? wanted.singular : current.singular;
+  const clash = wanted.shortNames.find((name) => resources.has(name));
+  if (clash !== undefined) conflict("ShortNamesConflict", clash);
+  const kind = accept(wanted.kind, kinds, "KindConflict") ? wanted.kind : current.kind;
+  const listKind = accept(wanted.listKind, kinds, "ListKindConflict") ? wanted.listKind : current.listKind;
+  const names = {
+    plural,
+    singular,
+    shortNames: clash === undefined ? wanted.shortNames : current.shortNames,
+    kind,
+    listKind,
+    categories: wanted.categories,
+  };
+  const named = withStatus(crd, { acceptedNames: namesJson(names) });
+  const last = conflicts.at(-1);
+  // The reference keeps the last conflict it meets.
+  const accepted: CrdCondition = last ?? {
+    type: "NamesAccepted",
+    status: "True",
+    reason: "NoConflicts",
+    message: "no conflicts found",
+  };
+  return withInitialEstablished(withCondition(named, accepted, time), last !== undefined, time);
+}
+
+/** What was established stays so; what is not says why. */
+function withInitialEstablished(crd: JsonObject, hasConflict: boolean, time: string): JsonObject {
+  if (isConditionTrue(crd, "Established")) return crd;
+  const installing = {
+    type: "Established",
+    status: "False",
+    reason: "Installing",
+    message: "the initial names have been accepted",
+  } as const;
+  const refused = {
+    type: "Established",
+    status: "False",
+    reason: "NotAccepted",
+    message: "not all names are accepted",
+  } as const;
+  return withCondition(crd, hasConflict ? refused : installing, time);
+}
+
+/** The CRD, now that it is served. */
+export function withEstablished(crd: JsonObject, time: string): JsonObject {
+  const established = {
+    type: "Established",
+    status: "True",
+    reason: "InitialNamesAccepted",
+    message: "the initial names have been accepted",
+  } as const;
+  return withCondition(crd, established, time);
+}
+
+function namesJson({ plural, singular, shortNames, kind, listKind, categories }: Names): JsonObject {
+  return {
+    plural,
+    ...(singular !== "" && { singular }),
+    ...(shortNames.length > 0 && { shortNames: [...shortNames] }),
+    kind,
+    ...(listKind !== "" && { listKind }),
+    ...(categories.length > 0 && { categories: [...categories] }),
+  };
+}

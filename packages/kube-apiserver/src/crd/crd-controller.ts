@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type JsonObject, timestamp } from "@purlin/kube-objects";
+import { type CustomKind, customStrategy } from "../custom/custom-strategy.ts";
+import type { Registry } from "../registry/registry.ts";
+import type { ResourceType } from "../registry/resource-type.ts";
+import { inStoredOrder } from "../rest/object-codec.ts";
+import { isDeleting, metaOf, withMeta } from "../rest/object-meta.ts";
+import type { ObjectStrategy } from "../rest/object-strategy.ts";
+import type { Store, Watch } from "../store/store.ts";
+import { isConditionTrue, withAcceptedNames, withCondition, withEstablished } from "./crd-conditions.ts";
+import { cleanupFinalizer } from "./crd-rules.ts";
+import { objectAt, textAt } from "./crd-spec.ts";
+import { customKind, customTypes, isServed } from "./custom-types.ts";
+
+const prefix = "/apiextensions.k8s.io/customresourcedefinitions/";
+
+/** What a {@link CrdController} works with. */
+export interface CrdControllerOptions {
+  readonly store: Store<JsonObject>;
+  readonly registry: Registry;
+  readonly now: () => Date;
+  /** Ends the watches of a type whose definition changed or went away. */
+  readonly endWatches: (group: string, resource: string) => void;
+  /** Deletes all objects of a type, as a client would. */
+  readonly deleteObjects: (type: ResourceType) => Promise<void>;
+  readonly onError: (error: unknown) => void;
+  /** Told after what is served has changed. */
+  readonly onPublished?: () => void;
+}
+
+/** A definition as it is served. */
+interface Published {
+  readonly crd: JsonObject;
+  readonly kind: CustomKind;
+  readonly strategies: Map<string, ObjectStrategy>;
+}
+
+/**
+ * Makes CustomResourceDefinitions served: names accepted, types published, then established, in this order, so that nobody
+ * who sees a definition established finds its objects missing. Takes them away again when they are deleted.
+ */
+export class CrdController {
+  readonly #options: CrdControllerOptions;
+  readonly #published = new Map<string, Published>();
+  readonly #waiting = new Set<string>();
+  readonly #leaving = new Map<string, Watch<JsonObject>>();
+  #watch: Watch<JsonObject> | undefined;
+  #working: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(options: CrdControllerOptions) {
+    this.#options = options;
+  }
+
+  /** Publishes what was established before, at once, and follows changes. */
+  start(): void {
+    const { store } = this.#options;
+    const { entries, revision } = store.list({ prefix });
+    for (const { value } of entries) if (isServed(value)) this.#remember(value);
+    this.#publish();
+    for (const { key } of entries) this.#enqueue(key);
+    this.#watch = store.watch({ scope: prefix, after: revision, onReady: () => this.#follow() });
+    this.#follow();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#watch?.close();
+    for (const watch of this.#leaving.values()) watch.close();
+    await this.#working;
+  }
+
+  /** The definitions that are served now. */
+  get crds(): JsonObject[] {
+    return [...this.#published.values()].map(({ crd }) => crd);
+  }
+
+  /** The strategy of a custom type. */
+  strategyOf(type: ResourceType): ObjectStrategy {
+    const published = this.#published.get(`${prefix}${type.resource}.${type.group}`);
+    if (published === undefined) throw new Error(`${type.resource}.${type.group} is not served`);
+    const known = published.strategies.get(type.version);
+    if (known !== undefined) return known;
+    const strategy = customStrategy(published.kind, type.version, this.#options.now);
+    published.strategies.set(type.version, strategy);
+    return strategy;
+  }
+
+  #follow(): void {
+    if (this.#stopped || this.#watch === undefined) return;
+    for (let changes = this.#watch.take(); changes.length > 0; changes = this.#watch.take()) {
+      for (const { key, entry } of changes) {
+        this.#enqueue(key);
+        // Names that a definition had may be what another one waits for.
+        if (entry === undefined)
+          for (const other of this.#options.store.list({ prefix }).entries) this.#enqueue(other.key);
+      }
+    }
+  }
+
+  #enqueue(key: string): void {
+    if (this.#stopped) return;
+    this.#waiting.add(key);
+    this.#working = this.#working.then(() => this.#next());
+  }
+
+  async #next(): Promise<void> {
+    const [key] = this.#waiting;
+    if (key === undefined || this.#stopped) return;
+    this.#waiting.delete(key);
+    try {
+      await this.#reconcile(key);
+    } catch (error) {
+      if (!this.#stopped) this.#options.onError(error);
+    }
+  }
+
+  async #reconcile(key: string): Promise<void> {
+    const crd = this.#options.store.get(key)?.value;
+    if (crd === undefined) return this.#withdraw(key);
+    if (isDeleting(crd)) return this.#terminate(key, crd);
+    const others = this.#othersOf(key, crd);
+    const time = timestamp(this.#options.now());
+    if (await this.#change(key, (current) => withAcceptedNames(current, others, time))) return;
+    if (!isServed(crd)) return this.#withdraw(key);
+    this.#remember(crd);
+    this.#publish();
+    if (!isConditionTrue(crd, "NamesAccepted") || isConditionTrue(crd, "Established")) return;
+    await this.#change(key, (current) => withEstablished(current, time));
+  }
+
+  /** The other definitions of the same group. */
+  #othersOf(key: string, crd: JsonObject): JsonObject[] {
+    const group = textAt(objectAt(crd, "spec") ?? {}, "group");
+    const { entries } = this.#options.store.list({ prefix });
+    return entries
+      .filter((entry) => entry.key !== key && textAt(objectAt(entry.value, "spec") ?? {}, "group") === group)
+      .map(({ value }) => value);
+  }
+
+  /** Writes a change of the status; says whether there was one. */
+  async #change(key: string, edit: (crd: JsonObject) => JsonObject): Promise<boolean> {
+    const { revision } = await this.#options.store.write(key, (transaction) => {
+      const current = transaction.current?.value;
+      if (current === undefined) return { action: "keep" };
+      const next = edit(current);
+      if (JSON.stringify(next) === JSON.stringify(current)) return { action: "keep" };
+      if (isDeleting(next) && (metaOf(next).finalizers ?? []).length === 0) return { action: "delete" };
+      return { action: "put", value: inStoredOrder(withMeta(next, { resourceVersion: String(transaction.revision) })) };
+    });
+    return revision !== undefined;
+  }
+
+  #remember(crd: JsonObject): void {
+    const key = `${prefix}${metaOf(crd).name ?? ""}`;
+    const known = this.#published.get(key);
+    if (known !== undefined && isSameDefinition(known.crd, crd)) {
+      this.#published.set(key, { ...known, crd });
+      return;
+    }
+    this.#published.set(key, { crd, kind: customKind(crd), strategies: new Map() });
+    if (known !== undefined) this.#endWatches(crd);
+  }
+
+  #withdraw(key: string): void {
+    this.#leaving.get(key)?.close();
+    this.#leaving.delete(key);
+    const known = this.#published.get(key);
+    if (known === undefined) return;
+    this.#published.delete(key);
+    this.#publish();
+    this.#endWatches(known.crd);
+  }
+
+  #endWatches(crd: JsonObject): void {
+    const spec = objectAt(crd, "spec") ?? {};
+    this.#options.endWatches(textAt(spec, "group"), textAt(objectAt(spec, "names") ?? {}, "plural"));
+  }
+
+  #publish(): void {
+    this.#options.registry.setCustom(this.crds.flatMap(customTypes));
+    this.#options.onPublished?.();
+  }
+
+  /** Objects first, then the definition. Objects that somebody holds are waited for. */
+  async #terminate(key: string, crd: JsonObject): Promise<void> {
+    if (!(metaOf(crd).finalizers ?? []).includes(cleanupFinalizer)) return;
+    const served = isServed(crd);
+    if (served) {
+      this.#remember(crd);
+      this.#publish();
+      const began = { reason: "InstanceDeletionInProgress", message: "CustomResource deletion is in progress" };
+      await this.#change(key, (current) => this.#terminating(current, "True", began));
+      const [type] = customTypes(crd);
+      if (type !== undefined) await this.#options.deleteObjects(type);
+      if (this.#waitsForObjects(key, crd)) return;
+    }
+    const done = served
+      ? { reason: "InstanceDeletionCompleted", message: "removed all instances" }
+      : { reason: "NeverEstablished", message: "resource was never established" };
+    await this.#change(key, (current) => {
+      const finalizers = (metaOf(current).finalizers ?? []).filter((name) => name !== cleanupFinalizer);
+      return withMeta(this.#terminating(current, "False", done), { finalizers });
+    });
+  }
+
+  #terminating(
+    crd: JsonObject,
+    status: "True" | "False",
+    { reason, message }: { reason: string; message: string },
+  ): JsonObject {
+    return withCondition(crd, { type: "Terminating", status, reason, message }, timestamp(this.#options.now()));
+  }
+
+  /** Whether objects are left; if so, the definition is looked at again when one of them changes. */
+  #waitsForObjects(key: string, crd: JsonObject): boolean {
+    const spec = objectAt(crd, "spec") ?? {};
+    const scope = `/${textAt(spec, "group")}/${textAt(objectAt(spec, "names") ?? {}, "plural")}/`;
+    const { entries, revision } = this.#options.store.list({ prefix: scope, limit: 1 });
+    if (entries.length === 0) return false;
+    if (this.#leaving.has(key)) return true;
+    const watch = this.#options.store.watch({
+      scope,
+      after: revision,
+      onReady: () => {
+        drain(watch);
+        this.#enqueue(key);
+      },
+    });
+    drain(watch);
+    this.#leaving.set(key, watch);
+    return true;
+  }
+}
+
+/** Whether nothing that matters to a definition's objects has changed. */
+function isSameDefinition(a: JsonObject, b: JsonObject): boolean {
+  return metaOf(a).generation === metaOf(b).generation && isDeleting(a) === isDeleting(b);
+}
+
+/** A watch calls again only after everything there was has been taken. */
+function drain(watch: Watch<JsonObject>): void {
+  while (watch.take().length > 0);
+}

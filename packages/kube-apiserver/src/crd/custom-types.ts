@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createRuleSet, type Schema, validateRules } from "@purlin/cel";
+import { type FieldError, type JsonObject, subdomainName } from "@purlin/kube-objects";
+import type { CustomKind, CustomVersion } from "../custom/custom-strategy.ts";
+import type { RunRules } from "../custom/custom-validation.ts";
+import type { ResourceType, Subresource } from "../registry/resource-type.ts";
+import { acceptedNames, isConditionTrue } from "./crd-conditions.ts";
+import { objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
+
+const allVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+/** While a kind goes away its objects can be looked at and deleted, nothing else. */
+const leavingVerbs = ["delete", "deletecollection", "get", "list", "watch"];
+
+const writeRules: ResourceType["rules"] = {
+  name: subdomainName,
+  createOnUpdate: false,
+  unconditionalUpdate: false,
+  generation: "outside-metadata",
+  returnsDeleted: false,
+  orphansByDefault: false,
+  ttlSeconds: undefined,
+};
+
+/** Whether requests for a CRD's objects are answered. */
+export function isServed(crd: JsonObject): boolean {
+  return isConditionTrue(crd, "NamesAccepted") || isConditionTrue(crd, "Established");
+}
+
+/** What discovery and routing know of a CRD: one type for each version that is served. */
+export function customTypes(crd: JsonObject): ResourceType[] {
+  const spec = objectAt(crd, "spec") ?? {};
+  const names = acceptedNames(crd);
+  const group = textAt(spec, "group");
+  const resource = textAt(names, "plural");
+  const isLeaving = textAt(objectAt(crd, "metadata") ?? {}, "deletionTimestamp") !== "";
+  const versions = objectsAt(spec, "versions");
+  const storage = versions.find((version) => version["storage"] === true);
+  return versions
+    .filter((version) => version["served"] === true)
+    .map((version) => ({
+      group,
+      version: textAt(version, "name"),
+      kind: textAt(names, "kind"),
+      listKind: textAt(names, "listKind"),
+      resource,
+      singular: textAt(names, "singular"),
+      shortNames: textsAt(names, "shortNames"),
+      categories: textsAt(names, "categories"),
+      namespaced: textAt(spec, "scope") === "Namespaced",
+      verbs: isLeaving ? leavingVerbs : allVerbs,
+      subresources: isLeaving ? [] : subresourcesOf(version),
+      custom: true,
+      storage: { group, resource, version: textAt(storage ?? {}, "name") },
+      rules: writeRules,
+    }));
+}
+
+const partVerbs = ["get", "patch", "update"];
+
+function subresourcesOf(version: JsonObject): Subresource[] {
+  const declared = objectAt(version, "subresources") ?? {};
+  const scale = { group: "autoscaling", version: "v1", kind: "Scale" };
+  return [
+    ...(objectAt(declared, "scale") ? [{ name: "scale", verbs: partVerbs, kind: scale }] : []),
+    ...(objectAt(declared, "status") ? [{ name: "status", verbs: partVerbs }] : []),
+  ];
+}
+
+/** A CRD's kind as its strategy needs it. */
+export function customKind(crd: JsonObject): CustomKind {
+  const spec = objectAt(crd, "spec") ?? {};
+  const group = textAt(spec, "group");
+  const kind = textAt(acceptedNames(crd), "kind");
+  const versions = objectsAt(spec, "versions");
+  const storage = versions.find((version) => version["storage"] === true);
+  return {
+    group,
+    kind,
+    storageVersion: textAt(storage ?? {}, "name"),
+    versions: new Map(
+      versions.map((version) => [textAt(version, "name"), customVersion(version, { group, kind, versions })]),
+    ),
+  };
+}
+
+interface Around {
+  readonly group: string;
+  readonly kind: string;
+  readonly versions: readonly JsonObject[];
+}
+
+function customVersion(version: JsonObject, around: Around): CustomVersion {
+  const schema = objectAt(objectAt(version, "schema") ?? {}, "openAPIV3Schema") ?? {};
+  return {
+    name: textAt(version, "name"),
+    schema,
+    hasStatus: objectAt(objectAt(version, "subresources") ?? {}, "status") !== undefined,
+    columns: objectsAt(version, "additionalPrinterColumns"),
+    selectableFields: objectsAt(version, "selectableFields").map((field) => textAt(field, "jsonPath")),
+    deprecationWarning: deprecationWarning(version, around),
+    runRules: rulesOf(schema),
+  };
+}
+
+/** Compiled when the first object comes: a server with a thousand CRDs must not compile all rules at its start. */
+function rulesOf(schema: JsonObject): RunRules {
+  let rules: ReturnType<typeof createRuleSet> | null = null;
+  return (object, old) => {
+    if (rules === null) rules = createRuleSet(schema as unknown as Schema);
+    if (rules === undefined) return { errors: [], unchanged: [] };
+    const { errors, unchanged } = validateRules(rules, object, old === undefined ? {} : { oldValue: old });
+    return { errors: errors as readonly FieldError[], unchanged: unchanged as readonly FieldError[] };
+  };
+}
+
+function deprecationWarning(version: JsonObject, { group, kind, versions }: Around): string | undefined {
+  if (version["deprecated"] !== true) return undefined;
+  const own = textAt(version, "deprecationWarning");
+  if (own !== "") return own;
+  const name = textAt(version, "name");
+  const newest = versions.find((one) => one["served"] === true && one["deprecated"] !== true);
+  const instead = newest === undefined ? "" : `; use ${group}/${textAt(newest, "name")} ${kind}`;
+  return `${group}/${name} ${kind} is deprecated${instead}`;
+}
