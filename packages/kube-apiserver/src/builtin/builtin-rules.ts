@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import { crdRules } from "../crd/crd-rules.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
+import { isDeleting } from "../rest/object-meta.ts";
 import { configMapRules, secretRules } from "./config-data.ts";
 import { coreEventRules, namedEventRules } from "./event-rules.ts";
 import type { KindRules } from "./kind-rules.ts";
@@ -10,8 +12,13 @@ import { cronJobRules, jobRules, podRules, selectorWorkloadRules } from "./workl
 
 const NO_RULES: KindRules = {};
 
+export interface BuiltinRulesOptions {
+  readonly isServiceAddressTaken: IsTaken;
+  readonly now: () => Date;
+}
+
 /** The rules of the built-in kinds; most have none of their own. */
-export function builtinRules(isServiceAddressTaken: IsTaken): (type: ResourceType) => KindRules {
+export function builtinRules({ isServiceAddressTaken, now }: BuiltinRulesOptions): (type: ResourceType) => KindRules {
   const rules: Readonly<Record<string, KindRules>> = {
     "/ConfigMap": configMapRules,
     "/Secret": secretRules,
@@ -19,6 +26,8 @@ export function builtinRules(isServiceAddressTaken: IsTaken): (type: ResourceTyp
     "/Event": coreEventRules,
     "/Pod": podRules,
     "/Service": serviceRules(isServiceAddressTaken),
+    // Its objects go first: deleting it only marks it.
+    "apiextensions.k8s.io/CustomResourceDefinition": { blocksDeletion: (crd) => !isDeleting(crd), ...crdRules(now) },
     "apps/Deployment": selectorWorkloadRules,
     "apps/ReplicaSet": selectorWorkloadRules,
     "apps/StatefulSet": selectorWorkloadRules,

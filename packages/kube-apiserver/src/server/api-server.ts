@@ -1,37 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-import { randomUUID } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
-import { type Authorizer, adminAuthorizer } from "../auth/authorizer.ts";
-import { builtinRules } from "../builtin/builtin-rules.ts";
-import { builtinStrategy } from "../builtin/builtin-strategy.ts";
-import { textAt } from "../builtin/read-field.ts";
-import { createDiscovery } from "../discovery/discovery.ts";
-import { health } from "../endpoints/health.ts";
-import { documentEndpoint, rootPaths } from "../endpoints/paths.ts";
-import { serverVersion } from "../endpoints/version.ts";
+import type { Authorizer } from "../auth/authorizer.ts";
 import { type Listener, listen } from "../http/listener.ts";
 import { serveExchange } from "../http/serve-exchange.ts";
-import { createOpenApiEndpoint } from "../openapi/endpoint.ts";
-import { PublishedDocuments } from "../openapi/published-documents.ts";
-import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
-import { Registry } from "../registry/registry.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import { objectCodec } from "../rest/object-codec.ts";
-import type { ObjectStrategy } from "../rest/object-strategy.ts";
-import { createResources } from "../rest/resources.ts";
-import type { RestServices } from "../rest/rest-context.ts";
-import { OpenWatches } from "../rest/watch.ts";
-import { accessReviews } from "../reviews/access-reviews.ts";
-import { authenticationReviews } from "../reviews/authentication-reviews.ts";
-import { reviewResource } from "../reviews/review-resource.ts";
 import type { HistoryLimits } from "../store/history.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { bootstrap } from "./bootstrap.ts";
-import { createHandler, type Handler } from "./handler.ts";
+import { type Controllers, createControllers } from "./controllers.ts";
+import type { Handler } from "./handler.ts";
 import { adminKubeconfig } from "./kubeconfig.ts";
+import { createServerCore, type ServerCore } from "./server-core.ts";
 import { loadCertificates, type ServingCertificates } from "./serving-certificates.ts";
 
 /** How to run an API server. */
@@ -45,8 +27,12 @@ export interface ApiServerOptions {
   /** Default: masters and ServiceAccounts may do everything, nobody else anything. */
   readonly authorizer?: Authorizer;
   readonly history?: Partial<HistoryLimits>;
+  /** How long events are kept. Default: an hour. */
+  readonly eventTtlSeconds?: number;
   /** Told about failures nobody foresaw. */
   readonly onUnexpected?: (error: unknown, request: ApiRequest) => void;
+  /** Told about what the server's own controllers failed at; they try again. */
+  readonly onControllerError?: (error: unknown) => void;
   /** Told about what could not be recovered at the start. */
   readonly onWarning?: (message: string) => void;
 }
@@ -83,7 +69,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   });
   try {
     const server = new RunningServer(store, options);
-    await bootstrap(server.handle);
+    await server.start();
     return server;
   } catch (error) {
     await store.close();
@@ -95,16 +81,25 @@ class RunningServer implements ApiServer {
   readonly handle: Handler;
   readonly certificates: ServingCertificates;
   readonly #store: Store<JsonObject>;
-  readonly #watches = new OpenWatches();
-  readonly #registry = new Registry(BUILTIN_RESOURCES);
   readonly #tokens: readonly TokenAuthenticator[];
+  readonly #core: ServerCore;
+  readonly #controllers: Controllers;
   readonly #listeners: Listener[] = [];
 
   constructor(store: Store<JsonObject>, options: ApiServerOptions) {
     this.#store = store;
     this.#tokens = options.tokens ?? [];
     this.certificates = loadCertificates(options.directory);
-    this.handle = this.#createHandler(options);
+    this.#core = createServerCore({ ...options, store, address: () => this.#address() });
+    this.handle = this.#core.handle;
+    this.#controllers = createControllers(this.#core, store, options.onControllerError ?? (() => {}));
+  }
+
+  /** Serves what was there before, makes what every cluster has, and begins to look after it all. */
+  async start(): Promise<void> {
+    this.#core.crds.start();
+    await bootstrap(this.#core.client);
+    this.#controllers.start();
   }
 
   async listen({ host, port }: { readonly host?: string; readonly port?: number } = {}): Promise<ApiListener> {
@@ -118,7 +113,7 @@ class RunningServer implements ApiServer {
       onExchange: (exchange) => void serveExchange(exchange, front),
     });
     this.#listeners.push(listener);
-    const url = `https://${listener.host.includes(":") ? `[${listener.host}]` : listener.host}:${listener.port}`;
+    const url = `https://${addressOf(listener)}`;
     return { url, port: listener.port, kubeconfig: adminKubeconfig(url, this.certificates) };
   }
 
@@ -127,7 +122,9 @@ class RunningServer implements ApiServer {
   }
 
   async close(): Promise<void> {
-    this.#watches.end(() => true);
+    this.#controllers.stop();
+    await this.#core.crds.stop();
+    this.#core.watches.end(() => true);
     await Promise.all(this.#listeners.map((listener) => listener.close(CLOSE_GRACE_MS)));
     await this.#store.close();
   }
@@ -136,51 +133,12 @@ class RunningServer implements ApiServer {
     return this.close();
   }
 
-  #createHandler(options: ApiServerOptions): Handler {
-    const authorizer = options.authorizer ?? adminAuthorizer;
-    const catalog = (): Registry["catalog"] => this.#registry.catalog;
-    const address = (): string =>
-      this.#listeners[0] === undefined ? "" : `${this.#listeners[0].host}:${this.#listeners[0].port}`;
-    const documents = new PublishedDocuments(() => ({ catalog: catalog(), crds: [] }));
-    const checks = [{ name: "ping", check: () => {} }];
-    return createHandler({
-      authorizer,
-      paths: [
-        ({ path, query }) => health(path, query, { healthz: checks, livez: checks, readyz: checks }),
-        documentEndpoint("/version", () => serverVersion(options.build ?? "purlin")),
-        createDiscovery(catalog, address),
-        createOpenApiEndpoint(documents, Date.now),
-        documentEndpoint("", () => rootPaths(catalog())),
-      ],
-      resources: createResources({
-        services: this.#services(catalog),
-        watches: this.#watches,
-        special: [
-          reviewResource("authorization.k8s.io", accessReviews(authorizer)),
-          reviewResource(
-            "authentication.k8s.io",
-            authenticationReviews(() => this.#tokens),
-          ),
-        ],
-      }),
-      onUnexpected: options.onUnexpected ?? (() => {}),
-    });
+  #address(): string {
+    const [first] = this.#listeners;
+    return first === undefined ? "" : addressOf(first);
   }
+}
 
-  #services(catalog: () => Registry["catalog"]): RestServices {
-    const now = (): Date => new Date();
-    const rulesOf = builtinRules((address) => this.#hasServiceAt(address));
-    const strategies = new WeakMap<ResourceType, ObjectStrategy>();
-    const strategyOf = (type: ResourceType): ObjectStrategy => {
-      const known = strategies.get(type) ?? builtinStrategy(type, rulesOf(type), now);
-      strategies.set(type, known);
-      return known;
-    };
-    return { store: this.#store, catalog, strategyOf, now, newUid: randomUUID };
-  }
-
-  #hasServiceAt(address: string): boolean {
-    const { entries } = this.#store.list({ prefix: "//services/" });
-    return entries.some((entry) => textAt(entry.value, "spec", "clusterIP") === address);
-  }
+function addressOf({ host, port }: Listener): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JsonObject } from "@purlin/kube-objects";
+import { GarbageCollector } from "../gc/garbage-collector.ts";
+import type { Store } from "../store/store.ts";
+import { garbageActions, ownerFinder } from "./garbage-actions.ts";
+import { NamespaceController } from "./namespace-controller.ts";
+import type { ServerCore } from "./server-core.ts";
+
+/** What looks after objects by itself, as clients of a cluster expect. */
+export interface Controllers {
+  start(): void;
+  stop(): void;
+}
+
+export function createControllers(
+  core: ServerCore,
+  store: Store<JsonObject>,
+  onError: (error: unknown) => void,
+): Controllers {
+  const { client, catalog, now } = core;
+  const actions = garbageActions(client, catalog);
+  const collector = new GarbageCollector({ store, actions, ownerOf: ownerFinder(store, catalog), onError });
+  const namespaces = new NamespaceController({ store, client, catalog, now, onError });
+  core.onPublished = () => collector.revisit();
+  return {
+    start: () => {
+      collector.start();
+      namespaces.start();
+    },
+    stop: () => {
+      collector.stop();
+      namespaces.stop();
+    },
+  };
+}

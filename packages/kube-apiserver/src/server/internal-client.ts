@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type JsonValue, type Status, StatusError } from "@purlin/kube-objects";
+import { MASTERS_GROUP, type User } from "../auth/user.ts";
+import type { ResourceType } from "../registry/resource-type.ts";
+import type { Handler } from "./handler.ts";
+
+/** The server itself, when it makes or changes objects. */
+const SYSTEM_USER: User = { name: "system:apiserver", groups: [MASTERS_GROUP, "system:authenticated"] };
+
+export interface InternalRequest {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: JsonValue;
+  readonly contentType?: string;
+}
+
+/** Lets the server's own controllers do what any client could, and nothing else. */
+export class InternalClient {
+  readonly #handle: Handler;
+  readonly #signal = new AbortController().signal;
+
+  constructor(handle: Handler) {
+    this.#handle = handle;
+  }
+
+  /** The body of a successful answer; a failure throws its Status. */
+  async send(method: string, path: string, request: InternalRequest = {}): Promise<JsonValue> {
+    const { body, contentType = "application/json", query = {} } = request;
+    const response = await this.#handle({
+      method,
+      path,
+      query: new URLSearchParams(query),
+      headers: { "user-agent": "kube-apiserver", "content-type": contentType },
+      body: body === undefined ? { kind: "none" } : { kind: "value", value: body },
+      user: SYSTEM_USER,
+      signal: this.#signal,
+    });
+    if (response.kind === "stream") {
+      throw new Error(`${method} ${path} answered with a stream`);
+    }
+    const value = response.payload?.value() ?? null;
+    if (response.code < 400) {
+      return value;
+    }
+    const status = value as unknown as Status;
+    if (status?.kind !== "Status") {
+      throw new Error(`${method} ${path} answered ${response.code}: ${String(value)}`);
+    }
+    throw new StatusError(status);
+  }
+}
+
+/** The path of a type's objects, or of one of them. */
+export function resourcePath(
+  { group, version, resource, namespaced }: ResourceType,
+  namespace: string,
+  name: string = "",
+): string {
+  const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+  const scope = namespaced && namespace !== "" ? `/namespaces/${encodeURIComponent(namespace)}` : "";
+  return `${root}${scope}/${resource}${name === "" ? "" : `/${encodeURIComponent(name)}`}`;
+}

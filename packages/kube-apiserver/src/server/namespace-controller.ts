@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isConflict, isNotFound, type JsonObject, timestamp } from "@purlin/kube-objects";
+import { objectAt, valueAt } from "../builtin/read-field.ts";
+import type { Catalog } from "../registry/registry.ts";
+import type { ResourceType } from "../registry/resource-type.ts";
+import { isDeleting, metaOf } from "../rest/object-meta.ts";
+import { keyPrefix } from "../rest/storage-key.ts";
+import type { Store, Watch } from "../store/store.ts";
+import { createMissing } from "./bootstrap.ts";
+import { type InternalClient, resourcePath } from "./internal-client.ts";
+import { blockedConditions, type Remaining } from "./namespace-conditions.ts";
+import { StoreFollower } from "./store-follower.ts";
+
+export interface NamespaceControllerOptions {
+  readonly store: Store<JsonObject>;
+  readonly client: InternalClient;
+  readonly catalog: () => Catalog;
+  readonly now: () => Date;
+  readonly onError: (error: unknown) => void;
+}
+
+const PREFIX = "//namespaces/";
+
+/** Gives every namespace its default ServiceAccount, and empties the ones that are being deleted before they go. */
+export class NamespaceController {
+  readonly #options: NamespaceControllerOptions;
+  readonly #namespaces: StoreFollower;
+  readonly #accounts: StoreFollower;
+  /** Namespaces that wait for what is left in them, and what they watch. */
+  readonly #waiting = new Map<string, Watch<JsonObject>[]>();
+
+  constructor(options: NamespaceControllerOptions) {
+    const { store, onError } = options;
+    this.#options = options;
+    this.#namespaces = new StoreFollower({ store, prefix: PREFIX, onError, reconcile: (key) => this.#reconcile(key) });
+    // An account somebody deleted comes back.
+    this.#accounts = new StoreFollower({
+      store,
+      prefix: "//serviceaccounts/",
+      onError,
+      reconcile: async (key) => this.#namespaces.enqueue(`${PREFIX}${key.split("/")[3] ?? ""}`),
+    });
+  }
+
+  start(): void {
+    this.#namespaces.start();
+    this.#accounts.start();
+  }
+
+  stop(): void {
+    this.#namespaces.stop();
+    this.#accounts.stop();
+    for (const name of this.#waiting.keys()) {
+      this.#stopWaiting(name);
+    }
+  }
+
+  async #reconcile(key: string): Promise<void> {
+    const namespace = this.#options.store.get(key)?.value;
+    const name = key.slice(PREFIX.length);
+    if (namespace === undefined) {
+      this.#stopWaiting(name);
+      return;
+    }
+    if (isDeleting(namespace)) {
+      await this.#ignoreRaces(() => this.#empty(name, namespace));
+    } else {
+      await this.#ignoreRaces(() => this.#ensureAccount(name));
+    }
+  }
+
+  /** What changed or went meanwhile is looked at again because it did. */
+  async #ignoreRaces(act: () => Promise<void>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) {
+        throw error;
+      }
+    }
+  }
+
+  async #ensureAccount(namespace: string): Promise<void> {
+    if (this.#options.store.get(`//serviceaccounts/${namespace}/default`) === undefined) {
+      const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } };
+      await createMissing(this.#options.client, `/api/v1/namespaces/${namespace}/serviceaccounts`, account);
+    }
+  }
+
+  async #empty(name: string, namespace: JsonObject): Promise<void> {
+    const types = this.#contentTypes();
+    this.#startWaiting(name, types);
+    await Promise.all(types.map((type) => this.#deleteAll(type, name)));
+    const remaining = types.flatMap((type) => this.#remaining(type, name));
+    if (remaining.length > 0) {
+      await this.#report(name, namespace, remaining);
+    } else {
+      await this.#finish(name);
+    }
+  }
+
+  /** One type for each kind of object there can be in a namespace. */
+  #contentTypes(): ResourceType[] {
+    const types = this.#options
+      .catalog()
+      .groups.flatMap(({ versions }) => versions.flatMap(({ resources }) => resources));
+    const byStorage = new Map(
+      types
+        .filter((type) => type.namespaced && type.verbs.includes("deletecollection"))
+        .map((type) => [keyPrefix(type, ""), type]),
+    );
+    return [...byStorage.values()];
+  }
+
+  async #deleteAll(type: ResourceType, namespace: string): Promise<void> {
+    const isEmpty = this.#options.store.list({ prefix: keyPrefix(type, namespace), limit: 1 }).entries.length === 0;
+    if (!isEmpty) {
+      await this.#options.client.send("DELETE", resourcePath(type, namespace), {
+        body: { propagationPolicy: "Background" },
+      });
+    }
+  }
+
+  #remaining(type: ResourceType, namespace: string): Remaining[] {
+    const { entries } = this.#options.store.list({ prefix: keyPrefix(type, namespace) });
+    const finalizers = entries.flatMap((entry) => metaOf(entry.value).finalizers ?? []);
+    return entries.length === 0 ? [] : [{ type, count: entries.length, finalizers }];
+  }
+
+  async #report(name: string, namespace: JsonObject, remaining: readonly Remaining[]): Promise<void> {
+    const before = valueAt(namespace, "status", "conditions");
+    const conditions = blockedConditions(
+      remaining,
+      Array.isArray(before) ? (before as JsonObject[]) : [],
+      timestamp(this.#options.now()),
+    );
+    const status = { ...objectAt(namespace, "status"), conditions };
+    await this.#options.client.send("PUT", `/api/v1/namespaces/${name}/status`, { body: { ...namespace, status } });
+  }
+
+  async #finish(name: string): Promise<void> {
+    const current = this.#options.store.get(`${PREFIX}${name}`)?.value;
+    if (current === undefined) {
+      return;
+    }
+    const { finalizers, ...spec } = objectAt(current, "spec");
+    const kept = Array.isArray(finalizers) ? finalizers.filter((finalizer) => finalizer !== "kubernetes") : [];
+    const body = { ...current, spec: kept.length === 0 ? spec : { ...spec, finalizers: kept } };
+    await this.#options.client.send("PUT", `/api/v1/namespaces/${name}/finalize`, { body: body as JsonObject });
+  }
+
+  /** Whenever something in the namespace changes, the namespace is looked at again. */
+  #startWaiting(name: string, types: readonly ResourceType[]): void {
+    if (this.#waiting.has(name)) {
+      return;
+    }
+    const { store } = this.#options;
+    const watches = types.map((type) => {
+      const watch = store.watch({
+        scope: keyPrefix(type, name),
+        after: store.revision,
+        onReady: () => {
+          drain(watch);
+          this.#namespaces.enqueue(`${PREFIX}${name}`);
+        },
+      });
+      drain(watch);
+      return watch;
+    });
+    this.#waiting.set(name, watches);
+  }
+
+  #stopWaiting(name: string): void {
+    for (const watch of this.#waiting.get(name) ?? []) {
+      watch.close();
+    }
+    this.#waiting.delete(name);
+  }
+}
+
+/** A watch calls again only after everything there was has been taken. */
+function drain(watch: Watch<JsonObject>): void {
+  try {
+    while (watch.take().length > 0);
+  } catch {
+    // The watch is over; whoever looks next lists anyway.
+  }
+}

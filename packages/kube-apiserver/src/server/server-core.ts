@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+import { randomUUID } from "node:crypto";
+import type { JsonObject } from "@purlin/kube-objects";
+import type { TokenAuthenticator } from "../auth/authenticate.ts";
+import { type Authorizer, adminAuthorizer } from "../auth/authorizer.ts";
+import { builtinRules } from "../builtin/builtin-rules.ts";
+import { builtinStrategy } from "../builtin/builtin-strategy.ts";
+import { textAt } from "../builtin/read-field.ts";
+import { CrdController } from "../crd/crd-controller.ts";
+import { createDiscovery } from "../discovery/discovery.ts";
+import { health } from "../endpoints/health.ts";
+import { documentEndpoint, rootPaths } from "../endpoints/paths.ts";
+import { serverVersion } from "../endpoints/version.ts";
+import { createOpenApiEndpoint } from "../openapi/endpoint.ts";
+import { PublishedDocuments } from "../openapi/published-documents.ts";
+import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
+import { type Catalog, Registry } from "../registry/registry.ts";
+import type { ResourceType } from "../registry/resource-type.ts";
+import type { ApiRequest } from "../request/api-request.ts";
+import type { ObjectStrategy } from "../rest/object-strategy.ts";
+import { createResources } from "../rest/resources.ts";
+import type { RestServices } from "../rest/rest-context.ts";
+import { OpenWatches } from "../rest/watch.ts";
+import { accessReviews } from "../reviews/access-reviews.ts";
+import { authenticationReviews } from "../reviews/authentication-reviews.ts";
+import { reviewResource } from "../reviews/review-resource.ts";
+import type { Store } from "../store/store.ts";
+import { createHandler, type Handler, type PathEndpoint } from "./handler.ts";
+import { InternalClient, resourcePath } from "./internal-client.ts";
+
+export interface ServerCoreOptions {
+  readonly store: Store<JsonObject>;
+  readonly build?: string;
+  readonly tokens?: readonly TokenAuthenticator[];
+  readonly authorizer?: Authorizer;
+  readonly eventTtlSeconds?: number;
+  readonly onUnexpected?: (error: unknown, request: ApiRequest) => void;
+  readonly onControllerError?: (error: unknown) => void;
+  /** Host and port the server is reached at; empty while it is not. */
+  readonly address: () => string;
+}
+
+/** Everything that answers requests, without a wire. */
+export interface ServerCore {
+  readonly handle: Handler;
+  readonly client: InternalClient;
+  readonly catalog: () => Catalog;
+  readonly watches: OpenWatches;
+  readonly crds: CrdController;
+  readonly now: () => Date;
+  /** Called after what is served has changed. */
+  onPublished: () => void;
+}
+
+/** Puts together what answers requests. */
+export function createServerCore(options: ServerCoreOptions): ServerCore {
+  const { store } = options;
+  const registry = new Registry(withEventTtl(BUILTIN_RESOURCES, options.eventTtlSeconds));
+  const catalog = (): Catalog => registry.catalog;
+  const watches = new OpenWatches();
+  const now = (): Date => new Date();
+  const handle: Handler = (request) => answer(request);
+  const client = new InternalClient(handle);
+  const core = { handle, client, catalog, watches, now, onPublished: () => {} };
+  const crds = new CrdController({
+    store,
+    registry,
+    now,
+    endWatches: (group, resource) => watches.end(({ type }) => type.group === group && type.resource === resource),
+    deleteObjects: (type) => deleteObjects(client, type),
+    onError: options.onControllerError ?? (() => {}),
+    onPublished: () => core.onPublished(),
+  });
+  const services: RestServices = { store, catalog, now, newUid: randomUUID, strategyOf: strategies(store, crds, now) };
+  const authorizer = options.authorizer ?? adminAuthorizer;
+  const answer = createHandler({
+    authorizer,
+    paths: paths(options, catalog, crds),
+    resources: createResources({
+      services,
+      watches,
+      special: [
+        reviewResource("authorization.k8s.io", accessReviews(authorizer)),
+        reviewResource(
+          "authentication.k8s.io",
+          authenticationReviews(() => options.tokens ?? []),
+        ),
+      ],
+    }),
+    onUnexpected: options.onUnexpected ?? (() => {}),
+  });
+  return Object.assign(core, { crds });
+}
+
+function paths(options: ServerCoreOptions, catalog: () => Catalog, crds: CrdController): PathEndpoint[] {
+  const documents = new PublishedDocuments(() => ({ catalog: catalog(), crds: crds.crds }));
+  const checks = [{ name: "ping", check: () => {} }];
+  return [
+    ({ path, query }) => health(path, query, { healthz: checks, livez: checks, readyz: checks }),
+    documentEndpoint("/version", () => serverVersion(options.build ?? "purlin")),
+    createDiscovery(catalog, options.address),
+    createOpenApiEndpoint(documents, Date.now),
+    documentEndpoint("", () => rootPaths(catalog())),
+  ];
+}
+
+function strategies(
+  store: Store<JsonObject>,
+  crds: CrdController,
+  now: () => Date,
+): (type: ResourceType) => ObjectStrategy {
+  const rulesOf = builtinRules({ now, isServiceAddressTaken: (address) => hasServiceAt(store, address) });
+  const known = new WeakMap<ResourceType, ObjectStrategy>();
+  return (type) => {
+    if (type.custom) {
+      return crds.strategyOf(type);
+    }
+    const strategy = known.get(type) ?? builtinStrategy(type, rulesOf(type), now);
+    known.set(type, strategy);
+    return strategy;
+  };
+}
+
+function hasServiceAt(store: Store<JsonObject>, address: string): boolean {
+  const { entries } = store.list({ prefix: "//services/" });
+  return entries.some((entry) => textAt(entry.value, "spec", "clusterIP") === address);
+}
+
+/** Deletes all objects of a type, in every namespace that has some. */
+async function deleteObjects(client: InternalClient, type: ResourceType): Promise<void> {
+  if (!type.namespaced) {
+    await client.send("DELETE", resourcePath(type, ""));
+    return;
+  }
+  const list = (await client.send("GET", resourcePath(type, ""))) as { readonly items?: readonly JsonObject[] };
+  const namespaces = new Set((list.items ?? []).map((item) => textAt(item, "metadata", "namespace")));
+  await Promise.all([...namespaces].map((namespace) => client.send("DELETE", resourcePath(type, namespace))));
+}
+
+function withEventTtl(types: readonly ResourceType[], ttlSeconds: number | undefined): readonly ResourceType[] {
+  if (ttlSeconds === undefined) {
+    return types;
+  }
+  return types.map((type) =>
+    type.rules.ttlSeconds === undefined ? type : { ...type, rules: { ...type.rules, ttlSeconds } },
+  );
+}
