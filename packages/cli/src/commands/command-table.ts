@@ -16,6 +16,15 @@ export const commandTable: readonly CommandSpec[] = [
     load: () => import("../demo/demo-command.ts"),
   },
   {
+    name: "apiserver",
+    summary: "run a Kubernetes-compatible API server on this machine, without a cluster",
+    options: [
+      { flags: "--data-dir <dir>", description: "where everything is kept; made if it is not there", required: true },
+      { flags: "--port <port>", description: "where to listen on loopback (a free one, kept across restarts)" },
+    ],
+    load: () => import("../apiserver/apiserver-command.ts"),
+  },
+  {
     name: "function init",
     summary: "make a function project that installs, type-checks, passes its test and runs",
     arguments: [{ name: "<name>", description: "the name of the function and of the folder to make" }],

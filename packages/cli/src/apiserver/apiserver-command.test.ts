@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { request } from "node:https";
+import { join } from "node:path";
+import { test } from "node:test";
+import { spawnPurlin } from "../testing/spawn-purlin.ts";
+import { tempFolder } from "../testing/temp-folder.ts";
+import { runInProcess } from "../testing/test-io.ts";
+
+interface Access {
+  readonly server: string;
+  readonly ca: Buffer;
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** What a kubeconfig says, read without a YAML library: it has one cluster and one user. */
+function readKubeconfig(path: string): Access {
+  const text = readFileSync(path, "utf8");
+  const value = (name: string): string => new RegExp(`${name}"?: *"?([^"\\s,]+)`).exec(text)?.[1] ?? "";
+  const data = (name: string): Buffer => Buffer.from(value(`${name}-data`), "base64");
+  return {
+    server: value("server"),
+    ca: data("certificate-authority"),
+    cert: data("client-certificate"),
+    key: data("client-key"),
+  };
+}
+
+function ask(
+  { server, ca, cert, key }: Access,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<{ code: number; body: unknown }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ code: number; body: unknown }>();
+  const headers = { "content-type": "application/json" };
+  const outgoing = request(`${server}${path}`, { method, ca, cert, key, headers, agent: false }, (incoming) => {
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("end", () =>
+      resolve({ code: incoming.statusCode ?? 0, body: JSON.parse(Buffer.concat(chunks).toString()) }),
+    );
+  });
+  outgoing.on("error", reject);
+  outgoing.end(body && JSON.stringify(body));
+  return promise;
+}
+
+test("it serves, says where, keeps data and port across restarts, and stops cleanly", async () => {
+  using folder = tempFolder();
+  const directory = join(folder.path, "data");
+  const start = () => spawnPurlin(["apiserver", "--data-dir", directory]);
+  const configMaps = "/api/v1/namespaces/default/configmaps";
+
+  const first = start();
+  const [, url] = await first.next("stdout", /API server at (https:\/\/127\.0\.0\.1:\d+)\n/);
+  await first.next("stdout", /runs no Pods/);
+  const access = readKubeconfig(join(directory, "kubeconfig"));
+  assert.equal(access.server, url);
+  const created = await ask(access, "POST", configMaps, { metadata: { name: "kept" }, data: { a: "1" } });
+  assert.equal(created.code, 201);
+  assert.equal(await first.stop(), 0);
+
+  const second = start();
+  await second.next("stdout", new RegExp(`API server at ${url}\n`));
+  const again = await ask(readKubeconfig(join(directory, "kubeconfig")), "GET", `${configMaps}/kept`);
+  assert.equal(again.code, 200);
+  for (const file of ["kubeconfig", "port"]) assert.equal(statSync(join(directory, file)).mode & 0o077, 0, file);
+
+  const third = start();
+  await third
+    .next("stderr", /^purlin: error: --data-dir .*data: .*\n/m)
+    .catch(async () => third.next("stderr", /--data-dir/));
+  assert.notEqual(await third.stop(), 0, "one server at a time on one folder");
+  assert.equal(await second.stop(), 0);
+});
+
+test("a port that is taken and a folder that is none are told in one line", async () => {
+  using folder = tempFolder({ file: "x" });
+  const wrongPort = await runInProcess(["apiserver", "--data-dir", "d", "--port", "70000"], { cwd: folder.path });
+  assert.equal(wrongPort.exitCode, 2);
+  assert.match(wrongPort.stderr, /--port 70000: expected a whole number from 0 \(any free one\) to 65535/);
+  assert.ok(!existsSync(join(folder.path, "d")), "nothing is made for a wrong command");
+  const noFolder = await runInProcess(["apiserver", "--data-dir", "file"], { cwd: folder.path });
+  assert.equal(noFolder.exitCode, 1);
+  assert.match(noFolder.stderr, /--data-dir .*file: /);
+  assert.equal(noFolder.stderr.trim().split("\n").length, 1);
+});
+
+test("a port of the last time that somebody else has now is given up with a warning", async () => {
+  using folder = tempFolder();
+  const other = spawnPurlin(["apiserver", "--data-dir", join(folder.path, "other")]);
+  const [, port] = await other.next("stdout", /127\.0\.0\.1:(\d+)\n/);
+  mkdirSync(join(folder.path, "mine"), { mode: 0o700 });
+  writeFileSync(join(folder.path, "mine", "port"), `${port}\n`);
+  const mine = spawnPurlin(["apiserver", "--data-dir", join(folder.path, "mine")]);
+  await mine.next("stderr", new RegExp(`port ${port} of the last time is taken`));
+  await mine.next("stdout", /API server at https/);
+  assert.equal(await mine.stop(), 0);
+  assert.equal(await other.stop(), 0);
+});
