@@ -28,7 +28,12 @@ const cases: Record<string, { reason: string; user: User; access: AccessAttribut
   Stranger: { reason: "known but not trusted", user: jane, access: secrets, want: false },
   Anonymous: { reason: "nobody", user: ANONYMOUS, access: secrets, want: false },
   Health: { reason: "anybody may ask", user: ANONYMOUS, access: path("/readyz"), want: true },
-  HealthCheck: { reason: "also for one check", user: ANONYMOUS, access: path("/livez/ping"), want: true },
+  HealthCheck: {
+    reason: "single checks are not for strangers",
+    user: ANONYMOUS,
+    access: path("/livez/ping"),
+    want: false,
+  },
   Version: { reason: "anybody may ask", user: ANONYMOUS, access: path("/version"), want: true },
   HealthWrite: { reason: "asking is reading", user: ANONYMOUS, access: path("/readyz", "post"), want: false },
   Lookalike: { reason: "no prefix of a name", user: ANONYMOUS, access: path("/readyzz"), want: false },

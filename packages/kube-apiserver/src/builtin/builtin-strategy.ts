@@ -2,16 +2,19 @@
 import {
   badRequest,
   createFieldManager,
+  type FieldError,
   type FieldManager,
   fieldSetOfPaths,
+  hasTypedForm,
+  invalidValue,
   type JsonObject,
-  type JsonValue,
+  parseApiVersion,
   TypedFormError,
   toTypedForm,
 } from "@purlin/kube-objects";
 import { withBuiltinDefaults } from "../defaults/builtin-defaults.ts";
 import { apiVersionOf, hasSubresource, type ResourceType } from "../registry/resource-type.ts";
-import { withMember } from "../rest/object-meta.ts";
+import { metaOf, withMember } from "../rest/object-meta.ts";
 import type { DecodedObject, Endpoint, ObjectStrategy } from "../rest/object-strategy.ts";
 import { builtinPrinter } from "../table/builtin-columns.ts";
 import { builtinApplyVersions, builtinSchema } from "./apply-versions.ts";
@@ -23,18 +26,25 @@ export function builtinStrategy(type: ResourceType, rules: KindRules, now: () =>
   const hasStatus = hasSubresource(type, "status");
   const servesStoredBytes = rules.toServed === undefined;
   return {
-    requireKind: (kind, apiVersion) => requireKind(type, kind, apiVersion),
+    requireKind: (kind, apiVersion, value) => requireKind(type, kind, apiVersion, value),
+    emptyObject: () => emptyObject(type),
+    requestWarnings: () => DEPRECATIONS[`${apiVersionOf(type)}/${type.kind}`] ?? [],
     decode: (value) => decode(type, rules, value),
     prepareCreate: (object) => {
-      const cleared = hasStatus ? withMember(object, "status", emptyStatus(type)) : object;
+      const cleared = hasStatus ? withMember(object, "status", emptyObject(type)["status"]) : object;
       return rules.prepareCreate?.(cleared) ?? cleared;
     },
     prepareUpdate: (object, old, endpoint) => {
       const own = hasStatus ? onlyPart(object, old, endpoint) : object;
       return rules.prepareUpdate?.(own, old, endpoint) ?? own;
     },
-    validateCreate: (object) => [...(rules.validate?.(object) ?? []), ...(rules.validateNew?.(object) ?? [])],
+    validateCreate: (object) => [
+      ...finalizerErrors(object),
+      ...(rules.validate?.(object) ?? []),
+      ...(rules.validateNew?.(object) ?? []),
+    ],
     validateUpdate: (object, old) => [
+      ...finalizerErrors(object),
       ...(rules.validate?.(object) ?? []),
       ...(rules.validateChange?.(object, old) ?? []),
     ],
@@ -59,40 +69,93 @@ export function builtinStrategy(type: ResourceType, rules: KindRules, now: () =>
 }
 
 function decode(type: ResourceType, rules: KindRules, value: JsonObject): DecodedObject {
-  try {
-    const { object, unknown } = toTypedForm(value);
-    const decoded = rules.decode?.(object) ?? object;
-    return { object: withBuiltinDefaults(decoded), unknownFields: unknown };
-  } catch (error) {
-    if (error instanceof TypedFormError) {
-      throw cannotHandle(type, type.kind, type.version, error.message);
-    }
-    throw error;
-  }
+  const { object, unknown } = typedOrRefused(type, value, type.kind, type.version);
+  const decoded = rules.decode?.(object) ?? object;
+  return { object: withBuiltinDefaults(decoded), unknownFields: unknown };
 }
 
 function cannotHandle({ kind }: ResourceType, sent: string, version: string, why: string): Error {
   return badRequest(`${sent} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`);
 }
 
-function requireKind(type: ResourceType, kind: string, apiVersion: string): void {
-  if (kind === "" || kind === type.kind) {
+/** A kind that is another one: of those that exist the reference says that they do not become this one. */
+function requireKind(type: ResourceType, kind: string, apiVersion: string, value: JsonObject): void {
+  const expected = apiVersionOf(type);
+  const version = apiVersion === "" ? expected : apiVersion;
+  const shown = kind === "" ? type.kind : kind;
+  if ((shown === type.kind && version === expected) || (kind === "" && apiVersion === "")) {
     return;
   }
-  const version = (apiVersion === "" ? apiVersionOf(type) : apiVersion).split("/").at(-1) ?? "";
-  const registered = `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`;
-  throw cannotHandle(type, kind, version, `${registered} in scheme "pkg/api/legacyscheme/scheme.go:30"`);
+  const short = version.split("/").at(-1) ?? "";
+  if (!hasTypedForm(version, shown)) {
+    const registered = `no kind ${JSON.stringify(shown)} is registered for version ${JSON.stringify(version)}`;
+    throw cannotHandle(type, shown, short, `${registered} in scheme "pkg/runtime/scheme.go:111"`);
+  }
+  if (shown !== type.kind) {
+    typedOrRefused(type, { ...value, apiVersion: version, kind: shown }, shown, short);
+    const to = goPackage(expected);
+    throw cannotHandle(
+      type,
+      shown,
+      short,
+      `converting (${short}.${shown}) to (${to}.${type.kind}): unknown conversion`,
+    );
+  }
 }
 
-const emptyStatuses = new Map<string, JsonValue | undefined>();
+/** The package of the internal types of a group. */
+function goPackage(apiVersion: string): string {
+  const { group } = parseApiVersion(apiVersion);
+  return group === "" ? "core" : (group.split(".", 1)[0] ?? "");
+}
 
-/** The status of an object that has none, as its type writes it. */
-function emptyStatus(type: ResourceType): JsonValue | undefined {
-  const key = `${apiVersionOf(type)}/${type.kind}`;
-  if (!emptyStatuses.has(key)) {
-    emptyStatuses.set(key, toTypedForm({ apiVersion: apiVersionOf(type), kind: type.kind }).object["status"]);
+function typedOrRefused(
+  type: ResourceType,
+  value: JsonObject,
+  kind: string,
+  version: string,
+): ReturnType<typeof toTypedForm> {
+  try {
+    return toTypedForm(value);
+  } catch (error) {
+    if (error instanceof TypedFormError) {
+      throw cannotHandle(type, kind, version, error.message);
+    }
+    throw error;
   }
-  return emptyStatuses.get(key);
+}
+
+const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
+
+/** Finalizers of built-in kinds name whose they are. */
+function finalizerErrors(object: JsonObject): FieldError[] {
+  return (metaOf(object).finalizers ?? []).flatMap((finalizer, index) =>
+    finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer)
+      ? []
+      : [
+          invalidValue(
+            `metadata.finalizers[${index}]`,
+            finalizer,
+            "name is neither a standard finalizer name nor is it fully qualified",
+          ),
+        ],
+  );
+}
+
+/** What the reference says to whoever still uses a kind. */
+const DEPRECATIONS: Readonly<Record<string, readonly string[]>> = {
+  "v1/Endpoints": ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"],
+};
+
+const emptyObjects = new Map<string, JsonObject>();
+
+/** An object that says nothing, as its type writes it. */
+function emptyObject(type: ResourceType): JsonObject {
+  const apiVersion = apiVersionOf(type);
+  const key = `${apiVersion}/${type.kind}`;
+  const known = emptyObjects.get(key) ?? toTypedForm({ apiVersion, kind: type.kind }).object;
+  emptyObjects.set(key, known);
+  return known;
 }
 
 /** Each way to an object changes only its part: the status, or everything else. */
@@ -113,6 +176,7 @@ function createManager(type: ResourceType, endpoint: Endpoint, hasStatus: boolea
     apiVersion,
     kind: type.kind,
     versions: builtinApplyVersions(type),
+    emptyObject: emptyObject(type),
     ...(endpoint === "" ? {} : { subresource: endpoint }),
     ...(reset.length === 0 ? {} : { resetFields: new Map([[apiVersion, fieldSetOfPaths(reset)]]) }),
     now,

@@ -59,7 +59,7 @@ function resourceRows(type: ResourceType): JsonObject[] {
     ...(other === undefined ? { kind } : { group: other.group, version: other.version, kind: other.kind }),
     verbs: own,
   }));
-  return [main, ...rest.sort((a, b) => (a.name < b.name ? -1 : 1))];
+  return [main, ...rest];
 }
 
 function storageVersionHash({ storage, kind }: ResourceType): string {

@@ -53,11 +53,18 @@ function report(path: string, query: URLSearchParams, all: readonly HealthCheck[
     );
   }
   if (failed) {
-    return { kind: "complete", code: 500, payload: textPayload(`${lines.join("\n")}\n${path} check failed\n`) };
+    return {
+      kind: "complete",
+      code: 500,
+      headers: NO_SNIFFING,
+      payload: textPayload(`${lines.join("\n")}\n${path} check failed\n`),
+    };
   }
   const text = query.has("verbose") ? `${lines.join("\n")}\n${path} check passed\n` : "ok";
-  return { kind: "complete", code: 200, payload: textPayload(text) };
+  return { kind: "complete", code: 200, headers: NO_SNIFFING, payload: textPayload(text) };
 }
+
+const NO_SNIFFING = { "x-content-type-options": "nosniff" };
 
 function fails(check: () => void): boolean {
   try {

@@ -10,6 +10,10 @@ export function serverVersion(build: string): JsonObject {
   return {
     major,
     minor,
+    emulationMajor: major,
+    emulationMinor: minor,
+    minCompatibilityMajor: major,
+    minCompatibilityMinor: String(Number(minor) - 1),
     gitVersion: `${REFERENCE_RELEASE}+${build}`,
     gitCommit: "",
     gitTreeState: "clean",

@@ -104,6 +104,11 @@ const cases: Record<string, { reason: string; request: string; want: object }> =
     request: "GET /api/v1/pods?watch=0",
     want: { ...core, verb: "list", resource: "pods" },
   },
+  WatchOne: {
+    reason: "one object is got",
+    request: "GET /api/v1/nodes/x?watch=true",
+    want: { ...core, verb: "get", resource: "nodes", name: "x" },
+  },
   Pinned: {
     reason: "a selector that names one object",
     request: "GET /api/v1/pods?fieldSelector=metadata.name%3Dx&watch=1",

@@ -85,11 +85,14 @@ function verbOf(method: string, { name }: Location, query: URLSearchParams): str
 }
 
 function readVerb(name: string, query: URLSearchParams): string {
+  if (name !== "") {
+    return "get";
+  }
   const watch = query.get("watch");
   if (watch !== null && watch !== "false" && watch !== "0") {
     return "watch";
   }
-  return name === "" ? "list" : "get";
+  return "list";
 }
 
 /** Who may list the one object of a name may pick it with a field selector. */

@@ -7,6 +7,7 @@ import {
   jsonEqual,
   modifiedText,
   notFound,
+  unclassifiedError,
   unlessOnlyTimesChanged,
   validateObjectMetaUpdate,
 } from "@purlin/kube-objects";
@@ -30,6 +31,8 @@ export interface UpdatePlan {
   readonly options: WriteOptions;
   /** The edited object may leave out its resourceVersion. */
   readonly unconditional: boolean;
+  /** A uid in the edited object that is another one is a conflict, not a mistake. */
+  readonly comparesUid: boolean;
   /** The edit has taken care of managedFields itself. */
   readonly tracked: boolean;
 }
@@ -87,7 +90,9 @@ function updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject>
   }
   const old = strategy.toServed(current.value);
   const edited = plan.edit(old);
-  requireUid(rest, edited, old);
+  if (plan.comparesUid) {
+    requireUid(rest, edited, old);
+  }
   requireVersion(rest, plan, edited, current);
   const tracked = plan.tracked
     ? edited
@@ -117,10 +122,12 @@ function isOutOfGrace(object: JsonObject): boolean {
 function requireUid({ type, target }: RestRequest, edited: JsonObject, old: JsonObject): void {
   const [sent = "", stored = ""] = [metaOf(edited).uid, metaOf(old).uid];
   if (sent !== "" && sent !== stored) {
+    const key = `/registry/${type.group === "" || !type.custom ? "" : `${type.group}/`}${type.resource}/${type.namespaced ? `${target.namespace}/` : ""}${target.name}`;
+    const why = `Precondition failed: UID in precondition: ${sent}, UID in object meta: ${stored}`;
     throw conflict(
       type,
       target.name,
-      `Precondition failed: UID in precondition: ${sent}, UID in object meta: ${stored}`,
+      `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`,
     );
   }
 }
@@ -133,6 +140,9 @@ function requireVersion(
 ): void {
   const { resourceVersion = "" } = metaOf(edited);
   const sent = parseResourceVersion(resourceVersion);
+  if (sent === undefined) {
+    throw unclassifiedError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
+  }
   if (sent === 0 && plan.unconditional) {
     return;
   }
@@ -166,10 +176,9 @@ function requireValid(
   next: JsonObject,
   old: JsonObject,
 ): void {
-  const errors = [
-    ...validateObjectMetaUpdate(metaOf(next), metaOf(old)),
-    ...strategy.validateUpdate(next, old, endpoint),
-  ];
+  // The reference checks metadata twice, and says twice what is wrong with it.
+  const meta = validateObjectMetaUpdate(metaOf(next), metaOf(old));
+  const errors = [...meta, ...meta, ...strategy.validateUpdate(next, old, endpoint)];
   if (errors.length > 0) {
     throw invalid({ group: type.group, kind: type.kind }, target.name, errors);
   }

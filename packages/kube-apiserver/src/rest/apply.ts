@@ -34,7 +34,7 @@ export async function applyObject(
     return applied === current ? current : decoded(rest, applied);
   };
   if (store.get(objectKey(type, target.namespace, target.name)) !== undefined) {
-    return applyUpdate(rest, { endpoint, edit, options, unconditional: true, tracked: true }, form);
+    return applyUpdate(rest, { endpoint, edit, options, unconditional: true, comparesUid: true, tracked: true }, form);
   }
   if (endpoint !== "") {
     throw notFound(type, target.name);
@@ -95,5 +95,5 @@ function requireTarget({ target, type }: RestRequest, config: JsonObject): JsonO
   if (type.namespaced && namespace !== "" && namespace !== target.namespace) {
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
-  return withMeta(config, { name: target.name, ...(type.namespaced ? { namespace: target.namespace } : {}) });
+  return name === "" ? withMeta(config, { name: target.name }) : config;
 }

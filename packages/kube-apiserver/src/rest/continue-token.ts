@@ -16,7 +16,7 @@ const END = "\u0000";
 
 /** A token as clients carry it. */
 export function encodeContinue({ revision, after }: ContinueToken): string {
-  const json = JSON.stringify({ v: VERSION, rv: revision, start: `${after}${END}` });
+  const json = JSON.stringify({ v: VERSION, rv: revision, start: `/${after}${END}` });
   return Buffer.from(json).toString("base64url");
 }
 

@@ -15,13 +15,13 @@ import {
 } from "@purlin/kube-objects";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Entry, Transaction } from "../store/store.ts";
-import { readObject } from "./decode-object.ts";
+import { readBody, readObject } from "./decode-object.ts";
 import { requireNamespace } from "./namespace-lifecycle.ts";
 import { inStoredOrder } from "./object-codec.ts";
 import { isDeleting, metaOf, withMeta } from "./object-meta.ts";
 import { entryResponse, negotiateForm, objectResponse } from "./object-response.ts";
 import { dedupedOwners } from "./owner-references.ts";
-import { readRequestBody } from "./request-body.ts";
+import { parseResourceVersion } from "./resource-version.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { objectKey } from "./storage-key.ts";
 import { type WriteOptions, writeOptions } from "./write-options.ts";
@@ -29,7 +29,7 @@ import { type WriteOptions, writeOptions } from "./write-options.ts";
 /** Creates an object. */
 export async function createObject(rest: RestRequest): Promise<CompleteResponse> {
   const form = negotiateForm(rest.request);
-  const body = await readRequestBody(rest.request, { takesProtobuf: !rest.type.custom });
+  const body = await readBody(rest);
   const options = writeOptions(rest.request, "CreateOptions");
   const { object, warnings } = readObject(rest, body, options.fieldValidation);
   const created = await createFrom(rest, object, options);
@@ -65,13 +65,13 @@ async function createTracked(
 ): Promise<Created> {
   const { strategy, type } = rest;
   const located = inNamespace(rest, sent);
-  if (metaOf(located).resourceVersion) {
+  if (parseResourceVersion(metaOf(located).resourceVersion ?? "") !== 0) {
     throw unclassifiedError("resourceVersion should not be set on objects to be created");
   }
   const owned = dedupedOwners(wiped(located));
   const managed = track(owned.object);
   if (type.namespaced) {
-    requireNamespace(rest, metaOf(managed).name ?? "", (key) => rest.store.get(key));
+    requireNamespace(rest, metaOf(managed).name || (metaOf(managed).generateName ?? ""), (key) => rest.store.get(key));
   }
   const warnings = [...owned.warnings, ...strategy.warnings(managed, undefined)];
   return { ...(await storeNew(rest, managed, options)), warnings };
@@ -90,11 +90,13 @@ function wiped(object: JsonObject): JsonObject {
 
 function inNamespace({ target, type }: RestRequest, object: JsonObject): JsonObject {
   const { namespace = "" } = metaOf(object);
-  const wanted = type.namespaced ? target.namespace : "";
-  if (namespace !== "" && namespace !== wanted) {
+  if (!type.namespaced) {
+    return withMeta(object, { namespace: undefined });
+  }
+  if (namespace !== "" && namespace !== target.namespace) {
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
-  return type.namespaced && namespace === "" ? withMeta(object, { namespace: wanted }) : object;
+  return withMeta(object, { namespace: target.namespace });
 }
 
 /** The object as it will be stored, but for its resourceVersion. Throws 422 when it is not valid. */
@@ -106,7 +108,7 @@ function prepared(rest: RestRequest, object: JsonObject, generated: string | und
     creationTimestamp: timestamp(now()),
   };
   const { generation } = type.rules;
-  const named = withMeta(object, { ...system, generation: generation === undefined ? undefined : 1 });
+  const named = withMeta(object, { ...system, ...(generation === undefined ? {} : { generation: 1 }) });
   const cleared = strategy.prepareCreate(named);
   const errors = [
     ...validateObjectMeta(metaOf(cleared), { namespaced: type.namespaced, name: type.rules.name }),
@@ -184,6 +186,6 @@ function requireFree({ type }: RestRequest, name: string, existing: Entry<JsonOb
 }
 
 /** An object of this version as it is written to the store. */
-export function storedForm({ strategy }: RestRequest, object: JsonObject, revision: number): JsonObject {
-  return inStoredOrder(withMeta(strategy.toStored(object), { resourceVersion: String(revision) }));
+export function storedForm({ strategy, type }: RestRequest, object: JsonObject, revision: number): JsonObject {
+  return inStoredOrder(withMeta(strategy.toStored(object), { resourceVersion: String(revision) }), type);
 }

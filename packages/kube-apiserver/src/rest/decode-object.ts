@@ -5,11 +5,16 @@ import {
   formatApiVersion,
   invalid,
   invalidValue,
+  isJsonObject,
   type JsonObject,
+  type JsonValue,
   parseApiVersion,
+  printJson,
+  type StatusError,
 } from "@purlin/kube-objects";
 import { apiVersionOf } from "../registry/resource-type.ts";
-import { type DecodedBody, requireObject } from "./request-body.ts";
+import { metaOf } from "./object-meta.ts";
+import { type DecodedBody, readRequestBody, summaryOf, UndecodableBody } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
 
 /** An object from a body, and what to tell the client about it. */
@@ -18,52 +23,100 @@ export interface ReadObject {
   readonly warnings: readonly string[];
 }
 
+/** Reads the body of a create or update. Throws 400 for one that cannot be understood, in terms of what was expected. */
+export async function readBody(rest: RestRequest): Promise<DecodedBody> {
+  const { request, type } = rest;
+  try {
+    const body = await readRequestBody(request, { takesProtobuf: !type.custom });
+    if (body === undefined) {
+      throw new UndecodableBody(
+        "couldn't get version/kind; json parse error: unexpected end of JSON input",
+        new Uint8Array(),
+      );
+    }
+    return body;
+  } catch (error) {
+    throw error instanceof UndecodableBody ? unrecognized(rest, error.message, error.raw) : error;
+  }
+}
+
 /**
  * Reads the object of a create or update. Throws 400 when it is of another type, or, if the client wants it strict, when it has fields
  * its type does not have.
  */
-export function readObject(rest: RestRequest, body: DecodedBody | undefined, validation: FieldValidation): ReadObject {
-  const { value, strictErrors } = requireObject(body);
-  const typed = requireType(rest, value);
+export function readObject(rest: RestRequest, body: DecodedBody, validation: FieldValidation): ReadObject {
+  const typed = requireType(rest, body);
   const { object, unknownFields } = rest.strategy.decode(typed);
-  const findings = [...strictErrors, ...unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`)];
+  const findings = [...body.strictErrors, ...unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`)];
   if (findings.length > 0 && validation === "Strict") {
     const { kind, version } = rest.type;
-    throw badRequest(
-      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: strict decoding error: ${findings.join(", ")}`,
-    );
+    const text = [
+      ...(body.strictText === undefined ? body.strictErrors : [body.strictText]),
+      ...findings.slice(body.strictErrors.length),
+    ];
+    const prefix = `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}`;
+    throw badRequest(`${prefix}: strict decoding error: ${text.join(", ")}`);
   }
   return { object, warnings: validation === "Warn" ? findings : [] };
 }
 
 /** The object with its type, which must be the one of the URL. */
-function requireType(rest: RestRequest, value: JsonObject): JsonObject {
-  const { type } = rest;
+function requireType(rest: RestRequest, body: DecodedBody): JsonObject {
+  const { type, strategy } = rest;
   const expected = apiVersionOf(type);
+  const value = requireObject(rest, body);
   const { apiVersion = "", kind = "" } = value;
-  if (typeof apiVersion !== "string" || typeof kind !== "string") {
-    throw badRequest(
-      "couldn't get version/kind; json parse error: json: cannot unmarshal value into Go struct field of type string",
-    );
+  for (const [name, member] of Object.entries({ APIVersion: apiVersion, Kind: kind })) {
+    if (typeof member !== "string") {
+      const field = name === "Kind" ? "kind" : "apiVersion";
+      const text = `json: cannot unmarshal ${jsonKind(member)} into Go struct field .${field} of type string`;
+      throw unrecognized(rest, `couldn't get version/kind; json parse error: ${text}`, body.raw);
+    }
   }
-  requireKind(rest, kind, apiVersion);
+  requireKind(rest, String(kind), body);
+  strategy.requireKind?.(String(kind), String(apiVersion), value);
   if (apiVersion !== "" && apiVersion !== expected) {
-    const text = formatApiVersion(parseApiVersion(apiVersion));
+    const text = formatApiVersion(parseApiVersion(String(apiVersion)));
     throw badRequest(`the API version in the data (${text}) does not match the expected API version (${expected})`);
+  }
+  if (type.custom && kind !== type.kind) {
+    const error = invalidValue("kind", String(kind), `must be ${type.kind}`);
+    throw invalid({ group: type.group, kind: type.kind }, metaOf(value).name ?? "", [error]);
   }
   return { ...value, apiVersion: expected, kind: type.kind };
 }
 
-/** A kind that is not the one of the URL. Built-in types may leave it out, custom ones may not. */
-function requireKind({ strategy, type }: RestRequest, kind: string, apiVersion: string): void {
-  strategy.requireKind?.(kind, apiVersion);
-  if (!type.custom) {
-    return;
+function requireObject(rest: RestRequest, { value, raw }: DecodedBody): JsonObject {
+  if (isJsonObject(value)) {
+    return value;
   }
-  if (kind === "") {
-    throw badRequest("Object 'Kind' is missing in the body of the request");
+  const into =
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+  if (value === null) {
+    return {};
   }
-  if (kind !== type.kind && (apiVersion === "" || apiVersion === apiVersionOf(type))) {
-    throw invalid({ group: type.group, kind: type.kind }, "", [invalidValue("kind", kind, `must be ${type.kind}`)]);
+  const text = `json: cannot unmarshal ${jsonKind(value)} into Go value of type ${into}`;
+  throw unrecognized(rest, `couldn't get version/kind; json parse error: ${text}`, raw);
+}
+
+/** Built-in types may leave out their kind, custom ones may not. */
+function requireKind(rest: RestRequest, kind: string, { value, raw }: DecodedBody): void {
+  if (rest.type.custom && kind === "") {
+    throw unrecognized(
+      rest,
+      `Object 'Kind' is missing in '${raw === undefined ? printJson(value) : Buffer.from(raw)}'`,
+      raw,
+    );
   }
+}
+
+function unrecognized({ type }: RestRequest, why: string, raw: Uint8Array | undefined): StatusError {
+  return badRequest(`the object provided is unrecognized (must be of type ${type.kind}): ${why} (${summaryOf(raw)})`);
+}
+
+function jsonKind(value: JsonValue): string {
+  if (Array.isArray(value)) {
+    return "array";
+  }
+  return typeof value === "boolean" ? "bool" : typeof value === "bigint" ? "number" : typeof value;
 }

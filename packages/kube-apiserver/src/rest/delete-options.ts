@@ -6,6 +6,8 @@ import {
   invalidValue,
   isJsonObject,
   type JsonObject,
+  TypedFormError,
+  toTypedForm,
   unsupportedValue,
   validateDryRun,
 } from "@purlin/kube-objects";
@@ -26,7 +28,7 @@ export interface DeleteOptions {
   readonly resourceVersion: string | undefined;
 }
 
-const POLICIES = ["Background", "Foreground", "Orphan"];
+const POLICIES = ["Foreground", "Background", "Orphan"];
 
 /** Reads the options of a delete from its body, or else from its query. Throws 422 for those that mean nothing. */
 export async function readDeleteOptions(rest: RestRequest): Promise<DeleteOptions> {
@@ -56,11 +58,8 @@ function fromQuery(query: URLSearchParams): RawOptions {
   };
 }
 
-function fromBody({ value }: DecodedBody): RawOptions {
-  if (!isJsonObject(value) || ("kind" in value && value["kind"] !== "DeleteOptions")) {
-    const kind = isJsonObject(value) ? String(value["kind"]) : "";
-    throw badRequest(`expected DeleteOptions in the body of the request, not ${JSON.stringify(kind)}`);
-  }
+function fromBody(body: DecodedBody): RawOptions {
+  const value = typedOptions(body);
   const { dryRun, propagationPolicy, orphanDependents, gracePeriodSeconds, preconditions } = value;
   const conditions: JsonObject = isJsonObject(preconditions) ? preconditions : {};
   return {
@@ -71,6 +70,25 @@ function fromBody({ value }: DecodedBody): RawOptions {
     uid: text(conditions["uid"]),
     resourceVersion: text(conditions["resourceVersion"]),
   };
+}
+
+/** Options may come under any version, or none; their fields must be what they should. */
+function typedOptions({ value }: DecodedBody): JsonObject {
+  if (!isJsonObject(value)) {
+    throw badRequest("the body of a delete must be DeleteOptions");
+  }
+  const { kind = "DeleteOptions", apiVersion = "v1" } = value;
+  if (kind !== "DeleteOptions") {
+    const version = JSON.stringify(apiVersion);
+    throw badRequest(
+      `no kind ${JSON.stringify(kind)} is registered for version ${version} in scheme "pkg/runtime/scheme.go:111"`,
+    );
+  }
+  try {
+    return toTypedForm({ ...value, apiVersion: "v1", kind: "DeleteOptions" }).object;
+  } catch (error) {
+    throw error instanceof TypedFormError ? badRequest(error.message, error) : error;
+  }
 }
 
 const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);

@@ -38,11 +38,12 @@ export async function deleteOne(
   if (options.dryRun) {
     return judge(rest, name, options, store.get(key));
   }
-  await store.write(key, ({ current, revision }) => {
+  const { entry } = await store.write(key, ({ current, revision }) => {
     outcome = judge(rest, name, options, current);
     return decision(rest, outcome, current, revision);
   });
-  return outcome as unknown as DeleteOutcome;
+  const { removed, object } = outcome as unknown as DeleteOutcome;
+  return { removed, object: entry === undefined ? object : rest.strategy.toServed(entry.value) };
 }
 
 function decision(
@@ -117,7 +118,7 @@ function marked({ strategy, now }: RestRequest, object: JsonObject, finalizers: 
   }
   const mark = withMeta(withFinalizers, {
     deletionTimestamp: deletionTimestamp ?? timestamp(now()),
-    deletionGracePeriodSeconds: 0,
+    ...(strategy.blocksDeletion?.(object) === true ? {} : { deletionGracePeriodSeconds: 0 }),
     generation: generation > 0 ? generation + 1 : undefined,
   });
   return strategy.markDeleted?.(mark) ?? mark;

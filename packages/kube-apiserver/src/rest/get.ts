@@ -2,7 +2,7 @@
 import { notFound, unclassifiedError } from "@purlin/kube-objects";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { entryResponse, negotiateForm } from "./object-response.ts";
-import { parseResourceVersion, waitForRevision } from "./resource-version.ts";
+import { badVersionText, parseResourceVersion, waitForRevision } from "./resource-version.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { objectKey } from "./storage-key.ts";
 
@@ -13,7 +13,7 @@ export async function getObject(rest: RestRequest): Promise<CompleteResponse> {
   const asked = request.query.get("resourceVersion") ?? "";
   const revision = parseResourceVersion(asked);
   if (revision === undefined) {
-    throw unclassifiedError(`strconv.ParseUint: parsing ${JSON.stringify(asked)}: invalid syntax`);
+    throw unclassifiedError(badVersionText(asked));
   }
   if (revision > store.revision) {
     await waitForRevision(store, revision, request.signal);

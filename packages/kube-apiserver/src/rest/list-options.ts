@@ -77,6 +77,8 @@ export function readVersionOptions(query: URLSearchParams, isWatch: boolean): Ve
     continueToken: query.get("continue") ?? "",
     limit: readInteger(query, "limit") ?? 0,
   };
+  // A number that is none is refused even where it would not matter.
+  readInteger(query, "timeoutSeconds");
   const errors = isWatch ? watchErrors(options) : listErrors(options);
   if (errors.length > 0) {
     throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", errors);
@@ -103,7 +105,7 @@ function listErrors({ resourceVersion, match, continueToken, sendInitialEvents }
     errors.push(forbiddenValue(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
   }
   if (match !== "Exact" && match !== "NotOlderThan") {
-    errors.push(unsupportedValue(MATCH, match, ["Exact", "NotOlderThan"]));
+    errors.push(unsupportedValue(MATCH, match, ["Exact", "NotOlderThan", ""]));
   }
   if (match === "Exact" && resourceVersion === "0") {
     errors.push(forbiddenValue(MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
@@ -113,7 +115,7 @@ function listErrors({ resourceVersion, match, continueToken, sendInitialEvents }
 
 function watchErrors({ match, continueToken, sendInitialEvents }: Unchecked): FieldError[] {
   const errors: FieldError[] = [];
-  if (sendInitialEvents !== undefined && match === "") {
+  if (sendInitialEvents !== undefined && match !== "NotOlderThan") {
     errors.push(forbiddenValue(MATCH, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
   }
   if (match === "") {

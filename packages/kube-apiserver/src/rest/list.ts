@@ -8,7 +8,7 @@ import { type ContinueToken, continueExpired, decodeContinue, encodeContinue } f
 import { isSelected, readSelection, readVersionOptions, type Selection, type VersionOptions } from "./list-options.ts";
 import { type ListMetadata, listPayload } from "./list-payload.ts";
 import { negotiateForm } from "./object-response.ts";
-import { parseResourceVersion, waitForRevision } from "./resource-version.ts";
+import { badVersionText, parseResourceVersion, waitForRevision } from "./resource-version.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { keyPrefix, oneKey } from "./storage-key.ts";
 
@@ -35,8 +35,7 @@ interface ListPlan {
 async function planList({ store, request }: RestRequest, options: VersionOptions): Promise<ListPlan> {
   const revision = parseResourceVersion(options.resourceVersion);
   if (revision === undefined) {
-    const text = JSON.stringify(options.resourceVersion);
-    throw badRequest(`invalid resource version: strconv.ParseUint: parsing ${text}: invalid syntax`);
+    throw badRequest(`invalid resource version: ${badVersionText(options.resourceVersion)}`);
   }
   if (options.continueToken !== "") {
     if (revision > 0) {

@@ -18,7 +18,7 @@ export type Endpoint = "" | "status" | "finalize" | "scale";
  */
 export interface ObjectStrategy {
   /** Refuses a body whose kind and apiVersion, as far as it gives them, are those of no object of the type. */
-  requireKind?(kind: string, apiVersion: string): void;
+  requireKind?(kind: string, apiVersion: string, value: JsonObject): void;
   /** Reads a body as an object of the type, with defaults. Throws 400 for a body that cannot be one. */
   decode(value: JsonObject): DecodedObject;
   /** Sets what the server decides about a new object. */
@@ -35,6 +35,10 @@ export interface ObjectStrategy {
   requireDeletable?(object: JsonObject): void;
   /** Sets what else shows that an object is being deleted. */
   markDeleted?(object: JsonObject): JsonObject;
+  /** Warnings for whoever asks for such objects in any way. */
+  requestWarnings?(): readonly string[];
+  /** An object of the type that says nothing, as the type writes it. */
+  emptyObject?(): JsonObject;
   /** Whether something other than finalizers keeps an object that is being deleted. */
   blocksDeletion?(object: JsonObject): boolean;
   /** The value of a field that can be selected by; undefined: it cannot. */

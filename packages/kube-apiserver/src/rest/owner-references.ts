@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { goQuote, type JsonObject, type JsonValue, jsonEqual, type OwnerReference } from "@purlin/kube-objects";
+import { type JsonObject, type JsonValue, jsonEqual, type OwnerReference } from "@purlin/kube-objects";
 import { metaOf, withMeta } from "./object-meta.ts";
 
 /** The object with every owner once, and a warning about those that came twice. */
@@ -9,18 +9,17 @@ export function dedupedOwners(object: JsonObject): {
 } {
   const owners = metaOf(object).ownerReferences ?? [];
   const distinct: OwnerReference[] = [];
-  const repeated = new Set<string>();
+  const repeated: string[] = [];
   for (const owner of owners) {
     if (distinct.some((known) => jsonEqual(known as unknown as JsonValue, owner as unknown as JsonValue))) {
-      repeated.add(owner.uid);
+      repeated.push(owner.uid);
     } else {
       distinct.push(owner);
     }
   }
-  if (repeated.size === 0) {
+  if (repeated.length === 0) {
     return { object, warnings: [] };
   }
-  const uids = [...repeated].map(goQuote).join(", ");
-  const warning = `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: [${uids}]`;
+  const warning = `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${repeated.join(", ")}`;
   return { object: withMeta(object, { ownerReferences: distinct }), warnings: [warning] };
 }

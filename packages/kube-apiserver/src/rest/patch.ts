@@ -18,6 +18,7 @@ import {
   unsupportedMediaType,
 } from "@purlin/kube-objects";
 import type { CompleteResponse } from "../request/api-response.ts";
+import { unsupportedPatchType } from "../request/plain-refusals.ts";
 import { applyObject } from "./apply.ts";
 import { applyUpdate } from "./apply-update.ts";
 import { negotiateForm } from "./object-response.ts";
@@ -25,6 +26,7 @@ import type { Endpoint } from "./object-strategy.ts";
 import { dedupedOwners } from "./owner-references.ts";
 import { contentTypeOf } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
+import { atTarget } from "./update.ts";
 import { type PatchOptions, patchOptions } from "./write-options.ts";
 
 const JSON_PATCH = "application/json-patch+json";
@@ -42,7 +44,7 @@ export async function patchObject(rest: RestRequest, endpoint: Endpoint): Promis
   const type = contentTypeOf(request);
   const accepted = strategy.strategicMerge === undefined ? CUSTOM_PATCHES : BUILTIN_PATCHES;
   if (!accepted.includes(type)) {
-    throw unsupportedMediaType(accepted);
+    throw strategy.strategicMerge === undefined ? unsupportedMediaType(accepted) : unsupportedPatchType();
   }
   const body = await patchBody(rest);
   const options = patchOptions(request, type === APPLY_PATCH);
@@ -53,7 +55,11 @@ export async function patchObject(rest: RestRequest, endpoint: Endpoint): Promis
   const notes: string[] = [...patch.warnings];
   const run: PatchRun = { patch, options, notes };
   const edit = (current: JsonObject): JsonObject => edited(rest, current, run);
-  const response = await applyUpdate(rest, { endpoint, edit, options, unconditional: true, tracked: false }, form);
+  const response = await applyUpdate(
+    rest,
+    { endpoint, edit, options, unconditional: rest.type.rules.unconditionalUpdate, comparesUid: false, tracked: false },
+    form,
+  );
   return { ...response, warnings: [...notes, ...(response.warnings ?? [])] };
 }
 
@@ -131,7 +137,7 @@ function edited(rest: RestRequest, current: JsonObject, { patch, options, notes 
   if (findings.length > 0 && options.fieldValidation === "Strict") {
     throw patchResultInvalid(patch.shown(result), strictDecodingText(findings));
   }
-  const owned = dedupedOwners(object);
+  const owned = dedupedOwners(atTarget(rest, object));
   const unknown =
     options.fieldValidation === "Warn" ? unknownFields.map((path) => `unknown field ${goQuote(path)}`) : [];
   // The edit may run again; what it had to say before is said again.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
-  badRequest,
   decodeProtobuf,
-  isJsonObject,
   JsonSyntaxError,
   type JsonValue,
   ProtobufError,
@@ -15,8 +13,12 @@ import { readYaml } from "./yaml-body.ts";
 /** What a body says. */
 export interface DecodedBody {
   readonly value: JsonValue;
+  /** The bytes it came in. */
+  readonly raw?: Uint8Array;
   /** What is wrong with it strictly speaking: keys that come twice. */
   readonly strictErrors: readonly string[];
+  /** The same, as it is put when it is an error. */
+  readonly strictText?: string;
 }
 
 export const JSON_TYPE = "application/json";
@@ -53,7 +55,30 @@ export async function readRequestBody(
     return { value: body.value, strictErrors: [] };
   }
   const bytes = await body.read();
-  return bytes.length === 0 ? undefined : decodeBytes(bytes, type);
+  return bytes.length === 0 ? undefined : { ...decodeBytes(bytes, type), raw: bytes };
+}
+
+/** The beginning of a body, as the reference shows it to whoever sent something else than expected. */
+export function summaryOf(bytes: Uint8Array | undefined): string {
+  const [length, shown] = [bytes?.length ?? 0, Buffer.from(bytes?.subarray(0, SUMMARY_BYTES) ?? [])];
+  if (length === 0) {
+    return "<empty>";
+  }
+  const text = shown[0] === OPENING_BRACE ? shown.toString() : shown.toString("hex");
+  return length > SUMMARY_BYTES ? `${text} ...` : text;
+}
+
+const SUMMARY_BYTES = 30;
+const OPENING_BRACE = 0x7b;
+
+/** A body that is not what it says, with its beginning. */
+export class UndecodableBody extends Error {
+  readonly raw: Uint8Array;
+
+  constructor(message: string, raw: Uint8Array) {
+    super(message);
+    this.raw = raw;
+  }
 }
 
 /** Bytes of a known type as what they say. */
@@ -64,18 +89,19 @@ export function decodeBytes(bytes: Uint8Array, type: string): DecodedBody {
   const text = decoder.decode(bytes);
   if (type === YAML_TYPE) {
     const { value, duplicates } = readYaml(text);
-    return { value, strictErrors: duplicates };
+    const strictText = `yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`;
+    return { value, strictErrors: duplicates, ...(duplicates.length === 0 ? {} : { strictText }) };
   }
-  const { value, duplicates } = fromJson(text);
+  const { value, duplicates } = fromJson(text, bytes);
   return { value, strictErrors: duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`) };
 }
 
-function fromJson(text: string): ReturnType<typeof parseJsonStrict> {
+function fromJson(text: string, bytes: Uint8Array): ReturnType<typeof parseJsonStrict> {
   try {
     return parseJsonStrict(text);
   } catch (error) {
     if (error instanceof JsonSyntaxError) {
-      throw badRequest(`couldn't get version/kind; json parse error: ${error.message}`, error);
+      throw new UndecodableBody(`couldn't get version/kind; json parse error: ${error.message}`, bytes);
     }
     throw error;
   }
@@ -87,26 +113,8 @@ function fromProtobuf(bytes: Uint8Array): JsonValue {
     if (decoded.known) {
       return decoded.object;
     }
-    const { apiVersion, kind } = decoded;
-    throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
+    return { apiVersion: decoded.apiVersion, kind: decoded.kind };
   } catch (error) {
-    throw error instanceof ProtobufError ? badRequest(error.message, error) : error;
+    throw error instanceof ProtobufError ? new UndecodableBody(error.message, bytes) : error;
   }
-}
-
-/** The object in a body that must have one. */
-export function requireObject(
-  decoded: DecodedBody | undefined,
-): DecodedBody & { readonly value: { readonly [key: string]: JsonValue } } {
-  if (decoded === undefined) {
-    throw badRequest("couldn't get version/kind; json parse error: unexpected end of JSON input");
-  }
-  const { value, strictErrors } = decoded;
-  if (!isJsonObject(value)) {
-    const what = Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
-    throw badRequest(
-      `couldn't get version/kind; json parse error: json: cannot unmarshal ${what} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
-    );
-  }
-  return { value, strictErrors };
 }

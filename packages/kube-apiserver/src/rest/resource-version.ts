@@ -11,6 +11,12 @@ export function parseResourceVersion(text: string): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
+/** What is wrong with a resourceVersion that is no number. */
+export function badVersionText(text: string): string {
+  const quoted = JSON.stringify(text);
+  return `resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`;
+}
+
 /** How long a reader waits for a state that is still to come. */
 const WAIT_MS = 3000;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { methodNotSupported } from "@purlin/kube-objects";
+import { badRequest, methodNotSupported, notFound } from "@purlin/kube-objects";
 import type { ResourceAccess } from "../auth/authorizer.ts";
 import { hasSubresource, type ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { ApiResponse } from "../request/api-response.ts";
+import { methodNotAllowed, noSuchResource } from "../request/plain-refusals.ts";
 import { createObject } from "./create.ts";
 import { deleteObject } from "./delete.ts";
 import { deleteCollection } from "./delete-collection.ts";
@@ -32,38 +33,57 @@ export function createResources(
   const { services, special } = options;
   return async (request, target) => {
     const type = services.catalog().find(target.group, target.version, target.resource);
-    if (type === undefined || !isInScope(type, target) || !hasTarget(type, target)) {
+    if (type === undefined || !isInScope(type, target)) {
       return undefined;
     }
-    requireVerb(type, target);
-    const rest: RestRequest = { ...services, request, target, type, strategy: services.strategyOf(type) };
-    for (const answer of special) {
-      const response = answer(rest);
-      if (response !== undefined) {
-        return response;
-      }
+    if (target.subresource !== "" && !hasSubresource(type, target.subresource)) {
+      throw type.custom ? notFound(type, target.name) : noSuchResource();
     }
-    return dispatch(rest, options.watches);
+    requireMethod(type, request, target);
+    const rest: RestRequest = { ...services, request, target, type, strategy: services.strategyOf(type) };
+    const response = await (specialAnswer(special, rest) ?? dispatch(rest, options.watches));
+    const warnings = rest.strategy.requestWarnings?.() ?? [];
+    return warnings.length === 0 ? response : { ...response, warnings: [...warnings, ...(response.warnings ?? [])] };
   };
 }
 
-/** Objects of the cluster are not in a namespace; objects in namespaces are listed and watched across them, and nothing else. */
-function isInScope({ namespaced, custom, resource }: ResourceType, { namespace, verb }: ResourceAccess): boolean {
+function specialAnswer(special: readonly SpecialResource[], rest: RestRequest): Promise<ApiResponse> | undefined {
+  for (const answer of special) {
+    const response = answer(rest);
+    if (response !== undefined) {
+      return response;
+    }
+  }
+  return undefined;
+}
+
+/** Objects of the cluster are not in a namespace; one object in a namespace is not found across them. */
+function isInScope({ namespaced, custom, resource }: ResourceType, { namespace, verb, name }: ResourceAccess): boolean {
   if (!namespaced) {
     return namespace === "" || resource === "namespaces";
   }
-  return namespace !== "" || verb === "list" || verb === "watch" || !custom;
+  const isAcross = namespace === "" && verb !== "list" && verb !== "watch";
+  return !isAcross || (!custom && name === "");
 }
 
-function hasTarget(type: ResourceType, { subresource }: ResourceAccess): boolean {
-  return subresource === "" || hasSubresource(type, subresource);
-}
-
-function requireVerb(type: ResourceType, { verb, subresource, namespace }: ResourceAccess): void {
-  const { verbs } = type.subresources.find(({ name }) => name === subresource) ?? type;
+/** Which methods a path of a resource has. */
+function requireMethod(type: ResourceType, request: ApiRequest, target: ResourceAccess): void {
+  const { verb, subresource, namespace, name } = target;
+  const { verbs } = type.subresources.find((one) => one.name === subresource) ?? type;
+  const isCollection = name === "" || verb === "list" || verb === "watch" || verb === "deletecollection";
+  if (type.custom) {
+    if (isCollection && (verb === "update" || verb === "patch")) {
+      throw badRequest("name must be provided");
+    }
+    if (!verbs.includes(verb)) {
+      throw methodNotSupported(type, verb);
+    }
+    return;
+  }
   const isAcross = type.namespaced && namespace === "" && verb !== "list" && verb !== "watch";
-  if (!verbs.includes(verb) || isAcross) {
-    throw methodNotSupported(type, verb);
+  const isMisplaced = isCollection ? verb === "update" || verb === "patch" : verb === "create" && subresource === "";
+  if (!verbs.includes(verb) || isAcross || isMisplaced || request.method === "HEAD") {
+    throw methodNotAllowed();
   }
 }
 

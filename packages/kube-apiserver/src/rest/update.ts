@@ -3,12 +3,11 @@ import { badRequest, type JsonObject } from "@purlin/kube-objects";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { applyUpdate, type UpdatePlan } from "./apply-update.ts";
 import { createFrom } from "./create.ts";
-import { readObject } from "./decode-object.ts";
+import { readBody, readObject } from "./decode-object.ts";
 import { metaOf, withMeta } from "./object-meta.ts";
 import { entryResponse, negotiateForm, type ObjectForm, objectResponse } from "./object-response.ts";
 import type { Endpoint } from "./object-strategy.ts";
 import { dedupedOwners } from "./owner-references.ts";
-import { readRequestBody } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { objectKey } from "./storage-key.ts";
 import { type WriteOptions, writeOptions } from "./write-options.ts";
@@ -17,7 +16,7 @@ import { type WriteOptions, writeOptions } from "./write-options.ts";
 export async function updateObject(rest: RestRequest, endpoint: Endpoint): Promise<CompleteResponse> {
   const { request, type } = rest;
   const form = negotiateForm(request);
-  const body = await readRequestBody(request, { takesProtobuf: !type.custom });
+  const body = await readBody(rest);
   const options = writeOptions(request, "UpdateOptions");
   const { object, warnings } = readObject(rest, body, options.fieldValidation);
   const sent = atTarget(rest, object);
@@ -32,6 +31,7 @@ export async function updateObject(rest: RestRequest, endpoint: Endpoint): Promi
     edit: () => owned.object,
     options,
     unconditional: unconditionalUpdate,
+    comparesUid: true,
     tracked: false,
   };
   const response = await applyUpdate(rest, plan, form);
@@ -57,7 +57,7 @@ async function createInstead(
 }
 
 /** The object must be the one of the URL; a namespace it leaves out is filled in. */
-function atTarget({ target, type }: RestRequest, object: JsonObject): JsonObject {
+export function atTarget({ target, type }: RestRequest, object: JsonObject): JsonObject {
   const { name = "", namespace = "" } = metaOf(object);
   if (name === "") {
     throw badRequest(`the name of the object (${target.name} based on URL) was undeterminable: name must be provided`);
@@ -66,9 +66,7 @@ function atTarget({ target, type }: RestRequest, object: JsonObject): JsonObject
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`);
   }
   if (type.namespaced && namespace !== "" && namespace !== target.namespace) {
-    throw badRequest(
-      `the namespace of the object (${namespace}) does not match the namespace on the request (${target.namespace})`,
-    );
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
   return type.namespaced ? withMeta(object, { namespace: target.namespace }) : object;
 }

@@ -52,10 +52,9 @@ export class WatchRenderer {
 
   bookmark(revision: number, endsInitialEvents: boolean): StreamEvent {
     const annotations = endsInitialEvents ? { annotations: { [INITIAL_EVENTS_END]: "true" } } : {};
-    return this.#objectEvent("BOOKMARK", {
-      ...typeMeta(this.#rest),
-      metadata: { resourceVersion: String(revision), ...annotations },
-    });
+    const empty = this.#rest.strategy.emptyObject?.() ?? typeMeta(this.#rest);
+    const metadata = { resourceVersion: String(revision), ...annotations };
+    return this.#objectEvent("BOOKMARK", { ...empty, metadata });
   }
 
   #served(entry: Entry<JsonObject>): JsonObject {

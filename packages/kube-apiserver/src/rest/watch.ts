@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   expired,
-  invalid,
-  invalidValue,
   isTooLargeResourceVersion,
   type JsonObject,
   type StatusError,
+  unclassifiedError,
 } from "@purlin/kube-objects";
 import type { EventStream, StreamResponse } from "../request/api-response.ts";
 import type { Entry, Store } from "../store/store.ts";
@@ -19,7 +18,7 @@ import {
   type VersionOptions,
 } from "./list-options.ts";
 import { negotiateForm } from "./object-response.ts";
-import { parseResourceVersion, waitForRevision } from "./resource-version.ts";
+import { badVersionText, parseResourceVersion, waitForRevision } from "./resource-version.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { keyPrefix, oneKey } from "./storage-key.ts";
 import { WatchRenderer } from "./watch-renderer.ts";
@@ -119,9 +118,7 @@ async function waitIfTold(
 function requireVersion(text: string): number {
   const revision = parseResourceVersion(text);
   if (revision === undefined) {
-    throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", [
-      invalidValue("resourceVersion", text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`),
-    ]);
+    throw unclassifiedError(badVersionText(text));
   }
   return revision;
 }

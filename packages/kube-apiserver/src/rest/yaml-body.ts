@@ -107,7 +107,8 @@ function duplicatesOf(events: readonly Event[], source: string): string[] {
     if (top.isKey && event.type === EVENT_ID.SCALAR) {
       const key = getScalarValue(source, event);
       if (top.keys.has(key)) {
-        found.push(`key ${goQuote(key)} already set in map`);
+        const line = source.slice(0, event.valueStart).split("\n").length;
+        found.push(`line ${line}: key ${goQuote(key)} already set in map`);
       }
       top.keys.add(key);
     }

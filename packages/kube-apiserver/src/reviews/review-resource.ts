@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects";
 import type { CompleteResponse } from "../request/api-response.ts";
-import { readObject } from "../rest/decode-object.ts";
+import { readBody, readObject } from "../rest/decode-object.ts";
 import { negotiateForm, objectResponse } from "../rest/object-response.ts";
-import { readRequestBody } from "../rest/request-body.ts";
 import type { SpecialResource } from "../rest/resources.ts";
 import type { RestRequest } from "../rest/rest-context.ts";
 import { writeOptions } from "../rest/write-options.ts";
@@ -21,9 +20,10 @@ export function reviewResource(group: string, reviews: Readonly<Record<string, R
 async function answer(rest: RestRequest, review: Review): Promise<CompleteResponse> {
   const { request, target } = rest;
   const form = negotiateForm(request);
-  const body = await readRequestBody(request, { takesProtobuf: true });
+  const body = await readBody(rest);
   const options = writeOptions(request, "CreateOptions");
   const { object, warnings } = readObject(rest, body, options.fieldValidation);
-  const answered: JsonObject = { ...object, status: review(object, request.user, target.namespace) };
+  const { object: managed } = rest.strategy.fieldManager("").update(undefined, object, options.manager);
+  const answered: JsonObject = { ...managed, status: review(object, request.user, target.namespace) };
   return { ...objectResponse(rest, answered, form, 201), warnings };
 }

@@ -35,6 +35,7 @@ const handle = createHandler({
     }
     return resource === "pods" ? { kind: "complete", code: 200, payload: textPayload("pods") } : undefined;
   },
+  isBuiltinPath: (path) => path.startsWith("/apis/apps/"),
   onUnexpected: (error) => unexpected.push(error),
 });
 
@@ -52,6 +53,12 @@ const cases: Record<
     url: "/api/v1/unknown",
     code: 404,
     text: "404 page not found\n",
+  },
+  UnknownBuiltin: {
+    reason: "below a group of our own a Status",
+    url: "/apis/apps/v7",
+    code: 404,
+    text: /could not find the requested resource/,
   },
   UnknownPath: { reason: "in the reference's words", url: "/unknown", code: 404, text: "404 page not found\n" },
   Method: {

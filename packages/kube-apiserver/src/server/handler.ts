@@ -5,6 +5,7 @@ import type { ApiRequest } from "../request/api-request.ts";
 import type { ApiResponse } from "../request/api-response.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import { textPayload } from "../request/payload.ts";
+import { noSuchResource } from "../request/plain-refusals.ts";
 import { requestTarget } from "../request/request-target.ts";
 
 /** Answers requests for a path that is no resource; undefined: not mine. */
@@ -17,6 +18,8 @@ export interface HandlerOptions {
   readonly authorizer: Authorizer;
   readonly paths: readonly PathEndpoint[];
   readonly resources: ResourceEndpoint;
+  /** Whether a path lies below a group the server itself has, where even what is missing is answered with a Status. */
+  readonly isBuiltinPath: (path: string) => boolean;
   /** Told about failures nobody foresaw; the client only learns that there was one. */
   readonly onUnexpected: (error: unknown, request: ApiRequest) => void;
 }
@@ -42,10 +45,14 @@ async function route(original: ApiRequest, options: HandlerOptions): Promise<Api
   const target = requestTarget(request.method, request.path, request.query);
   const decision = options.authorizer(request.user, target);
   if (!decision.allowed) {
-    throw accessDenied(request.user, target, decision);
+    const denied = errorResponse(accessDenied(request.user, target, decision), request.headers["accept"]);
+    return { ...denied, headers: { ...denied.headers, ...NO_SNIFFING } };
   }
   const response =
     target.kind === "resource" ? await options.resources(request, target) : pathResponse(request, options.paths);
+  if (response === undefined && options.isBuiltinPath(request.path)) {
+    throw noSuchResource();
+  }
   return response ?? PAGE_NOT_FOUND;
 }
 
@@ -59,10 +66,17 @@ function pathResponse(request: ApiRequest, endpoints: readonly PathEndpoint[]): 
   return undefined;
 }
 
-const PAGE_NOT_FOUND: ApiResponse = { kind: "complete", code: 404, payload: textPayload("404 page not found\n") };
+/** Browsers must not guess that a text is a program. */
+const NO_SNIFFING = { "x-content-type-options": "nosniff" };
+const PAGE_NOT_FOUND: ApiResponse = {
+  kind: "complete",
+  code: 404,
+  headers: NO_SNIFFING,
+  payload: textPayload("404 page not found\n"),
+};
 const METHOD_NOT_ALLOWED: ApiResponse = {
   kind: "complete",
   code: 405,
-  headers: { allow: "GET, HEAD" },
+  headers: { allow: "GET, HEAD", ...NO_SNIFFING },
   payload: textPayload("405: Method Not Allowed\n"),
 };

@@ -87,6 +87,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
         ),
       ],
     }),
+    isBuiltinPath: (path) => isBuiltinPath(catalog(), path),
     onUnexpected: options.onUnexpected ?? (() => {}),
   });
   return Object.assign(core, { crds });
@@ -102,6 +103,15 @@ function paths(options: ServerCoreOptions, catalog: () => Catalog, crds: CrdCont
     createOpenApiEndpoint(documents, Date.now),
     documentEndpoint("", () => rootPaths(catalog())),
   ];
+}
+
+function isBuiltinPath(catalog: Catalog, path: string): boolean {
+  const [root, first = "", second] = path.split("/").filter((part) => part !== "");
+  if (root === "api") {
+    return first !== "";
+  }
+  const group = root === "apis" && second !== undefined ? catalog.group(first) : undefined;
+  return group?.versions.some(({ resources }) => resources.some((type) => !type.custom)) ?? false;
 }
 
 function strategies(
