@@ -165,8 +165,9 @@ for (const [name, sink] of Object.entries(badSinks)) {
     const runner = recordRuns(echo, sink, { metrics: createRunnerMetrics(registry), log });
     const response = await runner.run(target, request(), traced());
     assert.deepEqual(response.output?.value, { ok: true });
-    await t.waitFor(async () =>
-      assert.deepEqual(await inspectorErrors(registry), { "fn/request": 1, "fn/response": 1 }),
+    await t.waitFor(
+      async () => assert.deepEqual(await inspectorErrors(registry), { "fn/request": 1, "fn/response": 1 }),
+      { timeout: patience },
     );
     assert.deepEqual(logged, ["cannot record function request", "cannot record function response"]);
   });
@@ -195,7 +196,9 @@ test("a request that cannot be redacted is not recorded, and runs all the same",
     resources: new Map([["r", { resource: broken, connectionDetails: new Map(), ready: 0 }]]),
   };
   await runner.run(target, request({ observed }), traced());
-  await t.waitFor(async () => assert.deepEqual(await inspectorErrors(registry), { "fn/request": 1 }));
+  await t.waitFor(async () => assert.deepEqual(await inspectorErrors(registry), { "fn/request": 1 }), {
+    timeout: patience,
+  });
   assert.deepEqual([sink.requests.length, sink.responses.length], [0, 1]);
 });
 
