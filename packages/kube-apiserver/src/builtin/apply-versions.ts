@@ -6,6 +6,7 @@ import {
   builtinOpenAPI,
   findSchema,
   formatApiVersion,
+  type GroupVersionKind,
   isJsonObject,
   type JsonObject,
   openAPIPathKey,
@@ -35,7 +36,25 @@ function makeType(type: ResourceType): ApplyType {
 
 /** The published schema of a built-in kind, and those it refers to. */
 export function builtinSchema({ group, version, kind }: ResourceType): StrategicMergeSchema {
-  const document = builtinOpenAPI().document(openAPIPathKey({ group, version }));
+  return schemaIn(openAPIPathKey({ group, version }), { group, version, kind });
+}
+
+/** The schema of a Scale, which no group of its own publishes here. */
+export function scaleSchema(): StrategicMergeSchema {
+  return schemaIn("apis/apps/v1", { group: "autoscaling", version: "v1", kind: "Scale" });
+}
+
+let scaleType: ApplyType | undefined;
+
+/** How fields of a Scale are owned. */
+export function scaleApplyType(): ApplyType {
+  const { schema, component } = scaleSchema();
+  scaleType ??= applyTypeOf(schema, { component });
+  return scaleType;
+}
+
+function schemaIn(key: string, { group, version, kind }: GroupVersionKind): StrategicMergeSchema {
+  const document = builtinOpenAPI().document(key);
   const schemas: JsonObject = (document?.components?.schemas ?? {}) as JsonObject;
   const name = document && findSchema(document, { group, version, kind });
   const schema = name === undefined ? undefined : schemas[name];

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createPrivateKey } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import type { Authorizer } from "../auth/authorizer.ts";
@@ -81,16 +82,15 @@ class RunningServer implements ApiServer {
   readonly handle: Handler;
   readonly certificates: ServingCertificates;
   readonly #store: Store<JsonObject>;
-  readonly #tokens: readonly TokenAuthenticator[];
   readonly #core: ServerCore;
   readonly #controllers: Controllers;
   readonly #listeners: Listener[] = [];
 
   constructor(store: Store<JsonObject>, options: ApiServerOptions) {
     this.#store = store;
-    this.#tokens = options.tokens ?? [];
     this.certificates = loadCertificates(options.directory);
-    this.#core = createServerCore({ ...options, store, address: () => this.#address() });
+    const tokenKey = createPrivateKey(this.certificates.tokens.keyPem);
+    this.#core = createServerCore({ ...options, store, tokenKey, address: () => this.#address() });
     this.handle = this.#core.handle;
     this.#controllers = createControllers(this.#core, store, options.onControllerError ?? (() => {}));
   }
@@ -104,7 +104,7 @@ class RunningServer implements ApiServer {
 
   async listen({ host, port }: { readonly host?: string; readonly port?: number } = {}): Promise<ApiListener> {
     const { authority, server } = this.certificates;
-    const front = { tokens: this.#tokens, handle: this.handle };
+    const front = { tokens: this.#core.tokens, handle: this.handle };
     const listener = await listen({
       ...(host === undefined ? {} : { host }),
       ...(port === undefined ? {} : { port }),

@@ -4,6 +4,7 @@ import { GarbageCollector } from "../gc/garbage-collector.ts";
 import type { Store } from "../store/store.ts";
 import { garbageActions, ownerFinder } from "./garbage-actions.ts";
 import { NamespaceController } from "./namespace-controller.ts";
+import { createRoleAggregation } from "./role-aggregation.ts";
 import type { ServerCore } from "./server-core.ts";
 
 /** What looks after objects by itself, as clients of a cluster expect. */
@@ -20,16 +21,19 @@ export function createControllers(
   const { client, catalog, now } = core;
   const actions = garbageActions(client, catalog);
   const collector = new GarbageCollector({ store, actions, ownerOf: ownerFinder(store, catalog), onError });
+  const roles = createRoleAggregation(store, client, onError);
   const namespaces = new NamespaceController({ store, client, catalog, now, onError });
   core.onPublished = () => collector.revisit();
   return {
     start: () => {
       collector.start();
       namespaces.start();
+      roles.start();
     },
     stop: () => {
       collector.stop();
       namespaces.stop();
+      roles.stop();
     },
   };
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { randomUUID } from "node:crypto";
+import { type KeyObject, randomUUID } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import { type Authorizer, adminAuthorizer } from "../auth/authorizer.ts";
+import { type AccountIdentity, ServiceAccountTokens } from "../auth/service-account-tokens.ts";
 import { builtinRules } from "../builtin/builtin-rules.ts";
 import { builtinStrategy } from "../builtin/builtin-strategy.ts";
 import { textAt } from "../builtin/read-field.ts";
@@ -17,6 +18,7 @@ import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
 import { type Catalog, Registry } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
+import { metaOf } from "../rest/object-meta.ts";
 import type { ObjectStrategy } from "../rest/object-strategy.ts";
 import { createResources } from "../rest/resources.ts";
 import type { RestServices } from "../rest/rest-context.ts";
@@ -24,6 +26,9 @@ import { OpenWatches } from "../rest/watch.ts";
 import { accessReviews } from "../reviews/access-reviews.ts";
 import { authenticationReviews } from "../reviews/authentication-reviews.ts";
 import { reviewResource } from "../reviews/review-resource.ts";
+import { tokenResource } from "../reviews/token-resource.ts";
+import { builtinScalePaths, customScalePaths, type ScalePaths } from "../scale/scale-paths.ts";
+import { scaleResource } from "../scale/scale-resource.ts";
 import type { Store } from "../store/store.ts";
 import { createHandler, type Handler, type PathEndpoint } from "./handler.ts";
 import { InternalClient, resourcePath } from "./internal-client.ts";
@@ -32,6 +37,8 @@ export interface ServerCoreOptions {
   readonly store: Store<JsonObject>;
   readonly build?: string;
   readonly tokens?: readonly TokenAuthenticator[];
+  /** Signs the tokens of ServiceAccounts. */
+  readonly tokenKey: KeyObject;
   readonly authorizer?: Authorizer;
   readonly eventTtlSeconds?: number;
   readonly onUnexpected?: (error: unknown, request: ApiRequest) => void;
@@ -47,6 +54,8 @@ export interface ServerCore {
   readonly catalog: () => Catalog;
   readonly watches: OpenWatches;
   readonly crds: CrdController;
+  /** Everybody who knows the bearer of a token. */
+  readonly tokens: readonly TokenAuthenticator[];
   readonly now: () => Date;
   /** Called after what is served has changed. */
   onPublished: () => void;
@@ -73,6 +82,8 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   });
   const services: RestServices = { store, catalog, now, newUid: randomUUID, strategyOf: strategies(store, crds, now) };
   const authorizer = options.authorizer ?? adminAuthorizer;
+  const accounts = new ServiceAccountTokens(options.tokenKey, (account) => isPresent(store, account), now);
+  const tokens = [...(options.tokens ?? []), accounts.authenticate];
   const answer = createHandler({
     authorizer,
     paths: paths(options, catalog, crds),
@@ -83,14 +94,16 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
         reviewResource("authorization.k8s.io", accessReviews(authorizer)),
         reviewResource(
           "authentication.k8s.io",
-          authenticationReviews(() => options.tokens ?? []),
+          authenticationReviews(() => tokens),
         ),
+        tokenResource(accounts),
+        scaleResource((type) => scalePathsOf(type, crds)),
       ],
     }),
     isBuiltinPath: (path) => isBuiltinPath(catalog(), path),
     onUnexpected: options.onUnexpected ?? (() => {}),
   });
-  return Object.assign(core, { crds });
+  return Object.assign(core, { crds, tokens });
 }
 
 function paths(options: ServerCoreOptions, catalog: () => Catalog, crds: CrdController): PathEndpoint[] {
@@ -129,6 +142,19 @@ function strategies(
     known.set(type, strategy);
     return strategy;
   };
+}
+
+function scalePathsOf(type: ResourceType, crds: CrdController): ScalePaths | undefined {
+  if (!type.custom) {
+    return builtinScalePaths(type);
+  }
+  const crd = crds.crds.find((one) => metaOf(one).name === `${type.resource}.${type.group}`);
+  return crd && customScalePaths(crd, type.version);
+}
+
+function isPresent(store: Store<JsonObject>, { namespace, name, uid }: AccountIdentity): boolean {
+  const account = store.get(`//serviceaccounts/${namespace}/${name}`)?.value;
+  return account !== undefined && metaOf(account).uid === uid;
 }
 
 function hasServiceAt(store: Store<JsonObject>, address: string): boolean {

@@ -12,6 +12,8 @@ export interface ServingCertificates {
   readonly server: KeyPair;
   /** For the operator: a member of system:masters. */
   readonly admin: KeyPair;
+  /** The key that signs the tokens of ServiceAccounts; its certificate is of no use. */
+  readonly tokens: KeyPair;
 }
 
 /**
@@ -31,7 +33,13 @@ export function loadCertificates(directory: string, now: Date = new Date()): Ser
   const admin = load(join(folder, "admin.pem"), isUsable, () =>
     issueCertificate(authority, { commonName: "admin", organizations: [MASTERS_GROUP], usages: ["client"], now }),
   );
-  return { authority, server, admin };
+  // Never renewed while it is there: tokens out there were signed with it.
+  const tokens = load(
+    join(folder, "tokens.pem"),
+    () => true,
+    () => createAuthority({ commonName: "tokens", now }),
+  );
+  return { authority, server, admin, tokens };
 }
 
 const isFresh =

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createPublicKey, type KeyObject, randomUUID, sign, verify } from "node:crypto";
+import type { TokenAuthenticator } from "./authenticate.ts";
+import { serviceAccountUser } from "./user.ts";
+
+/** Who every token of this server is for, unless it says otherwise. */
+export const API_AUDIENCE = "https://kubernetes.default.svc";
+
+/** A ServiceAccount a token is about. */
+export interface AccountIdentity {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Tells whether a ServiceAccount, the very one, is still there. */
+export type IsPresent = (account: AccountIdentity) => boolean;
+
+interface Claims {
+  readonly iss: string;
+  readonly aud: readonly string[];
+  readonly exp: number;
+  readonly nbf: number;
+  readonly "kubernetes.io": {
+    readonly namespace: string;
+    readonly serviceaccount: { readonly name: string; readonly uid: string };
+  };
+}
+
+export interface TokenOptions {
+  readonly audiences: readonly string[];
+  readonly expiresAt: Date;
+  readonly now: Date;
+}
+
+const HEADER = encode({ alg: "ES256", typ: "JWT" });
+
+/** Issues and knows the tokens of ServiceAccounts: JSON Web Tokens signed with a key of the server. */
+export class ServiceAccountTokens {
+  readonly #key: KeyObject;
+  readonly #publicKey: KeyObject;
+  readonly #isPresent: IsPresent;
+  readonly #now: () => Date;
+
+  constructor(key: KeyObject, isPresent: IsPresent, now: () => Date) {
+    this.#key = key;
+    this.#publicKey = createPublicKey(key);
+    this.#isPresent = isPresent;
+    this.#now = now;
+  }
+
+  issue({ namespace, name, uid }: AccountIdentity, { audiences, expiresAt, now }: TokenOptions): string {
+    const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
+    const claims = encode({
+      iss: API_AUDIENCE,
+      sub: `system:serviceaccount:${namespace}:${name}`,
+      aud: audiences,
+      exp: seconds(expiresAt),
+      iat: seconds(now),
+      nbf: seconds(now),
+      jti: randomUUID(),
+      "kubernetes.io": { namespace, serviceaccount: { name, uid } },
+    });
+    const signature = sign("sha256", Buffer.from(`${HEADER}.${claims}`), { key: this.#key, dsaEncoding: "ieee-p1363" });
+    return `${HEADER}.${claims}.${signature.toString("base64url")}`;
+  }
+
+  /** Knows the bearer of a token that was issued here, for here, has not expired, and whose account still exists. */
+  readonly authenticate: TokenAuthenticator = (token) => {
+    const claims = this.#verified(token);
+    if (claims === undefined || !claims.aud.includes(API_AUDIENCE)) {
+      return undefined;
+    }
+    const seconds = this.#now().getTime() / 1000;
+    const { namespace, serviceaccount } = claims["kubernetes.io"];
+    const account = { namespace, ...serviceaccount };
+    if (seconds >= claims.exp || seconds < claims.nbf - 10 || !this.#isPresent(account)) {
+      return undefined;
+    }
+    return serviceAccountUser(namespace, account.name, account.uid);
+  };
+
+  #verified(token: string): Claims | undefined {
+    const [header, body = "", signature = "", ...rest] = token.split(".");
+    // Only tokens of our own form are looked into: whoever chooses the algorithm chooses the lock.
+    if (header !== HEADER || rest.length > 0) {
+      return undefined;
+    }
+    const key = { key: this.#publicKey, dsaEncoding: "ieee-p1363" as const };
+    if (!verify("sha256", Buffer.from(`${header}.${body}`), key, Buffer.from(signature, "base64url"))) {
+      return undefined;
+    }
+    return JSON.parse(Buffer.from(body, "base64url").toString()) as Claims;
+  }
+}
+
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type ManagedFieldsEntry,
+  managersOfParent,
+  managersOfScale,
+} from "@purlin/kube-objects";
+import { valueAt } from "../builtin/read-field.ts";
+import { metaOf, withMeta } from "../rest/object-meta.ts";
+import type { ScalePaths } from "./scale-paths.ts";
+
+export const SCALE_VERSION = "autoscaling/v1";
+
+/** The Scale of an object: how many there should be and are, under the object's own identity. */
+export function toScale(object: JsonObject, paths: ScalePaths): JsonObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metaOf(object);
+  const selector = paths.selector(object);
+  const replicas = numberAt(object, paths.replicas);
+  return {
+    kind: "Scale",
+    apiVersion: SCALE_VERSION,
+    metadata: withoutUndefined({ name, namespace, uid, resourceVersion, creationTimestamp }),
+    spec: replicas === 0 ? {} : { replicas },
+    status: { replicas: numberAt(object, paths.current), ...(selector === "" ? {} : { selector }) },
+  };
+}
+
+/** The Scale with who owns it, as writers see it. */
+export function toManagedScale(object: JsonObject, paths: ScalePaths): JsonObject {
+  const managedFields = managersOfScale(metaOf(object).managedFields ?? [], paths.byVersion);
+  return withMeta(toScale(object, paths), { managedFields: managedFields.length === 0 ? undefined : managedFields });
+}
+
+/** The object after its Scale has become this one, asked for at the version of the object. */
+export function withScale(object: JsonObject, scale: JsonObject, paths: ScalePaths): JsonObject {
+  const parent = metaOf(object).managedFields ?? [];
+  const managedFields = managersOfParent({
+    parent,
+    scale: (metaOf(scale).managedFields ?? []) as readonly ManagedFieldsEntry[],
+    apiVersion: String(object["apiVersion"]),
+    paths: paths.byVersion,
+  });
+  const { resourceVersion, uid } = metaOf(scale);
+  const scaled = withValue(object, paths.replicas, numberAt(scale, ["spec", "replicas"]));
+  return withMeta(scaled, { managedFields, resourceVersion: resourceVersion ?? "", uid: uid ?? metaOf(object).uid });
+}
+
+function numberAt(object: JsonObject, path: readonly string[]): number {
+  const value = valueAt(object, ...path);
+  return typeof value === "number" ? value : 0;
+}
+
+function withValue(object: JsonObject, [name = "", ...rest]: readonly string[], value: JsonValue): JsonObject {
+  if (rest.length === 0) {
+    return { ...object, [name]: value };
+  }
+  const inner = object[name];
+  return { ...object, [name]: withValue(isJsonObject(inner) ? inner : {}, rest, value) };
+}
+
+function withoutUndefined(values: Record<string, JsonValue | undefined>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(values).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),
+  );
+}
