@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { takeDataDirectory } from "./data-directory.ts";
 import { isStoreError } from "./store-error.ts";
 import { tempDirectory } from "./testing/temp-store.ts";
@@ -14,6 +14,8 @@ const holder = `
   import { takeDataDirectory } from ${JSON.stringify(new URL("./data-directory.ts", import.meta.url).href)};
   try {
     takeDataDirectory(process.argv[1]);
+    // Nobody keeps what it answered; the directory stays taken all the same.
+    globalThis.gc();
     console.log("taken");
     setInterval(() => {}, 1000);
   } catch (error) {
@@ -22,11 +24,13 @@ const holder = `
 `;
 
 async function hold(
+  t: TestContext,
   directory: string,
 ): Promise<{ said: string; pid: number | undefined; kill: () => Promise<unknown> }> {
-  const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", holder, directory], {
+  const child = spawn(process.execPath, ["--expose-gc", "--input-type=module-typescript", "-e", holder, directory], {
     stdio: ["ignore", "pipe", "inherit"],
   });
+  t.after(() => child.kill("SIGKILL"));
   const [said] = (await once(child.stdout, "data")) as [Buffer];
   const exited = once(child, "exit");
   return {
@@ -39,9 +43,9 @@ async function hold(
   };
 }
 
-test("a directory another process has is refused with its pid, and free when that process dies in any way", async () => {
+test("a directory another process has is refused with its pid, and free when that process dies in any way", async (t) => {
   const directory = tempDirectory();
-  const other = await hold(directory);
+  const other = await hold(t, directory);
   assert.equal(other.said, "taken");
   assert.throws(
     () => takeDataDirectory(directory),
@@ -51,7 +55,7 @@ test("a directory another process has is refused with its pid, and free when tha
   assert.ok(existsSync(join(directory, "lock.pid")), "what the dead left behind does not matter");
   const taken = takeDataDirectory(directory);
   assert.equal(readFileSync(join(directory, "lock.pid"), "utf8"), `${process.pid}\n`);
-  const late = await hold(directory);
+  const late = await hold(t, directory);
   assert.match(late.said, new RegExp(`in use by the process with pid ${process.pid}`));
   taken.release();
 });

@@ -30,6 +30,9 @@ export interface DataDirectory {
 
 const SQLITE_BUSY = 5;
 
+// A database that is collected as garbage is closed, and its lock gone. It must last until it is released.
+const held = new Set<DatabaseSync>();
+
 /**
  * Creates the directory if need be, for its owner only, and takes it. `locked`, naming the holder, when another process has it;
  * `unavailable` when it cannot be written.
@@ -38,7 +41,8 @@ export function takeDataDirectory(path: string): DataDirectory {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
     const lock = takeLock(path);
-    return { path, file: (name, create) => privateFile(path, name, create), release: () => lock.close() };
+    held.add(lock);
+    return { path, file: (name, create) => privateFile(path, name, create), release: () => releaseLock(lock) };
   } catch (error) {
     throw isStoreError(error)
       ? error
@@ -61,6 +65,11 @@ function takeLock(path: string): DatabaseSync {
     lock.close();
     throw sqliteCode(error) === SQLITE_BUSY ? lockedError(path, holder, error) : error;
   }
+}
+
+function releaseLock(lock: DatabaseSync): void {
+  held.delete(lock);
+  lock.close();
 }
 
 // Made in place, never renamed into it: the loser of a race would replace the file the winner has locked.
