@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one of the repository's test suites: `node tools/run-tests.ts unit|interop|chaos [file…]`.
+// Runs one of the repository's test suites: `node tools/run-tests.ts unit|interop|conformance|chaos [file…]`, options last.
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 
@@ -31,6 +31,12 @@ function interopRuns(): Run[] {
   return [{ title: "interop", files: globSync("test/interop/**/*.test.ts").sort(), flags: ["--test-concurrency=1"] }];
 }
 
+function conformanceRuns(): Run[] {
+  return [
+    { title: "conformance", files: globSync("test/conformance/**/*.test.ts").sort(), flags: ["--test-concurrency=1"] },
+  ];
+}
+
 function chaosRuns(): Run[] {
   return [{ title: "chaos", files: globSync("test/chaos/**/*.test.ts").sort(), flags: ["--test-concurrency=1"] }];
 }
@@ -43,13 +49,31 @@ function run({ title, files, flags }: Run): boolean {
   return spawnSync(process.execPath, args, { stdio: "inherit" }).status === 0;
 }
 
-const [suite = "unit", ...only] = process.argv.slice(2);
-const suites: Record<string, () => Run[]> = { unit: unitRuns, interop: interopRuns, chaos: chaosRuns };
+/** Options of a suite reach its files through the environment: the test runner passes no arguments on. */
+function exportOptions(suiteName: string, options: readonly string[]): void {
+  for (const option of options) {
+    const [name = "", value = "1"] = option.slice(2).split("=");
+    process.env[`${suiteName}_${name}`.toUpperCase().replaceAll("-", "_")] = value;
+  }
+}
+
+const [suite = "unit", ...words] = process.argv.slice(2);
+const only = words.filter((word) => !word.startsWith("--"));
+const suites: Record<string, () => Run[]> = {
+  unit: unitRuns,
+  interop: interopRuns,
+  conformance: conformanceRuns,
+  chaos: chaosRuns,
+};
 const runs = suites[suite];
 if (!runs) {
   console.error(`unknown suite "${suite}": expected one of ${Object.keys(suites).join(", ")}`);
   process.exit(2);
 }
+exportOptions(
+  suite,
+  words.filter((word) => word.startsWith("--")),
+);
 const selected = runs().map((one) => ({
   ...one,
   files: only.length === 0 ? one.files : one.files.filter((file) => only.some((part) => file.includes(part))),

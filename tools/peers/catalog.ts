@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
+import { etcd, kubernetes } from "./kubernetes.ts";
 import type { Peer } from "./peer.ts";
 
 /** The public SDKs and clients we prove ourselves against, at the versions the documents name. */
@@ -80,7 +81,7 @@ export const grpcurl: Peer = {
 };
 
 /** Everything `npm run peers` installs. */
-export const allPeers: readonly Peer[] = [pythonSdk, typescriptSdk, grpcurl];
+export const allPeers: readonly Peer[] = [pythonSdk, typescriptSdk, grpcurl, etcd, kubernetes];
 
 /** The Python interpreter of an installed Python SDK. */
 export function pythonOf(directory: string): string {

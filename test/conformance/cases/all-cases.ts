@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Case } from "../harness/case.ts";
+import { applyCases } from "./apply.ts";
+import { basicsCases } from "./basics.ts";
+import { contentTypeCases } from "./content-types.ts";
+import { createCases } from "./create.ts";
+import { deleteCases } from "./delete.ts";
+import { discoveryCases } from "./discovery.ts";
+import { fieldValidationCases } from "./field-validation.ts";
+import { garbageCases } from "./garbage.ts";
+import { listCases } from "./list.ts";
+import { managedFieldsCases } from "./managed-fields.ts";
+import { objectRulesCases } from "./object-rules.ts";
+import { patchCases } from "./patches.ts";
+import { readCases } from "./read.ts";
+import { selectorCases } from "./selectors.ts";
+import { tableCases } from "./tables.ts";
+import { updateCases } from "./update.ts";
+import { validationCases } from "./validation.ts";
+import { watchCases } from "./watch.ts";
+import { manyWatchesCases } from "./watch-many.ts";
+
+/** Every case of the suite. */
+export const allCases: readonly Case[] = [
+  ...basicsCases,
+  ...discoveryCases,
+  ...contentTypeCases,
+  ...createCases,
+  ...readCases,
+  ...listCases,
+  ...selectorCases,
+  ...tableCases,
+  ...watchCases,
+  ...manyWatchesCases,
+  ...updateCases,
+  ...deleteCases,
+  ...garbageCases,
+  ...fieldValidationCases,
+  ...validationCases,
+  ...objectRulesCases,
+  ...patchCases,
+  ...applyCases,
+  ...managedFieldsCases,
+];

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+import { setTimeout as delay } from "node:timers/promises";
+import { type Case, line } from "../harness/case.ts";
+import {
+  configMap,
+  core,
+  inGroup,
+  ownCrd,
+  ownWidget,
+  ownWidgets,
+  widget,
+  widgets,
+  withOwnWidgets,
+} from "../harness/fixtures.ts";
+import type { Loose } from "../harness/loose.ts";
+import type { Session, Watch } from "../harness/session.ts";
+
+async function versionOf(s: Session, collection: string): Promise<string> {
+  // A kind whose definition has just changed is not served for a moment.
+  const { metadata } = await s.until(collection, ({ code }) => code === 200);
+  return metadata.resourceVersion;
+}
+
+async function watchFromNow(s: Session, collection: string, more = ""): Promise<Watch> {
+  return s.watch(`${collection}?watch=true&resourceVersion=${await versionOf(s, collection)}${more}`);
+}
+
+/** Events have come in the order of their versions. */
+function noteOrder(s: Session, events: readonly Loose[]): void {
+  const versions = events.map((event) => BigInt(event.object.metadata.resourceVersion));
+  s.note(
+    "versions increase",
+    versions.every((version, index) => index === 0 || version > (versions[index - 1] ?? 0n)),
+  );
+}
+
+const listen = "allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&watch=true";
+
+export const watchCases: readonly Case[] = [
+  line(42, "what happens to objects", async (s) => {
+    for (const [collection, object] of [
+      [core(s, "configmaps"), configMap("a")],
+      [widgets(s), widget("a")],
+    ] as const) {
+      const watch = await watchFromNow(s, collection);
+      await s.post(collection, object, { quiet: true });
+      await s.patch(`${collection}/a`, "merge", { metadata: { labels: { changed: "yes" } } }, { quiet: true });
+      await s.patch(`${collection}/a`, "merge", {}, { quiet: true });
+      await s.delete(`${collection}/a`, undefined, { quiet: true });
+      await s.post(collection, object, { quiet: true });
+      const events = [await watch.next(), await watch.next(), await watch.next(), await watch.next()];
+      noteOrder(s, events);
+      watch.close();
+    }
+  }),
+
+  line(42, "a watch starts after the version given", async (s) => {
+    const collection = core(s, "configmaps");
+    const first = await s.post(collection, configMap("a"), { quiet: true });
+    await s.post(collection, configMap("b"), { quiet: true });
+    await s.delete(`${collection}/a`, undefined, { quiet: true });
+    const watch = await s.watch(`${collection}?watch=true&resourceVersion=${first.body.metadata.resourceVersion}`);
+    await watch.next();
+    await watch.next();
+    const one = await s.watch(
+      `${collection}?watch=1&resourceVersion=${first.body.metadata.resourceVersion}&timeoutSeconds=2`,
+    );
+    await one.next();
+    await one.next();
+    await one.next();
+    await s.get(`${collection}?watch=true&resourceVersion=abc`);
+    await s.get(`${collection}?watch=0&limit=1`, { part: (body) => body.kind });
+    await s.get(`${collection}?watch=false&limit=1`, { part: (body) => body.kind });
+  }),
+
+  line(42, "updates that end a deletion", async (s) => {
+    await s.post(widgets(s), widget("a", {}, { finalizers: ["example.org/wait"] }), { quiet: true });
+    const watch = await watchFromNow(s, widgets(s));
+    await s.delete(widgets(s, "a"), undefined, { quiet: true });
+    await s.patch(widgets(s, "a"), "merge", { metadata: { finalizers: null }, spec: { size: 7 } }, { quiet: true });
+    await s.post(widgets(s), widget("b"), { quiet: true });
+    const events = [await watch.next(), await watch.next(), await watch.next()];
+    noteOrder(s, events);
+  }),
+
+  line(43, "objects that enter and leave a selection", async (s) => {
+    for (const [collection, object] of [
+      [core(s, "configmaps"), configMap("a")],
+      [widgets(s), widget("a")],
+    ] as const) {
+      const watch = await watchFromNow(s, collection, "&labelSelector=in%3Dyes");
+      const label = (value: string | null, data: object = {}): Promise<unknown> =>
+        s.patch(`${collection}/a`, "merge", { metadata: { labels: { in: value } }, ...data }, { quiet: true });
+      await s.post(collection, object, { quiet: true });
+      await label("yes");
+      await label("yes", { metadata: { labels: { in: "yes", more: "yes" } } });
+      await label("no", { metadata: { labels: { in: "no" }, annotations: { with: "other changes" } } });
+      await label("maybe");
+      await label("yes");
+      await label(null);
+      await label("yes");
+      await s.delete(`${collection}/a`, undefined, { quiet: true });
+      const events: Loose[] = [];
+      for (let n = 0; n < 7; n += 1) events.push(await watch.next());
+      noteOrder(s, events);
+      watch.close();
+    }
+  }),
+
+  line(43, "objects that enter and leave a selection by field", async (s) => {
+    const watch = await watchFromNow(s, widgets(s), "&fieldSelector=spec.color%3Dblue");
+    await s.post(widgets(s), widget("a"), { quiet: true });
+    await s.patch(widgets(s, "a"), "merge", { spec: { color: "blue" } }, { quiet: true });
+    await s.patch(widgets(s, "a"), "merge", { spec: { color: "green" } }, { quiet: true });
+    await watch.next();
+    await watch.next();
+  }),
+
+  line(44, "a watch of everything that is there", async (s) => {
+    for (const [collection, make] of [
+      [core(s, "configmaps"), configMap],
+      [widgets(s), widget],
+    ] as const) {
+      await s.post(collection, make("b"), { quiet: true });
+      await s.post(collection, make("a"), { quiet: true });
+      for (const version of ["", "&resourceVersion=0"]) {
+        const watch = await s.watch(`${collection}?watch=true${version}`);
+        const events = [await watch.peek(), await watch.peek()];
+        // The reference sends these in the order of its memory, which is none.
+        s.note(
+          "what is there",
+          events.toSorted((a, b) => a.object.metadata.name.localeCompare(b.object.metadata.name)),
+        );
+        await s.patch(
+          `${collection}/a`,
+          "merge",
+          { metadata: { labels: { n: version.length > 0 ? "1" : "2" } } },
+          { quiet: true },
+        );
+        await watch.next();
+        watch.close();
+      }
+    }
+  }),
+
+  line(45, "initial events, a bookmark, then what happens", async (s) => {
+    for (const [collection, make] of [
+      [core(s, "configmaps"), configMap],
+      [widgets(s), widget],
+      [inGroup(s, "apps/v1/deployments"), undefined],
+      [core(s, "secrets"), undefined],
+    ] as const) {
+      if (make) {
+        await s.post(collection, make("b"), { quiet: true });
+        await s.post(collection, make("a"), { quiet: true });
+      }
+      const watch = await s.watch(`${collection}?${listen}`);
+      const events: Loose[] = [];
+      if (make) events.push(await watch.next(), await watch.next());
+      const bookmark = await watch.next();
+      const newest = Math.max(0, ...events.map((event) => Number(event.object.metadata.resourceVersion)));
+      s.note("the bookmark is not older than the objects", Number(bookmark.object.metadata.resourceVersion) >= newest);
+      if (make) {
+        await s.delete(`${collection}/a`, undefined, { quiet: true });
+        await watch.next();
+      }
+      watch.close();
+    }
+  }),
+
+  line(45, "initial events of a version", async (s) => {
+    const { body } = await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
+    await s.post(core(s, "configmaps"), configMap("b"), { quiet: true });
+    const watch = await s.watch(`${core(s, "configmaps")}?${listen}&resourceVersion=${body.metadata.resourceVersion}`);
+    await watch.next();
+    await watch.next();
+    await watch.next();
+    const selected = await s.watch(`${core(s, "configmaps")}?${listen}&fieldSelector=metadata.name%3Db`);
+    await selected.next();
+    await selected.next();
+    const zero = await s.watch(`${core(s, "configmaps")}?${listen}&resourceVersion=0&labelSelector=none`);
+    await zero.next();
+    const silent = await s.watch(
+      `${core(s, "configmaps")}?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&watch=true&timeoutSeconds=2`,
+    );
+    await silent.next();
+    await silent.next();
+    await silent.next();
+  }),
+
+  line(45, "initial events of a version from the future", async (s) => {
+    const version = BigInt(await versionOf(s, core(s, "configmaps"))) + 1_000_000n;
+    const watch = await s.watch(`${core(s, "configmaps")}?${listen}&resourceVersion=${version}`);
+    await watch.next();
+    await watch.next();
+  }),
+
+  line(46, "combinations a watch does not have", async (s) => {
+    for (const query of [
+      "sendInitialEvents=true",
+      "sendInitialEvents=true&allowWatchBookmarks=true",
+      "resourceVersionMatch=NotOlderThan",
+      "resourceVersionMatch=NotOlderThan&resourceVersion=5",
+      "resourceVersionMatch=Exact&resourceVersion=5",
+      "sendInitialEvents=true&resourceVersionMatch=Exact&resourceVersion=5",
+      "sendInitialEvents=true&resourceVersionMatch=Nope",
+      "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&continue=abc",
+      "sendInitialEvents=false",
+      "continue=abc",
+    ]) {
+      for (const collection of [core(s, "configmaps"), widgets(s)]) {
+        const watch = await s.watch(`${collection}?watch=true&timeoutSeconds=1&${query}`);
+        await watch.next();
+        watch.close();
+      }
+    }
+  }),
+
+  line(46, "no initial events", async (s) => {
+    await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
+    for (const version of ["", "&resourceVersion=0", "&resourceVersion="]) {
+      const watch = await s.watch(
+        `${core(s, "configmaps")}?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan${version}`,
+      );
+      await s.patch(
+        core(s, "configmaps", "a"),
+        "merge",
+        { metadata: { labels: { n: String(version.length) } } },
+        { quiet: true },
+      );
+      await watch.next();
+      watch.close();
+    }
+  }),
+
+  line(47, "watches of metadata and of tables", async (s) => {
+    const transforms = {
+      metadata: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+      table: "application/json;as=Table;g=meta.k8s.io;v=v1",
+    };
+    for (const [collection, make] of [
+      [core(s, "configmaps"), configMap],
+      [widgets(s), widget],
+    ] as const) {
+      await s.post(collection, make("a"), { quiet: true });
+      for (const [name, accept] of Object.entries(transforms)) {
+        const watch = await s.watch(`${collection}?${listen}`, {
+          headers: { accept },
+          title: `${collection} as ${name}`,
+        });
+        await watch.next();
+        await watch.next();
+        await s.patch(`${collection}/a`, "merge", { metadata: { labels: { n: name } } }, { quiet: true });
+        await watch.next();
+        watch.close();
+      }
+      const bare = await s.watch(`${collection}?watch=true&resourceVersion=0&includeObject=None`, {
+        headers: { accept: transforms.table },
+        title: `${collection} as a table without objects`,
+      });
+      await bare.next();
+      bare.close();
+    }
+    const list = await s.watch(`${core(s, "configmaps")}?watch=true&timeoutSeconds=1`, {
+      headers: { accept: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" },
+      title: "a watch as a list",
+    });
+    await list.next();
+    const yaml = await s.watch(`${core(s, "configmaps")}?watch=true&timeoutSeconds=1&resourceVersion=0`, {
+      headers: { accept: "application/yaml" },
+      title: "a watch as YAML",
+    });
+    yaml.close();
+  }),
+
+  line(49, "bookmarks before the end", async (s) => {
+    for (const [collection, object] of [
+      [core(s, "configmaps"), configMap("a")],
+      [widgets(s), widget("a")],
+    ] as const) {
+      // The reference has no bookmarks to give before a kind's first change.
+      await s.post(collection, object, { quiet: true });
+      const version = await versionOf(s, collection);
+      const started = performance.now();
+      const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=5&resourceVersion=${version}`;
+      const watch = await s.watch(`${collection}?${query}`);
+      await watch.next(8000);
+      const marked = performance.now() - started;
+      s.note("about two seconds before the end", marked > 1500 && marked < 4800);
+      // The reference may send a second one a moment later.
+      for (let event = await watch.peek(8000); event !== undefined; event = await watch.peek(8000)) {
+        if (event.type !== "BOOKMARK") s.note("not a bookmark", event);
+      }
+      const ended = performance.now() - started;
+      s.note("it ended after five seconds", ended > 4500 && ended < 8000);
+    }
+  }),
+
+  line(49, "no bookmarks unless asked for", async (s) => {
+    const watch = await watchFromNow(s, core(s, "configmaps"), "&timeoutSeconds=4");
+    await watch.next(8000);
+  }),
+
+  line(51, "a watch of one name", async (s) => {
+    await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
+    await s.post(core(s, "configmaps"), configMap("b"), { quiet: true });
+    const watch = await s.watch(
+      `${core(s, "configmaps")}?watch=true&fieldSelector=metadata.name%3Da&resourceVersion=0`,
+    );
+    await watch.next();
+    await s.patch(core(s, "configmaps", "b"), "merge", { data: { b: "2" } }, { quiet: true });
+    await s.patch(core(s, "configmaps", "a"), "merge", { data: { a: "2" } }, { quiet: true });
+    await watch.next();
+    await s.delete(core(s, "configmaps", "a"), undefined, { quiet: true });
+    await watch.next();
+    // The name in the path is a watch only on paper.
+    await s.get(`${core(s, "configmaps", "b")}?watch=true`, { part: (body) => body.kind ?? body });
+    await s.get(`/api/v1/watch/namespaces/${s.namespace}/nope`);
+  }),
+
+  line(51, "a watch that is idle for two minutes", async (s) => {
+    const watch = await watchFromNow(s, core(s, "configmaps"));
+    await delay(121_000);
+    await s.post(core(s, "configmaps"), configMap("late"), { quiet: true });
+    await watch.next();
+  }),
+
+  line(52, "a kind that goes while it is watched", async (s) => {
+    await withOwnWidgets(s);
+    await s.post(ownWidgets(s), ownWidget(s, "a"), { quiet: true });
+    const watch = await watchFromNow(s, ownWidgets(s));
+    await s.delete(ownCrd(s), undefined, { quiet: true });
+    await watch.next();
+    await watch.next(30_000);
+    await s.until(ownWidgets(s), ({ code }) => code === 404);
+    await s.get(`${ownWidgets(s)}?watch=true`);
+    await s.get(`${ownWidgets(s)}?${listen}`);
+  }),
+
+  line(52, "a schema that changes while it is watched", async (s) => {
+    await withOwnWidgets(s);
+    await s.post(ownWidgets(s), ownWidget(s, "a"), { quiet: true });
+    const watch = await watchFromNow(s, ownWidgets(s));
+    const crd = await s.get(ownCrd(s), { quiet: true });
+    crd.body.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.extra = { type: "string" };
+    await s.put(ownCrd(s), crd.body, { part: (body) => body.metadata?.generation ?? body });
+    await watch.next(15_000);
+    const again = await watchFromNow(s, ownWidgets(s));
+    await s.patch(ownWidgets(s, "a"), "merge", { spec: { extra: "new" } }, { quiet: true });
+    await again.next();
+  }),
+];

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every rule of the conformance list, on the embedded server and on a real kube-apiserver. `npm run conformance`, or one
+// line of it with `npm run conformance -- --only=55`. Needs the peers: `npm run peers`.
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { allCases } from "./cases/all-cases.ts";
+import { type Case, nameOf, namespaceOf } from "./harness/case.ts";
+import { compareTranscripts, describeDifferences } from "./harness/compare.ts";
+import { startEmbedded } from "./harness/embedded-server.ts";
+import { prepareServer } from "./harness/fixtures.ts";
+import { isWanted, readOptions } from "./harness/options.ts";
+import { startReference } from "./harness/reference-server.ts";
+import { runCase } from "./harness/run-case.ts";
+import type { ServerUnderTest } from "./harness/server-under-test.ts";
+import { judge } from "./harness/verdict.ts";
+import { acceptedDifferences, notBuiltYet } from "./known-differences.ts";
+
+const options = readOptions(process.argv.slice(2), process.env);
+const cases = allCases.filter((one) => isWanted(one, options));
+const known = options.referenceOnly ? [] : [...acceptedDifferences, ...notBuiltYet];
+
+let ours: ServerUnderTest;
+let theirs: ServerUnderTest;
+
+before(async () => {
+  [ours, theirs] = await Promise.all([options.referenceOnly ? startReference() : startEmbedded(), startReference()]);
+  await Promise.all([prepareServer(ours), prepareServer(theirs)]);
+});
+
+after(() => Promise.all([ours?.stop(), theirs?.stop()]));
+
+test("every case has a name of its own, and every known difference names a case", () => {
+  const names = allCases.map(nameOf);
+  assert.deepEqual([...new Set(names)], names);
+  assert.equal(new Set(allCases.map(namespaceOf)).size, names.length);
+  assert.deepEqual(
+    known.map((entry) => entry.case).filter((name) => !names.includes(name)),
+    [],
+  );
+});
+
+async function compareServers(one: Case): Promise<void> {
+  const [mine, other] = await Promise.all([runCase(one, ours), runCase(one, theirs)]);
+  if (options.transcripts !== undefined) save(options.transcripts, one, { ours: mine, theirs: other });
+  const failure = other.find(({ asked }) => asked === "the case failed");
+  assert.equal(failure, undefined, `the case does not work on the reference: ${String(failure?.answer)}`);
+  const listed = known.filter((entry) => entry.case === nameOf(one));
+  const { unexpected, outdated } = judge(compareTranscripts(mine, other), listed);
+  assert.equal(unexpected.length, 0, `${unexpected.length} differences\n${describeDifferences(unexpected)}`);
+  assert.deepEqual(outdated, [], "these known differences are none any more: take them off the list");
+}
+
+function save(directory: string, one: Case, transcripts: object): void {
+  mkdirSync(directory, { recursive: true });
+  const raw = (_: string, value: unknown): unknown => (typeof value === "bigint" ? JSON.rawJSON(String(value)) : value);
+  writeFileSync(join(directory, `${namespaceOf(one)}.json`), `${JSON.stringify(transcripts, raw, 1)}\n`);
+}
+
+describe("the conformance list", { concurrency: 6 }, () => {
+  for (const one of cases.filter((each) => !each.alone)) test(nameOf(one), () => compareServers(one));
+});
+
+describe("what changes the whole server", { concurrency: 1 }, () => {
+  for (const one of cases.filter((each) => each.alone)) test(nameOf(one), () => compareServers(one));
+});

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Case } from "./case.ts";
+
+/** What a run of the suite is asked to do. */
+export interface RunOptions {
+  /** Lines or parts of titles; all cases when empty. */
+  readonly only: readonly string[];
+  /** Compares two reference servers with each other: what differs then is the suite's fault. */
+  readonly referenceOnly: boolean;
+  /** Where to write every transcript. */
+  readonly transcripts: string | undefined;
+}
+
+/** Reads the options from the arguments of the program, or from the environment when a test runner starts it. */
+export function readOptions(args: readonly string[], env: Readonly<Record<string, string | undefined>>): RunOptions {
+  const value = (flag: string): string | undefined =>
+    args.find((arg) => arg.startsWith(`--${flag}=`))?.slice(flag.length + 3);
+  const only = value("only") ?? env["CONFORMANCE_ONLY"] ?? "";
+  return {
+    only: only.split(",").filter((part) => part !== ""),
+    referenceOnly: args.includes("--reference-only") || env["CONFORMANCE_REFERENCE_ONLY"] === "1",
+    transcripts: value("transcripts") ?? env["CONFORMANCE_TRANSCRIPTS"],
+  };
+}
+
+/** Whether a case was asked for. */
+export function isWanted(one: Case, { only }: RunOptions): boolean {
+  const matches = (part: string): boolean =>
+    /^\d+$/.test(part) ? one.line === Number(part) : one.title.includes(part);
+  return only.length === 0 || only.some(matches);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Difference } from "./compare.ts";
+
+/** A difference that is known and stays, or is not built yet. */
+export interface KnownDifference {
+  /** The case, by name. */
+  readonly case: string;
+  /** Which of its differences: a part of what was asked and of the path, both when given; all of them otherwise. */
+  readonly asked?: string;
+  readonly path?: string;
+  readonly reason: string;
+}
+
+/** What became of the differences of one case. */
+export interface Verdict {
+  /** Differences nobody knew of. */
+  readonly unexpected: readonly Difference[];
+  /** Known differences that are none any more: the list must shrink with them. */
+  readonly outdated: readonly KnownDifference[];
+}
+
+/** Sorts the differences of a case into known and unexpected ones. */
+export function judge(differences: readonly Difference[], known: readonly KnownDifference[]): Verdict {
+  const unexpected = differences.filter((difference) => !known.some((entry) => covers(entry, difference)));
+  const outdated = known.filter((entry) => !differences.some((difference) => covers(entry, difference)));
+  return { unexpected, outdated };
+}
+
+function covers({ asked = "", path = "" }: KnownDifference, difference: Difference): boolean {
+  return difference.asked.includes(asked) && difference.path.includes(path);
+}
