@@ -66,7 +66,7 @@ export const configMapRules: KindRules = {
       ...keyErrors(data, "data"),
       ...twice.map((key) => invalidValue(keyPath("data", key), key, "duplicate of key present in binaryData")),
       ...keyErrors(binaryData, "binaryData"),
-      ...(size > MAX_BYTES ? [tooLong("", MAX_BYTES)] : []),
+      ...(size > MAX_BYTES ? [tooLong("[]", MAX_BYTES)] : []),
     ];
   },
   validateChange: (object, old) => immutableErrors(object, old, ["data", "binaryData"]),

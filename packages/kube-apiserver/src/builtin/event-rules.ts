@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FieldError, invalidValue, type JsonObject, requiredValue } from "@purlin/kube-objects";
+import { type FieldError, invalidValue, type JsonObject, requiredValue, toTypedForm } from "@purlin/kube-objects";
 import { metaOf } from "../rest/object-meta.ts";
 import type { KindRules } from "./kind-rules.ts";
 import { textAt, textField, textFields, valueAt } from "./read-field.ts";
@@ -44,7 +44,7 @@ export const coreEventRules: KindRules = {
 const REQUIRED = ["reportingController", "reportingInstance", "action", "reason"];
 
 export const namedEventRules: KindRules = {
-  toServed: (stored) => renamed(stored, TO_NAMED, "events.k8s.io/v1"),
+  toServed: (stored) => toTypedForm(renamed(stored, TO_NAMED, "events.k8s.io/v1")).object,
   toStored: (served) => renamed(served, TO_CORE, "v1"),
   validate: (object) => [
     ...namespaceErrors(object, "regarding"),

@@ -61,8 +61,8 @@ function subresourcesOf(version: JsonObject): Subresource[] {
   const declared = objectAt(version, "subresources") ?? {};
   const scale = { group: "autoscaling", version: "v1", kind: "Scale" };
   return [
-    ...(objectAt(declared, "scale") ? [{ name: "scale", verbs: partVerbs, kind: scale }] : []),
     ...(objectAt(declared, "status") ? [{ name: "status", verbs: partVerbs }] : []),
+    ...(objectAt(declared, "scale") ? [{ name: "scale", verbs: partVerbs, kind: scale }] : []),
   ];
 }
 

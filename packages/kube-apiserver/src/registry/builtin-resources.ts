@@ -31,6 +31,8 @@ interface Row {
   readonly rules?: Partial<WriteRules>;
   /** The group whose objects of the same resource these are. */
   readonly storedIn?: string;
+  /** The version discovery says objects are stored in, if it is not the served one. */
+  readonly storageVersion?: string;
 }
 
 const HOUR_SECONDS = 3600;
@@ -216,6 +218,7 @@ const TABLE: readonly (readonly [group: string, version: string, rows: readonly 
         resource: "customresourcedefinitions",
         kind: "CustomResourceDefinition",
         short: ["crd", "crds"],
+        storageVersion: "v1beta1",
         cluster: true,
         categories: ["api-extensions"],
         subresources: [STATUS],
@@ -251,7 +254,7 @@ function toType(group: string, version: string, row: Row): ResourceType {
     verbs: row.verbs ?? ALL_VERBS,
     subresources: row.subresources ?? [],
     custom: false,
-    storage: { group: row.storedIn ?? group, version: "v1", resource },
+    storage: { group: row.storedIn ?? group, version: row.storageVersion ?? "v1", resource },
     rules: { ...DEFAULT_RULES, ...row.rules },
   };
 }

@@ -11,6 +11,7 @@ import {
   unlessOnlyTimesChanged,
   validateObjectMetaUpdate,
 } from "@purlin/kube-objects";
+import type { ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Decision, Entry } from "../store/store.ts";
 import { storedForm } from "./create.ts";
@@ -97,7 +98,7 @@ function updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject>
   const tracked = plan.tracked
     ? edited
     : strategy.fieldManager(plan.endpoint).update(old, edited, plan.options.manager).object;
-  const prepared = strategy.prepareUpdate(withSystemFields(tracked, old), old, plan.endpoint);
+  const prepared = strategy.prepareUpdate(withSystemFields(tracked, old, type), old, plan.endpoint);
   const next = withMeta(prepared, { generation: nextGeneration(type, prepared, old) });
   requireValid(rest, plan, next, old);
   const warnings = strategy.warnings(next, old);
@@ -157,7 +158,7 @@ function requireVersion(
 }
 
 /** What only the server changes is as it was. */
-function withSystemFields(object: JsonObject, old: JsonObject): JsonObject {
+function withSystemFields(object: JsonObject, old: JsonObject, type: ResourceType): JsonObject {
   const [meta, before] = [metaOf(object), metaOf(old)];
   return withMeta(object, {
     resourceVersion: before.resourceVersion,
@@ -165,7 +166,7 @@ function withSystemFields(object: JsonObject, old: JsonObject): JsonObject {
     creationTimestamp: before.creationTimestamp,
     deletionTimestamp: before.deletionTimestamp ?? meta.deletionTimestamp,
     deletionGracePeriodSeconds: meta.deletionGracePeriodSeconds ?? before.deletionGracePeriodSeconds,
-    generation: before.generation,
+    ...(type.rules.generation === undefined ? {} : { generation: before.generation }),
     selfLink: undefined,
   });
 }

@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  badRequest,
-  conflict,
-  goQuote,
-  isAlreadyExists,
-  isNotFound,
-  type JsonObject,
-  notFound,
-} from "@purlin/kube-objects";
-import { apiVersionOf } from "../registry/resource-type.ts";
+import { badRequest, conflict, isAlreadyExists, isNotFound, type JsonObject, notFound } from "@purlin/kube-objects";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { applyUpdate } from "./apply-update.ts";
 import { createApplied } from "./create.ts";
@@ -57,7 +48,7 @@ function applyToExisting(
     const applied = manager.apply(current, config, { manager: options.manager, force: options.force });
     return applied === current ? current : decoded(rest, applied);
   };
-  return applyUpdate(rest, { endpoint, edit, options, unconditional: true, comparesUid: true, tracked: true }, form);
+  return applyUpdate(rest, { endpoint, edit, options, unconditional: true, comparesUid: false, tracked: true }, form);
 }
 
 async function applyToNothing(
@@ -76,7 +67,8 @@ async function applyToNothing(
   );
   const { uid } = metaOf(applied);
   if (uid) {
-    throw conflict(type, target.name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: `);
+    const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+    throw conflict(type, target.name, why);
   }
   const created = await createApplied(rest, applied, options);
   const response =
@@ -91,17 +83,11 @@ function decoded({ strategy }: RestRequest, object: JsonObject): JsonObject {
   return strategy.decode(object).object;
 }
 
-/** The configuration must be of the object of the URL. */
+/** The configuration must be of the object of the URL; of which type it is the field manager checks. */
 function requireTarget({ target, type }: RestRequest, config: JsonObject): JsonObject {
-  const { apiVersion = "", kind = "" } = config;
-  if (apiVersion !== apiVersionOf(type) || kind !== type.kind) {
-    throw badRequest(`invalid object type: ${String(apiVersion)}, Kind=${String(kind)}`);
-  }
   const { name = "", namespace = "" } = metaOf(config);
   if (name !== "" && name !== target.name) {
-    throw badRequest(
-      `metadata.name does not match the name on the URL: ${goQuote(name)} is not ${goQuote(target.name)}`,
-    );
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`);
   }
   if (type.namespaced && namespace !== "" && namespace !== target.namespace) {
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");

@@ -54,7 +54,7 @@ export function createFrom(rest: RestRequest, sent: JsonObject, options: WriteOp
 
 /** Creates an object that was applied, so that its managedFields are complete. */
 export function createApplied(rest: RestRequest, applied: JsonObject, options: WriteOptions): Promise<Created> {
-  return createTracked(rest, applied, options, (object) => object);
+  return createTracked(rest, withMeta(applied, { resourceVersion: undefined }), options, (object) => object);
 }
 
 async function createTracked(
@@ -65,7 +65,7 @@ async function createTracked(
 ): Promise<Created> {
   const { strategy, type } = rest;
   const located = inNamespace(rest, sent);
-  if (parseResourceVersion(metaOf(located).resourceVersion ?? "") !== 0) {
+  if ((parseResourceVersion(metaOf(located).resourceVersion ?? "") ?? 0) !== 0) {
     throw unclassifiedError("resourceVersion should not be set on objects to be created");
   }
   const owned = dedupedOwners(wiped(located));

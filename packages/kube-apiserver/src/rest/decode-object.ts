@@ -2,18 +2,18 @@
 import {
   badRequest,
   type FieldValidation,
-  formatApiVersion,
   invalid,
   invalidValue,
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  parseApiVersion,
   printJson,
   type StatusError,
+  TypedFormError,
 } from "@purlin/kube-objects";
 import { apiVersionOf } from "../registry/resource-type.ts";
-import { metaOf } from "./object-meta.ts";
+import { metaOf, withMeta } from "./object-meta.ts";
+import type { DecodedObject } from "./object-strategy.ts";
 import { type DecodedBody, readRequestBody, summaryOf, UndecodableBody } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
 
@@ -46,7 +46,7 @@ export async function readBody(rest: RestRequest): Promise<DecodedBody> {
  */
 export function readObject(rest: RestRequest, body: DecodedBody, validation: FieldValidation): ReadObject {
   const typed = requireType(rest, body);
-  const { object, unknownFields } = rest.strategy.decode(typed);
+  const { object, unknownFields } = decode(rest, withResetMark(typed));
   const findings = [...body.strictErrors, ...unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`)];
   if (findings.length > 0 && validation === "Strict") {
     const { kind, version } = rest.type;
@@ -58,6 +58,30 @@ export function readObject(rest: RestRequest, body: DecodedBody, validation: Fie
     throw badRequest(`${prefix}: strict decoding error: ${text.join(", ")}`);
   }
   return { object, warnings: validation === "Warn" ? findings : [] };
+}
+
+function decode({ strategy, type }: RestRequest, value: JsonObject): DecodedObject {
+  try {
+    return strategy.decode(value);
+  } catch (error) {
+    if (error instanceof TypedFormError) {
+      const { kind, version } = type;
+      throw badRequest(
+        `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${error.message}`,
+        error,
+      );
+    }
+    throw error;
+  }
+}
+
+/**
+ * An empty list of managedFields means to forget them, and would be lost when empty fields are left out; a list of one that says nothing
+ * means the same.
+ */
+export function withResetMark(value: JsonObject): JsonObject {
+  const { managedFields } = metaOf(value);
+  return Array.isArray(managedFields) && managedFields.length === 0 ? withMeta(value, { managedFields: [{}] }) : value;
 }
 
 /** The object with its type, which must be the one of the URL. */
@@ -76,8 +100,9 @@ function requireType(rest: RestRequest, body: DecodedBody): JsonObject {
   requireKind(rest, String(kind), body);
   strategy.requireKind?.(String(kind), String(apiVersion), value);
   if (apiVersion !== "" && apiVersion !== expected) {
-    const text = formatApiVersion(parseApiVersion(String(apiVersion)));
-    throw badRequest(`the API version in the data (${text}) does not match the expected API version (${expected})`);
+    throw badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
+    );
   }
   if (type.custom && kind !== type.kind) {
     const error = invalidValue("kind", String(kind), `must be ${type.kind}`);

@@ -12,7 +12,7 @@ import {
   validateDryRun,
 } from "@purlin/kube-objects";
 import { readBoolean, readInteger } from "./list-options.ts";
-import { type DecodedBody, readRequestBody } from "./request-body.ts";
+import { type DecodedBody, readRequestBody, UndecodableBody } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
 
 export type Propagation = "Orphan" | "Background" | "Foreground";
@@ -32,7 +32,7 @@ const POLICIES = ["Foreground", "Background", "Orphan"];
 
 /** Reads the options of a delete from its body, or else from its query. Throws 422 for those that mean nothing. */
 export async function readDeleteOptions(rest: RestRequest): Promise<DeleteOptions> {
-  const body = await readRequestBody(rest.request, { takesProtobuf: true });
+  const body = await readOptionsBody(rest);
   const raw = body === undefined ? fromQuery(rest.request.query) : fromBody(body);
   const errors = optionErrors(raw);
   if (errors.length > 0) {
@@ -40,6 +40,14 @@ export async function readDeleteOptions(rest: RestRequest): Promise<DeleteOption
   }
   const { dryRun, propagationPolicy, ...options } = raw;
   return { ...options, dryRun: dryRun.length > 0, propagation: propagationPolicy as Propagation | undefined };
+}
+
+async function readOptionsBody({ request }: RestRequest): Promise<DecodedBody | undefined> {
+  try {
+    return await readRequestBody(request, { takesProtobuf: true });
+  } catch (error) {
+    throw error instanceof UndecodableBody ? badRequest(error.message, error) : error;
+  }
 }
 
 interface RawOptions extends Omit<DeleteOptions, "dryRun" | "propagation"> {

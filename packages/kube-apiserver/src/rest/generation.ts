@@ -3,11 +3,14 @@ import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects
 import { hasSubresource, type ResourceType } from "../registry/resource-type.ts";
 import { metaOf } from "./object-meta.ts";
 
-/** The generation of an object that replaces `old`: one more when what is wanted of it has changed. Undefined: its type has none. */
+/**
+ * The generation of an object that replaces `old`: one more when what is wanted of it has changed. Types without a generation keep what
+ * they are given.
+ */
 export function nextGeneration(type: ResourceType, next: JsonObject, old: JsonObject): number | undefined {
   const { generation = 0 } = metaOf(old);
   if (type.rules.generation === undefined) {
-    return undefined;
+    return metaOf(next).generation;
   }
   return hasChanged(type, next, old) ? generation + 1 : generation || undefined;
 }

@@ -118,6 +118,9 @@ function watchErrors({ match, continueToken, sendInitialEvents }: Unchecked): Fi
   if (sendInitialEvents !== undefined && match !== "NotOlderThan") {
     errors.push(forbiddenValue(MATCH, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
   }
+  if (continueToken !== "") {
+    errors.push(forbiddenValue(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
+  }
   if (match === "") {
     return errors;
   }
@@ -128,9 +131,6 @@ function watchErrors({ match, continueToken, sendInitialEvents }: Unchecked): Fi
   }
   if (match !== "NotOlderThan") {
     errors.push(unsupportedValue(MATCH, match, ["NotOlderThan"]));
-  }
-  if (continueToken !== "") {
-    errors.push(forbiddenValue(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
   }
   return errors;
 }

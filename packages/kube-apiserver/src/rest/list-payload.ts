@@ -46,14 +46,14 @@ function shapedList(
   metadata: ListMetadata,
   form: ObjectForm,
 ): JsonObject {
-  const listMeta = metadataValue(rest, metadata);
+  const listMeta = metadataValue(rest, metadata, form.shape === "table");
   switch (form.shape) {
     case "table": {
       const options = { metadata: listMeta, include: form.include, now: rest.now().getTime(), withColumns: true };
       return inShapeVersion(toTable(rest.strategy.printer, objects, options), form);
     }
     case "metadata": {
-      const items = objects.map((object) => toPartialMetadata(object));
+      const items = objects.map((object) => inShapeVersion(toPartialMetadata(object), form));
       return inShapeVersion(
         { kind: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1", metadata: listMeta, items },
         form,
@@ -70,11 +70,15 @@ function listValue(rest: RestRequest, items: readonly JsonObject[], metadata: Li
   return { kind: type.listKind, apiVersion: apiVersionOf(type), metadata: metadataValue(rest, metadata), items };
 }
 
-function metadataValue({ type }: RestRequest, { revision, continueToken, remaining }: ListMetadata): JsonObject {
+function metadataValue(
+  { type }: RestRequest,
+  { revision, continueToken, remaining }: ListMetadata,
+  isTable: boolean = false,
+): JsonObject {
   return {
     resourceVersion: String(revision),
     // Lists of custom objects always have it, of built-in ones only when there is more.
-    ...(continueToken !== "" || type.custom ? { continue: continueToken } : {}),
+    ...(continueToken !== "" || (type.custom && !isTable) ? { continue: continueToken } : {}),
     ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
   };
 }

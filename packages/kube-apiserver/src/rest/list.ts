@@ -45,7 +45,7 @@ async function planList({ store, request }: RestRequest, options: VersionOptions
     return {
       revision: token.revision > 0 ? token.revision : undefined,
       after: token.after,
-      limit: options.limit,
+      limit: options.resourceVersion === "0" ? 0 : options.limit,
       token,
     };
   }

@@ -50,7 +50,9 @@ function includeObject(text: string): IncludeObject {
   if (text === "None" || text === "Object") {
     return text;
   }
-  throw badRequest(`unrecognized includeObject value: ${JSON.stringify(text)}`);
+  throw badRequest(
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(text)}: must be 'Metadata', 'Object', 'None', or empty`,
+  );
 }
 
 /** People use browsers and curl, and programs that ask for it. */
@@ -115,9 +117,21 @@ function shaped(rest: RestRequest, object: JsonObject, form: ObjectForm): JsonOb
   return inShapeVersion(toTable(rest.strategy.printer, [object], options), form);
 }
 
-/** Tables and partial metadata look the same in both of their versions. */
-export function inShapeVersion(shape: JsonObject, { shapeVersion }: ObjectForm): JsonObject {
-  return shapeVersion === "v1" ? shape : { ...shape, apiVersion: `${META_GROUP}/${shapeVersion}` };
+/** Tables and partial metadata look the same in both of their versions, and so do the rows of a table. */
+export function inShapeVersion(shape: JsonObject, { shapeVersion, include }: ObjectForm): JsonObject {
+  if (shapeVersion === "v1") {
+    return shape;
+  }
+  const apiVersion = `${META_GROUP}/${shapeVersion}`;
+  const { rows } = shape;
+  if (!Array.isArray(rows) || include !== "Metadata") {
+    return { ...shape, apiVersion };
+  }
+  const versioned = (rows as readonly JsonObject[]).map((row) => ({
+    ...row,
+    object: { ...(row["object"] as JsonObject), apiVersion },
+  }));
+  return { ...shape, apiVersion, rows: versioned };
 }
 
 /** The type of the request's objects, as they say it themselves. */

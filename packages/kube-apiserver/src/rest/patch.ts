@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
-  badRequest,
   goQuote,
   isJsonObject,
   type JsonObject,
@@ -11,6 +10,7 @@ import {
 import type { CompleteResponse } from "../request/api-response.ts";
 import { applyObject } from "./apply.ts";
 import { applyUpdate } from "./apply-update.ts";
+import { withResetMark } from "./decode-object.ts";
 import { negotiateForm } from "./object-response.ts";
 import type { Endpoint } from "./object-strategy.ts";
 import { dedupedOwners } from "./owner-references.ts";
@@ -40,8 +40,8 @@ function edited(rest: RestRequest, current: JsonObject, patch: ChangePatch, note
   if (!isJsonObject(result)) {
     throw patchNotApplicable();
   }
-  requireSameType(current, result);
-  const { object, unknownFields } = decodeResult(rest, result, patch);
+  requireSameType(current, result, patch);
+  const { object, unknownFields } = decodeResult(rest, withResetMark(result), patch);
   const findings = [...patch.findings, ...unknownFields.map((path) => `unknown field ${goQuote(path)}`)];
   const { fieldValidation } = patch.options;
   if (findings.length > 0 && fieldValidation === "Strict") {
@@ -65,10 +65,10 @@ function decodeResult(
   }
 }
 
-function requireSameType(current: JsonObject, result: JsonObject): void {
-  for (const member of ["apiVersion", "kind"]) {
-    if (result[member] !== current[member]) {
-      throw badRequest(`${member} must not be changed by a patch`);
-    }
+function requireSameType(current: JsonObject, result: JsonObject, patch: ChangePatch): void {
+  const [apiVersion, kind] = [result["apiVersion"], result["kind"]];
+  if (kind !== current["kind"] || apiVersion !== current["apiVersion"]) {
+    const why = `no kind ${JSON.stringify(kind ?? "")} is registered for version ${JSON.stringify(apiVersion ?? "")} in scheme "pkg/runtime/scheme.go:111"`;
+    throw patchResultInvalid(patch.shown(result), why);
   }
 }

@@ -33,7 +33,7 @@ export function createResources(
   const { services, special } = options;
   return async (request, target) => {
     const type = services.catalog().find(target.group, target.version, target.resource);
-    if (type === undefined || !isInScope(type, target)) {
+    if (type === undefined || !isInScope(type, target) || target.name.includes("/")) {
       return undefined;
     }
     if (target.subresource !== "" && !hasSubresource(type, target.subresource)) {
@@ -60,7 +60,7 @@ function specialAnswer(special: readonly SpecialResource[], rest: RestRequest): 
 /** Objects of the cluster are not in a namespace; one object in a namespace is not found across them. */
 function isInScope({ namespaced, custom, resource }: ResourceType, { namespace, verb, name }: ResourceAccess): boolean {
   if (!namespaced) {
-    return namespace === "" || resource === "namespaces";
+    return namespace === "" || (resource === "namespaces" && name === namespace);
   }
   const isAcross = namespace === "" && verb !== "list" && verb !== "watch";
   return !isAcross || (!custom && name === "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, type JsonObject } from "@purlin/kube-objects";
+import { badRequest, conflict, type JsonObject, modifiedText } from "@purlin/kube-objects";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { applyUpdate, type UpdatePlan } from "./apply-update.ts";
 import { createFrom } from "./create.ts";
@@ -48,7 +48,11 @@ async function createInstead(
   options: WriteOptions,
   form: ObjectForm,
 ): Promise<CompleteResponse> {
-  const created = await createFrom(rest, withMeta(sent, { resourceVersion: undefined }), options);
+  const { resourceVersion = "", uid = "" } = metaOf(sent);
+  if (resourceVersion !== "" || uid !== "") {
+    throw conflict(rest.type, rest.target.name, modifiedText);
+  }
+  const created = await createFrom(rest, sent, options);
   const response =
     "entry" in created
       ? entryResponse(rest, created.entry, form, 201)

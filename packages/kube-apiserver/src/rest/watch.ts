@@ -3,6 +3,7 @@ import {
   expired,
   isTooLargeResourceVersion,
   type JsonObject,
+  notAcceptable,
   type StatusError,
   unclassifiedError,
 } from "@purlin/kube-objects";
@@ -56,6 +57,9 @@ const MIN_TIMEOUT_SECONDS = 1800;
 export async function watchObjects(rest: RestRequest, open: OpenWatches): Promise<StreamResponse> {
   const { request, store, strategy } = rest;
   const form = negotiateForm(request);
+  if (form.mediaType !== "application/json") {
+    throw notAcceptable(["application/json"]);
+  }
   const options = readVersionOptions(request.query, true);
   const selection = readSelection(request.query, strategy);
   const after = requireVersion(options.resourceVersion);

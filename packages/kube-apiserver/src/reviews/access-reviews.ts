@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { badRequest, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import {
+  badRequest,
+  invalid,
+  invalidPrinted,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "@purlin/kube-objects";
 import type { AccessAttributes, AccessDecision, Authorizer } from "../auth/authorizer.ts";
 import { authenticated, type User } from "../auth/user.ts";
 import { objectAt, textAt, valueAt } from "../builtin/read-field.ts";
@@ -27,9 +34,9 @@ function accessOf(spec: JsonObject): AccessAttributes {
   const resource = valueAt(spec, "resourceAttributes");
   const path = valueAt(spec, "nonResourceAttributes");
   if (isJsonObject(resource) === isJsonObject(path)) {
-    throw badRequest(
-      "spec.resourceAttributes: Invalid value: exactly one of nonResourceAttributes or resourceAttributes must be specified",
-    );
+    const problem = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+    const error = invalidPrinted("spec.resourceAttributes", "null", problem);
+    throw invalid({ group: "authorization.k8s.io", kind: "" }, "", [error]);
   }
   if (isJsonObject(path)) {
     return { kind: "path", verb: textAt(path, "verb"), path: textAt(path, "path") };

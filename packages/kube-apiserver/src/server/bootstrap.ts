@@ -7,6 +7,8 @@ const NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
 const RBAC = "rbac.authorization.k8s.io";
 const BOOTSTRAP_LABELS = { "kubernetes.io/bootstrapping": "rbac-defaults" };
 
+const AUTOUPDATE = { "rbac.authorization.kubernetes.io/autoupdate": "true" };
+
 /** What a cluster has before anybody has made anything: path and object. */
 function bootstrapObjects(): (readonly [path: string, object: JsonObject])[] {
   return [
@@ -18,7 +20,7 @@ function bootstrapObjects(): (readonly [path: string, object: JsonObject])[] {
       {
         apiVersion: `${RBAC}/v1`,
         kind: "ClusterRole",
-        metadata: { name: "cluster-admin", labels: BOOTSTRAP_LABELS },
+        metadata: { name: "cluster-admin", labels: BOOTSTRAP_LABELS, annotations: AUTOUPDATE },
         rules: [
           { apiGroups: ["*"], resources: ["*"], verbs: ["*"] },
           { nonResourceURLs: ["*"], verbs: ["*"] },
@@ -30,7 +32,7 @@ function bootstrapObjects(): (readonly [path: string, object: JsonObject])[] {
       {
         apiVersion: `${RBAC}/v1`,
         kind: "ClusterRoleBinding",
-        metadata: { name: "cluster-admin", labels: BOOTSTRAP_LABELS },
+        metadata: { name: "cluster-admin", labels: BOOTSTRAP_LABELS, annotations: AUTOUPDATE },
         roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "cluster-admin" },
         subjects: [{ apiGroup: RBAC, kind: "Group", name: MASTERS_GROUP }],
       },
