@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { JsonObject } from "./json.ts";
 import { decodeStruct } from "./struct-decode.ts";
 import { encodeStruct } from "./struct-encode.ts";
+import { sortStruct } from "./struct-sort.ts";
 
 const brand = Symbol.for("purlin.dev/struct");
 const constructing = Symbol("Struct");
@@ -75,7 +76,7 @@ export class Struct {
 
   /** The bytes with the members of every object sorted, the same for equal objects whoever encoded them. */
   get canonicalBytes(): Uint8Array {
-    this.#canonical ??= encodeStruct(this.value, "sorted");
+    this.#canonical ??= sortStruct(this.bytes) ?? encodeStruct(this.value, "sorted");
     return this.#canonical;
   }
 
