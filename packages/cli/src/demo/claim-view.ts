@@ -33,6 +33,13 @@ function toRow({ type, status, reason, message }: Condition): ConditionRow {
   return { type, status: names[status] ?? "Unknown", reason, message: message ?? "" };
 }
 
+/** A severity of a later protocol is for the platform team to look into. */
+const known: ReadonlySet<number> = new Set([
+  Severity.SEVERITY_FATAL,
+  Severity.SEVERITY_WARNING,
+  Severity.SEVERITY_NORMAL,
+]);
+
 /** The events of a response: those the claim's user sees, and those only the platform team sees on the composite. */
 export function events(response: RunFunctionResponse): { readonly claim: EventRow[]; readonly composite: EventRow[] } {
   const claim: EventRow[] = [];
@@ -40,8 +47,8 @@ export function events(response: RunFunctionResponse): { readonly claim: EventRo
   for (const { severity, reason, message, target } of untilFatal(response)) {
     const fallback = severity === Severity.SEVERITY_FATAL ? "ReconcileError" : "ComposeResources";
     const type = severity === Severity.SEVERITY_NORMAL ? "Normal" : "Warning";
-    const list = target === Target.TARGET_COMPOSITE_AND_CLAIM ? claim : composite;
-    list.push({ type, reason: reason || fallback, message });
+    const isForClaim = target === Target.TARGET_COMPOSITE_AND_CLAIM && known.has(severity);
+    (isForClaim ? claim : composite).push({ type, reason: reason || fallback, message });
   }
   return { claim, composite };
 }
