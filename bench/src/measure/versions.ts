@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
-import { allPeers } from "../../../tools/peers/catalog.ts";
+import { pythonSdk, typescriptSdk } from "../../../tools/peers/catalog.ts";
 
 /** The versions of everything that takes part in a figure. */
 export function versions(): Record<string, string> {
@@ -10,7 +10,7 @@ export function versions(): Record<string, string> {
     v8: process.versions.v8,
     "@grpc/grpc-js": versionOf("@grpc/grpc-js"),
     "@bufbuild/protobuf": versionOf("@bufbuild/protobuf"),
-    ...Object.fromEntries(allPeers.map(({ name, version }) => [name, version])),
+    ...Object.fromEntries([pythonSdk, typescriptSdk].map(({ name, version }) => [name, version])),
   };
 }
 
