@@ -169,8 +169,19 @@ function onlyPart(object: JsonObject, old: JsonObject, endpoint: Endpoint): Json
   return withMember({ ...old, metadata: object["metadata"] ?? {} }, "status", object["status"]);
 }
 
+/** Through the status nobody comes to own anything else; of workloads not even labels. */
+const STATUS_RESETS: Readonly<Record<string, string[][]>> = {
+  apps: [["spec"], ["metadata", "labels"]],
+  batch: [["spec"]],
+};
+
 function createManager(type: ResourceType, endpoint: Endpoint, hasStatus: boolean, now: () => Date): FieldManager {
-  const reset = endpoint === "status" ? [["spec"]] : endpoint === "" && hasStatus ? [["status"]] : [];
+  const reset =
+    endpoint === "status"
+      ? (STATUS_RESETS[type.group] ?? [["spec"]])
+      : endpoint === "" && hasStatus
+        ? [["status"]]
+        : [];
   const apiVersion = apiVersionOf(type);
   return createFieldManager({
     apiVersion,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { forbidden, type JsonObject } from "@purlin/kube-objects";
-import { metaOf, withMember, withMeta } from "../rest/object-meta.ts";
+import { type FieldError, forbidden, invalidValue, type JsonObject } from "@purlin/kube-objects";
+import { isDeleting, metaOf, withMember, withMeta } from "../rest/object-meta.ts";
 import type { KindRules } from "./kind-rules.ts";
-import { objectAt, textFields, valueAt } from "./read-field.ts";
+import { objectAt, textAt, textFields, valueAt } from "./read-field.ts";
 
 const FINALIZER = "kubernetes";
 const NAME_LABEL = "kubernetes.io/metadata.name";
@@ -42,6 +42,7 @@ export const namespaceRules: KindRules = {
         );
     }
   },
+  validateChange: phaseErrors,
   requireDeletable: (object) => {
     const { name = "" } = metaOf(object);
     if (UNDELETABLE.has(name)) {
@@ -53,6 +54,19 @@ export const namespaceRules: KindRules = {
   blocksDeletion: (object) => finalizers(object).length > 0,
   fields: textFields("status.phase"),
 };
+
+/** The phase follows from whether it is being deleted; nobody may say otherwise. */
+function phaseErrors(object: JsonObject): FieldError[] {
+  const phase = textAt(object, "status", "phase");
+  const isGoing = isDeleting(object);
+  if (isGoing && phase !== "Terminating") {
+    return [invalidValue("status.Phase", phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")];
+  }
+  if (!isGoing && phase !== "Active") {
+    return [invalidValue("status.Phase", phase, "may only be 'Active' if `deletionTimestamp` is empty")];
+  }
+  return [];
+}
 
 /** Only the finalize subresource changes the finalizers of a namespace. */
 function finalizersOf(old: JsonObject): JsonObject {

@@ -159,7 +159,8 @@ export class CrdController {
       return;
     }
     this.#published.set(key, { crd, kind: customKind(crd), strategies: new Map() });
-    if (known !== undefined) this.#endWatches(crd);
+    // While it goes away its objects can still be watched going.
+    if (known !== undefined && !isDeleting(crd)) this.#endWatches(crd);
   }
 
   #withdraw(key: string): void {

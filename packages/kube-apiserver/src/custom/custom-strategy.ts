@@ -53,11 +53,9 @@ export function customStrategy(kind: CustomKind, versionName: string, now: () =>
     prepareUpdate: (object, old, endpoint) => prepareUpdate(object, old, { endpoint, hasStatus }),
     validateCreate: (object) => validateCustom(object, undefined, version).errors,
     validateUpdate: (object, old) => validateCustom(object, old, version).errors,
-    warnings: (object, old) => [
-      ...(version.deprecationWarning === undefined ? [] : [version.deprecationWarning]),
-      ...(old === undefined ? [] : validateCustom(object, old, version).warnings),
-    ],
+    warnings: (object, old) => (old === undefined ? [] : validateCustom(object, old, version).warnings),
     fieldValue: (object, field) => selectableValue(object, field, version.selectableFields),
+    requestWarnings: () => (version.deprecationWarning === undefined ? [] : [version.deprecationWarning]),
     hasOwnFields: true,
     toServed(stored) {
       const known = served.get(stored);

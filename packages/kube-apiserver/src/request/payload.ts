@@ -26,7 +26,7 @@ export function documentPayload(value: JsonValue, form: DocumentForm): Payload {
 function documentText(value: JsonValue, { mediaType, pretty = false }: DocumentForm): string {
   if (mediaType === "application/yaml") {
     // No anchors, no folded lines: every reader of YAML understands it.
-    return dump(value, { lineWidth: -1, noRefs: true, seqNoIndent: true });
+    return dump(value, { lineWidth: -1, noRefs: true, seqNoIndent: true, sortKeys: true });
   }
   return `${printJson(value, { indent: pretty ? 2 : 0 })}\n`;
 }

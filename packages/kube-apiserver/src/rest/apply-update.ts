@@ -7,6 +7,7 @@ import {
   jsonEqual,
   modifiedText,
   notFound,
+  type StatusError,
   unclassifiedError,
   unlessOnlyTimesChanged,
   validateObjectMetaUpdate,
@@ -120,17 +121,24 @@ function isOutOfGrace(object: JsonObject): boolean {
   return (metaOf(object).deletionGracePeriodSeconds ?? 0) === 0;
 }
 
-function requireUid({ type, target }: RestRequest, edited: JsonObject, old: JsonObject): void {
+function requireUid(rest: RestRequest, edited: JsonObject, old: JsonObject): void {
   const [sent = "", stored = ""] = [metaOf(edited).uid, metaOf(old).uid];
   if (sent !== "" && sent !== stored) {
-    const key = `/registry/${type.group === "" || !type.custom ? "" : `${type.group}/`}${type.resource}/${type.namespaced ? `${target.namespace}/` : ""}${target.name}`;
-    const why = `Precondition failed: UID in precondition: ${sent}, UID in object meta: ${stored}`;
-    throw conflict(
-      type,
-      target.name,
-      `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`,
-    );
+    throw otherUid(rest, sent, stored);
   }
+}
+
+/** 409 for an object that is another one of the same name, in the words in which the reference's storage puts it. */
+export function otherUid({ type, target }: RestRequest, sent: string, stored: string): StatusError {
+  const place = [
+    ...(type.custom ? [type.group] : []),
+    type.resource,
+    ...(type.namespaced ? [target.namespace] : []),
+    target.name,
+  ];
+  const why = `Precondition failed: UID in precondition: ${sent}, UID in object meta: ${stored}`;
+  const storage = `StorageError: invalid object, Code: 4, Key: /registry/${place.join("/")}, ResourceVersion: 0`;
+  return conflict(type, target.name, `${storage}, AdditionalErrorMsg: ${why}`);
 }
 
 function requireVersion(

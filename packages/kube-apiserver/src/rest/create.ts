@@ -31,13 +31,13 @@ export async function createObject(rest: RestRequest): Promise<CompleteResponse>
   const form = negotiateForm(rest.request);
   const body = await readBody(rest);
   const options = writeOptions(rest.request, "CreateOptions");
-  const { object, warnings } = readObject(rest, body, options.fieldValidation);
+  const object = readObject(rest, body, options.fieldValidation);
   const created = await createFrom(rest, object, options);
   const response =
     "entry" in created
       ? entryResponse(rest, created.entry, form, 201)
       : objectResponse(rest, created.object, form, 201);
-  return { ...response, warnings: [...warnings, ...created.warnings] };
+  return { ...response, warnings: created.warnings };
 }
 
 /** What was created: stored, or, of a dry run, only what would have been. */

@@ -17,12 +17,6 @@ import type { DecodedObject } from "./object-strategy.ts";
 import { type DecodedBody, readRequestBody, summaryOf, UndecodableBody } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
 
-/** An object from a body, and what to tell the client about it. */
-export interface ReadObject {
-  readonly object: JsonObject;
-  readonly warnings: readonly string[];
-}
-
 /** Reads the body of a create or update. Throws 400 for one that cannot be understood, in terms of what was expected. */
 export async function readBody(rest: RestRequest): Promise<DecodedBody> {
   const { request, type } = rest;
@@ -44,9 +38,9 @@ export async function readBody(rest: RestRequest): Promise<DecodedBody> {
  * Reads the object of a create or update. Throws 400 when it is of another type, or, if the client wants it strict, when it has fields
  * its type does not have.
  */
-export function readObject(rest: RestRequest, body: DecodedBody, validation: FieldValidation): ReadObject {
+export function readObject(rest: RestRequest, body: DecodedBody, validation: FieldValidation): JsonObject {
   const typed = requireType(rest, body);
-  const { object, unknownFields } = decode(rest, withResetMark(typed));
+  const { object, unknownFields } = decode(rest, withResetMark(rest, typed));
   const findings = [...body.strictErrors, ...unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`)];
   if (findings.length > 0 && validation === "Strict") {
     const { kind, version } = rest.type;
@@ -57,7 +51,10 @@ export function readObject(rest: RestRequest, body: DecodedBody, validation: Fie
     const prefix = `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}`;
     throw badRequest(`${prefix}: strict decoding error: ${text.join(", ")}`);
   }
-  return { object, warnings: validation === "Warn" ? findings : [] };
+  if (validation === "Warn") {
+    rest.notes.push(...findings);
+  }
+  return object;
 }
 
 function decode({ strategy, type }: RestRequest, value: JsonObject): DecodedObject {
@@ -76,12 +73,14 @@ function decode({ strategy, type }: RestRequest, value: JsonObject): DecodedObje
 }
 
 /**
- * An empty list of managedFields means to forget them, and would be lost when empty fields are left out; a list of one that says nothing
- * means the same.
+ * An empty list of managedFields means to forget them, for built-in kinds, and would be lost when empty fields are left out; a list of
+ * one that says nothing means the same.
  */
-export function withResetMark(value: JsonObject): JsonObject {
+export function withResetMark({ type }: RestRequest, value: JsonObject): JsonObject {
   const { managedFields } = metaOf(value);
-  return Array.isArray(managedFields) && managedFields.length === 0 ? withMeta(value, { managedFields: [{}] }) : value;
+  return !type.custom && Array.isArray(managedFields) && managedFields.length === 0
+    ? withMeta(value, { managedFields: [{}] })
+    : value;
 }
 
 /** The object with its type, which must be the one of the URL. */

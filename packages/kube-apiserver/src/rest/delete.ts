@@ -83,7 +83,15 @@ function judge(
 
 function requirePreconditions({ type }: RestRequest, name: string, options: DeleteOptions, object: JsonObject): void {
   const { uid = "", resourceVersion = "" } = metaOf(object);
-  const resource = { group: type.group, resource: type.kind };
+  const isNamespace = type.group === "" && type.kind === "Namespace";
+  const resource = { group: type.group, resource: isNamespace ? type.resource : type.kind };
+  if (isNamespace && options.uid !== undefined && options.uid !== uid) {
+    throw conflict(
+      resource,
+      name,
+      `Precondition failed: UID in precondition: ${options.uid}, UID in object meta: ${uid}`,
+    );
+  }
   if (options.uid !== undefined && options.uid !== uid) {
     const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
     throw conflict(resource, name, why);

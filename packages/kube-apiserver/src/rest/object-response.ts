@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, type JsonObject } from "@purlin/kube-objects";
+import { badRequest, type JsonObject, notAcceptable, StatusError } from "@purlin/kube-objects";
 import { apiVersionOf } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { CompleteResponse, Payload } from "../request/api-response.ts";
@@ -30,9 +30,12 @@ export interface ObjectForm extends Negotiated {
 }
 
 /** Agrees on a form. Throws 406 when there is none, 400 for an unknown `includeObject`. */
-export function negotiateForm(request: ApiRequest): ObjectForm {
+export function negotiateForm(request: ApiRequest, listOf?: { readonly goType: string }): ObjectForm {
   const negotiated = negotiate(request.headers["accept"]);
   const as = negotiated.transform?.as;
+  if (as === "PartialObjectMetadata" && listOf !== undefined) {
+    throw wrongShape(`you requested PartialObjectMetadata, but the requested object is a list (${listOf.goType})`);
+  }
   const shape: Shape = as === undefined ? "whole" : as === "Table" ? "table" : "metadata";
   return {
     ...negotiated,
@@ -41,6 +44,10 @@ export function negotiateForm(request: ApiRequest): ObjectForm {
     include: shape === "table" ? includeObject(request.query.get("includeObject") ?? "") : "Metadata",
     shapeVersion: negotiated.transform?.version ?? "v1",
   };
+}
+
+function wrongShape(message: string): StatusError {
+  return new StatusError({ ...notAcceptable([]).status, message });
 }
 
 function includeObject(text: string): IncludeObject {

@@ -26,30 +26,27 @@ export async function patchObject(rest: RestRequest, endpoint: Endpoint): Promis
   if (patch.isApply) {
     return applyObject(rest, { endpoint, patch, form });
   }
-  const notes: string[] = [];
-  const edit = (current: JsonObject): JsonObject => edited(rest, current, patch, notes);
+  const edit = (current: JsonObject): JsonObject => edited(rest, current, patch);
   const unconditional = type.rules.unconditionalUpdate;
   const plan = { endpoint, edit, options: patch.options, unconditional, comparesUid: false, tracked: false };
-  const response = await applyUpdate(rest, plan, form);
-  return { ...response, warnings: [...notes, ...(response.warnings ?? [])] };
+  return applyUpdate(rest, plan, form);
 }
 
-/** The object after the patch, read as anew. What there is to say about it goes into the notes. */
-function edited(rest: RestRequest, current: JsonObject, patch: ChangePatch, notes: string[]): JsonObject {
+/** The object after the patch, read as anew. What there is to say about it goes into the notes of the request. */
+function edited(rest: RestRequest, current: JsonObject, patch: ChangePatch): JsonObject {
   const result = patch.apply(current);
   if (!isJsonObject(result)) {
     throw patchNotApplicable();
   }
   requireSameType(current, result, patch);
-  const { object, unknownFields } = decodeResult(rest, withResetMark(result), patch);
+  const { object, unknownFields } = decodeResult(rest, withResetMark(rest, result), patch);
   const findings = [...patch.findings, ...unknownFields.map((path) => `unknown field ${goQuote(path)}`)];
   const { fieldValidation } = patch.options;
   if (findings.length > 0 && fieldValidation === "Strict") {
     throw patchResultInvalid(patch.shown(result), strictDecodingText(findings));
   }
   const owned = dedupedOwners(atTarget(rest, object));
-  // The edit may run again; what it had to say before is said again.
-  notes.splice(0, notes.length, ...(fieldValidation === "Warn" ? findings : []), ...owned.warnings);
+  rest.notes.push(...(fieldValidation === "Warn" ? findings : []), ...owned.warnings);
   return owned.object;
 }
 

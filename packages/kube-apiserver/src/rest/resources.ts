@@ -4,6 +4,7 @@ import type { ResourceAccess } from "../auth/authorizer.ts";
 import { hasSubresource, type ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { ApiResponse } from "../request/api-response.ts";
+import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import { methodNotAllowed, noSuchResource } from "../request/plain-refusals.ts";
 import { createObject } from "./create.ts";
 import { deleteObject } from "./delete.ts";
@@ -40,11 +41,31 @@ export function createResources(
       throw type.custom ? notFound(type, target.name) : noSuchResource();
     }
     requireMethod(type, request, target);
-    const rest: RestRequest = { ...services, request, target, type, strategy: services.strategyOf(type) };
-    const response = await (specialAnswer(special, rest) ?? dispatch(rest, options.watches));
-    const warnings = rest.strategy.requestWarnings?.() ?? [];
-    return warnings.length === 0 ? response : { ...response, warnings: [...warnings, ...(response.warnings ?? [])] };
+    const strategy = services.strategyOf(type);
+    const rest: RestRequest = {
+      ...services,
+      request,
+      target,
+      type,
+      strategy,
+      notes: [...(strategy.requestWarnings?.() ?? [])],
+    };
+    return withNotes(rest, () => specialAnswer(special, rest) ?? dispatch(rest, options.watches));
   };
+}
+
+/** The answer with everything there is to tell about the request, also when it failed. */
+async function withNotes(rest: RestRequest, answer: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  try {
+    const response = await answer();
+    const warnings = [...rest.notes, ...(response.warnings ?? [])];
+    return warnings.length === 0 ? response : { ...response, warnings };
+  } catch (error) {
+    if (rest.notes.length === 0 || isUnexpected(error)) {
+      throw error;
+    }
+    return { ...errorResponse(error, rest.request.headers["accept"]), warnings: rest.notes };
+  }
 }
 
 function specialAnswer(special: readonly SpecialResource[], rest: RestRequest): Promise<ApiResponse> | undefined {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, conflict, type JsonObject, modifiedText } from "@purlin/kube-objects";
+import { badRequest, type JsonObject } from "@purlin/kube-objects";
 import type { CompleteResponse } from "../request/api-response.ts";
-import { applyUpdate, type UpdatePlan } from "./apply-update.ts";
+import { applyUpdate, otherUid, type UpdatePlan } from "./apply-update.ts";
 import { createFrom } from "./create.ts";
 import { readBody, readObject } from "./decode-object.ts";
 import { metaOf, withMeta } from "./object-meta.ts";
@@ -18,12 +18,11 @@ export async function updateObject(rest: RestRequest, endpoint: Endpoint): Promi
   const form = negotiateForm(request);
   const body = await readBody(rest);
   const options = writeOptions(request, "UpdateOptions");
-  const { object, warnings } = readObject(rest, body, options.fieldValidation);
+  const object = readObject(rest, body, options.fieldValidation);
   const sent = atTarget(rest, object);
   const { createOnUpdate, unconditionalUpdate } = type.rules;
   if (createOnUpdate && endpoint === "" && !exists(rest)) {
-    const response = await createInstead(rest, sent, options, form);
-    return { ...response, warnings: [...warnings, ...(response.warnings ?? [])] };
+    return createInstead(rest, sent, options, form);
   }
   const owned = dedupedOwners(sent);
   const plan: UpdatePlan = {
@@ -35,7 +34,7 @@ export async function updateObject(rest: RestRequest, endpoint: Endpoint): Promi
     tracked: false,
   };
   const response = await applyUpdate(rest, plan, form);
-  return { ...response, warnings: [...warnings, ...owned.warnings, ...(response.warnings ?? [])] };
+  return { ...response, warnings: [...owned.warnings, ...(response.warnings ?? [])] };
 }
 
 function exists({ store, type, target }: RestRequest): boolean {
@@ -48,11 +47,11 @@ async function createInstead(
   options: WriteOptions,
   form: ObjectForm,
 ): Promise<CompleteResponse> {
-  const { resourceVersion = "", uid = "" } = metaOf(sent);
-  if (resourceVersion !== "" || uid !== "") {
-    throw conflict(rest.type, rest.target.name, modifiedText);
+  const { uid = "" } = metaOf(sent);
+  if (uid !== "") {
+    throw otherUid(rest, uid, "");
   }
-  const created = await createFrom(rest, sent, options);
+  const created = await createFrom(rest, withMeta(sent, { resourceVersion: undefined }), options);
   const response =
     "entry" in created
       ? entryResponse(rest, created.entry, form, 201)

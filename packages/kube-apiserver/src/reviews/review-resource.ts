@@ -22,8 +22,8 @@ async function answer(rest: RestRequest, review: Review): Promise<CompleteRespon
   const form = negotiateForm(request);
   const body = await readBody(rest);
   const options = writeOptions(request, "CreateOptions");
-  const { object, warnings } = readObject(rest, body, options.fieldValidation);
+  const object = readObject(rest, body, options.fieldValidation);
   const { object: managed } = rest.strategy.fieldManager("").update(undefined, object, options.manager);
   const answered: JsonObject = { ...managed, status: review(object, request.user, target.namespace) };
-  return { ...objectResponse(rest, answered, form, 201), warnings };
+  return objectResponse(rest, answered, form, 201);
 }
