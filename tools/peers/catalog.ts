@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
+import { kubeClients } from "./kube-clients.ts";
 import { etcd, kubernetes } from "./kubernetes.ts";
 import type { Peer } from "./peer.ts";
 
@@ -81,7 +82,7 @@ export const grpcurl: Peer = {
 };
 
 /** Everything `npm run peers` installs. */
-export const allPeers: readonly Peer[] = [pythonSdk, typescriptSdk, grpcurl, etcd, kubernetes];
+export const allPeers: readonly Peer[] = [pythonSdk, typescriptSdk, grpcurl, etcd, kubernetes, ...kubeClients];
 
 /** The Python interpreter of an installed Python SDK. */
 export function pythonOf(directory: string): string {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, test } from "node:test";
+import type { KubeClient } from "../client.ts";
+import type { ContractCase } from "./contract-case.ts";
+import { deletes } from "./deletes.ts";
+import { informers } from "./informers.ts";
+import { patches } from "./patches.ts";
+import { reads } from "./reads.ts";
+import { watches } from "./watches.ts";
+import { writes } from "./writes.ts";
+
+const groups: Readonly<Record<string, readonly ContractCase[]>> = {
+  reads,
+  writes,
+  patches,
+  deletes,
+  watches,
+  informers,
+};
+const patienceMs = 60_000;
+
+/**
+ * Defines tests of everything a client promises, whatever its transport and whichever server is behind it. `connect`
+ * makes a client of a running server, as somebody who may do everything.
+ */
+export function testClientContract(name: string, connect: () => Promise<KubeClient>): void {
+  describe(`client contract: ${name}`, () => {
+    for (const [group, cases] of Object.entries(groups)) {
+      for (const one of cases) test(`${group}: ${one.name}`, () => runCase(one, connect));
+    }
+  });
+}
+
+async function runCase({ run }: ContractCase, connect: () => Promise<KubeClient>): Promise<void> {
+  const client = await connect();
+  try {
+    const { metadata } = await client.create({
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { generateName: "contract-" },
+    });
+    await run({ client, namespace: metadata.name ?? "", signal: AbortSignal.timeout(patienceMs) });
+  } finally {
+    await client.close();
+  }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import type { KubeReader } from "../client.ts";
+import { type Informer, startInformer } from "../informer.ts";
+import { createInformerPool } from "../informer-pool.ts";
+import type { WatchEvent } from "../kube-object.ts";
+import { type ContractCase, type ContractContext, configMap, configMapOf, dataOf } from "./contract-case.ts";
+
+const selected = { labels: { app: "x" } } as const;
+
+/** What informers promise on a server that really forgets and really hangs up. */
+export const informers: readonly ContractCase[] = [
+  {
+    name: "an informer holds what there is and follows what comes",
+    async run(context) {
+      const { client, namespace } = context;
+      await client.create(configMapOf(context, "a", selected));
+      await withInformer(context, client, async (informer) => {
+        assert.deepEqual(namesIn(informer), ["a"]);
+        const told = until(informer, context.signal, () => informer.get({ namespace, name: "b" }) !== undefined);
+        await client.create(configMapOf(context, "b", { ...selected, data: { x: "1" } }));
+        await told;
+        const changed = until(informer, context.signal, () => namesIn(informer).join() === "b");
+        await client.delete({ ...configMap, namespace, name: "a" });
+        await changed;
+        assert.deepEqual(dataOf(informer.get({ namespace, name: "b" })), { x: "1" });
+      });
+    },
+  },
+  {
+    name: "an informer whose watch is cut again and again misses nothing and lists once",
+    async run(context) {
+      const { client, namespace } = context;
+      const flaky = cutting(client);
+      const told: string[] = [];
+      await withInformer(context, flaky, async (informer) => {
+        informer.subscribe(({ type, object }) =>
+          told.push(`${type} ${object.metadata.name} ${JSON.stringify(dataOf(object) ?? {})}`),
+        );
+        const complete = until(informer, context.signal, () => told.length === 6);
+        for (const name of ["a", "b"]) {
+          const one = await client.create(configMapOf(context, name, selected));
+          await client.update({ ...one, data: { x: "1" } });
+          await client.delete({ ...configMap, namespace, name });
+        }
+        await complete;
+      });
+      const story = (name: string): string[] => [
+        `added ${name} {}`,
+        `updated ${name} {"x":"1"}`,
+        `deleted ${name} {"x":"1"}`,
+      ];
+      assert.deepEqual(told, [...story("a"), ...story("b")]);
+      assert.equal(flaky.lists, 1);
+      assert.ok(flaky.watches >= 6, `${flaky.watches} watches`);
+    },
+  },
+  {
+    name: "a pool shares one informer among those who ask for the same kind",
+    async run(context) {
+      const pool = createInformerPool(context.client);
+      const [one, two] = [pool.acquire(configMap), pool.acquire(configMap)];
+      assert.equal(one.informer, two.informer);
+      await one.informer.synced(context.signal);
+      const { namespace } = context;
+      const seen = until(one.informer, context.signal, () => two.informer.get({ namespace, name: "a" }) !== undefined);
+      await context.client.create(configMapOf(context, "a"));
+      await seen;
+      await one.release();
+      await two.release();
+      await pool.stop();
+    },
+  },
+];
+
+async function withInformer(
+  { namespace, signal }: ContractContext,
+  reader: KubeReader,
+  use: (informer: Informer) => Promise<void>,
+): Promise<void> {
+  const informer = startInformer(reader, configMap, { namespace, labelSelector: "app=x" });
+  try {
+    await informer.synced(signal);
+    await use(informer);
+  } finally {
+    await informer.stop();
+  }
+}
+
+/** A reader that hangs up after every event it passed on. */
+function cutting(client: KubeReader): KubeReader & { readonly lists: number; readonly watches: number } {
+  const counts = { lists: 0, watches: 0 };
+  return {
+    get lists() {
+      return counts.lists;
+    },
+    get watches() {
+      return counts.watches;
+    },
+    get: client.get,
+    list(type, options) {
+      counts.lists++;
+      return client.list(type, options);
+    },
+    async watch(type, options) {
+      counts.watches++;
+      return firstOf(await client.watch(type, options));
+    },
+  };
+}
+
+async function* firstOf(events: AsyncIterable<WatchEvent>): AsyncGenerator<WatchEvent, void, undefined> {
+  for await (const event of events) {
+    yield event;
+    return;
+  }
+}
+
+function namesIn(informer: Informer): unknown[] {
+  return informer
+    .list()
+    .map(({ metadata }) => metadata.name)
+    .sort();
+}
+
+/** Resolves when `holds` does; asked after every change the informer tells. */
+function until(informer: Informer, signal: AbortSignal, holds: () => boolean): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const unsubscribe = informer.subscribe(() => {
+    // The subscriber that the condition leans on may come after this one.
+    queueMicrotask(() => holds() && resolve());
+  });
+  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  return promise.finally(unsubscribe);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients of the Kubernetes API that other people wrote, and that our API server must serve unchanged.
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Need, Peer } from "./peer.ts";
+
+const go: Need = {
+  program: "go",
+  args: ["version"],
+  remedy: "install Go 1.26 or newer (https://go.dev/dl, or Debian: apt-get install golang-go)",
+};
+
+/** Helm, the package manager. It brings a newer client-go than the release of Kubernetes we follow. */
+export const helm: Peer = {
+  name: "helm",
+  version: "4.3.1",
+  needs: [go],
+  commands: (directory) => [
+    {
+      program: "nice",
+      args: ["-n", "15", "go", "install", "-p", "1", `helm.sh/helm/v4/cmd/helm@v${helm.version}`],
+      env: { GOBIN: directory },
+    },
+  ],
+  // A binary made by `go install` does not know its own version; Go does.
+  proof: (directory) => ({ program: "go", args: ["version", "-m", join(directory, "helm")] }),
+};
+
+const controllerSources = join(import.meta.dirname, "..", "..", "test", "interop", "apiserver", "go-controller");
+
+/** A controller on controller-runtime, the library most controllers are written with. */
+export const goController: Peer = {
+  // Its sources are part of the name: after a change of them, the old program is another peer.
+  name: `controller-runtime-${digestOf(controllerSources)}`,
+  version: "0.24.1",
+  needs: [go],
+  commands: (directory) => [
+    {
+      program: "nice",
+      args: ["-n", "15", "go", "build", "-p", "1", "-ldflags", "-s -w", "-o", goControllerIn(directory), "."],
+      directory: controllerSources,
+    },
+  ],
+  proof: (directory) => ({ program: "go", args: ["version", "-m", goControllerIn(directory)] }),
+};
+
+/** The official Python client. */
+export const pythonClient: Peer = {
+  name: "kubernetes-python",
+  version: "36.0.3",
+  needs: [
+    {
+      program: "python3",
+      args: ["-c", "import venv, ensurepip"],
+      remedy: "install Python 3.11 or newer with venv (Debian: apt-get install python3 python3-venv)",
+    },
+  ],
+  commands: (directory) => [
+    { program: "python3", args: ["-m", "venv", directory] },
+    {
+      program: join(directory, "bin", "python"),
+      args: ["-m", "pip", "install", "--quiet", `kubernetes==${pythonClient.version}`],
+    },
+  ],
+  proof: (directory) => ({
+    program: join(directory, "bin", "python"),
+    args: ["-c", "import kubernetes.dynamic, kubernetes; print(kubernetes.__version__)"],
+  }),
+};
+
+/** The official JavaScript client. */
+export const javascriptClient: Peer = {
+  name: "@kubernetes/client-node",
+  version: "2.0.1",
+  needs: [{ program: "npm", args: ["--version"], remedy: "install npm, which comes with Node" }],
+  commands: (directory) => [
+    // A folder with a manifest of its own, so that npm neither looks for nor touches the repository's.
+    { program: process.execPath, args: ["-e", `fs.writeFileSync("package.json", '{"private":true}')`], directory },
+    {
+      program: "npm",
+      args: [
+        "install",
+        "--save-exact",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+        `${javascriptClient.name}@${javascriptClient.version}`,
+      ],
+      directory,
+    },
+  ],
+  proof: (directory) => ({
+    program: process.execPath,
+    args: ["-p", `require("./node_modules/${javascriptClient.name}/package.json").version`],
+    directory,
+  }),
+};
+
+/** All of them. */
+export const kubeClients: readonly Peer[] = [helm, goController, pythonClient, javascriptClient];
+
+/** The program of an installed controller. */
+export function goControllerIn(directory: string): string {
+  return join(directory, "controller");
+}
+
+function digestOf(directory: string): string {
+  const hash = createHash("sha256");
+  for (const name of readdirSync(directory).sort()) hash.update(name).update(readFileSync(join(directory, name)));
+  return hash.digest("hex").slice(0, 12);
+}
