@@ -33,7 +33,7 @@ const wrong: Record<string, { readonly argv: readonly string[]; readonly says: s
   },
   TooMany: {
     argv: ["function", "certs", "a", "b"],
-    says: `too many arguments for 'certs'. Expected 1 argument but got 2: a, b: see "purlin function certs --help"`,
+    says: `too many arguments for 'certs'. Expected 1 argument but got 2: see "purlin function certs --help"`,
   },
 };
 for (const [name, { argv, says }] of Object.entries(wrong)) {
