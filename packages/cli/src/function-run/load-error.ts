@@ -55,7 +55,8 @@ function codeOf(error: Error): string | undefined {
   return (error as NodeJS.ErrnoException).code;
 }
 
-function relativeTo(cwd: string, file: string): string {
+/** A file as it is shown: relative to where the user is, unless it is elsewhere. */
+export function relativeTo(cwd: string, file: string): string {
   const path = file.startsWith("file:") ? fileURLToPath(file) : file;
   const short = relative(cwd, path);
   return short.startsWith("..") ? path : short;

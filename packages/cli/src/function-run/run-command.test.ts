@@ -96,11 +96,24 @@ await main(fn);
   const runner = createDiallingRunner({ security: "plaintext" });
   assert.equal(await call(runner, endpoint, "a"), "one!");
   runner.close();
-  folder.write("main.ts", main("setTimeout(() => process.exit(7), 500);"));
+  // It dies on request: a timer of its own could end it before it serves.
+  const dying = `const stop = new URL("./stop", import.meta.url);
+setInterval(() => existsSync(stop) && process.exit(7), 5);`;
+  folder.write("main.ts", `import { existsSync } from "node:fs";\n${main(dying)}`);
   await purlin.next("stdout", /Reloaded/);
+  folder.write("stop", "");
   await purlin.next("stderr", /error: the function ended by itself \(exit code 7\)\nSave the file to try again\./);
   folder.write("main.ts", main("// fixed"));
   await purlin.next("stdout", /Reloaded/);
+});
+
+test("a file without a function is named, with what it exports, and waits to be saved", async () => {
+  using folder = project({ "fn.ts": "export const compose = 1;" });
+  const args = ["function", "run", "fn.ts", "--insecure", "--address", "localhost:0"];
+  await using purlin = spawnPurlin(args, { cwd: folder.path });
+  await purlin.next("stderr", /^error: fn\.ts: the file exports compose: export .*\nSave the file to try again\./m);
+  folder.write("fn.ts", source("one"));
+  await purlin.next("stdout", /Serving fn\.ts on localhost:\d+/);
 });
 
 test("of many saves in a row the last one counts", async () => {
@@ -132,7 +145,7 @@ test("a socket with a path is an address too", async () => {
 });
 
 test("what is not the code's fault ends the command with one line", async (t) => {
-  using folder = project({ "fn.ts": source("one"), "none.ts": "export const x = 1;" });
+  using folder = project({ "fn.ts": source("one") });
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   t.after(() => taken.close());

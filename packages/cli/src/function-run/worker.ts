@@ -2,7 +2,7 @@
 // The process of one version of a function, started by the supervisor: worker.ts FILE FLAGS…
 import { registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { describeLoadError } from "./load-error.ts";
+import { describeLoadError, relativeTo } from "./load-error.ts";
 import { findHandler } from "./module-handler.ts";
 import type { WorkerMessage } from "./worker-message.ts";
 
@@ -32,7 +32,7 @@ async function run(): Promise<void> {
     return fail(describeLoadError(error, process.cwd()), { setup: false });
   }
   const handler = findHandler(module);
-  if (typeof handler === "string") return fail(handler, { setup: false });
+  if (typeof handler === "string") return fail(`${relativeTo(process.cwd(), file)}: ${handler}`, { setup: false });
   await tell({ type: "loaded" });
   const { newLogger, parseFlags, start } = await import("@purlin/function-sdk");
   try {
