@@ -62,6 +62,6 @@ describe("the conformance list", { concurrency: 6 }, () => {
   for (const one of cases.filter((each) => !each.alone)) test(nameOf(one), () => compareServers(one));
 });
 
-describe("what changes the whole server", { concurrency: 1 }, () => {
+describe("what changes the whole server", { concurrency: 6 }, () => {
   for (const one of cases.filter((each) => each.alone)) test(nameOf(one), () => compareServers(one));
 });

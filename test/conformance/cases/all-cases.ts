@@ -2,7 +2,9 @@
 import type { Case } from "../harness/case.ts";
 import { applyCases } from "./apply.ts";
 import { basicsCases } from "./basics.ts";
+import { compactionCases } from "./compaction.ts";
 import { contentTypeCases } from "./content-types.ts";
+import { crdCases } from "./crds.ts";
 import { createCases } from "./create.ts";
 import { deleteCases } from "./delete.ts";
 import { discoveryCases } from "./discovery.ts";
@@ -11,6 +13,7 @@ import { garbageCases } from "./garbage.ts";
 import { listCases } from "./list.ts";
 import { managedFieldsCases } from "./managed-fields.ts";
 import { objectRulesCases } from "./object-rules.ts";
+import { openApiCases } from "./openapi.ts";
 import { patchCases } from "./patches.ts";
 import { readCases } from "./read.ts";
 import { selectorCases } from "./selectors.ts";
@@ -41,4 +44,7 @@ export const allCases: readonly Case[] = [
   ...patchCases,
   ...applyCases,
   ...managedFieldsCases,
+  ...crdCases,
+  ...openApiCases,
+  ...compactionCases,
 ];

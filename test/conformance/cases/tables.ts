@@ -185,7 +185,11 @@ export const tableCases: readonly Case[] = [
     await s.post(ownWidgets(s), labelled, { quiet: true });
     await s.post(ownWidgets(s), ownWidget(s, "b", { free: { when: "nonsense" }, ratio: 2 }), { quiet: true });
     await s.post(ownWidgets(s), ownWidget(s, "c", { free: { when: 7 }, args: [] }), { quiet: true });
-    await s.get(ownWidgets(s), { headers: table });
+    const { body } = await s.get(ownWidgets(s), { headers: table });
+    s.note(
+      "words about the columns of the kind",
+      body.columnDefinitions.slice(1).map((one: Record<string, string>) => one["description"]),
+    );
     await s.get(ownWidgets(s, "", "v1beta1"), { headers: table });
     await s.get(ownCrd(s), {
       part: (body) => body.spec.versions.map((version: Record<string, unknown>) => version["additionalPrinterColumns"]),

@@ -16,7 +16,11 @@ function watchOn(
   const first = Promise.withResolvers<string>();
   stream.setEncoding("utf8");
   stream.on("response", (headers) => open.resolve(Number(headers[":status"])));
-  stream.on("data", (chunk: string) => first.resolve(chunk));
+  let received = "";
+  stream.on("data", (chunk: string) => {
+    received += chunk;
+    if (received.includes("\n")) first.resolve(received);
+  });
   for (const { reject } of [open, first]) stream.on("error", reject);
   return { open: open.promise, first: first.promise };
 }

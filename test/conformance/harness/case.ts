@@ -7,7 +7,7 @@ export interface Case {
   readonly line: number | undefined;
   readonly title: string;
   readonly run: (session: Session) => Promise<void>;
-  /** Runs when no other case does, because it changes what the whole server does. */
+  /** Runs after all others, because it changes what the whole server does. */
   readonly alone?: boolean;
 }
 

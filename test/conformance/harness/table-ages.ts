@@ -6,7 +6,7 @@ const ages = new Set(["Age", "Last Seen", "First Seen", "Duration"]);
 /** Which cells of a row with so many cells show an age: a watch names its columns with the first event only. */
 export type AgeColumns = Map<number, readonly number[]>;
 
-/** A table with the ages in its cells masked. */
+/** A table with the ages in its cells masked, and without the words about its columns: those are of built-in schemas. */
 export function withoutAges(value: Loose, known: AgeColumns): Loose {
   if (value.kind !== "Table" || !Array.isArray(value.rows)) return value;
   const columns: readonly Loose[] = value.columnDefinitions ?? [];
@@ -16,7 +16,9 @@ export function withoutAges(value: Loose, known: AgeColumns): Loose {
       columns.flatMap(({ name }, index) => (ages.has(name) ? [index] : [])),
     );
   }
-  return { ...value, rows: value.rows.map((row: Loose) => withoutAgesInRow(row, known)) };
+  const rows = value.rows.map((row: Loose) => withoutAgesInRow(row, known));
+  if (value.columnDefinitions === undefined) return { ...value, rows };
+  return { ...value, rows, columnDefinitions: columns.map(({ description: _, ...column }) => column) };
 }
 
 function withoutAgesInRow(row: Loose, known: AgeColumns): Loose {

@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: Apache-2.0
+import { setTimeout as delay } from "node:timers/promises";
+import { beyond, type Case, line } from "../harness/case.ts";
+import { crds, isTrue, ownCrd, ownGroup, ownWidget, ownWidgets, withCrd, withOwnWidgets } from "../harness/fixtures.ts";
+import type { Loose } from "../harness/loose.ts";
+import type { Session } from "../harness/session.ts";
+import { widgetCrd } from "../harness/widget-crd.ts";
+
+/** A small CRD of the session's group. */
+function smallCrd(s: Session, names: Loose = {}, spec: Loose = {}): Loose {
+  const all = { plural: "widgets", kind: "Widget", ...names };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${all.plural}.${ownGroup(s)}` },
+    spec: {
+      group: ownGroup(s),
+      scope: "Namespaced",
+      names: all,
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+      ...spec,
+    },
+  };
+}
+
+const conditions = (body: Loose): Loose =>
+  body.status?.conditions?.map(({ type, status, reason, message }: Loose) => ({ type, status, reason, message })) ??
+  body;
+
+async function settled(s: Session, plural: string, wanted: (crd: Loose) => boolean): Promise<void> {
+  await s.until(`${crds}/${plural}.${ownGroup(s)}`, ({ body }) => wanted(body));
+}
+
+const hasConditions = (crd: Loose): boolean => (crd.status?.conditions?.length ?? 0) >= 2;
+
+const schemas: Readonly<Record<string, Loose>> = {
+  "no type": { properties: { spec: {} } },
+  "root is no object": { type: "string" },
+  $ref: { type: "object", properties: { a: { $ref: "#/x" } } },
+  "array without items": { type: "object", properties: { a: { type: "array" } } },
+  "properties and additional": {
+    type: "object",
+    properties: {
+      a: { type: "object", properties: { b: { type: "string" } }, additionalProperties: { type: "string" } },
+    },
+  },
+  "unique items": {
+    type: "object",
+    properties: { a: { type: "array", uniqueItems: true, items: { type: "string" } } },
+  },
+  "type in not": { type: "object", properties: { a: { type: "string", not: { type: "string" } } } },
+  "default in not": { type: "object", properties: { a: { type: "string", not: { default: "x" } } } },
+  "property only in anyOf": { type: "object", anyOf: [{ properties: { a: { minimum: 1 } } }] },
+  "map without its key": {
+    type: "object",
+    properties: {
+      a: {
+        type: "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["k"],
+        items: { type: "object", properties: { k: { type: "string" } } },
+      },
+    },
+  },
+  "map without keys": {
+    type: "object",
+    properties: { a: { type: "array", "x-kubernetes-list-type": "map", items: { type: "object" } } },
+  },
+  "keys without map": {
+    type: "object",
+    properties: { a: { type: "array", "x-kubernetes-list-map-keys": ["k"], items: { type: "object" } } },
+  },
+  "set of objects": {
+    type: "object",
+    properties: {
+      a: {
+        type: "array",
+        "x-kubernetes-list-type": "set",
+        items: { type: "object", properties: { k: { type: "string" } } },
+      },
+    },
+  },
+  "unknown list type": {
+    type: "object",
+    properties: { a: { type: "array", "x-kubernetes-list-type": "nope", items: { type: "string" } } },
+  },
+  "unknown map type": { type: "object", properties: { a: { type: "object", "x-kubernetes-map-type": "nope" } } },
+  "bad default": { type: "object", properties: { a: { type: "string", default: 7 } } },
+  "unpruned default": {
+    type: "object",
+    properties: { a: { type: "object", properties: { b: { type: "string" } }, default: { c: 1 } } },
+  },
+  "bad pattern": { type: "object", properties: { a: { type: "string", pattern: "(" } } },
+  "unknown type": { type: "object", properties: { a: { type: "nope" } } },
+  "metadata with rules": {
+    type: "object",
+    properties: { metadata: { type: "object", properties: { labels: { type: "object" } } } },
+  },
+  "metadata with name": {
+    type: "object",
+    properties: { metadata: { type: "object", properties: { name: { type: "string", maxLength: 5 } } } },
+  },
+  "embedded without content": {
+    type: "object",
+    properties: { a: { type: "object", "x-kubernetes-embedded-resource": true } },
+  },
+  "nullable root": { type: "object", nullable: true },
+  "int-or-string with type": {
+    type: "object",
+    properties: { a: { type: "string", "x-kubernetes-int-or-string": true } },
+  },
+  "int-or-string with anyOf": {
+    type: "object",
+    properties: { a: { "x-kubernetes-int-or-string": true, anyOf: [{ type: "integer" }, { type: "string" }] } },
+  },
+  "preserve false": { type: "object", "x-kubernetes-preserve-unknown-fields": false },
+  "rule that does not parse": {
+    type: "object",
+    properties: { spec: { type: "object", "x-kubernetes-validations": [{ rule: "self.x ==" }] } },
+  },
+  "rule of the wrong type": {
+    type: "object",
+    properties: {
+      spec: {
+        type: "object",
+        properties: { a: { type: "integer" } },
+        "x-kubernetes-validations": [{ rule: "self.a + 1" }],
+      },
+    },
+  },
+  "rule about an unknown field": {
+    type: "object",
+    properties: {
+      spec: {
+        type: "object",
+        properties: { a: { type: "integer" } },
+        "x-kubernetes-validations": [{ rule: "self.b == 1" }],
+      },
+    },
+  },
+  "empty rule": {
+    type: "object",
+    properties: { spec: { type: "object", "x-kubernetes-validations": [{ rule: " " }] } },
+  },
+  "message of two lines": {
+    type: "object",
+    properties: { spec: { type: "object", "x-kubernetes-validations": [{ rule: "true", message: "a\nb" }] } },
+  },
+  "bad reason and path": {
+    type: "object",
+    properties: {
+      spec: {
+        type: "object",
+        properties: { a: { type: "string" } },
+        "x-kubernetes-validations": [{ rule: "true", reason: "Nope", fieldPath: ".nope" }],
+      },
+    },
+  },
+  "rule that costs too much": {
+    type: "object",
+    properties: {
+      spec: {
+        type: "object",
+        properties: { a: { type: "array", items: { type: "array", items: { type: "string" } } } },
+        "x-kubernetes-validations": [{ rule: "self.a.all(x, x.all(y, y.contains('z')))" }],
+      },
+    },
+  },
+  "unknown format": { type: "object", properties: { a: { type: "string", format: "nope" } } },
+  "enum of the wrong type": { type: "object", properties: { a: { type: "integer", enum: ["x"] } } },
+};
+
+export const crdCases: readonly Case[] = [
+  line(114, "a kind is established", async (s) => {
+    await s.post(crds, widgetCrd(ownGroup(s)));
+    await s.until(ownCrd(s), ({ body }) => isTrue(body, "Established"));
+    await s.get(ownCrd(s));
+    await s.until(ownWidgets(s), ({ code }) => code === 200);
+    await s.post(ownWidgets(s), ownWidget(s, "a"));
+    await s.get(`${ownCrd(s)}/status`, { part: conditions });
+    await s.post(crds, smallCrd(s, { plural: "gadgets", kind: "Gadget" }));
+    await settled(s, "gadgets", (crd) => isTrue(crd, "Established"));
+    await s.get(`${crds}/gadgets.${ownGroup(s)}`);
+  }),
+
+  line(114, "what a definition may look like", async (s) => {
+    const cluster = smallCrd(
+      s,
+      { plural: "things", kind: "Thing", singular: "thingy", shortNames: ["th"], categories: ["all"] },
+      { scope: "Cluster" },
+    );
+    await withCrd(s, cluster);
+    const path = `/apis/${ownGroup(s)}/v1/things`;
+    await s.post(path, {
+      apiVersion: `${ownGroup(s)}/v1`,
+      kind: "Thing",
+      metadata: { name: "a" },
+      spec: { pruned: true },
+    });
+    await s.get(path);
+    await s.get(`/apis/${ownGroup(s)}/v1/namespaces/${s.namespace}/things`);
+    await s.post(path, {
+      apiVersion: `${ownGroup(s)}/v1`,
+      kind: "Thing",
+      metadata: { name: "b", namespace: s.namespace },
+    });
+    await s.get(`/apis/${ownGroup(s)}/v1`);
+    await s.delete(`${path}/a`);
+    const status = {
+      ...smallCrd(s, { plural: "gadgets", kind: "Gadget" }),
+      status: {
+        storedVersions: ["v9"],
+        conditions: [{ type: "Established", status: "True" }],
+        acceptedNames: { plural: "x", kind: "X" },
+      },
+    };
+    await s.post(crds, status);
+    await s.post(crds, {
+      ...smallCrd(s, { plural: "nulls", kind: "Null" }),
+      status: { conditions: null, storedVersions: null, acceptedNames: { kind: "", plural: "" } },
+      metadata: { name: `nulls.${ownGroup(s)}`, creationTimestamp: null },
+    });
+  }),
+
+  line(115, "names in use", async (s) => {
+    await s.post(crds, smallCrd(s), { quiet: true });
+    await settled(s, "widgets", (crd) => isTrue(crd, "Established"));
+    const others: readonly (readonly [string, Loose])[] = [
+      ["kind", { plural: "others", singular: "other", kind: "Widget", listKind: "OtherList" }],
+      ["list kind", { plural: "lists", kind: "Listed", listKind: "WidgetList" }],
+      ["singular", { plural: "singulars", kind: "Singular", singular: "widget" }],
+      ["short name", { plural: "shorts", kind: "Short", shortNames: ["widgets"] }],
+    ];
+    for (const [what, names] of others) {
+      await s.post(crds, smallCrd(s, names), { quiet: true });
+      await settled(s, names.plural, hasConditions);
+      await s.get(`${crds}/${names.plural}.${ownGroup(s)}`, {
+        title: `conflict of ${what}`,
+        part: ({ status }) => ({ conditions: conditions({ status }), acceptedNames: status.acceptedNames }),
+      });
+    }
+    await s.get(`/apis/${ownGroup(s)}/v1/namespaces/${s.namespace}/others`);
+    await s.delete(ownCrd(s), undefined, { quiet: true });
+    for (const [, names] of others) await settled(s, names.plural, (crd) => isTrue(crd, "NamesAccepted"));
+    await s.get(`${crds}/others.${ownGroup(s)}`, { part: conditions });
+    await s.until(`/apis/${ownGroup(s)}/v1/namespaces/${s.namespace}/others`, ({ code }) => code === 200);
+    s.note("the freed names are served", true);
+  }),
+
+  line(116, "schemas that are refused", async (s) => {
+    for (const [what, openAPIV3Schema] of Object.entries(schemas)) {
+      const crd = smallCrd(s);
+      crd.spec.versions[0].schema = { openAPIV3Schema };
+      await s.post(`${crds}?dryRun=All`, crd, {
+        title: `POST a CRD with ${what}`,
+        part: (body) => (body.kind === "Status" ? body : body.spec.versions[0].schema),
+      });
+    }
+  }),
+
+  line(116, "definitions that are refused", async (s) => {
+    const change = async (what: string, edit: (crd: Loose) => void): Promise<void> => {
+      const crd = smallCrd(s);
+      edit(crd);
+      await s.post(`${crds}?dryRun=All`, crd, {
+        title: `POST a CRD with ${what}`,
+        part: (body) => (body.kind === "Status" ? body : "accepted"),
+      });
+    };
+    const version = (name: string, more: Loose = {}): Loose => ({
+      name,
+      served: true,
+      storage: false,
+      schema: { openAPIV3Schema: { type: "object" } },
+      ...more,
+    });
+    await change("no schema", (crd) => delete crd.spec.versions[0].schema);
+    await change("an empty schema", (crd) => (crd.spec.versions[0].schema = {}));
+    await change("no versions", (crd) => (crd.spec.versions = []));
+    await change("versions absent", (crd) => delete crd.spec.versions);
+    await change("two storage versions", (crd) => crd.spec.versions.push(version("v2", { storage: true })));
+    await change("no storage version", (crd) => (crd.spec.versions[0].storage = false));
+    await change("a version twice", (crd) => crd.spec.versions.push(version("v1")));
+    await change("a version that is no name", (crd) => crd.spec.versions.push(version("V_2")));
+    await change("another name", (crd) => (crd.metadata.name = `x.${ownGroup(s)}`));
+    await change("no group", (crd) => delete crd.spec.group);
+    await change("a group of one word", (crd) => Object.assign(crd.spec, { group: "word" }));
+    await change("no scope", (crd) => delete crd.spec.scope);
+    await change("an unknown scope", (crd) => (crd.spec.scope = "Galaxy"));
+    await change("no kind", (crd) => delete crd.spec.names.kind);
+    await change("no plural", (crd) => delete crd.spec.names.plural);
+    await change("kind and list kind the same", (crd) => (crd.spec.names.listKind = "Widget"));
+    await change("a bad short name", (crd) => (crd.spec.names.shortNames = ["A_b"]));
+    await change("a bad category", (crd) => (crd.spec.names.categories = ["A_b"]));
+    await change("preserveUnknownFields", (crd) => (crd.spec.preserveUnknownFields = true));
+    await change(
+      "a bad column",
+      (crd) => (crd.spec.versions[0].additionalPrinterColumns = [{ name: "", type: "nope", jsonPath: "x" }]),
+    );
+    await change(
+      "a bad scale",
+      (crd) =>
+        (crd.spec.versions[0].subresources = {
+          scale: { specReplicasPath: ".status.x", statusReplicasPath: ".spec.x" },
+        }),
+    );
+    await change(
+      "nine selectable fields",
+      (crd) =>
+        (crd.spec.versions[0].selectableFields = Array.from({ length: 9 }, (_, n) => ({ jsonPath: `.spec.f${n}` }))),
+    );
+    await change(
+      "a selectable field that is not there",
+      (crd) => (crd.spec.versions[0].selectableFields = [{ jsonPath: ".spec.nope" }]),
+    );
+    await change("conversion without a webhook", (crd) => (crd.spec.conversion = { strategy: "Webhook" }));
+    await change("an unknown conversion", (crd) => (crd.spec.conversion = { strategy: "Nope" }));
+    await change("a protected group", (crd) =>
+      Object.assign(crd, { metadata: { name: "widgets.x.k8s.io" }, spec: { ...crd.spec, group: "x.k8s.io" } }),
+    );
+    await change(
+      "a deprecation warning of a version that is not",
+      (crd) => (crd.spec.versions[0].deprecationWarning = "x"),
+    );
+    await change("an unknown field", (crd) => (crd.spec.nope = 1));
+  }),
+
+  line(117, "what an established definition keeps", async (s) => {
+    await withOwnWidgets(s);
+    const change = async (what: string, patch: Loose): Promise<void> => {
+      await s.patch(ownCrd(s), "merge", patch, {
+        title: `PATCH ${what}`,
+        part: (body) => (body.kind === "Status" ? body : "accepted"),
+      });
+    };
+    await change("scope", { spec: { scope: "Cluster" } });
+    await change("kind", { spec: { names: { kind: "Gadget", listKind: "GadgetList" } } });
+    await change("plural", { spec: { names: { plural: "gadgets" } } });
+    await change("group", { spec: { group: "other.example.org" } });
+    await change("short names", { spec: { names: { shortNames: ["wg"] } } });
+    await change("categories", { spec: { names: { categories: ["only"] } } });
+    await s.until(ownCrd(s), ({ body }) => body.status.acceptedNames.shortNames?.[0] === "wg");
+    await s.get(ownCrd(s), { part: ({ status }) => status.acceptedNames });
+    const { body } = await s.get(ownCrd(s), { quiet: true });
+    await s.put(ownCrd(s), { ...body, metadata: { ...body.metadata, resourceVersion: undefined } });
+    await s.put(ownCrd(s), { ...body, metadata: { ...body.metadata, resourceVersion: "1" } });
+  }),
+
+  line(118, "versions that are still stored", async (s) => {
+    await withOwnWidgets(s);
+    const { body } = await s.get(ownCrd(s), { quiet: true });
+    const [v1, beta] = body.spec.versions;
+    const set = (versions: readonly Loose[]): Promise<unknown> =>
+      s.patch(
+        ownCrd(s),
+        "merge",
+        { spec: { versions } },
+        {
+          title: `PATCH versions to ${versions.map(({ name, storage }) => `${name}${storage ? "*" : ""}`).join(" ")}`,
+          part: (answer) => (answer.kind === "Status" ? answer : answer.status.storedVersions),
+        },
+      );
+    await set([{ ...beta, storage: true }]);
+    await set([
+      { ...v1, storage: false },
+      { ...beta, storage: true },
+    ]);
+    await s.until(ownCrd(s), (answer) => answer.body.status.storedVersions.length === 2);
+    await set([{ ...beta, storage: true }]);
+    const stored = (storedVersions: readonly string[] | null): Promise<unknown> =>
+      s.patch(
+        `${ownCrd(s)}/status`,
+        "merge",
+        { status: { storedVersions } },
+        {
+          title: `PATCH status to ${JSON.stringify(storedVersions)}`,
+          part: (answer) => (answer.kind === "Status" ? answer : answer.status.storedVersions),
+        },
+      );
+    await stored([]);
+    await stored(null);
+    await stored(["v1"]);
+    await stored(["nope", "v1beta1"]);
+    await stored(["v1beta1"]);
+    await set([{ ...beta, storage: true }]);
+    await s.get(ownCrd(s), { part: ({ spec, status }) => [spec.versions.length, status.storedVersions] });
+  }),
+
+  line(119, "the stored version changes", async (s) => {
+    await withOwnWidgets(s);
+    const { body: made } = await s.post(ownWidgets(s), ownWidget(s, "a"), { quiet: true });
+    const { body } = await s.get(ownCrd(s), { quiet: true });
+    const [v1, beta] = body.spec.versions;
+    await s.patch(
+      ownCrd(s),
+      "merge",
+      {
+        spec: {
+          versions: [
+            { ...v1, storage: false },
+            { ...beta, storage: true },
+          ],
+        },
+      },
+      { quiet: true },
+    );
+    await s.until(ownCrd(s), (answer) => answer.body.status.storedVersions.length === 2);
+    // What is served follows the definition a moment later, and nothing shows when it has.
+    await delay(1500);
+    await s.until(ownWidgets(s), ({ code }) => code === 200);
+    const versions = (answer: Loose): Loose => [answer.apiVersion, answer.spec];
+    await s.get(ownWidgets(s, "a"), { part: versions });
+    await s.get(ownWidgets(s, "a", "v1beta1"), { part: versions });
+    const same = await s.patch(ownWidgets(s, "a"), "merge", {}, { part: versions });
+    s.note("an empty patch rewrote it", same.body.metadata.resourceVersion !== made.metadata.resourceVersion);
+    const again = await s.patch(ownWidgets(s, "a"), "merge", {}, { part: versions });
+    s.note("but once only", again.body.metadata.resourceVersion === same.body.metadata.resourceVersion);
+    await s.get(ownCrd(s), { part: ({ status }) => status.storedVersions });
+  }),
+
+  line(121, "a kind goes", async (s) => {
+    await withOwnWidgets(s);
+    await s.post(ownWidgets(s), ownWidget(s, "a"), { quiet: true });
+    await s.post(
+      ownWidgets(s),
+      { ...ownWidget(s, "held"), metadata: { name: "held", finalizers: ["example.org/wait"] } },
+      { quiet: true },
+    );
+    await s.delete(ownCrd(s), undefined, {
+      part: ({ metadata, status }) => ({
+        finalizers: metadata.finalizers,
+        deleted: metadata.deletionTimestamp !== undefined,
+        conditions: conditions({ status }),
+      }),
+    });
+    await s.until(ownWidgets(s, "a"), ({ code }) => code === 404);
+    await s.until(ownCrd(s), ({ body }) =>
+      body.status.conditions.some(
+        ({ type, reason }: Loose) => type === "Terminating" && reason !== "InstanceDeletionPending",
+      ),
+    );
+    await s.get(ownCrd(s), {
+      part: ({ status }) => status.conditions.find(({ type }: Loose) => type === "Terminating")?.status,
+    });
+    await s.post(ownWidgets(s), ownWidget(s, "new"));
+    await s.get(ownWidgets(s, "held"), { part: ({ metadata }) => [metadata.finalizers, metadata.deletionTimestamp] });
+    await s.get(ownWidgets(s), { part: ({ items }) => items.length });
+    await s.until(`/apis/${ownGroup(s)}/v1`, ({ body }) => body.resources[0].verbs.length < 8);
+    await s.get(`/apis/${ownGroup(s)}/v1`);
+    await s.delete(ownCrd(s), undefined, { part: ({ metadata }) => metadata.finalizers });
+    await s.patch(
+      ownWidgets(s, "held"),
+      "merge",
+      { metadata: { finalizers: null } },
+      { part: ({ metadata }) => metadata.name },
+    );
+    await s.until(ownCrd(s), ({ code }) => code === 404);
+    await s.get(ownCrd(s));
+    await s.until(ownWidgets(s), ({ code }) => code === 404);
+    await s.get(ownWidgets(s));
+    await s.until(`/apis/${ownGroup(s)}/v1`, ({ code }) => code === 404);
+    await s.get(`/apis/${ownGroup(s)}`);
+    await s.until("/openapi/v3", ({ body }) => body.paths[`apis/${ownGroup(s)}/v1`] === undefined);
+    await s.get(`/openapi/v3/apis/${ownGroup(s)}/v1`);
+  }),
+
+  beyond("selectable fields and schemas of versions", async (s) => {
+    const crd = (edit: (versions: readonly Loose[]) => void): Loose => {
+      const made = widgetCrd(ownGroup(s));
+      edit(made.spec.versions);
+      return made;
+    };
+    const verdict = (body: Loose): Loose => (body.kind === "Status" ? body : "accepted");
+    const same = crd(([first, second]) => {
+      second.selectableFields = first.selectableFields;
+    });
+    await s.post(`${crds}?dryRun=All`, same, { title: "other schemas, the same fields", part: verdict });
+    const other = crd(([first, second]) => {
+      second.schema = first.schema;
+    });
+    await s.post(`${crds}?dryRun=All`, other, { title: "the same schema, other fields", part: verdict });
+    const both = crd(([first, second]) => {
+      second.schema = first.schema;
+      second.selectableFields = first.selectableFields;
+    });
+    await s.post(`${crds}?dryRun=All`, both, { title: "the same schema, the same fields", part: verdict });
+  }),
+
+  beyond("definitions by apply and by whole merge patches", async (s) => {
+    const crd = smallCrd(s);
+    await s.patch(`${ownCrd(s)}?fieldManager=crossplane&force=true`, "apply", crd);
+    await s.until(ownCrd(s), ({ body }) => isTrue(body, "Established"));
+    await s.patch(`${ownCrd(s)}?fieldManager=crossplane&force=true`, "apply", crd);
+    const whole = {
+      ...crd,
+      metadata: { ...crd.metadata, creationTimestamp: null },
+      status: { acceptedNames: { kind: "", plural: "" }, conditions: null, storedVersions: null },
+    };
+    const before = await s.get(ownCrd(s), { quiet: true });
+    const patched = await s.patch(ownCrd(s), "merge", whole);
+    s.note("it changed nothing", patched.body.metadata.resourceVersion === before.body.metadata.resourceVersion);
+    await s.patch(`${ownCrd(s)}?fieldManager=other`, "merge", { metadata: { labels: { a: "b" } } });
+    await s.patch(
+      `${ownCrd(s)}/status`,
+      "merge",
+      { metadata: { labels: { through: "status" } } },
+      { part: ({ metadata }) => metadata.labels },
+    );
+  }),
+];

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+import { findSchema, inlineReferences } from "@purlin/kube-objects";
+import { type Case, line } from "../harness/case.ts";
+import { deployment, ownGroup, withOwnWidgets } from "../harness/fixtures.ts";
+import type { Loose } from "../harness/loose.ts";
+import { isServed, servedResources } from "../harness/served-kinds.ts";
+import type { Session } from "../harness/session.ts";
+
+const keyOf = (version: string): string => (version.includes("/") ? `apis/${version}` : `api/${version}`);
+
+/** Without the words: those of built-in schemas are not served. */
+function withoutDescriptions(value: Loose): Loose {
+  if (Array.isArray(value)) return value.map(withoutDescriptions);
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value).filter(([key, member]) => key !== "description" || typeof member !== "string");
+  return Object.fromEntries(kept.map(([key, member]) => [key, withoutDescriptions(member)]));
+}
+
+/** The paths of a document that belong to resources the embedded server has. */
+function servedPaths(version: string, paths: Loose): Loose {
+  const served = Object.entries(paths).filter(([path]) => {
+    const rest = path
+      .replace(`/${keyOf(version)}/`, "")
+      .replace(/^namespaces\/\{namespace\}\/(?=[a-z])(?!status|finalize)/, "");
+    const [plural = "", , sub] = rest.split("/");
+    return !path.includes("/watch/") && isServed(version, sub === undefined ? plural : `${plural}/${sub}`);
+  });
+  return Object.fromEntries(served);
+}
+
+/** The schemas a document needs for its paths. */
+function reachable(paths: Loose, schemas: Loose): Loose {
+  const found = new Set<string>();
+  const visit = (value: Loose): void => {
+    for (const [, name = ""] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (found.has(name)) continue;
+      found.add(name);
+      visit(schemas[name] ?? {});
+    }
+  };
+  visit(paths);
+  return Object.fromEntries([...found].sort().map((name) => [name, schemas[name]]));
+}
+
+async function documentOf(s: Session, key: string): Promise<Loose> {
+  return (await s.get(`/openapi/v3/${key}`, { quiet: true })).body;
+}
+
+export const openApiCases: readonly Case[] = [
+  line(122, "the index and the documents it names", async (s) => {
+    await withOwnWidgets(s);
+    const key = `apis/${ownGroup(s)}/v1`;
+    await s.until("/openapi/v3", ({ body }) => body.paths[key] !== undefined);
+    const wanted = [...Object.keys(servedResources).map(keyOf), key, `apis/${ownGroup(s)}`];
+    const shape = (body: Loose): Loose => Object.fromEntries(wanted.map((name) => [name, body.paths[name]]));
+    const { body } = await s.get("/openapi/v3", { part: shape, compareHeaders: ["vary", "cache-control"] });
+    const url: string = body.paths[key].serverRelativeURL;
+    const hashed = await s.get(url, { compareHeaders: ["vary", "cache-control"], part: () => "below" });
+    s.note("headers of a hashed document", {
+      etag: /^"[0-9A-F]{128}"$/.test(String(hashed.headers.etag)),
+      expires: Date.parse(String(hashed.headers["expires"])) > Date.now() + 360 * 24 * 3600 * 1000,
+      hash: hashed.headers.etag === `"${new URL(url, "https://x").searchParams.get("hash")}"`,
+    });
+    await s.get(url, { headers: { "if-none-match": String(hashed.headers.etag) } });
+    const stale = await s.get(`/openapi/v3/${key}?hash=STALE`, { part: () => undefined });
+    s.note("a stale hash leads to the right one", stale.headers.location === url);
+    const plain = await s.get(`/openapi/v3/${key}`, { compareHeaders: ["vary"], part: () => undefined });
+    s.note("a document without a hash is not for ever", {
+      control: plain.headers["cache-control"],
+      etag: plain.headers.etag === hashed.headers.etag,
+    });
+    await s.get(`/openapi/v3/apis/nope.example.org/v1`);
+    await s.get("/openapi/v3", { headers: { accept: "application/json" }, part: (answer) => typeof answer.paths });
+    await s.get("/openapi/v3", { headers: { accept: "text/html" }, part: () => undefined });
+  }),
+
+  line(122, "the document of a custom kind", async (s) => {
+    await withOwnWidgets(s);
+    const key = `apis/${ownGroup(s)}/v1`;
+    await s.until(`/openapi/v3/${key}`, ({ code }) => code === 200);
+    const document = await documentOf(s, key);
+    const reversed = ownGroup(s).split(".").toReversed().join(".");
+    const own = (name: string): boolean => name.startsWith(reversed);
+    const { schemas } = document.components;
+    s.note("schemas", Object.keys(schemas).sort());
+    s.note("schemas of the kind", Object.fromEntries(Object.entries(schemas).filter(([name]) => own(name))));
+    s.note(
+      "schemas beside it",
+      withoutDescriptions(Object.fromEntries(Object.entries(schemas).filter(([name]) => !own(name)))),
+    );
+    for (const [path, operations] of Object.entries(document.paths))
+      s.note(`path ${path}`, withoutDescriptions(operations));
+    const { paths: _, components: __, ...rest } = document;
+    s.note("the rest of it", rest);
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(
+      ([, name]) => name ?? "",
+    );
+    s.note(
+      "references that lead nowhere",
+      references.filter((name) => schemas[name] === undefined),
+    );
+  }),
+
+  line(122, "the documents of built-in kinds", async (s) => {
+    for (const version of Object.keys(servedResources)) {
+      const document = await documentOf(s, keyOf(version));
+      const paths = servedPaths(version, document.paths);
+      for (const [path, operations] of Object.entries(paths)) s.note(`path ${path}`, withoutDescriptions(operations));
+      for (const [name, schema] of Object.entries(reachable(paths, document.components.schemas)))
+        s.note(`${version} ${name}`, withoutDescriptions(schema));
+    }
+  }),
+
+  line(122, "the old document", async (s) => {
+    await withOwnWidgets(s);
+    const reversed = ownGroup(s).split(".").toReversed().join(".");
+    const name = `${reversed}.v1.Widget`;
+    await s.until("/openapi/v2", ({ body }) => body.definitions?.[name] !== undefined);
+    const { body } = await s.get("/openapi/v2", { part: ({ swagger, info }) => ({ swagger, title: info?.title }) });
+    s.note("the definition of the kind", body.definitions[name]);
+    s.note(
+      "the path of the kind",
+      withoutDescriptions(body.paths[`/apis/${ownGroup(s)}/v1/namespaces/{namespace}/widgets/{name}`]),
+    );
+    for (const known of [
+      "io.k8s.api.core.v1.ConfigMap",
+      "io.k8s.api.apps.v1.Deployment",
+      "io.k8s.api.core.v1.Container",
+      "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
+    ]) {
+      s.note(known, withoutDescriptions(body.definitions[known]));
+    }
+  }),
+
+  line(123, "kubectl explain", async (s) => {
+    await withOwnWidgets(s);
+    await s.until(`/openapi/v3/apis/${ownGroup(s)}/v1`, ({ code }) => code === 200);
+    const kind = `widgets.${ownGroup(s)}`;
+    await s.kubectl(["explain", `${kind}.spec`, "--recursive"]);
+    await s.kubectl(["explain", `${kind}.spec`]);
+    await s.kubectl(["explain", `${kind}.spec.parts.count`]);
+    await s.kubectl(["explain", `${kind}.spec.nope`]);
+    await s.kubectl(["explain", kind, "--api-version", `${ownGroup(s)}/v1beta1`]);
+    await s.kubectl(["explain", "deployment.spec.template.spec.containers", "--recursive"]);
+    const fields = (text: string): string[] => text.split("\n").filter((row) => /^ {2}\S+\t<|^[A-Z]+:/.test(row));
+    for (const path of [
+      "deployment.spec.template.spec.containers",
+      "configmap",
+      "service.spec",
+      "customresourcedefinition.spec.versions",
+      "lease.spec",
+    ]) {
+      const { stdout, exitCode } = await s.kubectl(["explain", path], { quiet: true });
+      s.note(`explain ${path}`, { exitCode, fields: fields(stdout) });
+    }
+  }),
+
+  line(124, "kubectl create with a typo", async (s) => {
+    const custom = { apiVersion: "example.org/v1", kind: "Widget", metadata: { name: "a" }, spec: { sizee: 1 } };
+    const typo = deployment("a");
+    typo.spec.template.spec.containers[0].imagee = "typo";
+    for (const object of [custom, typo]) {
+      for (const validate of ["strict", "warn", "ignore", "true"]) {
+        await s.kubectl(["create", "--dry-run=server", `--validate=${validate}`, "-f", "-"], {
+          input: JSON.stringify(object),
+        });
+      }
+    }
+    await s.kubectl(["create", "-f", "-"], { input: JSON.stringify({ ...custom, kind: "Nope" }) });
+    await s.kubectl(["create", "-f", "-"], { input: JSON.stringify({ ...custom, spec: { size: "x" } }) });
+    await s.kubectl(["create", "-f", "-"], { input: "kind: ConfigMap\nmetadata: {name: a}\n" });
+  }),
+
+  line(125, "schemas as functions get them", async (s) => {
+    await withOwnWidgets(s);
+    await s.until(`/openapi/v3/apis/${ownGroup(s)}/v1`, ({ code }) => code === 200);
+    const flattened = async (group: string, kind: string): Promise<Loose> => {
+      const document = await documentOf(s, keyOf(group === "" ? "v1" : `${group}/v1`));
+      const schema = findSchema(document, { group, version: "v1", kind });
+      return schema === undefined ? "absent" : inlineReferences(document, schema);
+    };
+    s.note("Widget", withoutDescriptions(await flattened(ownGroup(s), "Widget")));
+    s.note("Deployment", withoutDescriptions(await flattened("apps", "Deployment")));
+    s.note("ConfigMap", withoutDescriptions(await flattened("", "ConfigMap")));
+  }),
+];
