@@ -29,7 +29,7 @@ export function request(init: Partial<RunFunctionRequest> = {}): RunFunctionRequ
 
 /** A deadline that is meant to pass, but not before a busy machine has found out why. */
 export function soon(): number {
-  return Date.now() + 500;
+  return Date.now() + 1_500;
 }
 
 /** A dialling runner, in plaintext unless told otherwise, that is closed when the test ends. */
