@@ -8,9 +8,14 @@ export {
   type SchemaEnvOptions,
 } from "./expression.ts";
 export type { CompileFailure } from "./program.ts";
-export { type CheckOptions, checkRules } from "./rules/check-rules.ts";
+export { type CheckOptions, checkRules, checkRulesInTurns } from "./rules/check-rules.ts";
 export { objectCostLimit, ruleCostLimit } from "./rules/cost-limits.ts";
 export type { FieldError, FieldErrorType } from "./rules/field-error.ts";
 export { createRuleSet, type RuleSet } from "./rules/rule-set.ts";
-export { type RuleOutcome, type ValidateOptions, validateRules } from "./rules/validate-rules.ts";
+export {
+  type RuleOutcome,
+  type ValidateOptions,
+  validateRules,
+  validateRulesInTurns,
+} from "./rules/validate-rules.ts";
 export type { Schema, ValidationRule } from "./schema/schema.ts";

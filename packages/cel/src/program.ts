@@ -4,9 +4,10 @@ import type { Environment } from "./check/environment.ts";
 import type { CelType } from "./check/types.ts";
 import { dynType } from "./check/types.ts";
 import { validateAst } from "./check/validators.ts";
-import { Evaluation, type Variables } from "./eval/evaluation.ts";
+import { Evaluation, maxWork, type Variables } from "./eval/evaluation.ts";
 import { PlanProblem } from "./eval/plan-problem.ts";
 import { plan } from "./eval/planner.ts";
+import { PatternStore } from "./library/pattern-store.ts";
 import type { Expr } from "./syntax/ast.ts";
 import { childrenOf } from "./syntax/ast.ts";
 import { renderIssues } from "./syntax/issues.ts";
@@ -22,6 +23,8 @@ export interface Outcome {
   /** An error is a CelError. */
   readonly value: Value;
   readonly cost: number;
+  /** The work it took beside CEL's cost. */
+  readonly work: number;
 }
 
 /** A compiled expression. It can be evaluated any number of times. */
@@ -30,7 +33,8 @@ export interface Program {
   readonly type: CelType;
   /** Whether the expression reads `oldSelf`. */
   readonly usesOldSelf: boolean;
-  evaluate(variables: Variables, costLimit: number): Outcome;
+  /** An evaluation that reaches the cost limit, or does more work than the work limit, ends with an error. */
+  evaluate(variables: Variables, costLimit: number, workLimit?: number): Outcome;
 }
 
 /** Why an expression is no program: `problem` as Kubernetes prints it, and the stage that found it. */
@@ -45,27 +49,28 @@ export function compile(text: string, env: Environment): Program | CompileFailur
   const parsed = parse(source);
   if ("issues" in parsed) return { stage: "compile", problem: renderIssues(source, parsed.issues) };
   const { ast } = parsed;
+  const patterns = new PatternStore();
   const typeIssues = check(ast, source, env);
-  const issues = typeIssues.length > 0 ? typeIssues : validateAst(ast, source);
+  const issues = typeIssues.length > 0 ? typeIssues : validateAst(ast, source, patterns);
   if (issues.length > 0) return { stage: "compile", problem: renderIssues(source, issues) };
   try {
-    return createProgram(ast.root);
+    return createProgram(ast.root, patterns);
   } catch (problem) {
     if (problem instanceof PlanProblem) return { stage: "plan", problem: problem.message };
     throw problem;
   }
 }
 
-function createProgram(root: Expr): Program {
-  const { run, slotCount } = plan(root);
+function createProgram(root: Expr, patterns: PatternStore): Program {
+  const { run, slotCount } = plan(root, patterns);
   return {
     root,
     type: root.type ?? dynType,
     usesOldSelf: refersTo(root, "oldSelf"),
-    evaluate: (variables, costLimit) => {
-      const evaluation = new Evaluation(variables, slotCount, costLimit);
+    evaluate: (variables, costLimit, workLimit = maxWork) => {
+      const evaluation = new Evaluation(variables, slotCount, { cost: costLimit, work: workLimit });
       const value = guarded(() => run(evaluation));
-      return { value, cost: evaluation.cost };
+      return { value, cost: evaluation.cost, work: workLimit - evaluation.meter.left };
     },
   };
 }

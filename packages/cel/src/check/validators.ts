@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { checkTemplate } from "../library/check-template.ts";
-import { compilePattern } from "../library/pattern.ts";
+import { type PatternStore, tooManyPatterns } from "../library/pattern-store.ts";
 import type { Ast, Call, Expr, ListExpr, MapExpr } from "../syntax/ast.ts";
 import { childrenOf } from "../syntax/ast.ts";
 import type { Issue } from "../syntax/issues.ts";
@@ -19,7 +19,7 @@ interface Visit {
 }
 
 /** Finds literals that can only fail: wrong dates, durations, patterns and templates, and lists of mixed types. */
-export function validateAst(ast: Ast, source: Source): readonly Issue[] {
+export function validateAst(ast: Ast, source: Source, patterns: PatternStore): readonly Issue[] {
   const issues: Issue[] = [];
   const report: Report = (id, message) => {
     const offset = ast.offsets.get(id);
@@ -27,7 +27,7 @@ export function validateAst(ast: Ast, source: Source): readonly Issue[] {
   };
   const visits = visitAll(ast.root);
   for (const name of literalChecks.keys())
-    for (const { expr } of visits) if (isCall(expr, name)) checkLiteral(expr, report);
+    for (const { expr } of visits) if (isCall(expr, name)) checkLiteral(expr, patterns, report);
   for (const { expr, isInFormat } of visits) if (expr.kind === "list" && !isInFormat) checkList(expr, report);
   for (const { expr, isInFormat } of visits) if (expr.kind === "map" && !isInFormat) checkMap(expr, report);
   for (const { expr } of visits) if (isCall(expr, "format")) checkTemplate(expr, report);
@@ -47,15 +47,23 @@ function visitAll(root: Expr): readonly Visit[] {
   return visits;
 }
 
-const literalChecks: ReadonlyMap<string, (value: Value) => boolean> = new Map([
+type LiteralCheck = (value: Value, patterns: PatternStore) => boolean;
+
+const literalChecks: ReadonlyMap<string, LiteralCheck> = new Map<string, LiteralCheck>([
   ["duration", (value) => !isError(toDuration(value))],
   ["timestamp", (value) => !isError(toTimestamp(value))],
-  ["matches", (value) => typeof value !== "string" || !isError(compilePattern(value))],
+  ["matches", (value, patterns) => typeof value !== "string" || isPattern(value, patterns)],
 ]);
 
-function checkLiteral(call: Call, report: Report): void {
+function isPattern(source: string, patterns: PatternStore): boolean {
+  const pattern = patterns.compile(source);
+  // That it is too large is for the planner to say.
+  return !isError(pattern) || pattern === tooManyPatterns;
+}
+
+function checkLiteral(call: Call, patterns: PatternStore, report: Report): void {
   const [arg] = call.args;
-  if (arg?.kind !== "literal" || literalChecks.get(call.functionName)?.(arg.value)) return;
+  if (arg?.kind !== "literal" || literalChecks.get(call.functionName)?.(arg.value, patterns)) return;
   report(arg.id, `invalid ${call.functionName} argument`);
 }
 

@@ -3,7 +3,7 @@ import { conversionNames } from "../library/conversions.ts";
 import type { CostModel } from "../library/cost-model.ts";
 import type { FunctionDecl, Overload } from "../library/function.ts";
 import { functions } from "../library/libraries.ts";
-import { compilePattern } from "../library/pattern.ts";
+import type { PatternStore } from "../library/pattern-store.ts";
 import { patternUses } from "../library/regex.ts";
 import type { Call } from "../syntax/ast.ts";
 import { op } from "../syntax/operators.ts";
@@ -15,6 +15,7 @@ import { OptionalValue } from "../values/optional.ts";
 import { Timestamp } from "../values/timestamp.ts";
 import { typeNameOf } from "../values/type-name.ts";
 import type { Value } from "../values/value.ts";
+import { maxWork } from "./evaluation.ts";
 import { constantNode, type Node, type Step, stepNode } from "./node.ts";
 import { PlanProblem } from "./plan-problem.ts";
 import { fitsType } from "./runtime-types.ts";
@@ -24,7 +25,7 @@ import { planSetMembership } from "./set-membership.ts";
 type Run = (args: readonly Value[], meter: Meter) => Value;
 
 /** Plans a call of anything but the operators that decide what is evaluated. */
-export function planCall(call: Call, args: readonly Node[]): Node {
+export function planCall(call: Call, args: readonly Node[], patterns: PatternStore): Node {
   const decl = functions.get(call.functionName);
   if (!decl) throw new PlanProblem(`no such overload: ${call.functionName}`);
   const overload =
@@ -42,7 +43,7 @@ export function planCall(call: Call, args: readonly Node[]): Node {
     case "orValue":
       return planOptionalOr(args, call.functionName === "orValue");
     default:
-      return planFunction(call, args, { decl, overload, cost });
+      return planFunction(call, args, { decl, overload, cost, patterns });
   }
 }
 
@@ -50,10 +51,11 @@ interface Resolved {
   readonly decl: FunctionDecl;
   readonly overload: Overload | undefined;
   readonly cost: CostModel | undefined;
+  readonly patterns: PatternStore;
 }
 
-function planFunction(call: Call, args: readonly Node[], { decl, overload, cost }: Resolved): Node {
-  const pattern = constantPattern(call.functionName, args);
+function planFunction(call: Call, args: readonly Node[], { decl, overload, cost, patterns }: Resolved): Node {
+  const pattern = constantPattern(call.functionName, args, patterns);
   if (pattern) return stoppingNode(args, pattern, cost);
   if (overload?.id === "in_list") {
     const membership = planSetMembership(args);
@@ -70,19 +72,19 @@ function planFunction(call: Call, args: readonly Node[], { decl, overload, cost 
 
 /** A conversion of a constant is done at once; if it fails there is no program. */
 function convertNow(run: Run, value: Value): Node {
-  const converted = isError(value) ? value : run([value], new Meter(1_000_000));
+  const converted = isError(value) ? value : run([value], new Meter(maxWork));
   if (isError(converted)) throw new PlanProblem(converted.message);
   return constantNode(converted);
 }
 
 /** A function whose pattern is a constant keeps it compiled. */
-function constantPattern(name: string, args: readonly Node[]): Run | undefined {
+function constantPattern(name: string, args: readonly Node[], patterns: PatternStore): Run | undefined {
   const use = patternUses.get(name);
   const source = args[1];
   if (!use || source?.kind !== "constant" || typeof source.value !== "string") return undefined;
-  const pattern = compilePattern(source.value);
+  const pattern = patterns.compile(source.value);
   if (isError(pattern)) throw new PlanProblem(pattern.message);
-  return (values) => use(pattern, values);
+  return (values, meter) => use(pattern, values, meter);
 }
 
 /** All arguments are evaluated and charged for; then an error among them is the result. */
@@ -90,9 +92,9 @@ function strictNode(args: readonly Node[], run: Run, cost: CostModel | undefined
   const steps = args.map((arg) => arg.eval);
   return stepNode((ev) => {
     const values = steps.map((step) => step(ev));
-    if (!cost?.needsResult) ev.charge(cost ? cost.actual(values, null) : 1);
+    if (!cost?.needsResult) ev.charge(cost ? cost.actual(values, ev.meter, null) : 1);
     const result = values.find(isError) ?? run(values, ev.meter);
-    if (cost?.needsResult) ev.charge(cost.actual(values, result));
+    if (cost?.needsResult) ev.charge(cost.actual(values, ev.meter, result));
     return result;
   });
 }
@@ -108,9 +110,9 @@ function stoppingNode(args: readonly Node[], run: Run, cost: CostModel | undefin
       if (isError(value) && values.length < steps.length) return value;
     }
     const last = values.at(-1);
-    if (!cost?.needsResult) ev.charge(cost ? cost.actual(values, null) : 1);
+    if (!cost?.needsResult) ev.charge(cost ? cost.actual(values, ev.meter, null) : 1);
     const result = last !== undefined && isError(last) ? last : run(values, ev.meter);
-    if (cost?.needsResult) ev.charge(cost.actual(values, result));
+    if (cost?.needsResult) ev.charge(cost.actual(values, ev.meter, result));
     return result;
   });
 }
@@ -164,7 +166,7 @@ function planEquality(
   return stepNode((ev) => {
     const a = left(ev);
     const b = right(ev);
-    ev.charge(cost.actual([a, b], null));
+    ev.charge(cost.actual([a, b], ev.meter, null));
     if (isError(a)) return a;
     return isError(b) ? b : toResult(equalValues(a, b, ev.meter));
   });

@@ -8,21 +8,27 @@ export interface Variables {
   readonly oldSelf?: Value | undefined;
 }
 
-// Work beyond what CEL's cost counts; a rule within its cost limit has no need of more.
-const maxWork = 20_000_000;
+/** Work beyond what CEL's cost counts, some 200 milliseconds; a rule within its cost limit has no need of more. */
+export const maxWork = 20_000_000;
+
+export interface Limits {
+  readonly cost: number;
+  readonly work: number;
+}
 
 /** The state of one evaluation: variables, what it has cost, and the places of comprehension variables. */
 export class Evaluation {
   readonly variables: Variables;
-  readonly meter: Meter = new Meter(maxWork);
+  readonly meter: Meter;
   readonly slots: (Value | undefined)[];
   readonly #costLimit: number;
   #cost = 0;
 
-  constructor(variables: Variables, slotCount: number, costLimit: number) {
+  constructor(variables: Variables, slotCount: number, limits: Limits) {
     this.variables = variables;
     this.slots = new Array<Value | undefined>(slotCount).fill(undefined);
-    this.#costLimit = costLimit;
+    this.#costLimit = limits.cost;
+    this.meter = new Meter(limits.work);
   }
 
   get cost(): number {

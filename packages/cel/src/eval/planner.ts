@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { typeNames } from "../check/environment.ts";
+import type { PatternStore } from "../library/pattern-store.ts";
 import type { Call, Comprehension, Expr, Ident, MapExpr, Select } from "../syntax/ast.ts";
 import { op } from "../syntax/operators.ts";
 import { CelError } from "../values/cel-error.ts";
@@ -23,8 +24,8 @@ export interface Plan {
 }
 
 /** Turns a checked expression into steps. Throws PlanProblem when that cannot be done. */
-export function plan(root: Expr): Plan {
-  const planner = new Planner();
+export function plan(root: Expr, patterns: PatternStore): Plan {
+  const planner = new Planner(patterns);
   const node = planner.plan(root);
   return { run: node.eval, slotCount: planner.slotCount };
 }
@@ -35,6 +36,11 @@ export type Load = Step;
 export class Planner {
   slotCount = 0;
   readonly #scopes: Map<string, Load>[] = [];
+  readonly #patterns: PatternStore;
+
+  constructor(patterns: PatternStore) {
+    this.#patterns = patterns;
+  }
 
   newSlot(): number {
     return this.slotCount++;
@@ -120,7 +126,7 @@ export class Planner {
       case op.optionalSelect:
         return index(required(first), required(second), true);
       default:
-        return planCall(expr, args);
+        return planCall(expr, args, this.#patterns);
     }
   }
 }

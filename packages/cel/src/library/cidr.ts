@@ -104,13 +104,16 @@ const containsCidr: Implementation = ([cidr, other]) => {
 const bytesToCompare: Range = { min: 8n, max: 32n };
 
 const containsIpCost: CostModel = {
-  actual: ([cidr = null]) => Math.ceil(2 * sizeOf(cidr) * characterCost),
+  actual: ([cidr = null], meter) => Math.ceil(2 * sizeOf(cidr, meter) * characterCost),
   estimate: () => ({ cost: scaleRange(bytesToCompare, characterCost) }),
 };
 
 // The network is masked first, and the lengths are compared too.
 const containsCidrCost: CostModel = {
-  actual: ([cidr = null]) => Math.ceil(2 * sizeOf(cidr) * characterCost) + Math.ceil(sizeOf(cidr) * characterCost) + 1,
+  actual: ([cidr = null], meter) => {
+    const size = sizeOf(cidr, meter);
+    return Math.ceil(2 * size * characterCost) + Math.ceil(size * characterCost) + 1;
+  },
   estimate: () => ({
     cost: addRanges(scaleRange(bytesToCompare, characterCost), scaleRange({ min: 4n, max: 16n }, characterCost), one),
   }),
@@ -118,7 +121,8 @@ const containsCidrCost: CostModel = {
 
 /** The same where the second argument is a text that has to be read first. */
 const withParsing = (model: CostModel): CostModel => ({
-  actual: (args, result) => model.actual(args, result) + Math.ceil(sizeOf(args[1] ?? null) * characterCost),
+  actual: (args, meter, result) =>
+    model.actual(args, meter, result) + Math.ceil(sizeOf(args[1] ?? null, meter) * characterCost),
   estimate: (call) => {
     const base = model.estimate(call);
     const [text] = call.args;

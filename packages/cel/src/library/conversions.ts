@@ -27,12 +27,12 @@ import {
 import type { Value } from "../values/value.ts";
 import type { CostModel } from "./cost-model.ts";
 import { characterCost, sizeOf } from "./costs.ts";
-import { type FunctionDecl, type Overload, overload, signature } from "./function.ts";
+import { type FunctionDecl, type Implementation, type Overload, overload, signature } from "./function.ts";
 import { scaleRange } from "./range.ts";
 
 // UTF-8 takes one to four bytes for a character.
 const textToBytesCost: CostModel = {
-  actual: ([text]) => Math.ceil(sizeOf(text ?? null) * characterCost),
+  actual: ([text], meter) => Math.ceil(sizeOf(text ?? null, meter) * characterCost),
   estimate: (call) => {
     const [text] = call.args;
     if (!text) return undefined;
@@ -43,7 +43,7 @@ const textToBytesCost: CostModel = {
 };
 
 const bytesToTextCost: CostModel = {
-  actual: ([bytes]) => Math.ceil(sizeOf(bytes ?? null) * characterCost),
+  actual: ([bytes], meter) => Math.ceil(sizeOf(bytes ?? null, meter) * characterCost),
   estimate: (call) => {
     const [bytes] = call.args;
     if (!bytes) return undefined;
@@ -63,12 +63,18 @@ interface Conversion {
   readonly convert: (value: Value) => Value;
   /** Overload ids with the type each takes. */
   readonly from: readonly (readonly [string, CelType])[];
+  /** How much work reading one character of a text is. */
+  readonly readingWork?: number;
 }
 
-function conversion({ name, result, convert, from }: Conversion): FunctionDecl {
+function conversion({ name, result, convert, from, readingWork = 0.5 }: Conversion): FunctionDecl {
+  const run: Implementation = ([value = null], meter) => {
+    if (typeof value === "string") meter.spend(value.length * readingWork);
+    return convert(value);
+  };
   const overloads = from.map(([id, type]): Overload => {
     const cost = costs.get(id);
-    return overload(signature(id, [type], result), ([value = null]) => convert(value), cost ? { cost } : {});
+    return overload(signature(id, [type], result), run, cost ? { cost } : {});
   });
   return { name, overloads };
 }
@@ -115,6 +121,7 @@ export const conversionFunctions: readonly FunctionDecl[] = [
     name: "duration",
     result: durationType,
     convert: toDuration,
+    readingWork: 16,
     from: [
       ["duration_to_duration", durationType],
       ["int64_to_duration", intType],

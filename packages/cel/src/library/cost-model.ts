@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CelType } from "../check/types.ts";
 import type { Expr } from "../syntax/ast.ts";
+import type { Meter } from "../values/meter.ts";
 import type { Value } from "../values/value.ts";
 import type { Range } from "./range.ts";
 
@@ -33,8 +34,8 @@ export interface CallEstimate {
 
 /** What a call costs, before and while it runs. */
 export interface CostModel {
-  /** `result` is given only to models that say they need it, since they are charged after the call. */
-  actual(args: readonly Value[], result: Value): number;
+  /** Finding the cost is work too, which is accounted to `meter`. `result` is given only to models that say they need it, since they are charged after the call. */
+  actual(args: readonly Value[], meter: Meter, result: Value): number;
   readonly needsResult?: boolean;
   /** Undefined leaves the estimate to the default of one unit. */
   estimate(call: EstimatedCall): CallEstimate | undefined;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { elementsOf, ListValue } from "../values/list.ts";
 import { MapValue } from "../values/map.ts";
+import type { Meter } from "../values/meter.ts";
 import { OpaqueValue } from "../values/opaque.ts";
 import { OptionalValue } from "../values/optional.ts";
 import { textBytes, textSize } from "../values/text.ts";
@@ -18,16 +19,23 @@ export const mapCost = 30;
 export const structCost = 40;
 
 /** What counts as the size of a value: characters, bytes, elements or entries, else one. */
-export function sizeOf(value: Value): number {
-  if (typeof value === "string") return textSize(value);
-  if (value instanceof ListValue || value instanceof MapValue) return value.size;
+export function sizeOf(value: Value, meter: Meter): number {
+  if (typeof value === "string") {
+    meter.characters(value.length);
+    return textSize(value);
+  }
+  if (value instanceof ListValue) return value.size;
+  if (value instanceof MapValue) {
+    meter.spend(value.size);
+    return value.size;
+  }
   if (value instanceof Uint8Array) return value.length;
   return value instanceof OpaqueValue ? (value.costSize ?? 1) : 1;
 }
 
 /** The same for operators, which look into optionals. */
-export function operandSize(value: Value): number {
-  return value instanceof OptionalValue && value.hasValue ? operandSize(value.value) : sizeOf(value);
+export function operandSize(value: Value, meter: Meter): number {
+  return value instanceof OptionalValue && value.hasValue ? operandSize(value.value, meter) : sizeOf(value, meter);
 }
 
 export const fixedCost: CostModel = { actual: () => 1, estimate: () => ({ cost: one }) };
@@ -43,7 +51,7 @@ interface Traversal {
 /** The cost of going through a text once: the target of the call, or else an argument. */
 export function traversal({ factor = characterCost, keepsSize = false, arg = 0 }: Traversal = {}): CostModel {
   return {
-    actual: (args) => Math.ceil(sizeOf(args[arg] ?? null) * factor),
+    actual: (args, meter) => Math.ceil(sizeOf(args[arg] ?? null, meter) * factor),
     estimate: (call) => {
       const subject = call.target ?? call.args[arg];
       if (!subject) return undefined;
@@ -55,9 +63,9 @@ export function traversal({ factor = characterCost, keepsSize = false, arg = 0 }
 
 /** The cost of matching a pattern (second argument) against a text (first argument). */
 export const matchCost: CostModel = {
-  actual: (args) => {
-    const text = Math.ceil((1 + sizeOf(args[0] ?? null)) * characterCost);
-    return text * Math.ceil(sizeOf(args[1] ?? null) * patternCharacterCost);
+  actual: (args, meter) => {
+    const text = Math.ceil((1 + sizeOf(args[0] ?? null, meter)) * characterCost);
+    return text * Math.ceil(sizeOf(args[1] ?? null, meter) * patternCharacterCost);
   },
   estimate: (call) => {
     const [pattern] = call.args;
@@ -78,7 +86,7 @@ export const findCost: CostModel = {
 
 /** The cost of looking at every value inside a list once. */
 export const listTraversal: CostModel = {
-  actual: (args) => traversalCost(args[0] ?? null),
+  actual: (args, meter) => traversalCost(args[0] ?? null, meter),
   estimate: (call) => {
     if (!call.target) return undefined;
     const element = call.elementOf(call.target);
@@ -94,15 +102,22 @@ function textCost(call: EstimatedCall, element: EstimatedArg): { min: bigint; ma
   return isText ? scaleRange(call.sizeOf(element), characterCost) : exactly(0);
 }
 
-function traversalCost(value: Value): number {
-  if (typeof value === "string") return Math.floor(textBytes(value) * characterCost);
+function traversalCost(value: Value, meter: Meter): number {
+  if (typeof value === "string") {
+    meter.characters(value.length);
+    return Math.floor(textBytes(value) * characterCost);
+  }
   if (value instanceof Uint8Array) return Math.floor(value.length * characterCost);
   let cost = 0;
   if (value instanceof ListValue) {
-    for (const element of elementsOf(value)) cost += traversalCost(element);
+    meter.elements(value.size);
+    for (const element of elementsOf(value)) cost += traversalCost(element, meter);
     return cost;
   }
   if (!(value instanceof MapValue)) return 1;
-  for (const key of value.keys()) cost += traversalCost(key) + traversalCost(value.find(key) ?? null);
+  meter.elements(value.size);
+  for (const key of value.keys()) {
+    cost += traversalCost(key, meter) + traversalCost(value.find(key) ?? null, meter);
+  }
   return cost;
 }

@@ -47,7 +47,7 @@ const slice: Implementation = ([source, start, end], meter) => {
   if (start < 0n || end < 0n) return fail("negative indexes not supported");
   if (start > end) return fail("start index must be less than or equal to end index");
   if (end > source.size) return fail(`list is length ${source.size}`);
-  meter.spend(Number(end - start));
+  meter.elements(Number(end - start));
   const values: Value[] = [];
   for (let index = Number(start); index < Number(end); index++) values.push(source.get(index));
   return new ArrayList(values);
@@ -70,7 +70,7 @@ function flattenInto(
   { list: source, depth, meter }: { list: ListValue; depth: number; meter: Meter },
 ): void {
   for (const element of elementsOf(source)) {
-    meter.spend(1);
+    meter.elements(1);
     if (depth > 0 && element instanceof ListValue) flattenInto(values, { list: element, depth: depth - 1, meter });
     else values.push(element);
   }
@@ -86,7 +86,7 @@ const range: Implementation = ([count], meter) => {
 
 const reverse: Implementation = ([source], meter) => {
   if (!(source instanceof ListValue)) return noSuchOverload;
-  meter.spend(source.size);
+  meter.elements(source.size);
   return new ArrayList([...elementsOf(source)].reverse());
 };
 
@@ -114,7 +114,7 @@ function sortByKeys(source: ListValue, keys: ListValue, meter: Meter): Value {
   if (!isOrdered(first)) return new CelError("list elements must be comparable");
   const type = typeNameOf(first);
   const pairs = [...elementsOf(keys)].map((key, index) => ({ key, index }));
-  meter.spend(pairs.length * Math.log2(pairs.length + 1));
+  meter.elements(pairs.length * Math.log2(pairs.length + 1));
   if (pairs.length > 1 && pairs.some(({ key }) => typeNameOf(key) !== type)) {
     return new CelError("list elements must have the same type");
   }
@@ -143,7 +143,7 @@ function estimateList(size: Range, factor: number): CallEstimate {
 
 const outputSize = (estimate: CostModel["estimate"]): CostModel => ({
   needsResult: true,
-  actual: (_args, result) => madeList(sizeOf(result)),
+  actual: (_args, meter, result) => madeList(sizeOf(result, meter)),
   estimate,
 });
 
@@ -165,7 +165,7 @@ const rangeCost = outputSize((call) => estimateList(exactly(literalSize(call.arg
 const reverseCost = outputSize((call) => call.target && estimateList(call.sizeOf(call.target), 1));
 
 const flattenCost: CostModel = {
-  actual: ([source, depth = 1n]) => madeList(sizeOf(source ?? null) * Number(depth)),
+  actual: ([source, depth = 1n], meter) => madeList(sizeOf(source ?? null, meter) * Number(depth)),
   estimate: (call) => {
     if (!call.target) return undefined;
     const [depth] = call.args;

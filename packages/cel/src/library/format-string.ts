@@ -23,7 +23,7 @@ const defaultPrecision = 6;
 
 const format: Implementation = ([template, list], meter) => {
   if (typeof template !== "string" || !(list instanceof ListValue)) return new CelError("no such overload");
-  meter.spend(template.length >> 4);
+  meter.characters(template.length);
   const require = (index: number): Value => {
     if (index >= list.size) throw new FormatProblem(`index ${index} out of range`);
     return list.get(index);
@@ -58,16 +58,16 @@ function formatClause(value: Value, { verb, precision = defaultPrecision }: Clau
       return spent(verb === "X" ? hex.toUpperCase() : hex, meter);
     }
     case "f":
-      meter.spend(precision / 16);
+      meter.spend(precision);
       return formatFixed(doubleOf(value, wrong), precision);
     case "e":
-      meter.spend(precision / 16);
+      meter.spend(precision);
       return formatScientific(doubleOf(value, wrong), precision);
   }
 }
 
 function spent(text: string, meter: Meter): string {
-  meter.spend(text.length >> 4);
+  meter.characters(text.length);
   return text;
 }
 
@@ -112,12 +112,12 @@ function formatAny(value: Value, wrong: () => FormatProblem, meter: Meter): stri
 }
 
 function formatList(list: ListValue, meter: Meter): string {
-  meter.spend(list.size);
+  meter.elements(2 * list.size);
   return `[${[...elementsOf(list)].map((element) => formatInside(element, meter)).join(", ")}]`;
 }
 
 function formatMap(map: MapValue, meter: Meter): string {
-  meter.spend(map.size);
+  meter.elements(2 * map.size);
   const entries: (readonly [string, string])[] = [];
   for (const key of map.keys()) {
     const isKey = ["string", "boolean", "bigint"].includes(typeof key) || key instanceof Uint;
@@ -159,7 +159,7 @@ export const formatFunction: FunctionDecl = {
     memberOverload(signature("string_format", [stringType, listOf(dynType)], stringType), format, {
       stopsAtError: true,
       cost: {
-        actual: (args) => Math.ceil(sizeOf(args[0] ?? null) * characterCost),
+        actual: (args, meter) => Math.ceil(sizeOf(args[0] ?? null, meter) * characterCost),
         // What comes out can be of any size.
         estimate: (call) => call.target && { cost: scaleRange(call.sizeOf(call.target), characterCost) },
       },

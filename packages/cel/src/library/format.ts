@@ -110,9 +110,9 @@ const validate: Implementation = ([format, text]) => {
 const longestNamePattern = 128;
 
 const validateCost: CostModel = {
-  actual: ([format, text]) => {
+  actual: ([format, text], meter) => {
     if (!(format instanceof FormatValue)) return 1;
-    const size = Math.ceil((1 + sizeOf(text ?? null)) * characterCost);
+    const size = Math.ceil((1 + sizeOf(text ?? null, meter)) * characterCost);
     return size * Math.ceil(format.format.patternSize * patternCharacterCost);
   },
   estimate: (call) => {

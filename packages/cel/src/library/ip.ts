@@ -93,7 +93,7 @@ const isCanonical: Implementation = ([text]) => {
 
 const ipCost: CostModel = {
   // `cidr.ip()` only reads a field.
-  actual: (args) => (typeof args[0] === "string" ? traversal().actual(args, null) : 1),
+  actual: (args, meter) => (typeof args[0] === "string" ? traversal().actual(args, meter, null) : 1),
   estimate: (call) => (call.overload === "cidr_ip" ? fixedCost.estimate(call) : traversal().estimate(call)),
 };
 

@@ -49,7 +49,7 @@ const comparable: readonly NamedType[] = [
 function* itemsOf(value: Value, meter: Meter): Generator<Value> {
   const items = value instanceof MapValue ? value.keys() : value instanceof ListValue ? elementsOf(value) : [];
   for (const item of items) {
-    meter.spend(1);
+    meter.elements(1);
     yield item;
   }
 }
@@ -97,7 +97,7 @@ const extreme =
 const indexOf: Implementation = ([list, item], meter) => {
   if (!(list instanceof ListValue) || item === undefined) return noSuchOverload;
   for (let index = 0; index < list.size; index++) {
-    meter.spend(1);
+    meter.elements(1);
     if (equalElement(list.get(index), item, meter)) return BigInt(index);
   }
   return -1n;
@@ -106,7 +106,7 @@ const indexOf: Implementation = ([list, item], meter) => {
 const lastIndexOf: Implementation = ([list, item], meter) => {
   if (!(list instanceof ListValue) || item === undefined) return noSuchOverload;
   for (let index = list.size - 1; index >= 0; index--) {
-    meter.spend(1);
+    meter.elements(1);
     if (equalElement(list.get(index), item, meter)) return BigInt(index);
   }
   return -1n;

@@ -13,7 +13,7 @@ function insert(map: MapValue, [key, value]: readonly [Value, Value], meter: Met
     map.insert(key, value);
     return map;
   }
-  meter.spend(map.size);
+  meter.elements(map.size);
   const entries = [...map.keys()].map((known) => [known, map.find(known) ?? null] as const);
   return new EntryMap([[key, value], ...entries]);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { OpaqueValue } from "../values/opaque.ts";
-import type { Value } from "../values/value.ts";
 import type { CostModel, EstimatedArg, EstimatedCall } from "./cost-model.ts";
 import { characterCost, operandSize } from "./costs.ts";
 import { addRanges, lesser, multiplyRanges, one, type Range, scaleRange, unknownSize } from "./range.ts";
@@ -17,7 +16,8 @@ function estimateComparison({ args }: EstimatedCall): { readonly cost: Range } |
 
 /** Comparing two texts takes as long as the shorter one. */
 export const compareTextCost: CostModel = {
-  actual: ([a = null, b = null]) => Math.ceil(Math.min(operandSize(a), operandSize(b)) * characterCost),
+  actual: ([a = null, b = null], meter) =>
+    Math.ceil(Math.min(operandSize(a, meter), operandSize(b, meter)) * characterCost),
   estimate: estimateComparison,
 };
 
@@ -26,7 +26,7 @@ const longestFormatName: Range = { min: 1n, max: 64n };
 
 /** The same for equality, which libraries make cheap for their types. */
 export const equalityCost: CostModel = {
-  actual: (args) => (args[0] instanceof OpaqueValue ? 1 : compareTextCost.actual(args, null)),
+  actual: (args, meter) => (args[0] instanceof OpaqueValue ? 1 : compareTextCost.actual(args, meter, null)),
   estimate: (call) => {
     const [left, right] = call.args;
     if (!left || !right) return undefined;
@@ -43,11 +43,9 @@ export const equalityCost: CostModel = {
   },
 };
 
-const bothSizes = ([a = null, b = null]: readonly Value[]): number => operandSize(a) + operandSize(b);
-
 /** Joining two texts copies both. */
 export const joinTextCost: CostModel = {
-  actual: (args) => Math.ceil(bothSizes(args) * characterCost),
+  actual: ([a = null, b = null], meter) => Math.ceil((operandSize(a, meter) + operandSize(b, meter)) * characterCost),
   estimate: ({ args }) => {
     const resultSize = addRanges(...args.map(knownSize));
     return { cost: scaleRange(resultSize, characterCost), resultSize };
@@ -60,19 +58,19 @@ export const joinListsCost: CostModel = {
 };
 
 export const inListCost: CostModel = {
-  actual: ([, list = null]) => operandSize(list),
+  actual: ([, list = null], meter) => operandSize(list, meter),
   estimate: ({ args: [, list] }) => list && { cost: scaleRange(knownSize(list), 1) },
 };
 
 /** The text is looked at once; the estimate goes by what is looked for. */
 export const affixCost: CostModel = {
-  actual: ([text = null]) => Math.ceil(operandSize(text) * characterCost),
+  actual: ([text = null], meter) => Math.ceil(operandSize(text, meter) * characterCost),
   estimate: ({ args: [affix] }) => affix && { cost: scaleRange(knownSize(affix), characterCost) },
 };
 
 export const containsTextCost: CostModel = {
-  actual: ([text = null, part = null]) =>
-    Math.ceil(operandSize(text) * characterCost) * Math.ceil(operandSize(part) * characterCost),
+  actual: ([text = null, part = null], meter) =>
+    Math.ceil(operandSize(text, meter) * characterCost) * Math.ceil(operandSize(part, meter) * characterCost),
   estimate: ({ target, args: [part] }) => {
     if (!target || !part) return undefined;
     const text = scaleRange(knownSize(target), characterCost);

@@ -40,7 +40,7 @@ const elementAt =
 
 const unwrap: Implementation = ([given], meter) => {
   if (!(given instanceof ListValue)) return noSuchOverload;
-  meter.spend(given.size);
+  meter.elements(given.size);
   const values: Value[] = [];
   for (const element of elementsOf(given)) {
     if (!(element instanceof OptionalValue)) return new CelError(`value ${describe(element)} is not optional`);

@@ -16,6 +16,8 @@ function loadEngine(): Engine {
 
 /** A regular expression in RE2's syntax, matched in time linear in the text. */
 export interface Pattern {
+  /** The number of its steps, by which the time of a match is bounded. */
+  readonly size: number;
   isIn(text: string): boolean;
   /** The first match, or an empty string. */
   find(text: string): string;
@@ -37,6 +39,7 @@ export function compilePattern(source: string): Pattern | CelError {
 
 function createPattern(regexp: RE2JS): Pattern {
   return {
+    size: regexp.programSize(),
     isIn: (text) => regexp.test(text),
     find: (text) => {
       const matcher = regexp.matcher(text);

@@ -14,13 +14,7 @@ const escapes: ReadonlyMap<string, string> = new Map([
 
 /** A string in double quotes with everything that cannot be printed escaped, as Go's `%q` does it. */
 export function quoteGo(text: string): string {
-  let quoted = "";
-  for (const char of text) quoted += escapes.get(char) ?? (isPrintable(char) ? char : escapeCode(char));
-  return `"${quoted}"`;
-}
-
-function isPrintable(char: string): boolean {
-  return char === " " || /[\p{L}\p{M}\p{N}\p{P}\p{S}]/u.test(char);
+  return `"${text.replace(/[^ \p{L}\p{M}\p{N}\p{P}\p{S}]|["\\]/gu, (char) => escapes.get(char) ?? escapeCode(char))}"`;
 }
 
 function escapeCode(char: string): string {

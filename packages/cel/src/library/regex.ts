@@ -7,34 +7,63 @@ import type { Value } from "../values/value.ts";
 import { findCost } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, signature } from "./function.ts";
 import { compilePattern, type Pattern } from "./pattern.ts";
+import { estimateSteps } from "./pattern-size.ts";
 
 /** What a function does with a pattern once that is compiled. */
-export type PatternUse = (pattern: Pattern, args: readonly Value[]) => Value;
+export type PatternUse = (pattern: Pattern, args: readonly Value[], meter: Meter) => Value;
 
 /** A pattern that is not written in the expression is compiled on every call. */
 export function compileThen(use: PatternUse, problemPrefix = ""): Implementation {
   return (args, meter) => {
     const [text, source] = args;
     if (typeof text !== "string" || typeof source !== "string") return noSuchOverload;
-    spendOnCompiling(source, meter);
-    const pattern = compilePattern(source);
-    return isError(pattern) ? new CelError(problemPrefix + pattern.message) : use(pattern, args);
+    const pattern = compileOnce(source, meter);
+    return isError(pattern) ? new CelError(problemPrefix + pattern.message) : use(pattern, args, meter);
   };
 }
 
-function spendOnCompiling(source: string, meter: Meter): void {
-  meter.spend(source.length * 8);
+interface Compiled {
+  readonly source: string;
+  readonly pattern: Pattern | CelError;
 }
 
-export const matchPattern: PatternUse = (pattern, [text]) =>
-  typeof text === "string" ? pattern.isIn(text) : noSuchOverload;
+// The last pattern of each evaluation: one that does not change within a loop is compiled once.
+const lastCompiled: WeakMap<Meter, Compiled> = new WeakMap();
 
-export const findPattern: PatternUse = (pattern, [text]) =>
-  typeof text === "string" ? pattern.find(text) : noSuchOverload;
+// Classes of letters take long to prepare, however short they are as text.
+const compilingWork = 10_000;
 
-export const findAllPattern: PatternUse = (pattern, [text, , limit = -1n]) => {
+function compileOnce(source: string, meter: Meter): Pattern | CelError {
+  const last = lastCompiled.get(meter);
+  if (last?.source === source) return last.pattern;
+  meter.spend(compilingWork + estimateSteps(source) * 256);
+  const pattern = compilePattern(source);
+  lastCompiled.set(meter, { source, pattern });
+  return pattern;
+}
+
+/** At worst every character of the text goes through every step of the pattern. */
+function spendOnMatching(pattern: Pattern, text: string, meter: Meter): void {
+  meter.spend((text.length * pattern.size) / 2);
+}
+
+const matchUse =
+  (match: (pattern: Pattern, text: string) => Value): PatternUse =>
+  (pattern, [text], meter) => {
+    if (typeof text !== "string") return noSuchOverload;
+    spendOnMatching(pattern, text, meter);
+    return match(pattern, text);
+  };
+
+export const matchPattern: PatternUse = matchUse((pattern, text) => pattern.isIn(text));
+export const findPattern: PatternUse = matchUse((pattern, text) => pattern.find(text));
+
+export const findAllPattern: PatternUse = (pattern, [text, , limit = -1n], meter) => {
   if (typeof text !== "string" || typeof limit !== "bigint") return noSuchOverload;
-  return new ArrayList(pattern.findAll(text, Number(limit)));
+  spendOnMatching(pattern, text, meter);
+  const found = pattern.findAll(text, Number(limit));
+  meter.elements(found.length);
+  return new ArrayList(found);
 };
 
 /** The functions that take a pattern as their second argument; a literal one is compiled with the expression. */

@@ -34,7 +34,7 @@ const intersects: Test = (a, b, meter) => {
 
 /** Every element of one list is compared with every element of the other, `rounds` times. */
 const compareAll = (rounds: number): CostModel => ({
-  actual: ([a, b]) => 1 + Math.floor(sizeOf(a ?? null) * sizeOf(b ?? null) * rounds),
+  actual: ([a, b], meter) => 1 + Math.floor(sizeOf(a ?? null, meter) * sizeOf(b ?? null, meter) * rounds),
   estimate: (call) => {
     const [a, b] = call.args;
     if (!a || !b) return undefined;

@@ -3,21 +3,22 @@ import { boolType, bytesType, intType, listOf, mapOf, stringType, typeParam } fr
 import { noSuchOverload } from "../values/cel-error.ts";
 import { ListValue } from "../values/list.ts";
 import { MapValue } from "../values/map.ts";
-import { textSize } from "../values/text.ts";
+import type { Meter } from "../values/meter.ts";
 import type { Value } from "../values/value.ts";
 import { conversionFunctions } from "./conversions.ts";
-import { matchCost } from "./costs.ts";
+import { sizeOf as countOf, matchCost } from "./costs.ts";
 import { type FunctionDecl, memberOverload, type Overload, overload, signature } from "./function.ts";
 import { affixCost, containsTextCost } from "./operator-costs.ts";
 import { operatorFunctions } from "./operators.ts";
 import { compileThen, matchPattern } from "./regex.ts";
 import { timeFunctions } from "./times.ts";
 
-function sizeOf(value: Value): Value | undefined {
-  if (typeof value === "string") return BigInt(textSize(value));
-  if (value instanceof ListValue || value instanceof MapValue) return BigInt(value.size);
-  return value instanceof Uint8Array ? BigInt(value.length) : undefined;
+function sizeOf(value: Value, meter: Meter): Value | undefined {
+  const hasSize = typeof value === "string" || isCollection(value) || value instanceof Uint8Array;
+  return hasSize ? BigInt(countOf(value, meter)) : undefined;
 }
+
+const isCollection = (value: Value): boolean => value instanceof ListValue || value instanceof MapValue;
 
 const sizeOverloads: readonly Overload[] = (
   [
@@ -45,7 +46,7 @@ const match = compileThen(matchPattern);
 /** CEL's standard library. */
 export const standardFunctions: readonly FunctionDecl[] = [
   ...operatorFunctions,
-  { name: "size", overloads: sizeOverloads, shared: ([value = null]) => sizeOf(value) },
+  { name: "size", overloads: sizeOverloads, shared: ([value = null], meter) => sizeOf(value, meter) },
   ...conversionFunctions,
   textTest("contains", "contains_string", (text, part) => text.includes(part)),
   textTest("endsWith", "ends_with_string", (text, part) => text.endsWith(part)),

@@ -18,7 +18,7 @@ const text = stringType;
 function scanning(run: (args: readonly Value[], meter: Meter) => Value): Implementation {
   return (args, meter) => {
     const [first] = args;
-    if (typeof first === "string") meter.spend(first.length >> 6);
+    if (typeof first === "string") meter.characters(first.length);
     return run(args, meter);
   };
 }
@@ -31,7 +31,8 @@ const join: Implementation = ([list, separator], meter) => {
   const parts: string[] = [];
   for (const element of elementsOf(list)) {
     if (typeof element !== "string") return new CelError(`join: invalid input: ${describe(element)}`);
-    meter.spend(1 + ((element.length + string(separator).length) >> 4));
+    meter.elements(1);
+    meter.characters(element.length + string(separator).length);
     parts.push(element);
   }
   return parts.join(string(separator));
@@ -39,7 +40,7 @@ const join: Implementation = ([list, separator], meter) => {
 
 const joinCost: CostModel = {
   needsResult: true,
-  actual: (_args, result) => Math.ceil(sizeOf(result) * 2 * characterCost),
+  actual: (_args, meter, result) => Math.ceil(sizeOf(result, meter) * 2 * characterCost),
   estimate: (call) => {
     if (!call.target) return undefined;
     const count = call.sizeOf(call.target);
@@ -54,7 +55,7 @@ const joinCost: CostModel = {
 const gaps = ({ min, max }: Range): Range => ({ min: min > 0n ? min - 1n : 0n, max: max > 0n ? max - 1n : 0n });
 
 const replaceCost: CostModel = {
-  actual: (args) => Math.ceil(sizeOf(args[0] ?? null) * 2 * characterCost),
+  actual: (args, meter) => Math.ceil(sizeOf(args[0] ?? null, meter) * 2 * characterCost),
   estimate: (call) => {
     const [old, replacement] = call.args;
     if (!call.target || !old || !replacement) return undefined;
@@ -90,7 +91,7 @@ function replacedEnd({ size, old, keeps }: { size: bigint; old: bigint; keeps: b
 }
 
 const splitCost: CostModel = {
-  actual: (args) => Math.ceil(sizeOf(args[0] ?? null) * 2 * characterCost),
+  actual: (args, meter) => Math.ceil(sizeOf(args[0] ?? null, meter) * 2 * characterCost),
   estimate: (call) => {
     if (!call.target) return undefined;
     const size = call.sizeOf(call.target);
@@ -119,7 +120,7 @@ function quote(value: string): string {
 }
 
 const quoteCost: CostModel = {
-  actual: (args) => Math.ceil(sizeOf(args[0] ?? null) * characterCost),
+  actual: (args, meter) => Math.ceil(sizeOf(args[0] ?? null, meter) * characterCost),
   estimate: (call) => {
     const [subject] = call.args;
     if (!subject) return undefined;

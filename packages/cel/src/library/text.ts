@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { CelError } from "../values/cel-error.ts";
 import type { Meter } from "../values/meter.ts";
-import { textBytes, textSize } from "../values/text.ts";
+import { isBasic, textBytes, textSize } from "../values/text.ts";
 
 const outOfRange = (index: bigint): CelError => new CelError(`index out of range: ${index}`);
-
-/** Whether code points and UTF-16 units are the same in a text. */
-function isBasic(text: string): boolean {
-  return !/[\ud800-\udbff]/.test(text);
-}
 
 /** The UTF-16 offset of the code point at an index. */
 function unitOffset(text: string, index: number): number {

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 import { CelError } from "../values/cel-error.ts";
+import type { Meter } from "../values/meter.ts";
 import { quoteGo } from "./quote-go.ts";
 
 const formats: Map<string, Intl.DateTimeFormat> = new Map();
 const maxFormats = 64;
+// Looking up a zone, and finding its offset at a time, in units of the meter.
+const lookupWork = 20_000;
+const offsetWork = 250;
+
+// Names are files of a zone database, so case counts: it is a capital at the start of each part.
+const zoneName = /^[A-Z][A-Za-z0-9_+-]*(?:\/[A-Z][A-Za-z0-9_+-]*)*$/;
+const longestName = 64;
 
 /** The UTC offset in seconds of a time zone at an instant. A zone is a name, or hours and minutes such as `-08:00`. */
-export function offsetIn(zone: string, seconds: number): number | CelError {
+export function offsetIn(zone: string, seconds: number, meter: Meter): number | CelError {
   const colon = zone.indexOf(":");
   if (colon >= 0) return fixedOffset(zone.slice(0, colon), zone.slice(colon + 1));
-  if (zone === "" || zone === "UTC") return 0;
-  const format = formatFor(zone);
+  // The API server runs in UTC wherever it is deployed.
+  if (zone === "" || zone === "UTC" || zone === "Local") return 0;
+  const format = formatFor(zone, meter);
   if (!format) return new CelError(`unknown time zone ${zone}`);
+  meter.spend(offsetWork);
   return namedOffset(format, seconds);
 }
 
@@ -23,11 +33,11 @@ function fixedOffset(hours: string, minutes: string): number | CelError {
   return (Number(hours) * 60 + sign * Number(minutes)) * 60;
 }
 
-function formatFor(zone: string): Intl.DateTimeFormat | undefined {
+function formatFor(zone: string, meter: Meter): Intl.DateTimeFormat | undefined {
   const known = formats.get(zone);
   if (known) return known;
-  // Zone names are looked up as written, as in a zone database made of files.
-  if (!/^[A-Za-z0-9_+/-]+$/.test(zone)) return undefined;
+  if (zone.length > longestName || !zoneName.test(zone)) return undefined;
+  meter.spend(lookupWork);
   try {
     const format = new Intl.DateTimeFormat("en-US", {
       timeZone: zone,

@@ -17,9 +17,9 @@ function dayOfYear(date: Date): number {
 
 const read =
   (part: Part): Implementation =>
-  ([time, zone]) => {
+  ([time, zone], meter) => {
     if (!(time instanceof Timestamp)) return noSuchOverload;
-    const offset = typeof zone === "string" ? offsetIn(zone, time.seconds) : 0;
+    const offset = typeof zone === "string" ? offsetIn(zone, time.seconds, meter) : 0;
     if (isError(offset)) return offset;
     return BigInt(part(new Date((time.seconds + offset) * 1000), time.nanos));
   };

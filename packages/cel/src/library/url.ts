@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { boolType, listOf, mapOf, stringType, structType } from "../check/types.ts";
+import { boolType, type CelType, listOf, mapOf, stringType, structType } from "../check/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { ArrayList } from "../values/list.ts";
 import { EntryMap } from "../values/map.ts";
+import type { Meter } from "../values/meter.ts";
 import { OpaqueValue } from "../values/opaque.ts";
 import type { Value } from "../values/value.ts";
 import { fixedCost, traversal } from "./costs.ts";
@@ -22,8 +23,10 @@ export class UrlValue extends OpaqueValue {
     this.url = url;
   }
 
-  equals(other: Value): boolean | CelError {
+  equals(other: Value, meter: Meter): boolean | CelError {
     if (!(other instanceof UrlValue)) return isError(other) ? other : noSuchOverload;
+    spendOnUrl(this.url, meter);
+    spendOnUrl(other.url, meter);
     return this.toString() === other.toString();
   }
 
@@ -41,16 +44,25 @@ function attempt<R>(action: () => R): R | CelError {
   }
 }
 
-const toUrl: Implementation = ([text]) => {
+const toUrl: Implementation = ([text], meter) => {
   if (typeof text !== "string") return noSuchOverload;
+  spendOnParsing(text, meter);
   return attempt(() => {
     checkRequestUri(text);
     return new UrlValue(parseUrl(text));
   });
 };
 
-const isUrl: Implementation = ([text]) =>
-  typeof text === "string" ? !isError(attempt(() => checkRequestUri(text))) : noSuchOverload;
+const isUrl: Implementation = ([text], meter) => {
+  if (typeof text !== "string") return noSuchOverload;
+  spendOnParsing(text, meter);
+  return !isError(attempt(() => checkRequestUri(text)));
+};
+
+/** URLs are read character by character, and their parts are written anew to compare. */
+function spendOnParsing(text: string, meter: Meter): void {
+  meter.spend(text.length * 4);
+}
 
 const maxQueryParameters = 10_000;
 
@@ -74,9 +86,23 @@ function queryOf({ rawQuery }: ParsedUrl): Value {
   return new EntryMap([...values].map(([name, list]) => [name, new ArrayList(list)] as const));
 }
 
-function part(name: string, id: string, read: (url: ParsedUrl) => Value): FunctionDecl {
-  const run: Implementation = ([url]) => (url instanceof UrlValue ? read(url.url) : noSuchOverload);
-  return { name, cost: fixedCost, overloads: [memberOverload(signature(id, [urlType], stringType), run)] };
+function spendOnUrl({ host, path, rawQuery }: ParsedUrl, meter: Meter): void {
+  meter.spend((host.length + path.length + rawQuery.length) * 4);
+}
+
+interface UrlPartFunction {
+  readonly name: string;
+  readonly id: string;
+  readonly result?: CelType;
+}
+
+function part({ name, id, result = stringType }: UrlPartFunction, read: (url: ParsedUrl) => Value): FunctionDecl {
+  const run: Implementation = ([url], meter) => {
+    if (!(url instanceof UrlValue)) return noSuchOverload;
+    spendOnUrl(url.url, meter);
+    return read(url.url);
+  };
+  return { name, cost: fixedCost, overloads: [memberOverload(signature(id, [urlType], result), run)] };
 }
 
 /** Functions on URLs. */
@@ -87,18 +113,10 @@ export const urlFunctions: readonly FunctionDecl[] = [
     overloads: [overload(signature("string_to_url", [stringType], urlType), toUrl)],
   },
   { name: "isURL", overloads: [overload(signature("is_url_string", [stringType], boolType), isUrl)] },
-  part("getScheme", "url_get_scheme", (url) => url.scheme),
-  part("getHost", "url_get_host", (url) => url.host),
-  part("getHostname", "url_get_hostname", (url) => splitHost(url).name),
-  part("getPort", "url_get_port", (url) => splitHost(url).port),
-  part("getEscapedPath", "url_get_escaped_path", escapedPath),
-  {
-    name: "getQuery",
-    cost: fixedCost,
-    overloads: [
-      memberOverload(signature("url_get_query", [urlType], mapOf(stringType, listOf(stringType))), ([url]) =>
-        url instanceof UrlValue ? queryOf(url.url) : noSuchOverload,
-      ),
-    ],
-  },
+  part({ name: "getScheme", id: "url_get_scheme" }, (url) => url.scheme),
+  part({ name: "getHost", id: "url_get_host" }, (url) => url.host),
+  part({ name: "getHostname", id: "url_get_hostname" }, (url) => splitHost(url).name),
+  part({ name: "getPort", id: "url_get_port" }, (url) => splitHost(url).port),
+  part({ name: "getEscapedPath", id: "url_get_escaped_path" }, escapedPath),
+  part({ name: "getQuery", id: "url_get_query", result: mapOf(stringType, listOf(stringType)) }, queryOf),
 ];

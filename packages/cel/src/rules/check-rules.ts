@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type DeclType, declare } from "../schema/decl-type.ts";
-import { escapeName } from "../schema/escape.ts";
-import { type Schema, type ValidationRule, valueSchema } from "../schema/schema.ts";
+import { maxSchemaDepth } from "../schema/decl-type.ts";
+import type { Schema, ValidationRule } from "../schema/schema.ts";
 import { type CompiledRule, maxCardinality, RuleCompiler } from "./compile-rule.ts";
 import { CostTotal, costMessage, estimatedRuleCostLimit, multiplyCost } from "./cost-limits.ts";
 import { type FieldError, fieldError, forbidden, invalid } from "./field-error.ts";
 import { childPath, keyPath } from "./path.ts";
 import { checkRuleTexts } from "./rule-texts.ts";
+import { childPlaces, rootPlace, type SchemaPlace } from "./schema-places.ts";
+import { atOnce, inTurns } from "./turns.ts";
 
 export interface CheckOptions {
   /** Where the schema stands in the CRD, for example `spec.versions[0].schema.openAPIV3Schema`. */
@@ -16,95 +17,115 @@ export interface CheckOptions {
 }
 
 /** Everything that is wrong with the rules of a schema that is about to be stored. */
-export function checkRules(schema: Schema, { path, brokenPaths = [] }: CheckOptions): readonly FieldError[] {
-  const total = new CostTotal();
-  const checker = new SchemaChecker(brokenPaths, total);
-  checker.check({ schema, path, decl: () => declare(schema, true), count: 1n, isRoot: true });
-  return [...checker.textErrors, ...checker.ruleErrors, ...total.errors(path)];
+export function checkRules(schema: Schema, options: CheckOptions): readonly FieldError[] {
+  const checker = new SchemaChecker(options);
+  atOnce(checker.steps(schema));
+  return checker.errors;
 }
 
-/** A schema node on the way through a schema. */
-interface Place {
-  readonly schema: Schema;
-  readonly path: string;
-  /** What expressions see of it. Undefined below `allOf` and the like, where rules are not compiled. */
-  readonly decl?: (() => DeclType | undefined) | undefined;
-  /** How many of its values one object can hold; undefined when nothing bounds it. */
-  readonly count?: bigint | undefined;
-  readonly isRoot?: boolean;
-  /** The place above which an old value cannot be found for a new one. */
-  readonly uncorrelated?: string | undefined;
+/** The same, but lets the event loop turn when there are many rules. The schema must not change meanwhile. */
+export async function checkRulesInTurns(
+  schema: Schema,
+  options: CheckOptions & { readonly signal?: AbortSignal },
+): Promise<readonly FieldError[]> {
+  const checker = new SchemaChecker(options);
+  await inTurns(checker.steps(schema), options.signal);
+  return checker.errors;
 }
 
 class SchemaChecker {
-  readonly textErrors: FieldError[] = [];
-  readonly ruleErrors: FieldError[] = [];
+  readonly #path: string;
   readonly #brokenPaths: readonly string[];
-  readonly #total: CostTotal;
+  readonly #textErrors: FieldError[] = [];
+  readonly #ruleErrors: FieldError[] = [];
+  readonly #sound: SchemaPlace[] = [];
+  readonly #total: CostTotal = new CostTotal();
 
-  constructor(brokenPaths: readonly string[], total: CostTotal) {
-    this.#brokenPaths = brokenPaths;
-    this.#total = total;
+  constructor({ path, brokenPaths = [] }: CheckOptions) {
+    this.#path = path;
+    this.#brokenPaths = brokenPaths.toSorted((a, b) => (a < b ? -1 : 1));
   }
 
-  /** Checks a node and all below it. Returns whether their texts are in order, without which rules are not compiled. */
-  check(place: Place): boolean {
+  get errors(): readonly FieldError[] {
+    return [...this.#textErrors, ...this.#ruleErrors, ...this.#total.errors(this.#path)];
+  }
+
+  /** Checks all rules of a schema, one with each step. */
+  *steps(schema: Schema): Generator<void> {
+    this.#checkTexts(rootPlace(schema, this.#path));
+    for (const place of this.#sound) yield* this.#compile(place);
+  }
+
+  /**
+   * Checks the texts of a node and of all below it. Returns whether they are in order, without which rules are not
+   * compiled.
+   */
+  #checkTexts(place: SchemaPlace): boolean {
+    if (place.depth > maxSchemaDepth) {
+      this.#textErrors.push(forbidden(place.path, `must not be nested deeper than ${maxSchemaDepth} levels`));
+      return false;
+    }
     const areChildrenSound = childPlaces(place)
-      .map((child) => this.check(child))
+      .map((child) => this.#checkTexts(child))
       .every(Boolean);
-    const rules = place.schema["x-kubernetes-validations"] ?? [];
-    if (rules.length === 0) return areChildrenSound && !this.#isBroken(place.path);
-    const before = this.textErrors.length;
-    rules.forEach((rule, index) => {
-      const at = keyPath(childPath(place.path, "x-kubernetes-validations"), index);
-      for (const error of checkRuleTexts(rule, at, place.schema)) this.textErrors.push(error);
+    const before = this.#textErrors.length;
+    rulesOf(place).forEach((rule, index) => {
+      for (const error of checkRuleTexts(rule, rulePath(place, index), place.schema)) this.#textErrors.push(error);
     });
-    const isSound = areChildrenSound && this.textErrors.length === before && !this.#isBroken(place.path);
-    if (isSound && place.decl) this.#compile(place, rules);
+    const isSound = areChildrenSound && this.#textErrors.length === before && !this.#isBroken(place.path);
+    if (isSound && place.decl && rulesOf(place).length > 0) this.#sound.push(place);
     return isSound;
   }
 
+  /** Whether something is wrong at a path or below it. What starts with the path stands together in sorted order. */
   #isBroken(path: string): boolean {
-    return this.#brokenPaths.some((broken) => broken.startsWith(path));
+    let low = 0;
+    let high = this.#brokenPaths.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#brokenPaths[middle] ?? "") < path) low = middle + 1;
+      else high = middle;
+    }
+    return this.#brokenPaths[low]?.startsWith(path) ?? false;
   }
 
-  #compile(place: Place, rules: readonly ValidationRule[]): void {
+  *#compile(place: SchemaPlace): Generator<void> {
     const decl = place.decl?.();
     if (!decl) {
       const field = childPath(place.path, "x-kubernetes-validations");
       const detail =
         "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations";
-      this.ruleErrors.push(fieldError("InternalError", field, detail));
+      this.#ruleErrors.push(fieldError("InternalError", field, detail));
       return;
     }
     const compiler = new RuleCompiler(place.schema, decl);
     const count = place.count ?? maxCardinality(decl);
-    rules.forEach((rule, index) => {
-      const path = keyPath(childPath(place.path, "x-kubernetes-validations"), index);
-      const compiled = compiler.compile(rule);
-      this.#report(compiled, { path, count, uncorrelated: place.uncorrelated });
-    });
+    for (const [index, rule] of rulesOf(place).entries()) {
+      const path = rulePath(place, index);
+      this.#report(compiler.compile(rule), { path, count, uncorrelated: place.uncorrelated });
+      yield;
+    }
   }
 
   #report(compiled: CompiledRule, at: { path: string; count: bigint; uncorrelated: string | undefined }): void {
-    const rulePath = childPath(at.path, "rule");
+    const field = childPath(at.path, "rule");
     const cost = multiplyCost(compiled.condition?.maxCost ?? 0n, at.count);
-    this.#reportCost("estimated rule cost", rulePath, cost);
-    if (compiled.error !== undefined) this.ruleErrors.push(invalid(rulePath, shownRule(compiled.rule), compiled.error));
+    this.#reportCost("estimated rule cost", field, cost);
+    if (compiled.error !== undefined) this.#ruleErrors.push(invalid(field, shownRule(compiled.rule), compiled.error));
     this.#reportMessage(compiled, childPath(at.path, "messageExpression"));
     if (compiled.condition?.program.usesOldSelf) {
       if (at.uncorrelated === undefined) return;
       const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${at.uncorrelated}`;
-      this.ruleErrors.push(invalid(rulePath, compiled.rule.rule, detail));
+      this.#ruleErrors.push(invalid(field, compiled.rule.rule, detail));
     } else if (compiled.rule.optionalOldSelf !== undefined) {
       const detail = "may not be set if oldSelf is not used in rule";
-      this.ruleErrors.push(invalid(childPath(at.path, "optionalOldSelf"), compiled.rule.optionalOldSelf, detail));
+      this.#ruleErrors.push(invalid(childPath(at.path, "optionalOldSelf"), compiled.rule.optionalOldSelf, detail));
     }
   }
 
   #reportMessage(compiled: CompiledRule, path: string): void {
     if (compiled.messageError !== undefined) {
-      this.ruleErrors.push(invalid(path, shownRule(compiled.rule), compiled.messageError));
+      this.#ruleErrors.push(invalid(path, shownRule(compiled.rule), compiled.messageError));
     } else if (compiled.message) {
       this.#reportCost("estimated messageExpression cost", path, compiled.message.maxCost);
     }
@@ -112,11 +133,16 @@ class SchemaChecker {
 
   #reportCost(name: string, path: string, cost: bigint): void {
     if (cost > estimatedRuleCostLimit) {
-      this.ruleErrors.push(forbidden(path, costMessage(name, cost, estimatedRuleCostLimit)));
+      this.#ruleErrors.push(forbidden(path, costMessage(name, cost, estimatedRuleCostLimit)));
     }
     this.#total.add(path, cost);
   }
 }
+
+const rulesOf = ({ schema }: SchemaPlace): readonly ValidationRule[] => schema["x-kubernetes-validations"] ?? [];
+
+const rulePath = ({ path }: SchemaPlace, index: number): string =>
+  keyPath(childPath(path, "x-kubernetes-validations"), index);
 
 /** A rule as messages show it: in the fields of the API server's own type. */
 function shownRule(rule: ValidationRule): unknown {
@@ -128,56 +154,4 @@ function shownRule(rule: ValidationRule): unknown {
     FieldPath: rule.fieldPath ?? "",
     OptionalOldSelf: rule.optionalOldSelf ?? null,
   };
-}
-
-function childPlaces(place: Place): readonly Place[] {
-  const { schema, path, uncorrelated } = place;
-  const count = multiplied(place.count, elementBound(schema));
-  const children: Place[] = [];
-  const values = valueSchema(schema);
-  if (values) {
-    const decl = inherited(place, values, (parent) => parent.element);
-    children.push({ schema: values, path: childPath(path, "additionalProperties"), decl, count, uncorrelated });
-  }
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    const decl = inherited(place, property, (parent) => parent.fields?.get(escapeName(name) ?? ""));
-    children.push({ schema: property, path: keyPath(childPath(path, "properties"), name), decl, count, uncorrelated });
-  }
-  for (const [index, part] of (schema.allOf ?? []).entries()) {
-    children.push({ schema: part, path: keyPath(childPath(path, "allOf"), index), uncorrelated });
-  }
-  if (schema.items) {
-    const decl = inherited(place, schema.items, (parent) => parent.element);
-    // Only in a list of type map does an element have an old one.
-    const isCorrelated = schema["x-kubernetes-list-type"] === "map";
-    const within = isCorrelated ? uncorrelated : (uncorrelated ?? path);
-    children.push({ schema: schema.items, path: childPath(path, "items"), decl, count, uncorrelated: within });
-  }
-  return children;
-}
-
-/** A child seen through its parent, or by itself where the parent does not show it. */
-function inherited(
-  { decl }: Place,
-  schema: Schema,
-  read: (parent: DeclType) => DeclType | undefined,
-): (() => DeclType | undefined) | undefined {
-  if (!decl) return undefined;
-  return () => {
-    const parent = decl();
-    return (parent && read(parent)) ?? declare(schema, schema["x-kubernetes-embedded-resource"] === true);
-  };
-}
-
-/** By how much a node multiplies the values below it; undefined when it is unbounded. */
-function elementBound(schema: Schema): bigint | undefined {
-  const notNegative = (bound: number | bigint | undefined): bigint | undefined =>
-    bound === undefined ? undefined : BigInt(bound) < 0n ? 0n : BigInt(bound);
-  if (schema.type === "array") return notNegative(schema.maxItems);
-  const isMap = schema.type === "object" && schema.additionalProperties !== undefined;
-  return isMap ? notNegative(schema.maxProperties) : 1n;
-}
-
-function multiplied(count: bigint | undefined, bound: bigint | undefined): bigint | undefined {
-  return count === undefined || bound === undefined ? undefined : multiplyCost(count, bound);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { maxWork } from "../eval/evaluation.ts";
 import { lesser, unbounded } from "../library/range.ts";
 import { type FieldError, forbidden } from "./field-error.ts";
 
@@ -6,6 +7,8 @@ import { type FieldError, forbidden } from "./field-error.ts";
 export const ruleCostLimit = 1_000_000;
 /** What all rules together may cost for one object. */
 export const objectCostLimit = 10_000_000;
+/** The work of all rules for one object, beside CEL's cost; a rule alone has a tenth, as with the cost. */
+export const objectWorkLimit: number = 10 * maxWork;
 /** What a rule may cost for one object by the estimate made when the CRD is written. */
 export const estimatedRuleCostLimit = 10_000_000n;
 /** What all rules of a schema may cost by that estimate. */

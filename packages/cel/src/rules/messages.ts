@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { quoteGo } from "../library/quote-go.ts";
 import { trimSpace } from "../library/text.ts";
+import type { Outcome } from "../program.ts";
 import type { Schema, ValidationRule } from "../schema/schema.ts";
 import { isError } from "../values/cel-error.ts";
 import type { Value } from "../values/value.ts";
-import type { CompiledRule } from "./compile-rule.ts";
 import { type FieldError, fieldError, forbidden, formatValue, required } from "./field-error.ts";
 
 const maxMessageBytes = 5 * 1024;
@@ -51,11 +51,6 @@ export function messageOf({ reason }: ValidationRule, { path, schema, value, det
   }
 }
 
-interface Budget {
-  readonly costLimit: number;
-  readonly costLeft: number;
-}
-
 interface RuleMessage {
   readonly text: string;
   readonly costLeft: number;
@@ -63,15 +58,11 @@ interface RuleMessage {
   readonly isFinal: boolean;
 }
 
-/** The message of a rule that is false: from its expression, else its own, else the rule itself. */
-export function evaluateMessage(
-  { message, rule }: CompiledRule,
-  variables: { readonly self: Value; readonly oldSelf: Value | undefined },
-  { costLimit, costLeft }: Budget,
-): RuleMessage {
+/** The message of a rule that is false: what its expression gave, else its own, else the rule itself. */
+export function finishMessage(rule: ValidationRule, outcome: Outcome | undefined, costLeft: number): RuleMessage {
   const fallback = rule.message ? trimSpace(rule.message) : `failed rule: ${ruleName(rule)}`;
-  if (!message) return { text: fallback, costLeft, isFinal: false };
-  const { value, cost } = message.program.evaluate(variables, costLimit);
+  if (!outcome) return { text: fallback, costLeft, isFinal: false };
+  const { value, cost } = outcome;
   const final = (text: string): RuleMessage => ({ text, costLeft: -1, isFinal: true });
   if (cost > costLeft) {
     return final(

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Meter } from "../values/meter.ts";
 
 /** Data as JSON readers hand it over. Integers beyond 2^53 are bigints. */
 export type RawObject = Readonly<Record<string, unknown>>;
@@ -24,10 +25,11 @@ interface Pair {
 }
 
 /** Whether two pieces of JSON are the same. Keeps its own stack: data without schema can be nested deeply. */
-export function isSameJson(a: unknown, b: unknown, onStep: () => void = () => {}): boolean {
+export function isSameJson(a: unknown, b: unknown, meter?: Meter): boolean {
   const todo: Pair[] = [{ a, b }];
   for (let pair = todo.pop(); pair; pair = todo.pop()) {
-    onStep();
+    meter?.elements(3);
+    if (typeof pair.a === "string") meter?.characters(pair.a.length);
     const parts = compare(pair);
     if (!parts) return false;
     for (const part of parts) todo.push(part);

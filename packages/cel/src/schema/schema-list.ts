@@ -5,7 +5,8 @@ import { InternalFailure } from "../values/internal-failure.ts";
 import { type Equal, elementsOf, ListValue } from "../values/list.ts";
 import type { Meter } from "../values/meter.ts";
 import type { Value } from "../values/value.ts";
-import { goTypeOf, isRawInteger, isRawObject } from "./raw-json.ts";
+import { goTypeOf, isRawInteger, isRawObject, type RawObject } from "./raw-json.ts";
+import { ReadMemo } from "./read-memo.ts";
 import type { ReadValue } from "./schema-map.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { toRaw } from "./to-raw.ts";
@@ -19,6 +20,7 @@ export interface ListParts {
 export class SchemaList extends ListValue {
   readonly raw: readonly unknown[];
   protected readonly parts: ListParts;
+  readonly #children: ReadMemo<number> = new ReadMemo();
 
   constructor(raw: readonly unknown[], parts: ListParts) {
     super();
@@ -31,12 +33,13 @@ export class SchemaList extends ListValue {
   }
 
   get(index: number): Value {
-    return this.parts.read(this.raw[index], this.parts.items);
+    const known = this.#children.get(index);
+    return known ?? this.#children.keep(index, this.parts.read(this.raw[index], this.parts.items));
   }
 
   /** What is added becomes data of the same schema. */
   override concat(other: ListValue, meter: Meter): ListValue {
-    meter.spend(this.size + other.size);
+    meter.elements(this.size + other.size);
     return new SchemaList([...this.raw, ...rawElements(other)], this.parts);
   }
 
@@ -44,7 +47,7 @@ export class SchemaList extends ListValue {
     if (!(other instanceof ListValue)) return isError(other) ? other : noSuchOverload;
     if (other.size !== this.size) return false;
     for (let index = 0; index < this.size; index++) {
-      meter.spend(1);
+      meter.elements(1);
       const isEqual = equalParts(this.get(index), other.get(index), meter);
       if (isEqual !== true) return isEqual;
     }
@@ -54,7 +57,7 @@ export class SchemaList extends ListValue {
   override contains(value: Value, _equal: Equal, meter: Meter): boolean | CelError {
     let problem: CelError | undefined;
     for (const element of elementsOf(this)) {
-      meter.spend(1);
+      meter.elements(1);
       const isEqual = equalParts(element, value, meter);
       if (isEqual === true) return true;
       if (isError(isEqual)) problem ??= isEqual;
@@ -72,13 +75,13 @@ export class SchemaSetList extends SchemaList {
   override equals(other: Value, _equal: Equal, meter: Meter): boolean | CelError {
     if (!(other instanceof ListValue)) return isError(other) ? other : noSuchOverload;
     if (other.size !== this.size) return false;
-    meter.spend(2 * this.size);
+    meter.elements(2 * this.size);
     const members = new Set(this.raw.map(identityOf));
     return [...elementsOf(other)].every((element) => members.has(identityOf(readBack(element))));
   }
 
   override concat(other: ListValue, meter: Meter): ListValue {
-    meter.spend(this.size + other.size);
+    meter.elements(this.size + other.size);
     const members = new Set(this.raw.map(identityOf));
     const added = [...elementsOf(other)].map(readBack).filter((element) => {
       const isNew = !members.has(identityOf(element));
@@ -102,15 +105,22 @@ class Double {
   }
 }
 
+/** Integers are bigints and doubles are numbers, so that they are never the same. */
+type Identity = string | number | bigint | boolean | symbol | null | undefined;
+
+const otherObject = Symbol("object");
+
 /** What makes two scalars the same member. Kubernetes fails on values that cannot be members. */
-function identityOf(raw: unknown): string {
-  if (raw instanceof Double) return `float64 ${raw.value}`;
+function identityOf(raw: unknown): Identity {
+  if (typeof raw === "string") return raw;
+  if (raw instanceof Double) return raw.value;
   if (raw instanceof Uint8Array) throw new InternalFailure("runtime error: hash of unhashable type []uint8");
   if (Array.isArray(raw) || isRawObject(raw)) {
     throw new InternalFailure(`runtime error: hash of unhashable type ${goTypeOf(raw)}`);
   }
-  if (isRawInteger(raw)) return `int64 ${raw}`;
-  return typeof raw === "object" && raw !== null ? "object" : `${typeof raw} ${String(raw)}`;
+  if (isRawInteger(raw)) return BigInt(raw);
+  if (typeof raw === "number" || typeof raw === "bigint") return Number(raw);
+  return typeof raw === "boolean" || raw === null || raw === undefined ? raw : otherObject;
 }
 
 interface MapListParts extends ListParts {
@@ -129,7 +139,7 @@ export class SchemaMapList extends SchemaList {
   override equals(other: Value, _equal: Equal, meter: Meter): boolean | CelError {
     if (!(other instanceof ListValue)) return isError(other) ? other : noSuchOverload;
     if (other.size !== this.size) return false;
-    meter.spend(2 * this.size);
+    meter.elements(2 * this.size);
     const byKey = new Map(this.raw.map((element) => [this.#keyOf(element), element]));
     for (const element of elementsOf(other)) {
       const key = this.#keyOf(toRaw(element));
@@ -141,7 +151,7 @@ export class SchemaMapList extends SchemaList {
   }
 
   override concat(other: ListValue, meter: Meter): ListValue {
-    meter.spend(this.size + other.size);
+    meter.elements(this.size + other.size);
     const merged = [...this.raw];
     const places = new Map(this.raw.map((element, index) => [this.#keyOf(element), index]));
     for (const element of rawElements(other)) {
@@ -152,8 +162,20 @@ export class SchemaMapList extends SchemaList {
     return new SchemaMapList(merged, { ...this.parts, keyNames: this.#keyNames });
   }
 
-  #keyOf(element: unknown): string {
-    if (!isRawObject(element)) return "not an object";
-    return this.#keyNames.map((name) => identityOf(Object.hasOwn(element, name) ? element[name] : null)).join("\0");
+  #keyOf(element: unknown): Identity {
+    if (!isRawObject(element)) return otherObject;
+    const [first = "", ...others] = this.#keyNames;
+    return others.length === 0 ? keyValue(element, first) : joinIdentities(element, this.#keyNames);
   }
+}
+
+const keyValue = (element: RawObject, name: string): Identity =>
+  identityOf(Object.hasOwn(element, name) ? element[name] : null);
+
+/** Several keys as one text that no other keys have. */
+function joinIdentities(element: RawObject, names: readonly string[]): string {
+  return names
+    .map((name) => keyValue(element, name))
+    .map((value) => `${typeof value} ${String(value).length} ${String(value)}`)
+    .join(" ");
 }

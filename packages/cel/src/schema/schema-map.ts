@@ -7,6 +7,7 @@ import type { Meter } from "../values/meter.ts";
 import type { Value } from "../values/value.ts";
 import { escapeName, unescapeName } from "./escape.ts";
 import { isSameJson, type RawObject } from "./raw-json.ts";
+import { ReadMemo } from "./read-memo.ts";
 import type { SchemaNode } from "./schema-node.ts";
 
 /** Reads JSON through a schema; handed in, because objects hold objects. */
@@ -17,7 +18,8 @@ export class SchemaMap extends MapValue {
   readonly raw: RawObject;
   readonly #node: SchemaNode;
   readonly #read: ReadValue;
-  #size: number | undefined;
+  readonly #children: ReadMemo<string> = new ReadMemo();
+  #names: readonly string[] | undefined;
 
   constructor(raw: RawObject, node: SchemaNode, read: ReadValue) {
     super();
@@ -27,8 +29,12 @@ export class SchemaMap extends MapValue {
   }
 
   get size(): number {
-    this.#size ??= Object.keys(this.raw).length;
-    return this.#size;
+    return this.#rawNames().length;
+  }
+
+  #rawNames(): readonly string[] {
+    this.#names ??= Object.keys(this.raw);
+    return this.#names;
   }
 
   find(key: Value): Value | undefined {
@@ -38,11 +44,13 @@ export class SchemaMap extends MapValue {
   }
 
   #read1(name: string): Value | undefined {
+    const known = this.#children.get(name);
+    if (known) return known;
     if (!Object.hasOwn(this.raw, name)) return undefined;
     const raw = this.raw[name];
     if (this.#node.isObject && (raw === null || raw === undefined)) return undefined;
     const schema = this.#node.property(name);
-    return schema && this.#read(raw, schema);
+    return schema && this.#children.keep(name, this.#read(raw, schema));
   }
 
   override contains(key: Value): boolean | CelError {
@@ -51,7 +59,7 @@ export class SchemaMap extends MapValue {
   }
 
   *keys(): Iterable<Value> {
-    for (const name of Object.keys(this.raw)) {
+    for (const name of this.#rawNames()) {
       if (!this.#node.property(name)) continue;
       yield (this.#node.isObject ? escapeName(name) : undefined) ?? name;
     }
@@ -60,8 +68,8 @@ export class SchemaMap extends MapValue {
   override equals(other: Value, _equal: Equal, meter: Meter): boolean | CelError {
     if (!(other instanceof MapValue)) return isError(other) ? other : noSuchOverload;
     if (other.size !== this.size) return false;
-    for (const name of Object.keys(this.raw)) {
-      meter.spend(1);
+    for (const name of this.#rawNames()) {
+      meter.elements(3);
       const isEqual = this.#node.property(name)
         ? this.#equalField(name, other, meter)
         : this.#equalUnknown(name, other, meter);
@@ -81,6 +89,6 @@ export class SchemaMap extends MapValue {
   #equalUnknown(name: string, other: MapValue, meter: Meter): boolean | CelError {
     if (!(other instanceof SchemaMap)) return noSuchOverload;
     if (!Object.hasOwn(other.raw, name)) return true;
-    return isSameJson(this.raw[name], other.raw[name], () => meter.spend(1));
+    return isSameJson(this.raw[name], other.raw[name], meter);
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { CelError } from "../values/cel-error.ts";
+import type { Meter } from "../values/meter.ts";
 import { OpaqueValue } from "../values/opaque.ts";
 import type { Value } from "../values/value.ts";
 import { goTypeOf, isRawInteger, isRawObject, isSameJson } from "./raw-json.ts";
@@ -75,8 +76,8 @@ class UnknownData extends OpaqueValue {
     this.raw = raw;
   }
 
-  equals(other: Value): boolean {
-    return isSameJson(this.raw, other instanceof UnknownData ? other.raw : toRaw(other));
+  equals(other: Value, meter: Meter): boolean {
+    return isSameJson(this.raw, other instanceof UnknownData ? other.raw : toRaw(other), meter);
   }
 
   override toString(): string {

@@ -4,7 +4,8 @@ import { MapValue } from "../values/map.ts";
 import { OptionalValue } from "../values/optional.ts";
 import type { Value } from "../values/value.ts";
 import { isRawInteger, isRawObject, type RawObject } from "./raw-json.ts";
-import { isRawBacked } from "./to-raw.ts";
+import { ReadMemo } from "./read-memo.ts";
+import { isRawBacked, type RawBacked } from "./to-raw.ts";
 
 /**
  * Data seen without its schema. Kubernetes' evaluator drops the schema of what is inside an optional when it selects
@@ -13,7 +14,16 @@ import { isRawBacked } from "./to-raw.ts";
 export function withoutSchema(value: Value): Value {
   // Optionals inside optionals are dropped on the same occasion.
   if (value instanceof OptionalValue) return value.hasValue ? withoutSchema(value.value) : null;
-  return isRawBacked(value) ? untyped(value.raw) : value;
+  return isRawBacked(value) ? untypedOnce(value) : value;
+}
+
+// A value that is read again is the same value, with what it remembers.
+const known: WeakMap<RawBacked, Value> = new WeakMap();
+
+function untypedOnce(value: RawBacked): Value {
+  const made = known.get(value) ?? untyped(value.raw);
+  known.set(value, made);
+  return made;
 }
 
 function untyped(raw: unknown): Value {
@@ -25,6 +35,7 @@ function untyped(raw: unknown): Value {
 
 class UntypedList extends ListValue {
   readonly raw: readonly unknown[];
+  readonly #children: ReadMemo<number> = new ReadMemo();
 
   constructor(raw: readonly unknown[]) {
     super();
@@ -36,12 +47,14 @@ class UntypedList extends ListValue {
   }
 
   get(index: number): Value {
-    return untyped(this.raw[index]);
+    return this.#children.get(index) ?? this.#children.keep(index, untyped(this.raw[index]));
   }
 }
 
 class UntypedMap extends MapValue {
   readonly raw: RawObject;
+  readonly #children: ReadMemo<string> = new ReadMemo();
+  #names: readonly string[] | undefined;
 
   constructor(raw: RawObject) {
     super();
@@ -49,14 +62,20 @@ class UntypedMap extends MapValue {
   }
 
   get size(): number {
-    return Object.keys(this.raw).length;
+    return this.#rawNames().length;
   }
 
   find(key: Value): Value | undefined {
-    return typeof key === "string" && Object.hasOwn(this.raw, key) ? untyped(this.raw[key]) : undefined;
+    if (typeof key !== "string" || !Object.hasOwn(this.raw, key)) return undefined;
+    return this.#children.get(key) ?? this.#children.keep(key, untyped(this.raw[key]));
   }
 
   keys(): Iterable<Value> {
-    return Object.keys(this.raw);
+    return this.#rawNames();
+  }
+
+  #rawNames(): readonly string[] {
+    this.#names ??= Object.keys(this.raw);
+    return this.#names;
   }
 }

@@ -26,7 +26,7 @@ export const add: Arithmetic = (a, b, meter) => {
 };
 
 function joinText(a: string, b: string, meter: Meter): string {
-  meter.spend((a.length + b.length) >> 4);
+  meter.characters(a.length + b.length);
   return a + b;
 }
 

@@ -21,9 +21,16 @@ export function equalParts(a: Value, b: Value, meter: Meter): boolean | CelError
   if (a === null) return b === null;
   if (typeof a !== "object") {
     if (typeof a === "number" || typeof a === "bigint") return isNumber(b) && compareNumbers(a, b) === 0;
+    if (typeof a === "string" && typeof b === "string") return equalText(a, b, meter);
     return a === b;
   }
   return equalObjects(a, b, meter);
+}
+
+function equalText(a: string, b: string, meter: Meter): boolean {
+  if (a.length !== b.length) return false;
+  meter.characters(a.length);
+  return a === b;
 }
 
 function equalObjects(a: Exclude<Value, null> & object, b: Value, meter: Meter): boolean | CelError {
@@ -31,14 +38,14 @@ function equalObjects(a: Exclude<Value, null> & object, b: Value, meter: Meter):
   if (a instanceof ListValue || a instanceof MapValue) return a.equals(b, equalValues, meter);
   if (isNumber(a)) return isNumber(b) && compareNumbers(a, b) === 0;
   if (a instanceof Uint8Array) {
-    meter.spend(a.length >> 4);
+    meter.characters(a.length);
     return b instanceof Uint8Array && Buffer.compare(a, b) === 0;
   }
   if (a instanceof Timestamp) return b instanceof Timestamp && a.seconds === b.seconds && a.nanos === b.nanos;
   if (a instanceof Duration) return b instanceof Duration && a.nanos === b.nanos;
   if (a instanceof TypeValue) return b instanceof TypeValue && a.name === b.name;
   if (a instanceof OptionalValue) return equalOptionals(a, b, meter);
-  return a instanceof OpaqueValue ? a.equals(b) : noSuchOverload;
+  return a instanceof OpaqueValue ? a.equals(b, meter) : noSuchOverload;
 }
 
 function equalOptionals(a: OptionalValue, b: Value, meter: Meter): boolean | CelError {

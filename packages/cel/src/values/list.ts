@@ -22,7 +22,7 @@ export abstract class ListValue {
   equals(other: Value, equal: Equal, meter: Meter): boolean | CelError {
     if (!(other instanceof ListValue) || other.size !== this.size) return false;
     for (let index = 0; index < this.size; index++) {
-      meter.spend(1);
+      meter.elements(1);
       if (equal(this.get(index), other.get(index), meter) === false) return false;
     }
     return true;
@@ -30,7 +30,7 @@ export abstract class ListValue {
 
   contains(value: Value, equal: Equal, meter: Meter): boolean | CelError {
     for (let index = 0; index < this.size; index++) {
-      meter.spend(1);
+      meter.elements(1);
       if (equal(value, this.get(index), meter) === true) return true;
     }
     return false;
@@ -62,7 +62,7 @@ export class GrowingList extends ArrayList {
   }
 
   override concat(other: ListValue, meter: Meter): ListValue {
-    meter.spend(other.size);
+    meter.elements(other.size);
     for (let index = 0; index < other.size; index++) this.values.push(other.get(index));
     return this;
   }
@@ -100,7 +100,7 @@ export class ConcatList extends ListValue {
     if (!(other instanceof ListValue) || other.size !== this.size) return false;
     let problem: CelError | undefined;
     for (let index = 0; index < this.size; index++) {
-      meter.spend(1);
+      meter.elements(1);
       const isEqual = equal(this.get(index), other.get(index), meter);
       if (isEqual === false) return false;
       if (isError(isEqual)) problem ??= isEqual;

@@ -18,7 +18,7 @@ export abstract class MapValue {
   equals(other: Value, equal: Equal, meter: Meter): boolean | CelError {
     if (!(other instanceof MapValue) || other.size !== this.size) return false;
     for (const key of this.keys()) {
-      meter.spend(1);
+      meter.elements(1);
       const there = other.find(key);
       if (there === undefined) return false;
       if (equal(this.find(key) ?? null, there, meter) === false) return false;

@@ -2,8 +2,9 @@
 
 /**
  * Counts the work of an evaluation beside CEL's cost. CEL charges some operations by the size of their outermost value
- * only, so a small cost can hide much work (comparing lists of large maps, a template of many large strings). The
- * meter ends such an evaluation as an exceeded cost limit would.
+ * only, or not at all, so a small cost can hide much work (comparing lists of large maps, counting the characters of a
+ * large string over and over). The meter ends such an evaluation as an exceeded cost limit would. A unit is about ten
+ * nanoseconds.
  */
 export class Meter {
   #left: number;
@@ -12,10 +13,24 @@ export class Meter {
     this.#left = limit;
   }
 
-  /** Accounts for `units` steps of about one comparison or sixteen copied characters each. */
+  /** What can still be spent; negative once it was too much. */
+  get left(): number {
+    return this.#left;
+  }
+
   spend(units: number): void {
     this.#left -= units;
     if (this.#left < 0) throw new CostExceeded();
+  }
+
+  /** Accounts for elements of lists and entries of maps that are read, compared or copied. */
+  elements(count: number): void {
+    this.spend(count * 4);
+  }
+
+  /** Accounts for characters that are looked at or copied. */
+  characters(count: number): void {
+    this.spend(count / 16);
   }
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CelError } from "./cel-error.ts";
+import type { Meter } from "./meter.ts";
 import type { Value } from "./value.ts";
 
 /** A value of a library's own type, such as an IP address. */
 export abstract class OpaqueValue {
   abstract readonly typeName: string;
-  abstract equals(other: Value): boolean | CelError;
+  abstract equals(other: Value, meter: Meter): boolean | CelError;
   /** How the value is printed inside an error message. */
   abstract toString(): string;
 

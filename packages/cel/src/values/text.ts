@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/** Whether code points and UTF-16 units are the same in a text. The engine knows it of most texts without looking. */
+export function isBasic(text: string): boolean {
+  return !/[\ud800-\udbff]/.test(text);
+}
+
 /** The number of code points: what CEL calls the size of a string. */
 export function textSize(text: string): number {
   let size = text.length;
+  if (isBasic(text)) return size;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     if (code >= 0xd800 && code <= 0xdbff && isLowSurrogate(text.charCodeAt(index + 1))) {

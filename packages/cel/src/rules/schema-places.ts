@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type DeclType, declare } from "../schema/decl-type.ts";
+import { escapeName } from "../schema/escape.ts";
+import { type Schema, valueSchema } from "../schema/schema.ts";
+import { multiplyCost } from "./cost-limits.ts";
+import { childPath, keyPath } from "./path.ts";
+
+/** A schema node on the way through a schema. */
+export interface SchemaPlace {
+  readonly schema: Schema;
+  readonly path: string;
+  readonly depth: number;
+  /** What expressions see of it. Undefined below `allOf` and the like, where rules are not compiled. */
+  readonly decl?: (() => DeclType | undefined) | undefined;
+  /** How many of its values one object can hold; undefined when nothing bounds it. */
+  readonly count?: bigint | undefined;
+  /** The place above which an old value cannot be found for a new one. */
+  readonly uncorrelated?: string | undefined;
+}
+
+/** The place of a whole schema. */
+export function rootPlace(schema: Schema, path: string): SchemaPlace {
+  return { schema, path, depth: 0, decl: once(() => declare(schema, true)), count: 1n };
+}
+
+/** The nodes right below a node, in the order in which the API server looks at them. */
+export function childPlaces(place: SchemaPlace): readonly SchemaPlace[] {
+  const { schema, path, uncorrelated } = place;
+  const depth = place.depth + 1;
+  const count = multiplied(place.count, elementBound(schema));
+  const children: SchemaPlace[] = [];
+  const add = (child: Omit<SchemaPlace, "depth">): number => children.push({ depth, ...child });
+  const values = valueSchema(schema);
+  if (values) {
+    const decl = inherited(place, values, (parent) => parent.element);
+    add({ schema: values, path: childPath(path, "additionalProperties"), decl, count, uncorrelated });
+  }
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const decl = inherited(place, property, (parent) => parent.fields?.get(escapeName(name) ?? ""));
+    add({ schema: property, path: keyPath(childPath(path, "properties"), name), decl, count, uncorrelated });
+  }
+  for (const [index, part] of (schema.allOf ?? []).entries()) {
+    add({ schema: part, path: keyPath(childPath(path, "allOf"), index), uncorrelated });
+  }
+  if (schema.items) {
+    const decl = inherited(place, schema.items, (parent) => parent.element);
+    // Only in a list of type map does an element have an old one.
+    const isCorrelated = schema["x-kubernetes-list-type"] === "map";
+    const within = isCorrelated ? uncorrelated : (uncorrelated ?? path);
+    add({ schema: schema.items, path: childPath(path, "items"), decl, count, uncorrelated: within });
+  }
+  return children;
+}
+
+/** A child seen through its parent, or by itself where the parent does not show it. */
+function inherited(
+  { decl }: SchemaPlace,
+  schema: Schema,
+  read: (parent: DeclType) => DeclType | undefined,
+): (() => DeclType | undefined) | undefined {
+  if (!decl) return undefined;
+  return once(() => {
+    const parent = decl();
+    return (parent && read(parent)) ?? declare(schema, schema["x-kubernetes-embedded-resource"] === true);
+  });
+}
+
+/** Most nodes have no rules, so types are declared when they are needed, and not again for each node below. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+/** By how much a node multiplies the values below it; undefined when it is unbounded. */
+function elementBound(schema: Schema): bigint | undefined {
+  const notNegative = (bound: number | bigint | undefined): bigint | undefined =>
+    bound === undefined ? undefined : BigInt(bound) < 0n ? 0n : BigInt(bound);
+  if (schema.type === "array") return notNegative(schema.maxItems);
+  const isMap = schema.type === "object" && schema.additionalProperties !== undefined;
+  return isMap ? notNegative(schema.maxProperties) : 1n;
+}
+
+function multiplied(count: bigint | undefined, bound: bigint | undefined): bigint | undefined {
+  return count === undefined || bound === undefined ? undefined : multiplyCost(count, bound);
+}
