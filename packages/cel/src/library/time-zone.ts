@@ -19,6 +19,7 @@ export function offsetIn(zone: string, seconds: number, meter: Meter): number | 
   if (colon >= 0) return fixedOffset(zone.slice(0, colon), zone.slice(colon + 1));
   // The API server runs in UTC wherever it is deployed.
   if (zone === "" || zone === "UTC" || zone === "Local") return 0;
+  if (/^[/\\]|\.\./.test(zone)) return new CelError("time: invalid location name");
   const format = formatFor(zone, meter);
   if (!format) return new CelError(`unknown time zone ${zone}`);
   meter.spend(offsetWork);
