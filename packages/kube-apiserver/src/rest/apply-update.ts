@@ -24,6 +24,7 @@ import { parseResourceVersion } from "./resource-version.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { objectKey } from "./storage-key.ts";
 import type { WriteOptions } from "./write-options.ts";
+import { writeWarnings } from "./write-warnings.ts";
 
 /** How an object is to be changed. */
 export interface UpdatePlan {
@@ -46,27 +47,22 @@ export async function applyUpdate(rest: RestRequest, plan: UpdatePlan, form: Obj
   let outcome: Outcome | undefined;
   if (plan.options.dryRun) {
     outcome = updated(rest, plan, store.get(key));
-    return withWarnings(objectResponse(rest, outcome.object, form), outcome);
+    return objectResponse(rest, outcome.object, form);
   }
   const { entry } = await store.write(key, ({ current, revision }) => {
     outcome = updated(rest, plan, current);
     return decision(rest, outcome, revision, current);
   });
   const { object, action } = outcome as unknown as Outcome;
-  const response =
-    action === "delete" || entry === undefined ? objectResponse(rest, object, form) : entryResponse(rest, entry, form);
-  return withWarnings(response, outcome as unknown as Outcome);
+  return action === "delete" || entry === undefined
+    ? objectResponse(rest, object, form)
+    : entryResponse(rest, entry, form);
 }
 
 interface Outcome {
   readonly action: "keep" | "put" | "delete";
   /** In the version of the request. */
   readonly object: JsonObject;
-  readonly warnings: readonly string[];
-}
-
-function withWarnings(response: CompleteResponse, { warnings }: Outcome): CompleteResponse {
-  return warnings.length === 0 ? response : { ...response, warnings };
 }
 
 function decision(
@@ -101,20 +97,20 @@ function updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject>
     : strategy.fieldManager(plan.endpoint).update(old, edited, plan.options.manager).object;
   const prepared = strategy.prepareUpdate(withSystemFields(tracked, old, type), old, plan.endpoint);
   const next = withMeta(prepared, { generation: nextGeneration(type, prepared, old) });
+  rest.notes.push(...writeWarnings(rest, next, old));
   requireValid(rest, plan, next, old);
-  const warnings = strategy.warnings(next, old);
   if (
     isDeleting(old) &&
     !strategy.blocksDeletion?.(next) &&
     (metaOf(next).finalizers ?? []).length === 0 &&
     isOutOfGrace(old)
   ) {
-    return { action: "delete", object: next, warnings };
+    return { action: "delete", object: next };
   }
   const settled = unlessOnlyTimesChanged(next, old);
   const isSame = settled === old || jsonEqual(settled, old);
   const isStoredSo = strategy.servesStoredBytes || jsonEqual(strategy.toStored(old), current.value);
-  return { action: isSame && isStoredSo ? "keep" : "put", object: isSame ? old : settled, warnings };
+  return { action: isSame && isStoredSo ? "keep" : "put", object: isSame ? old : settled };
 }
 
 function isOutOfGrace(object: JsonObject): boolean {

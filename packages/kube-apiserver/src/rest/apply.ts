@@ -71,11 +71,9 @@ async function applyToNothing(
     throw conflict(type, target.name, why);
   }
   const created = await createApplied(rest, applied, options);
-  const response =
-    "entry" in created
-      ? entryResponse(rest, created.entry, form, 201)
-      : objectResponse(rest, created.object, form, 201);
-  return { ...response, warnings: created.warnings };
+  return "entry" in created
+    ? entryResponse(rest, created.entry, form, 201)
+    : objectResponse(rest, created.object, form, 201);
 }
 
 /** Fields the merged object must not have were refused before; here only defaults are missing. */

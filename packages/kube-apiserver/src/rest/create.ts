@@ -2,6 +2,7 @@
 import {
   alreadyExists,
   badRequest,
+  forbidden,
   generateName,
   generateNameConflict,
   invalid,
@@ -25,6 +26,7 @@ import { parseResourceVersion } from "./resource-version.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { objectKey } from "./storage-key.ts";
 import { type WriteOptions, writeOptions } from "./write-options.ts";
+import { writeWarnings } from "./write-warnings.ts";
 
 /** Creates an object. */
 export async function createObject(rest: RestRequest): Promise<CompleteResponse> {
@@ -37,13 +39,11 @@ export async function createObject(rest: RestRequest): Promise<CompleteResponse>
     "entry" in created
       ? entryResponse(rest, created.entry, form, 201)
       : objectResponse(rest, created.object, form, 201);
-  return { ...response, warnings: created.warnings };
+  return response;
 }
 
 /** What was created: stored, or, of a dry run, only what would have been. */
-export type Created = ({ readonly entry: Entry<JsonObject> } | { readonly object: JsonObject }) & {
-  readonly warnings: readonly string[];
-};
+export type Created = { readonly entry: Entry<JsonObject> } | { readonly object: JsonObject };
 
 /** Creates the object a client has sent, after everything the server has to say about it. */
 export function createFrom(rest: RestRequest, sent: JsonObject, options: WriteOptions): Promise<Created> {
@@ -63,18 +63,22 @@ async function createTracked(
   options: WriteOptions,
   track: (object: JsonObject) => JsonObject,
 ): Promise<Created> {
-  const { strategy, type } = rest;
+  const { type } = rest;
   const located = inNamespace(rest, sent);
   if ((parseResourceVersion(metaOf(located).resourceVersion ?? "") ?? 0) !== 0) {
     throw unclassifiedError("resourceVersion should not be set on objects to be created");
+  }
+  if (!type.verbs.includes("create")) {
+    const why = "create not allowed while custom resource definition is terminating";
+    throw forbidden(type, metaOf(located).name ?? "", why);
   }
   const owned = dedupedOwners(wiped(located));
   const managed = track(owned.object);
   if (type.namespaced) {
     requireNamespace(rest, metaOf(managed).name || (metaOf(managed).generateName ?? ""), (key) => rest.store.get(key));
   }
-  const warnings = [...owned.warnings, ...strategy.warnings(managed, undefined)];
-  return { ...(await storeNew(rest, managed, options)), warnings };
+  rest.notes.push(...owned.warnings, ...writeWarnings(rest, managed, undefined));
+  return storeNew(rest, managed, options);
 }
 
 /** What only the server sets is not taken from the client. */
@@ -123,11 +127,7 @@ function prepared(rest: RestRequest, object: JsonObject, generated: string | und
 const NAME_ATTEMPTS = 8;
 
 /** Stores the object under its name, or under a generated one that is free. */
-async function storeNew(
-  rest: RestRequest,
-  object: JsonObject,
-  options: WriteOptions,
-): Promise<{ readonly entry: Entry<JsonObject> } | { readonly object: JsonObject }> {
+async function storeNew(rest: RestRequest, object: JsonObject, options: WriteOptions): Promise<Created> {
   const { name = "", generateName: base = "" } = metaOf(object);
   if (name !== "" || base === "") {
     return storeNamed(rest, prepared(rest, object, undefined), options);
@@ -147,11 +147,7 @@ async function storeNew(
   }
 }
 
-async function storeNamed(
-  rest: RestRequest,
-  object: JsonObject,
-  options: WriteOptions,
-): Promise<{ readonly entry: Entry<JsonObject> } | { readonly object: JsonObject }> {
+async function storeNamed(rest: RestRequest, object: JsonObject, options: WriteOptions): Promise<Created> {
   const { store, type, now } = rest;
   const { name = "", namespace = "" } = metaOf(object);
   const key = objectKey(type, namespace, name);

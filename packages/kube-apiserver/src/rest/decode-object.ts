@@ -96,6 +96,9 @@ function requireType(rest: RestRequest, body: DecodedBody): JsonObject {
       throw unrecognized(rest, `couldn't get version/kind; json parse error: ${text}`, body.raw);
     }
   }
+  if (String(apiVersion).split("/").length > 2) {
+    throw unrecognized(rest, `unexpected GroupVersion string: ${String(apiVersion)}`, body.raw);
+  }
   requireKind(rest, String(kind), body);
   strategy.requireKind?.(String(kind), String(apiVersion), value);
   if (apiVersion !== "" && apiVersion !== expected) {

@@ -2,9 +2,10 @@
 import { ignoreNotFound, type JsonObject } from "@purlin/kube-objects";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Entry } from "../store/store.ts";
+import { encodeContinue } from "./continue-token.ts";
 import { deleteOne } from "./delete.ts";
 import { readDeleteOptions } from "./delete-options.ts";
-import { isSelected, readSelection } from "./list-options.ts";
+import { isSelected, readInteger, readSelection } from "./list-options.ts";
 import { listPayload } from "./list-payload.ts";
 import { metaOf } from "./object-meta.ts";
 import { negotiateForm } from "./object-response.ts";
@@ -20,9 +21,17 @@ export async function deleteCollection(rest: RestRequest): Promise<CompleteRespo
   const filter = selection.isEverything
     ? undefined
     : (entry: Entry<JsonObject>): boolean => isSelected(strategy.toServed(entry.value), selection, strategy);
-  const { entries, revision } = store.list({ prefix: keyPrefix(type, target.namespace), filter });
+  const prefix = keyPrefix(type, target.namespace);
+  const limit = readInteger(request.query, "limit") || undefined;
+  const { entries, revision, remaining } = store.list({ prefix, filter, limit });
   await Promise.all(entries.map((entry) => deleteIfThere(rest, entry, options)));
-  const metadata = { revision, continueToken: "", remaining: undefined };
+  const last = entries.at(-1);
+  const hasMore = remaining > 0 && last !== undefined;
+  const metadata = {
+    revision,
+    continueToken: hasMore ? encodeContinue({ revision, after: last.key.slice(prefix.length) }) : "",
+    remaining: hasMore && selection.isEverything ? remaining : undefined,
+  };
   return { kind: "complete", code: 200, payload: listPayload(rest, entries, metadata, form) };
 }
 

@@ -96,10 +96,14 @@ function requireMethod(type: ResourceType, request: ApiRequest, target: Resource
     if (isCollection && (verb === "update" || verb === "patch")) {
       throw badRequest("name must be provided");
     }
-    if (!verbs.includes(verb)) {
+    // What is created while its kind goes away is refused with its name, once that is known.
+    if (!verbs.includes(verb) && verb !== "create") {
       throw methodNotSupported(type, verb);
     }
     return;
+  }
+  if (name !== "" && !type.verbs.includes("get")) {
+    throw noSuchResource();
   }
   const isAcross = type.namespaced && namespace === "" && verb !== "list" && verb !== "watch";
   const isMisplaced = isCollection ? verb === "update" || verb === "patch" : verb === "create" && subresource === "";

@@ -33,8 +33,8 @@ export async function updateObject(rest: RestRequest, endpoint: Endpoint): Promi
     comparesUid: true,
     tracked: false,
   };
-  const response = await applyUpdate(rest, plan, form);
-  return { ...response, warnings: [...owned.warnings, ...(response.warnings ?? [])] };
+  rest.notes.push(...owned.warnings);
+  return applyUpdate(rest, plan, form);
 }
 
 function exists({ store, type, target }: RestRequest): boolean {
@@ -56,7 +56,7 @@ async function createInstead(
     "entry" in created
       ? entryResponse(rest, created.entry, form, 201)
       : objectResponse(rest, created.object, form, 201);
-  return { ...response, warnings: created.warnings };
+  return response;
 }
 
 /** The object must be the one of the URL; a namespace it leaves out is filled in. */

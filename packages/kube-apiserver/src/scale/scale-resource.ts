@@ -109,7 +109,7 @@ async function write(
   };
   const plain = { ...form, shape: "whole" as const, mediaType: "application/json" as const, pretty: false };
   const response = await applyUpdate(rest, plan, plain);
-  return { ...respond(response.payload?.value() as JsonObject, paths, form), warnings: response.warnings ?? [] };
+  return respond(response.payload?.value() as JsonObject, paths, form);
 }
 
 function manager({ now }: RestRequest): FieldManager {

@@ -5,7 +5,7 @@ import type { ApiRequest } from "../request/api-request.ts";
 import type { ApiResponse } from "../request/api-response.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import { textPayload } from "../request/payload.ts";
-import { noSuchResource } from "../request/plain-refusals.ts";
+import { methodNotAllowed, noSuchResource } from "../request/plain-refusals.ts";
 import { requestTarget } from "../request/request-target.ts";
 
 /** Answers requests for a path that is no resource; undefined: not mine. */
@@ -60,10 +60,21 @@ function pathResponse(request: ApiRequest, endpoints: readonly PathEndpoint[]): 
   for (const endpoint of endpoints) {
     const response = endpoint(request);
     if (response !== undefined) {
-      return request.method === "GET" || request.method === "HEAD" ? response : METHOD_NOT_ALLOWED;
+      return request.method === "GET" || request.method === "HEAD" ? response : otherMethod(request, response);
     }
   }
   return undefined;
+}
+
+/** The roots of discovery answer whatever the method, documents below them only to reading. */
+function otherMethod({ path }: ApiRequest, response: ApiResponse): ApiResponse {
+  if (path === "/api" || path === "/apis") {
+    return response;
+  }
+  if (path.startsWith("/api/") || path.startsWith("/apis/")) {
+    throw methodNotAllowed();
+  }
+  return METHOD_NOT_ALLOWED;
 }
 
 /** Browsers must not guess that a text is a program. */

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import { compareUtf8, goQuote, type JsonObject } from "@purlin/kube-objects";
+import { metaOf } from "./object-meta.ts";
+import type { RestRequest } from "./rest-context.ts";
+
+/** What whoever writes an object is to be told, whether or not it is accepted. */
+export function writeWarnings(
+  { strategy, type }: RestRequest,
+  object: JsonObject,
+  old: JsonObject | undefined,
+): string[] {
+  return [...(type.custom ? finalizerWarnings(object, old) : []), ...strategy.warnings(object, old)];
+}
+
+/** Finalizers of custom kinds should say whose they are; those of built-in kinds must. */
+function finalizerWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
+  const before = new Set(old === undefined ? [] : (metaOf(old).finalizers ?? []));
+  const added = [...new Set(metaOf(object).finalizers ?? [])].filter(
+    (name) => !before.has(name) && !name.includes("/"),
+  );
+  return added
+    .filter((name) => name !== "orphan" && name !== "foregroundDeletion")
+    .sort(compareUtf8)
+    .map((name) => {
+      const path = name.includes(".") ? " including a path (/)" : "";
+      const advice = `prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other finalizer writers`;
+      return `metadata.finalizers: ${goQuote(name)}: ${advice}`;
+    });
+}
