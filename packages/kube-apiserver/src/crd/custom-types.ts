@@ -91,6 +91,7 @@ interface Around {
 
 function customVersion(version: JsonObject, around: Around): CustomVersion {
   const schema = objectAt(objectAt(version, "schema") ?? {}, "openAPIV3Schema") ?? {};
+  let rules: { readonly run: RunRules | undefined } | undefined;
   return {
     name: textAt(version, "name"),
     schema,
@@ -98,16 +99,19 @@ function customVersion(version: JsonObject, around: Around): CustomVersion {
     columns: objectsAt(version, "additionalPrinterColumns"),
     selectableFields: objectsAt(version, "selectableFields").map((field) => textAt(field, "jsonPath")),
     deprecationWarning: deprecationWarning(version, around),
-    runRules: rulesOf(schema),
+    /** Made when the first object comes: a server with a thousand CRDs must not do it for all at its start. */
+    get runRules() {
+      rules ??= { run: rulesOf(schema) };
+      return rules.run;
+    },
   };
 }
 
-/** Compiled when the first object comes: a server with a thousand CRDs must not compile all rules at its start. */
-function rulesOf(schema: JsonObject): RunRules {
-  let rules: ReturnType<typeof createRuleSet> | null = null;
+/** How to run the rules of a schema; undefined when it has none, as then nobody is told that they were not checked. */
+function rulesOf(schema: JsonObject): RunRules | undefined {
+  const rules = createRuleSet(schema as unknown as Schema);
+  if (rules === undefined) return undefined;
   return (object, old) => {
-    if (rules === null) rules = createRuleSet(schema as unknown as Schema);
-    if (rules === undefined) return { errors: [], unchanged: [] };
     const { errors, unchanged } = validateRules(rules, object, old === undefined ? {} : { oldValue: old });
     return { errors: errors as readonly FieldError[], unchanged: unchanged as readonly FieldError[] };
   };
