@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one of the repository's test suites: `node tools/run-tests.ts unit|interop|conformance|chaos [file…]`, options last.
+// Runs one of the repository's test suites: `node tools/run-tests.ts unit|interop|clients|conformance|chaos [file…]`, options last.
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 
@@ -28,7 +28,12 @@ function unitRuns(): Run[] {
 }
 
 function interopRuns(): Run[] {
-  return [{ title: "interop", files: globSync("test/interop/**/*.test.ts").sort(), flags: ["--test-concurrency=1"] }];
+  return [{ title: "interop", files: globSync("test/interop/*.test.ts").sort(), flags: ["--test-concurrency=1"] }];
+}
+
+function clientRuns(): Run[] {
+  const files = globSync("test/interop/apiserver/**/*.test.ts").sort();
+  return [{ title: "clients of the API server", files, flags: ["--test-concurrency=1"] }];
 }
 
 function conformanceRuns(): Run[] {
@@ -62,6 +67,7 @@ const only = words.filter((word) => !word.startsWith("--"));
 const suites: Record<string, () => Run[]> = {
   unit: unitRuns,
   interop: interopRuns,
+  clients: clientRuns,
   conformance: conformanceRuns,
   chaos: chaosRuns,
 };

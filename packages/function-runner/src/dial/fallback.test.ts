@@ -5,7 +5,7 @@ import { status } from "@grpc/grpc-js";
 import { create, type ProtocolVersion, Result, runFunctionPaths, Severity } from "@purlin/function-protocol";
 import { Registry } from "prom-client";
 import { answer, type FunctionServer, serveFunction, statusError } from "../../test/function-server.ts";
-import { call, dial, patience, request, targetAt } from "../../test/runs.ts";
+import { call, dial, request, targetAt } from "../../test/runs.ts";
 import { createRunnerMetrics } from "../metrics.ts";
 
 const versionsOf = (fn: FunctionServer): ProtocolVersion[] => fn.calls.map(({ version }) => version);
@@ -60,8 +60,8 @@ test("that v1 is not implemented is remembered for the connection and forgotten 
   assert.equal(await v1Calls(), 1, "the second call goes to v1beta1 right away");
 
   fn.cut();
-  await t.waitFor(() => assert.equal(runner.stats().openSockets, 0), { interval: 1, timeout: patience });
-  await run();
+  // A call on a connection whose end nobody has noticed yet fails once; the next one opens another.
+  await run().catch(run);
   assert.equal(await v1Calls(), 2, "a new connection may lead to a newer function");
   assert.deepEqual(versionsOf(fn), ["v1beta1", "v1beta1", "v1beta1"]);
 });
