@@ -76,7 +76,7 @@ test("a file gets its name only when it is complete", () => {
   taken.release();
 });
 
-test("a file others could read is closed to them", { skip: process.platform === "win32" }, () => {
+test("a file others could read is closed to them", () => {
   const directory = tempDirectory();
   const taken = takeDataDirectory(directory);
   writeFileSync(join(directory, "data"), "");

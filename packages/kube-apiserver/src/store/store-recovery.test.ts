@@ -83,7 +83,7 @@ test("rows are deleted while it is busy too, before there are too many", async (
   assert.ok(statSync(join(directory, STORE_FILE)).size < 4_000_000);
 });
 
-test("files are for their owner only, the directory too", { skip: process.platform === "win32" }, async () => {
+test("files are for their owner only, the directory too", async () => {
   const directory = join(tempDirectory(), "new", "data");
   await using store = openNotes({ directory });
   await put(store, "/a", "1");
