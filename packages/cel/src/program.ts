@@ -45,6 +45,16 @@ export interface CompileFailure {
 
 /** Parses, checks and plans an expression. */
 export function compile(text: string, env: Environment): Program | CompileFailure {
+  try {
+    return compileWithin(text, env);
+  } catch (problem) {
+    // The limits keep expressions well within the stack, unless the caller left little of it.
+    if (!(problem instanceof RangeError)) throw problem;
+    return { stage: "compile", problem: "ERROR: <input>:-1:0: max recursion depth exceeded" };
+  }
+}
+
+function compileWithin(text: string, env: Environment): Program | CompileFailure {
   const source = createSource(text);
   const parsed = parse(source);
   if ("issues" in parsed) return { stage: "compile", problem: renderIssues(source, parsed.issues) };

@@ -40,7 +40,7 @@ const maxTextLength = BigInt(maxRequestBytes - 2);
 const mapKey: DeclType = { kind: "scalar", scalar: stringType, maxElements: 0n, minSize: 2 };
 
 /** How deep schemas may be nested; deeper ones would not fit the stack. */
-export const maxSchemaDepth = 1000;
+export const maxSchemaDepth = 500;
 
 /** What a schema means to expressions, or undefined when they cannot see its values. */
 export function declare(schema: Schema, isRoot = false, depth = 0): DeclType | undefined {

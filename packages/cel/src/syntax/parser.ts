@@ -41,103 +41,118 @@ function parseTokens(builder: AstBuilder, tokens: readonly Token[]): Expr | unde
 }
 
 interface Logic {
+  readonly name: string;
   readonly token: TokenType;
   readonly functionName: string;
   readonly operandEnd: State;
-  readonly operand: () => Expr;
 }
+
+const orLogic: Logic = { name: "conditionalOr", token: T.or, functionName: op.or, operandEnd: at.orOperand };
+const andLogic: Logic = { name: "conditionalAnd", token: T.and, functionName: op.and, operandEnd: at.andOperand };
 
 class Parser extends TermParser {
   parse(): Expr | undefined {
     return this.run(() => {
-      let root: Expr | undefined;
-      this.rule("start", undefined, () => {
-        root = this.expression(at.startEnd);
-        this.match(T.eof, at.startEnd);
-      });
+      const root = this.#start();
       if (root && this.nestingOf(root) > maxNesting) this.abandon("max recursion depth exceeded");
       return root;
     });
   }
 
+  #start(): Expr | undefined {
+    let root: Expr | undefined;
+    this.enter("start", undefined);
+    try {
+      root = this.expression(at.startEnd);
+      this.match(T.eof, at.startEnd);
+    } catch (thrown) {
+      this.recover(thrown);
+    }
+    this.leave("start", undefined);
+    return root;
+  }
+
   protected override expression(follow: State): Expr {
     let condition: Expr | undefined;
     let branches: { id: number; yes?: Expr; no?: Expr } | undefined;
-    this.rule("expr", follow, () => {
-      condition = this.#or(at.ternaryMark);
-      if (this.next !== T.question) return;
-      branches = { id: this.idOf(this.take(at.ternaryMark)) };
-      branches.yes = this.#or(at.ternaryColon);
-      this.match(T.colon, at.ternaryColon);
-      branches.no = this.expression(at.ternaryElse);
-    });
+    this.enter("expr", follow);
+    try {
+      condition = this.#logic(orLogic, at.ternaryMark);
+      if (this.next === T.question) {
+        branches = { id: this.idOf(this.take(at.ternaryMark)) };
+        branches.yes = this.#logic(orLogic, at.ternaryColon);
+        this.match(T.colon, at.ternaryColon);
+        branches.no = this.expression(at.ternaryElse);
+      }
+    } catch (thrown) {
+      this.recover(thrown);
+    }
+    this.leave("expr", follow);
     const result = condition ?? this.nothing();
     if (!branches) return result;
     const args = [result, branches.yes ?? this.nothing(), branches.no ?? this.nothing()];
     return this.deeper(this.builder.call(branches.id, op.conditional, args), args);
   }
 
-  #or(follow: State): Expr {
-    return this.#logic("conditionalOr", follow, {
-      token: T.or,
-      functionName: op.or,
-      operandEnd: at.orOperand,
-      operand: () => this.#and(at.orOperand),
-    });
-  }
-
-  #and(follow: State): Expr {
-    return this.#logic("conditionalAnd", follow, {
-      token: T.and,
-      functionName: op.and,
-      operandEnd: at.andOperand,
-      operand: () => this.#relation(at.andOperand, 0),
-    });
-  }
-
-  #logic(name: string, follow: State, { token, functionName, operandEnd, operand }: Logic): Expr {
+  #logic(logic: Logic, follow: State): Expr {
     const terms: Expr[] = [];
     const ids: number[] = [];
-    this.rule(name, follow, () => {
-      terms.push(operand());
-      while (this.next === token) {
-        const taken = this.take(operandEnd);
-        terms.push(operand());
-        ids.push(this.idOf(taken));
+    let operator: Token | undefined;
+    this.enter(logic.name, follow);
+    try {
+      for (;;) {
+        terms.push(logic === orLogic ? this.#logic(andLogic, at.orOperand) : this.#relation(at.andOperand, 0));
+        if (operator) ids.push(this.idOf(operator));
+        if (this.next !== logic.token) break;
+        operator = this.take(logic.operandEnd);
       }
-    });
+    } catch (thrown) {
+      this.recover(thrown);
+    }
+    this.leave(logic.name, follow);
     const [only] = terms;
     if (!only) return this.nothing();
     if (ids.length === 0) return only;
-    return this.carry(balancedLogic(this.builder, functionName, { terms, ids }), terms);
+    return this.carry(balancedLogic(this.builder, logic.functionName, { terms, ids }), terms);
   }
 
   #relation(follow: State, precedence: number): Expr {
     let left: Expr | undefined;
-    this.rule("relation", follow, () => {
+    this.enter("relation", follow);
+    try {
       left = this.#calc(at.relationOperand, 0);
       while (relationTokens.has(this.next) && precedence <= 1) {
         const token = this.take(at.relationOperator);
         const id = this.idOf(token);
         left = this.#binary(token, id, [left, this.#relation(at.relationOperand, 2)]);
       }
-    });
+    } catch (thrown) {
+      this.recover(thrown);
+    }
+    this.leave("relation", follow);
     return left ?? this.nothing();
   }
 
   #calc(follow: State, precedence: number): Expr {
     let left: Expr | undefined;
-    this.rule("calc", follow, () => {
+    this.enter("calc", follow);
+    try {
       left = this.#unary(at.calcOperand);
-      for (;;) {
-        const level = productTokens.has(this.next) ? 2 : sumTokens.has(this.next) ? 1 : 0;
-        if (level === 0 || level < precedence) return;
+      for (let level = this.#level(); level > 0 && level >= precedence; level = this.#level()) {
         const token = this.take(at.calcOperator);
         const id = this.idOf(token);
         left = this.#binary(token, id, [left, this.#calc(at.calcOperand, level + 1)]);
       }
-    });
+    } catch (thrown) {
+      this.recover(thrown);
+    }
+    this.leave("calc", follow);
     return left ?? this.nothing();
+  }
+
+  /** How tightly the operator that comes next binds; 0 when it is none of these. */
+  #level(): number {
+    return productTokens.has(this.next) ? 2 : sumTokens.has(this.next) ? 1 : 0;
   }
 
   #binary(token: Token, id: number, args: readonly Expr[]): Expr {
@@ -147,13 +162,17 @@ class Parser extends TermParser {
   #unary(follow: State): Expr {
     const start = this.peek();
     let result: Expr | undefined;
-    this.rule("unary", follow, () => {
+    this.enter("unary", follow);
+    try {
       this.sync(at.unary);
       if (this.next === T.exclamation) result = this.#prefixed(T.exclamation, at.notLoop, op.not);
       else if (this.#startsNegation()) result = this.#prefixed(T.minus, at.negateLoop, op.negate);
       else if (first.expression.has(this.next)) result = this.member(at.unaryMember);
       else this.noViableAlternative(at.unary);
-    });
+    } catch (thrown) {
+      this.recover(thrown);
+    }
+    this.leave("unary", follow);
     return result ?? this.builder.literal(this.idOf(start), "<<error>>");
   }
 

@@ -62,21 +62,28 @@ export abstract class RecoveringParser {
     throw new Abandoned();
   }
 
-  /** Runs one rule, called at `follow`. A syntax error inside is reported here and does not reach the caller. */
-  protected rule(name: string, follow: State | undefined, body: () => void): void {
+  /**
+   * Starts a rule that was called at `follow`. What the rule does stands in a try block with `recover` in its catch and
+   * `leave` behind it. There is no function around the three that would take the rule as an argument: rules nest
+   * deeply, and every call takes its part of the stack.
+   */
+  protected enter(name: string, follow: State | undefined): void {
     const depth = (this.#depth.get(name) ?? 0) + 1;
     if (depth > maxRuleDepth) this.abandon(`expression recursion limit exceeded: ${maxRuleDepth}`);
     this.#depth.set(name, depth);
     if (follow) this.#follow.push(follow);
-    try {
-      body();
-    } catch (thrown) {
-      if (!(thrown instanceof Mismatch)) throw thrown;
-      this.#report(thrown.message, thrown.token);
-      this.#recover();
-    }
+  }
+
+  /** Reports a syntax error inside the rule, which then does not reach the caller. */
+  protected recover(thrown: unknown): void {
+    if (!(thrown instanceof Mismatch)) throw thrown;
+    this.#report(thrown.message, thrown.token);
+    this.#resume();
+  }
+
+  protected leave(name: string, follow: State | undefined): void {
     if (follow) this.#follow.pop();
-    this.#depth.set(name, depth - 1);
+    this.#depth.set(name, (this.#depth.get(name) ?? 0) - 1);
     this.#state = follow;
   }
 
@@ -195,7 +202,7 @@ export abstract class RecoveringParser {
     return { type, text: `<missing ${tokenTypeName(type)}>`, start: place.start, before: "" };
   }
 
-  #recover(): void {
+  #resume(): void {
     this.#countRecovery();
     let skipped = 0;
     const skip = (): void => {
