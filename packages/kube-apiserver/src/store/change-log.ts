@@ -72,7 +72,7 @@ export class ChangeLog {
 
   /** Up to here history is incomplete. A new log begins at 1: revision 0 would mean "any" to clients. */
   get compactedRevision(): number {
-    const row = this.#database.prepare("SELECT value, checksum FROM meta WHERE name = 'compacted'").get();
+    const row = this.#compactedRow();
     const value = Number(row?.["value"] ?? 1);
     if (row !== undefined && crc32(String(value)) !== row["checksum"]) {
       throw damagedError(this.#path, "the revision where history begins has a wrong checksum");
@@ -82,11 +82,11 @@ export class ChangeLog {
 
   /** Every row, in revision order, each checked against its checksum. */
   *read(): Generator<LoggedChange> {
-    const statement = this.#database.prepare(
-      "SELECT revision, key, created, expires, value, checksum FROM change ORDER BY revision",
-    );
-    statement.setReturnArrays(true);
     try {
+      const statement = this.#database.prepare(
+        "SELECT revision, key, created, expires, value, checksum FROM change ORDER BY revision",
+      );
+      statement.setReturnArrays(true);
       for (const row of statement.iterate() as Iterable<unknown>) {
         yield this.#checked(row as Row);
       }
@@ -125,6 +125,14 @@ export class ChangeLog {
 
   close(): void {
     this.#database.close();
+  }
+
+  #compactedRow(): ReturnType<StatementSync["get"]> {
+    try {
+      return this.#database.prepare("SELECT value, checksum FROM meta WHERE name = 'compacted'").get();
+    } catch (error) {
+      throw openError(this.#path, error);
+    }
   }
 
   #requireIntactPages(): void {
