@@ -31,6 +31,8 @@ export interface RealCluster {
   readonly kubectl: string;
   readonly etcdUrl: string;
   readonly pids: { readonly etcd: number; readonly apiserver: number };
+  /** Kills etcd and the API server without warning, starts them again on their data, and waits until they are ready. */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -41,13 +43,13 @@ export async function startRealCluster(options: RealClusterOptions = {}): Promis
   const binaries = installed(kubernetes, cacheDirectory);
   const directory = mkdtempSync(join(tmpdir(), "real-cluster-"));
   const children: ChildProcess[] = [];
-  const start = (name: string, program: string, args: readonly string[]): number => {
-    const log = createWriteStream(join(directory, `${name}.log`));
+  const start = (name: string, program: string, args: readonly string[]): ChildProcess => {
+    const log = createWriteStream(join(directory, `${name}.log`), { flags: "a" });
     const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
     child.stdout.pipe(log, { end: false });
     child.stderr.pipe(log, { end: false });
     children.unshift(child);
-    return child.pid ?? 0;
+    return child;
   };
   const stop = async (): Promise<void> => {
     for (const child of children) await end(child);
@@ -58,16 +60,22 @@ export async function startRealCluster(options: RealClusterOptions = {}): Promis
     const pki = writePki(directory);
     const [etcdPort, peerPort, port] = await Promise.all([freePort(), freePort(), freePort()]);
     const etcdUrl = `http://127.0.0.1:${etcdPort}`;
-    const etcdPid = start(
-      "etcd",
-      join(installed(etcd, cacheDirectory), "etcd"),
-      etcdFlags(directory, etcdUrl, peerPort),
-    );
     const flags = [...apiserverFlags(directory, etcdUrl, port), ...(options.apiserverFlags ?? [])];
-    const apiserverPid = start("kube-apiserver", join(binaries, "kube-apiserver"), flags);
     const server = `https://127.0.0.1:${port}`;
+    const log = join(directory, "kube-apiserver.log");
+    const etcdProgram = join(installed(etcd, cacheDirectory), "etcd");
+    const startServers = async (): Promise<readonly [ChildProcess, ChildProcess]> => {
+      const store = start("etcd", etcdProgram, etcdFlags(directory, etcdUrl, peerPort));
+      const api = start("kube-apiserver", join(binaries, "kube-apiserver"), flags);
+      await untilReady(server, pki, api, log);
+      return [store, api];
+    };
     const kubeconfig = writeKubeconfig(directory, server);
-    await untilReady(server, pki, children[0] as ChildProcess, join(directory, "kube-apiserver.log"));
+    let running = await startServers();
+    const crash = async (): Promise<void> => {
+      await Promise.all(running.map((child) => end(child, "SIGKILL")));
+      running = await startServers();
+    };
     if (options.controllers?.length) {
       start(
         "controllers",
@@ -75,8 +83,9 @@ export async function startRealCluster(options: RealClusterOptions = {}): Promis
         controllerFlags(directory, kubeconfig, options.controllers),
       );
     }
-    const pids = { etcd: etcdPid, apiserver: apiserverPid };
-    return { server, kubeconfig, ...pki, directory, kubectl: join(binaries, "kubectl"), etcdUrl, pids, stop };
+    const pids = { etcd: running[0].pid ?? 0, apiserver: running[1].pid ?? 0 };
+    const kubectl = join(binaries, "kubectl");
+    return { server, kubeconfig, ...pki, directory, kubectl, etcdUrl, pids, crash, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -212,11 +221,11 @@ function tail(log: string): string {
   return readFileSync(log, "utf8").split("\n").slice(-8).join("\n");
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   child.once("exit", () => resolve());
-  child.kill("SIGTERM");
+  child.kill(signal);
   const hard = setTimeout(() => child.kill("SIGKILL"), 10_000);
   await promise;
   clearTimeout(hard);

@@ -15,6 +15,7 @@ import { managedFieldsCases } from "./managed-fields.ts";
 import { objectRulesCases } from "./object-rules.ts";
 import { openApiCases } from "./openapi.ts";
 import { patchCases } from "./patches.ts";
+import { programCases } from "./programs.ts";
 import { readCases } from "./read.ts";
 import { selectorCases } from "./selectors.ts";
 import { tableCases } from "./tables.ts";
@@ -47,4 +48,5 @@ export const allCases: readonly Case[] = [
   ...crdCases,
   ...openApiCases,
   ...compactionCases,
+  ...programCases,
 ];

@@ -229,8 +229,8 @@ export const managedFieldsCases: readonly Case[] = [
       metadata: { name: "other", namespace: s.namespace },
       spec: { replicas: 1 },
     });
-    await s.kubectl(["scale", "widgets/a", "--replicas=9"]);
-    await s.kubectl(["scale", "widgets/a", "--replicas=9", "--current-replicas=1"]);
+    await s.kubectl(["scale", "widgets.example.org/a", "--replicas=9"]);
+    await s.kubectl(["scale", "widgets.example.org/a", "--replicas=9", "--current-replicas=1"]);
     await s.get(widgets(s, "a"));
     const path = inGroup(s, "apps/v1/deployments");
     await s.patch(

@@ -1,44 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-import { spawn } from "node:child_process";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type CommandResult, runCommand } from "./command.ts";
 import type { ServerUnderTest } from "./server-under-test.ts";
 
-/** How a command left and what it printed. */
-export interface CommandResult {
-  readonly exitCode: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
+/** What a command of kubectl gets besides its arguments. */
+export interface KubectlOptions {
+  readonly input?: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
-const patienceMs = 60_000;
-/** kubectl keeps discovery on disk; nobody else's may be used, and the two servers must not share theirs. */
+/** kubectl keeps discovery on disk; nobody else's may be used, and two servers must not share theirs. */
 const caches = mkdtempSync(join(tmpdir(), "conformance-kubectl-"));
+process.once("exit", () => rmSync(caches, { recursive: true, force: true }));
 
 /** Runs the real kubectl against a server. */
-export function runKubectl(
+export async function runKubectl(
   server: ServerUnderTest,
   namespace: string,
   args: readonly string[],
-  input = "",
+  { input, env }: KubectlOptions = {},
 ): Promise<CommandResult> {
-  const flags = [
-    `--kubeconfig=${server.kubeconfig}`,
-    `--cache-dir=${join(caches, server.name)}`,
-    `--namespace=${namespace}`,
-  ];
-  const child = spawn(server.kubectl, [...flags, ...args], { timeout: patienceMs, stdio: "pipe" });
-  const { promise, resolve, reject } = Promise.withResolvers<CommandResult>();
-  const printed = { stdout: "", stderr: "" };
-  for (const stream of ["stdout", "stderr"] as const) {
-    child[stream].setEncoding("utf8").on("data", (chunk: string) => {
-      printed[stream] += chunk;
-    });
-  }
-  child.on("error", reject);
-  child.on("close", (exitCode) => resolve({ exitCode, ...printed }));
-  child.stdin.on("error", () => {});
-  child.stdin.end(input);
-  return promise;
+  // Each server has a port of its own, and so has a folder of its own.
+  const cache = join(caches, new URL(server.target.server).port);
+  const flags = [`--kubeconfig=${server.kubeconfig}`, `--cache-dir=${cache}`, `--namespace=${namespace}`];
+  const result = await runCommand({ program: server.kubectl, args: [...flags, ...args], input, env });
+  return { ...result, stdout: tidy(result.stdout), stderr: tidy(result.stderr) };
+}
+
+/** Text without what differs from run to run: ages, the widths of columns that follow them, names of temporary files. */
+function tidy(text: string): string {
+  return text
+    .replaceAll(/(?<=\s)(\d+[smhd])+(?=\s|$)/g, "<age>")
+    .replaceAll(/ {2,}/g, "  ")
+    .replaceAll(/\/tmp\/(LIVE|MERGED|kubectl-edit)-[\w.]+/g, "/tmp/$1")
+    .replaceAll(/^((?:---|\+\+\+) \S+)\t.*$/gm, "$1");
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
 import { printJson } from "@purlin/kube-objects";
-import { type CommandResult, runKubectl } from "./kubectl.ts";
+import { type CommandLine, type CommandResult, runCommand } from "./command.ts";
+import { type KubectlOptions, runKubectl } from "./kubectl.ts";
 import type { Loose } from "./loose.ts";
 import { Normaliser } from "./normalise.ts";
 import type { ServerUnderTest } from "./server-under-test.ts";
-import { send, type Target, type WireResponse } from "./wire.ts";
+import { asJson, send, type Target, type WireResponse } from "./wire.ts";
 import { openStream, type WireStream } from "./wire-stream.ts";
 
 /** One step of a conversation: what was asked and, normalised, what came back. */
@@ -135,11 +136,17 @@ export class Session {
   /** Runs kubectl in the session's namespace and records what it printed and how it left. */
   async kubectl(
     args: readonly string[],
-    options: { readonly input?: string; readonly quiet?: boolean } = {},
+    { quiet, ...options }: KubectlOptions & { readonly quiet?: boolean } = {},
   ): Promise<CommandResult> {
-    const result = await runKubectl(this.server, this.namespace, args, options.input);
-    if (!options.quiet) this.note(`kubectl ${args.join(" ")}`, result);
+    const result = await runKubectl(this.server, this.namespace, args, options);
+    if (!quiet) this.note(`kubectl ${args.join(" ")}`, result);
     return result;
+  }
+
+  /** Runs a program that prints JSON and records what it printed and how it left. */
+  async program(title: string, command: CommandLine): Promise<void> {
+    const { exitCode, stdout, stderr } = await runCommand(command);
+    this.note(title, { exitCode, printed: asJson(stdout), ...(exitCode === 0 ? {} : { stderr }) });
   }
 
   close(): void {
