@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+import type {
+  ApplyOptions,
+  CallOptions,
+  KubeObject,
+  KubeReader,
+  KubeWriter,
+  ObjectKey,
+  RestMapper,
+  TypeRef,
+} from "@purlin/kube-client";
+
+/** Which objects of a type to list. */
+export interface CachedListOptions extends CallOptions {
+  readonly namespace?: string | undefined;
+  /** Labels an object must all have. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+}
+
+/** What {@link ControllerClient.applyIfChanged} did. */
+export interface ApplyOutcome {
+  /** The object as it is stored. */
+  readonly object: KubeObject;
+  /** Whether a request was needed. */
+  readonly sent: boolean;
+}
+
+/** The way of every reconciler to the API server: reads from shared caches that include what this process wrote. */
+export interface ControllerClient extends KubeWriter {
+  /**
+   * An object from the shared informer of its type, which is started and synced on first use; never older than what this
+   * process wrote itself. Undefined when there is none. Types the client does not cache, such as Secrets, are read live.
+   * An unserved type is a NoMatchError.
+   */
+  get(type: TypeRef, key: ObjectKey, options?: CallOptions): Promise<KubeObject | undefined>;
+  /** The objects of a type, by the same rules. */
+  list(type: TypeRef, options?: CachedListOptions): Promise<readonly KubeObject[]>;
+  /** Reads that skip the cache. */
+  readonly live: KubeReader;
+  readonly mapper: RestMapper;
+  /** A server-side apply that is not sent when nothing would change. The result is the same either way. */
+  applyIfChanged(object: KubeObject, options: ApplyOptions): Promise<ApplyOutcome>;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { CacheChange, ObjectKey, TypeRef } from "@purlin/kube-client";
+import type { Reconcile } from "../controller/reconcile.ts";
+
+/** Which watch of a controller: the purpose it serves and the type it watches. */
+export interface WatchId {
+  /** What the watch is for, such as `CompositeResource`, `CompositionRevision` or `Dependency`. */
+  readonly type: string;
+  readonly object: TypeRef;
+}
+
+/** A watch that wakes a controller. */
+export interface WatchSpec extends WatchId {
+  /** The keys to look at after a change; called once a change, with the object before it when there was one. */
+  readonly keys: (change: CacheChange) => Iterable<ObjectKey>;
+}
+
+/** A controller to be started. */
+export interface ControllerSpec {
+  readonly name: string;
+  readonly reconcile: Reconcile;
+  /** How many keys may be reconciled at the same time. */
+  readonly concurrency?: number | undefined;
+  readonly backoff?: { readonly baseMs: number; readonly maxMs: number } | undefined;
+}
+
+/** Controllers and their watches, started and stopped while the process runs. All informers are shared. */
+export interface ControllerEngine {
+  /** Does nothing when a controller of that name runs. */
+  start(spec: ControllerSpec): void;
+  /** Ends the watches, then the controller, and waits for running reconciles. Does nothing when none of that name runs. */
+  stop(name: string): Promise<void>;
+  isRunning(name: string): boolean;
+  /** Does nothing when no controller of that name runs. */
+  enqueue(name: string, key: ObjectKey, afterMs?: number): void;
+  /**
+   * Starts the watches that do not run yet and resolves when each has seen every object there is. Rejects when a type is
+   * not served, naming it; the watches that could be started stay.
+   */
+  startWatches(name: string, watches: readonly WatchSpec[]): Promise<void>;
+  stopWatches(name: string, watches: readonly WatchId[]): Promise<void>;
+  watchesOf(name: string): readonly WatchId[];
+  /** Stops every controller. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+
+/** What happened to an object, told to whoever looks at it. */
+export interface EventText {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Tells users what happens to their objects. Never blocks and never fails its caller. */
+export interface EventRecorder {
+  event(object: KubeObject, event: EventText): void;
+  /** The same recorder under another name of the reporting component. */
+  with(source: string): EventRecorder;
+}
+
+/** Records nothing. */
+export const noEvents: EventRecorder = { event() {}, with: () => noEvents };
