@@ -4,6 +4,31 @@
 export type { ApplyOutcome, CachedListOptions, ControllerClient } from "./client/controller-client.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export type { Reconcile, ReconcileResult } from "./controller/reconcile.ts";
+// CRDs of our kinds: how they are written down and installed.
+export { ageColumn, type Column, column, conditionColumn, wideColumn } from "./crd/columns.ts";
+export { type CrdShape, type CrdVersion, crdType, createCrd, isEstablished, refusalOf } from "./crd/crd.ts";
+export { type InstallOptions, type InstallProgress, installCrds } from "./crd/install-crds.ts";
+export { mergeCrd } from "./crd/merge-crd.ts";
+export {
+  atomicMap,
+  checked,
+  choice,
+  defaulted,
+  type Fields,
+  flag,
+  free,
+  immutable,
+  integer,
+  integer32,
+  type ListType,
+  listOf,
+  mapOf,
+  object,
+  type Schema,
+  text,
+  time,
+} from "./crd/schema.ts";
+export { conditions, nameRef } from "./crd/shapes.ts";
 // Running controllers.
 export type { ControllerEngine, ControllerSpec, WatchId, WatchSpec } from "./engine/controller-engine.ts";
 export { type EventRecorder, type EventText, noEvents } from "./events/event-recorder.ts";

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import type { JsonObject } from "@purlin/kube-objects";
+import type { Column } from "./columns.ts";
+import { type Fields, object, type Schema, text } from "./schema.ts";
+
+/** The type of CustomResourceDefinitions. */
+export const crdType: TypeRef = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+
+/** One version of a kind. */
+export interface CrdVersion {
+  readonly name: string;
+  /** Whether objects are stored in this version. A single version always is. */
+  readonly isStored?: boolean;
+  /** Told to everybody who uses the version, which is then deprecated. */
+  readonly deprecation?: string;
+  /** The fields beside `apiVersion`, `kind` and `metadata`. */
+  readonly fields: Fields;
+  readonly columns: readonly Column[];
+  readonly hasStatus: boolean;
+}
+
+/** A kind of ours, as its CRD tells the API server. */
+export interface CrdShape {
+  readonly group: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly isNamespaced?: boolean;
+  readonly versions: readonly CrdVersion[];
+}
+
+/** The CRD of a kind. */
+export function createCrd(shape: CrdShape): KubeObject {
+  const { group, kind, plural, shortNames = [], categories = [], isNamespaced = false, versions } = shape;
+  const names = {
+    kind,
+    listKind: `${kind}List`,
+    plural,
+    singular: kind.toLowerCase(),
+    ...(shortNames.length > 0 && { shortNames }),
+    ...(categories.length > 0 && { categories }),
+  };
+  const spec = {
+    group,
+    names,
+    scope: isNamespaced ? "Namespaced" : "Cluster",
+    versions: versions.map((version) => versionOf(version, versions.length === 1)),
+  };
+  return { ...crdType, metadata: { name: `${plural}.${group}` }, spec };
+}
+
+function versionOf({ name, isStored, deprecation, fields, columns, hasStatus }: CrdVersion, isOnly: boolean): Schema {
+  return {
+    name,
+    served: true,
+    storage: isOnly || isStored === true,
+    ...(deprecation !== undefined && { deprecated: true, deprecationWarning: deprecation }),
+    schema: { openAPIV3Schema: rootOf(fields) },
+    ...(hasStatus && { subresources: { status: {} } }),
+    additionalPrinterColumns: columns as unknown as readonly JsonObject[],
+  };
+}
+
+function rootOf(fields: Fields): Schema {
+  return object({ apiVersion: text, kind: text, metadata: { type: "object" }, ...fields });
+}
+
+interface CrdCondition {
+  readonly type?: string;
+  readonly status?: string;
+  readonly message?: string;
+}
+
+function conditionOf(crd: KubeObject, type: string): CrdCondition | undefined {
+  const { status } = crd as { readonly status?: { readonly conditions?: readonly CrdCondition[] | null } };
+  return status?.conditions?.find((condition) => condition.type === type);
+}
+
+/** Whether the API server serves the kinds of a CRD. */
+export function isEstablished(crd: KubeObject): boolean {
+  return conditionOf(crd, "Established")?.status === "True";
+}
+
+/** Why the API server will not serve a CRD as it is, such as names that another one has; undefined while it may. */
+export function refusalOf(crd: KubeObject): string | undefined {
+  const names = conditionOf(crd, "NamesAccepted");
+  if (names?.status === "False") return names.message ?? "its names were not accepted";
+  const schema = conditionOf(crd, "NonStructuralSchema");
+  return schema?.status === "True" ? (schema.message ?? "its schema is not structural") : undefined;
+}

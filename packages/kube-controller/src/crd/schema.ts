@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words in which the CRDs of our kinds are written down: short enough that a schema reads like its table.
+import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+
+/** A structural OpenAPI v3 schema. */
+export type Schema = JsonObject;
+
+/** Fields by name; a name that ends in `*` is a required field. */
+export type Fields = Readonly<Record<string, Schema>>;
+
+/** A text. */
+export const text: Schema = { type: "string" };
+/** A number without fraction that fits 64 bits. */
+export const integer: Schema = { type: "integer", format: "int64" };
+/** A number without fraction that fits 32 bits. */
+export const integer32: Schema = { type: "integer", format: "int32" };
+/** True or false. */
+export const flag: Schema = { type: "boolean" };
+/** A moment, as RFC 3339 writes it. */
+export const time: Schema = { type: "string", format: "date-time" };
+/** Any object; nothing in it is pruned. */
+export const free: Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+/** An object of these fields. */
+export function object(fields: Fields, more: Schema = {}): Schema {
+  const required = Object.keys(fields).filter(isRequired).map(bareName);
+  const properties = Object.fromEntries(Object.entries(fields).map(([name, schema]) => [bareName(name), schema]));
+  return { type: "object", ...(required.length > 0 && { required }), properties, ...more };
+}
+
+function isRequired(name: string): boolean {
+  return name.endsWith("*");
+}
+
+function bareName(name: string): string {
+  return isRequired(name) ? name.slice(0, -1) : name;
+}
+
+/** How the items of a list are told apart when several managers write it; by default nobody but one writes it. */
+export type ListType = { readonly mapBy: string } | "set" | "atomic";
+
+/** A list. Without a list type the server takes it for atomic. */
+export function listOf(items: Schema, type?: ListType, more: Schema = {}): Schema {
+  return { type: "array", items, ...listTypeOf(type), ...more };
+}
+
+function listTypeOf(type: ListType | undefined): Schema {
+  if (type === undefined) return {};
+  if (typeof type === "string") return { "x-kubernetes-list-type": type };
+  return { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [type.mapBy] };
+}
+
+/** An object whose keys users choose; its values are texts unless said otherwise. */
+export function mapOf(values: Schema = text): Schema {
+  return { type: "object", additionalProperties: values };
+}
+
+/** One of these texts. */
+export function choice(...values: readonly string[]): Schema {
+  return { type: "string", enum: values };
+}
+
+/** The schema with a default. */
+export function defaulted(schema: Schema, value: JsonValue): Schema {
+  return { ...schema, default: value };
+}
+
+/** The schema with CEL rules, each with the message that a user sees, added to those it has. */
+export function checked(schema: Schema, rules: Readonly<Record<string, string>>): Schema {
+  const had = (schema["x-kubernetes-validations"] ?? []) as readonly JsonValue[];
+  const added = Object.entries(rules).map(([rule, message]) => ({ rule, message }));
+  return { ...schema, "x-kubernetes-validations": [...had, ...added] };
+}
+
+/** The schema of something that may be set once. */
+export function immutable(schema: Schema): Schema {
+  return checked(schema, { "self == oldSelf": "Value is immutable" });
+}
+
+/** A map that one manager owns as a whole. */
+export function atomicMap(schema: Schema): Schema {
+  return { ...schema, "x-kubernetes-map-type": "atomic" };
+}
