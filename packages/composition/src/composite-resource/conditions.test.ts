@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  type Condition,
+  conditionOf,
+  conditionsOf,
+  conditionTime,
+  setCondition,
+  stampCondition,
+  withConditions,
+} from "./conditions.ts";
+import { available, creating, reconcileError } from "./standard-conditions.ts";
+
+const early = "2026-01-01T00:00:00Z";
+const late = "2026-01-02T00:00:00Z";
+const ready: Condition = { ...available, lastTransitionTime: early, observedGeneration: 2 };
+const synced: Condition = { ...reconcileError("boom"), lastTransitionTime: early };
+
+const merges: Readonly<Record<string, { reason: string; set: Condition; want: readonly Condition[] }>> = {
+  Same: {
+    reason: "C109: an equal condition keeps its time",
+    set: { ...ready, lastTransitionTime: late },
+    want: [ready, synced],
+  },
+  NoGeneration: {
+    reason: "a side without generation does not differ by it",
+    set: { ...available, lastTransitionTime: late },
+    want: [ready, synced],
+  },
+  ZeroGeneration: {
+    reason: "a generation of 0 is none",
+    set: { ...ready, observedGeneration: 0, lastTransitionTime: late },
+    want: [ready, synced],
+  },
+  Generation: {
+    reason: "a new generation alone moves the time",
+    set: { ...ready, observedGeneration: 3, lastTransitionTime: late },
+    want: [{ ...ready, observedGeneration: 3, lastTransitionTime: late }, synced],
+  },
+  Message: {
+    reason: "case 38: a new message alone moves the time",
+    set: { ...synced, message: "bang", lastTransitionTime: late },
+    want: [ready, { ...synced, message: "bang", lastTransitionTime: late }],
+  },
+  EmptyMessage: {
+    reason: "an empty message is none",
+    set: { ...ready, message: "", lastTransitionTime: late },
+    want: [ready, synced],
+  },
+  Reason: {
+    reason: "another reason replaces the whole condition",
+    set: { ...creating(), lastTransitionTime: late },
+    want: [{ ...creating(), lastTransitionTime: late }, synced],
+  },
+  NewType: {
+    reason: "new types go to the end",
+    set: { type: "Fresh", status: "True", reason: "New", lastTransitionTime: late },
+    want: [ready, synced, { type: "Fresh", status: "True", reason: "New", lastTransitionTime: late }],
+  },
+};
+
+for (const [name, { reason, set, want }] of Object.entries(merges)) {
+  test(`setting a condition, ${name}: ${reason}`, () => {
+    assert.deepEqual(setCondition([ready, synced], set), want);
+  });
+}
+
+test("an absent type reads as Unknown", () => {
+  assert.deepEqual(conditionOf([ready], "Synced"), {
+    type: "Synced",
+    status: "Unknown",
+    reason: "",
+    lastTransitionTime: "",
+  });
+});
+
+test("conditions of anything can be read, and what is none is left out", () => {
+  const base = { apiVersion: "v1", kind: "X", metadata: {} };
+  assert.deepEqual(conditionsOf(base), []);
+  assert.deepEqual(conditionsOf({ ...base, status: { conditions: "?" } }), []);
+  assert.deepEqual(conditionsOf({ ...base, status: { conditions: [7, {}, ready] } }), [ready]);
+});
+
+test("conditions are put beside whatever else the status holds", () => {
+  const object = { apiVersion: "v1", kind: "X", metadata: {}, status: { url: "u" } };
+  assert.deepEqual(withConditions(object, [ready]).status, { url: "u", conditions: [ready] });
+  assert.deepEqual(object.status, { url: "u" });
+});
+
+test("a stamped condition names the generation only when there is one, and a message only when it says something", () => {
+  assert.deepEqual(stampCondition(available, late, 3), {
+    ...available,
+    lastTransitionTime: late,
+    observedGeneration: 3,
+  });
+  assert.deepEqual(stampCondition({ ...available, message: "" }, late, undefined), {
+    ...available,
+    lastTransitionTime: late,
+  });
+  assert.deepEqual(stampCondition(available, late, 0), { ...available, lastTransitionTime: late });
+});
+
+test("times have whole seconds", () => {
+  assert.equal(conditionTime(Date.UTC(2026, 0, 2, 0, 0, 0, 999)), late);
+});

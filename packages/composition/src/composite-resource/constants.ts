@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names composition gives to things. Other controllers, functions and people rely on each of them.
+
+/** Labels of composite and composed resources. */
+export const labels = {
+  /** The name of the composite resource at the root of the tree; also the prefix of composed resources' names. */
+  composite: "crossplane.io/composite",
+  claimName: "crossplane.io/claim-name",
+  claimNamespace: "crossplane.io/claim-namespace",
+  /** On a CompositionRevision: its Composition. */
+  compositionName: "crossplane.io/composition-name",
+  /** On a CompositionRevision: the first 63 characters of its content's hash. */
+  compositionHash: "crossplane.io/composition-hash",
+} as const;
+
+/** Annotations composition reads or writes. */
+export const annotations = {
+  /** Only the value `true` pauses. */
+  paused: "crossplane.io/paused",
+  /** On a composed resource: its name in the pipeline. */
+  resourceName: "crossplane.io/composition-resource-name",
+  externalName: "crossplane.io/external-name",
+  /** How often to look at this object, as a Go duration. */
+  pollInterval: "crossplane.io/poll-interval",
+  /** A token; a new one asks for a reconcile now. */
+  reconcileRequested: "crossplane.io/reconcile-requested-at",
+} as const;
+
+/** Finalizers, one for each controller that has something to do before an object goes. */
+export const finalizers = {
+  composite: "composite.apiextensions.crossplane.io",
+  claim: "finalizer.apiextensions.crossplane.io",
+  defined: "defined.apiextensions.crossplane.io",
+  offered: "offered.apiextensions.crossplane.io",
+} as const;
+
+/** Field managers. The one of composed resources is made for each composite resource: see composedFieldManager. */
+export const fieldManagers = {
+  /** Of plain updates, so that a control plane that takes over goes on with the same owner. */
+  update: "crossplane",
+  composite: "apiextensions.crossplane.io/composite",
+  composedPrefix: "apiextensions.crossplane.io/composed",
+  claim: "apiextensions.crossplane.io/claim",
+} as const;
+
+/** The type of Secrets that hold connection details. */
+export const connectionSecretType = "connection.crossplane.io/v1alpha1";
+
+/** The API group of XRDs, Compositions and revisions. */
+export const apiGroup = "apiextensions.crossplane.io";
+
+/** The kinds composition works with, in the versions controllers use. */
+export const kinds = {
+  definition: { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositeResourceDefinition" },
+  composition: { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition" },
+  revision: { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositionRevision" },
+  secret: { apiVersion: "v1", kind: "Secret" },
+} as const;
+
+/** Who reports events about XRs and claims: the controllers of their definitions, as users of kubectl know it. */
+export const eventSources = {
+  composite: "defined/compositeresourcedefinition.apiextensions.crossplane.io",
+  claim: "offered/compositeresourcedefinition.apiextensions.crossplane.io",
+} as const;

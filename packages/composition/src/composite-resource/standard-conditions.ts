@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ConditionText } from "./conditions.ts";
+
+/** The conditions controllers set on composite resources and claims. */
+export const reconcileSuccess: ConditionText = { type: "Synced", status: "True", reason: "ReconcileSuccess" };
+
+/** Synced is False for the reason in the message. */
+export function reconcileError(message: string): ConditionText {
+  return { type: "Synced", status: "False", reason: "ReconcileError", message };
+}
+
+/** Somebody paused the object. */
+export const reconcilePaused: ConditionText = {
+  type: "Synced",
+  status: "False",
+  reason: "ReconcilePaused",
+  message: "Reconciliation (including deletion) is paused via the pause annotation",
+};
+
+/** The object can be used. */
+export const available: ConditionText = { type: "Ready", status: "True", reason: "Available" };
+
+/** The object cannot be used yet. */
+export function creating(message?: string): ConditionText {
+  return { type: "Ready", status: "False", reason: "Creating", ...(message ? { message } : {}) };
+}
+
+/** The object is on its way out. */
+export const deleting: ConditionText = { type: "Ready", status: "False", reason: "Deleting" };
+
+/** The claim waits for its composite resource. */
+export const waiting: ConditionText = {
+  type: "Ready",
+  status: "False",
+  reason: "Waiting",
+  message: "Claim is waiting for composite resource to become Ready",
+};
