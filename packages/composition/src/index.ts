@@ -1,3 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-export {};
+// The CRDs of our kinds.
+export { compositionCrds, keptCrds } from "./crds/composition-crds.ts";

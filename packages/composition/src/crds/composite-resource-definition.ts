@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import {
+  ageColumn,
+  checked,
+  choice,
+  conditionColumn,
+  conditions,
+  createCrd,
+  defaulted,
+  type Fields,
+  flag,
+  free,
+  immutable,
+  listOf,
+  mapOf,
+  nameRef,
+  object,
+  type Schema,
+  text,
+} from "@purlin/kube-controller";
+import { conversion, crdNames, labelSelector, lowercase, printerColumn, scale } from "./crd-shapes.ts";
+import { apiextensionsGroup, crossplaneCategory } from "./groups.ts";
+
+const version: Schema = object({
+  additionalPrinterColumns: listOf(printerColumn),
+  deprecated: flag,
+  deprecationWarning: { ...text, maxLength: 256 },
+  "name*": text,
+  "referenceable*": flag,
+  schema: object({ openAPIV3Schema: free }),
+  "served*": flag,
+  subresources: object({ scale }),
+});
+
+const updatePolicy = defaulted(choice("Automatic", "Manual"), "Automatic");
+const deletePolicy = choice("Background", "Foreground");
+
+const commonFields: Fields = {
+  connectionSecretKeys: listOf(text),
+  defaultCompositionRef: nameRef,
+  defaultCompositionRevisionSelector: labelSelector,
+  defaultCompositionUpdatePolicy: updatePolicy,
+  enforcedCompositionRef: immutable(nameRef),
+  "group*": immutable(text),
+  metadata: object({ annotations: mapOf(), labels: mapOf() }),
+  "names*": lowercase(immutable(crdNames)),
+  "versions*": listOf(version),
+};
+
+const specV1: Schema = checked(
+  object({
+    ...commonFields,
+    claimNames: lowercase(immutable(crdNames)),
+    conversion: checked(conversion, {
+      "self.strategy == 'Webhook' && has(self.webhook)":
+        "Webhook configuration is required when conversion strategy is Webhook",
+    }),
+    defaultCompositeDeletePolicy: defaulted(deletePolicy, "Background"),
+    scope: immutable(defaulted(choice("LegacyCluster", "Namespaced", "Cluster"), "LegacyCluster")),
+  }),
+  {
+    "self.scope == 'LegacyCluster' || !has(self.claimNames)": "Only LegacyCluster composite resources can offer claims",
+    "self.scope == 'LegacyCluster' || !has(self.connectionSecretKeys)":
+      "Only LegacyCluster composite resources support connection secrets",
+  },
+);
+
+const specV2: Schema = checked(
+  object({
+    ...commonFields,
+    claimNames: crdNames,
+    conversion,
+    defaultCompositeDeletePolicy: deletePolicy,
+    scope: immutable(defaulted(choice("Namespaced", "Cluster"), "Namespaced")),
+  }),
+  {
+    "!has(self.claimNames)": "Claims aren't supported in apiextensions.crossplane.io/v2",
+    "!has(self.connectionSecretKeys)": "XR connection secrets aren't supported in apiextensions.crossplane.io/v2",
+  },
+);
+
+const typeRef: Schema = object({ "apiVersion*": text, "kind*": text });
+
+const status: Schema = object({
+  conditions,
+  controllers: object({ compositeResourceClaimType: typeRef, compositeResourceType: typeRef }),
+});
+
+const columns = [
+  conditionColumn("ESTABLISHED", "Established"),
+  conditionColumn("OFFERED", "Offered"),
+  ageColumn,
+] as const;
+
+const deprecation =
+  "CompositeResourceDefinition v1 is deprecated and will be removed in a future release; consider migrating to v2";
+
+/** The CRD of CompositeResourceDefinition. */
+export function compositeResourceDefinitionCrd(): KubeObject {
+  return createCrd({
+    group: apiextensionsGroup,
+    kind: "CompositeResourceDefinition",
+    plural: "compositeresourcedefinitions",
+    shortNames: ["xrd", "xrds"],
+    categories: [crossplaneCategory],
+    versions: [
+      { name: "v1", isStored: true, deprecation, fields: { spec: specV1, status }, columns, hasStatus: true },
+      { name: "v2", fields: { spec: specV2, status }, columns, hasStatus: true },
+    ],
+  });
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { ageColumn, createCrd, mapOf } from "@purlin/kube-controller";
+import { apiextensionsGroup, crossplaneCategory } from "./groups.ts";
+
+/** The CRD of EnvironmentConfig. */
+export function environmentConfigCrd(): KubeObject {
+  const data = mapOf({ "x-kubernetes-preserve-unknown-fields": true });
+  return createCrd({
+    group: apiextensionsGroup,
+    kind: "EnvironmentConfig",
+    plural: "environmentconfigs",
+    shortNames: ["envcfg"],
+    categories: [crossplaneCategory],
+    versions: [{ name: "v1beta1", fields: { data }, columns: [ageColumn], hasStatus: false }],
+  });
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  checked,
+  choice,
+  type Fields,
+  free,
+  listOf,
+  mapOf,
+  nameRef,
+  object,
+  type Schema,
+  text,
+} from "@purlin/kube-controller";
+
+const input: Schema = { ...free, "x-kubernetes-embedded-resource": true };
+
+const credential: Schema = object({
+  "name*": text,
+  secretRef: object({ "name*": text, "namespace*": text }),
+  "source*": choice("None", "Secret"),
+});
+
+const credentialRule = { "self.source == 'Secret' && has(self.secretRef)": "the Secret source requires a secretRef" };
+
+const requirements: Schema = object({
+  requiredResources: listOf(
+    checked(
+      object({
+        "apiVersion*": text,
+        "kind*": text,
+        matchLabels: mapOf(),
+        name: text,
+        namespace: text,
+        "requirementName*": text,
+      }),
+      { "!(has(self.name) && has(self.matchLabels))": "name and matchLabels are mutually exclusive" },
+    ),
+    { mapBy: "requirementName" },
+  ),
+  requiredSchemas: listOf(object({ "apiVersion*": text, "kind*": text, "requirementName*": text }), {
+    mapBy: "requirementName",
+  }),
+});
+
+function stepFields(credentials: Schema): Fields {
+  return { credentials: listOf(credentials, { mapBy: "name" }), input, requirements, "step*": text };
+}
+
+/** Selects one of several revisions of a function that are active at the same time. */
+const functionSelection: Fields = {
+  function: {
+    ...text,
+    maxLength: 512,
+    pattern: "^[^\\.\\/]+(\\.[^\\.\\/]+)+(\\/[^\\/:@]+)+(:[^:@]+)?@sha256:[0-9a-f]{64}$",
+  },
+  functionRef: nameRef,
+  functionRevisionRef: object({ "name*": { ...text, minLength: 1 } }),
+  functionRevisionSelector: object({
+    "matchLabels*": checked(
+      { ...mapOf(), minProperties: 1 },
+      { "!('pkg.crossplane.io/package' in self)": "matchLabels must not contain pkg.crossplane.io/package" },
+    ),
+  }),
+};
+
+const functionSelectionRules = {
+  "has(self.functionRef) != has(self.function)": "exactly one of functionRef and function is required",
+  "!(has(self.functionRevisionRef) && has(self.functionRevisionSelector))":
+    "functionRevisionRef and functionRevisionSelector are mutually exclusive",
+  "!has(self.function) || (!has(self.functionRevisionRef) && !has(self.functionRevisionSelector))":
+    "function cannot be combined with functionRevisionRef or functionRevisionSelector",
+};
+
+/** A step of a Composition's pipeline. */
+export const compositionStep: Schema = checked(
+  object({ ...stepFields(checked(credential, credentialRule)), ...functionSelection }),
+  functionSelectionRules,
+);
+
+/** A step of an Operation's pipeline. */
+export const operationStep: Schema = object({ ...stepFields(credential), "functionRef*": nameRef });

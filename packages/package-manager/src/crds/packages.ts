@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import {
+  ageColumn,
+  checked,
+  column,
+  conditionColumn,
+  conditions,
+  createCrd,
+  defaulted,
+  integer,
+  listOf,
+  object,
+  type Schema,
+  text,
+} from "@purlin/kube-controller";
+import {
+  crossplaneCategory,
+  defaultRuntimeConfigRef,
+  hasRuntime,
+  imageConfigRefs,
+  type PackageKind,
+  packageGroup,
+  packageReference,
+  pullFields,
+  versionsOf,
+} from "./package-shapes.ts";
+
+function specOf(kind: PackageKind): Schema {
+  const isFunction = kind === "Function";
+  const spec = object({
+    ...pullFields,
+    // Several revisions at a time are for functions, which are called by revision; everything else installs CRDs.
+    activeRevisionLimit: { ...defaulted(integer, 1), minimum: 1, ...(!isFunction && { maximum: 1 }) },
+    "package*": packageReference,
+    revisionActivationPolicy: defaulted(text, "Automatic"),
+    revisionHistoryLimit: defaulted(integer, 1),
+    ...(hasRuntime(kind) && { runtimeConfigRef: defaultRuntimeConfigRef }),
+  });
+  if (!isFunction) return spec;
+  return checked(spec, {
+    "self.revisionHistoryLimit == 0 || self.activeRevisionLimit <= self.revisionHistoryLimit":
+      "activeRevisionLimit must not be greater than revisionHistoryLimit",
+  });
+}
+
+function statusOf(kind: PackageKind): Schema {
+  return object({
+    ...(kind === "Function" && { activeRevisions: listOf(text, "atomic") }),
+    appliedImageConfigRefs: imageConfigRefs,
+    conditions,
+    currentIdentifier: text,
+    currentRevision: text,
+    resolvedPackage: text,
+  });
+}
+
+/** The CRD of a kind of package. */
+export function packageCrd(kind: PackageKind): KubeObject {
+  const shape = {
+    fields: { spec: specOf(kind), status: statusOf(kind) },
+    columns: [
+      conditionColumn("INSTALLED", "Installed"),
+      conditionColumn("HEALTHY", "Healthy"),
+      column("PACKAGE", ".spec.package"),
+      ageColumn,
+    ],
+    hasStatus: true,
+  };
+  return createCrd({
+    group: packageGroup,
+    kind,
+    plural: `${kind.toLowerCase()}s`,
+    categories: [crossplaneCategory, "pkg"],
+    versions: versionsOf(kind).map((name, index) => ({ name, isStored: index === 0, ...shape })),
+  });
+}
