@@ -11,6 +11,7 @@ export type { CompileFailure } from "./program.ts";
 export { type CheckOptions, checkRules, checkRulesInTurns } from "./rules/check-rules.ts";
 export { objectCostLimit, ruleCostLimit } from "./rules/cost-limits.ts";
 export type { FieldError, FieldErrorType } from "./rules/field-error.ts";
+export { FieldPathProblem, type FoundField, resolveFieldPath } from "./rules/field-path.ts";
 export { createRuleSet, type RuleSet } from "./rules/rule-set.ts";
 export {
   type RuleOutcome,

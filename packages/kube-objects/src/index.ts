@@ -134,7 +134,7 @@ export { type CheckSchemaOptions, checkSchema, findingText } from "./schema/chec
 export { type CheckValueOptions, checkValue } from "./schema/check-value.ts";
 export { checkEmbeddedResources } from "./schema/embedded-resources.ts";
 export type { SchemaFinding } from "./schema/finding.ts";
-export { stringFormatCheck } from "./schema/formats.ts";
+export { isCheckedFormat, stringFormatCheck } from "./schema/formats.ts";
 export { type LinearPattern, linearPattern } from "./schema/linear-pattern.ts";
 export { checkListTypes } from "./schema/list-types.ts";
 export { findUnknownFields, type UnknownField } from "./schema/unknown-fields.ts";

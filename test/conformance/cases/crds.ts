@@ -339,7 +339,7 @@ export const crdCases: readonly Case[] = [
     await change("group", { spec: { group: "other.example.org" } });
     await change("short names", { spec: { names: { shortNames: ["wg"] } } });
     await change("categories", { spec: { names: { categories: ["only"] } } });
-    await s.until(ownCrd(s), ({ body }) => body.status.acceptedNames.shortNames?.[0] === "wg");
+    await s.until(ownCrd(s), ({ body: { status } }) => status.acceptedNames.categories?.[0] === "only");
     await s.get(ownCrd(s), { part: ({ status }) => status.acceptedNames });
     const { body } = await s.get(ownCrd(s), { quiet: true });
     await s.put(ownCrd(s), { ...body, metadata: { ...body.metadata, resourceVersion: undefined } });

@@ -14,6 +14,8 @@ export interface CheckOptions {
   readonly path: string;
   /** Paths at which the schema itself is wrong. Rules on or above such a place are not compiled. */
   readonly brokenPaths?: readonly string[];
+  /** Looks at the texts only: nothing can be compiled for a schema that is not structural. */
+  readonly textsOnly?: boolean;
 }
 
 /** Everything that is wrong with the rules of a schema that is about to be stored. */
@@ -40,9 +42,11 @@ class SchemaChecker {
   readonly #ruleErrors: FieldError[] = [];
   readonly #sound: SchemaPlace[] = [];
   readonly #total: CostTotal = new CostTotal();
+  readonly #textsOnly: boolean;
 
-  constructor({ path, brokenPaths = [] }: CheckOptions) {
+  constructor({ path, brokenPaths = [], textsOnly = false }: CheckOptions) {
     this.#path = path;
+    this.#textsOnly = textsOnly;
     this.#brokenPaths = brokenPaths.toSorted((a, b) => (a < b ? -1 : 1));
   }
 
@@ -53,6 +57,7 @@ class SchemaChecker {
   /** Checks all rules of a schema, one with each step. */
   *steps(schema: Schema): Generator<void> {
     this.#checkTexts(rootPlace(schema, this.#path));
+    if (this.#textsOnly) return;
     for (const place of this.#sound) yield* this.#compile(place);
   }
 

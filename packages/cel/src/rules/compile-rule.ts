@@ -61,7 +61,7 @@ export class RuleCompiler {
   #fieldPath({ fieldPath }: ValidationRule): Pick<CompiledRule, "fieldPath"> {
     if (!fieldPath) return {};
     try {
-      return { fieldPath: resolveFieldPath(fieldPath, this.#schema) };
+      return { fieldPath: resolveFieldPath(fieldPath, this.#schema).path };
     } catch (problem) {
       if (problem instanceof FieldPathProblem) return {};
       throw problem;

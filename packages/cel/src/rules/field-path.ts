@@ -17,17 +17,29 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ["\\", "\\"],
 ]);
 
+/** A field of a schema. */
+export interface FoundField {
+  /** Where it is, as messages show it. */
+  readonly path: string;
+  readonly schema: Schema;
+}
+
 /**
- * Reads the `fieldPath` of a rule: names and keys written as `.spec.labels['app']`. Returns the path as messages show
- * it, or throws FieldPathProblem when the schema has no such field.
+ * The field of a schema that a path such as `.spec.labels['app']` names. Throws FieldPathProblem when there is none.
+ * Without brackets only names can be written.
  */
-export function resolveFieldPath(text: string, schema: Schema): string {
+export function resolveFieldPath(
+  text: string,
+  schema: Schema,
+  { brackets = true }: { readonly brackets?: boolean } = {},
+): FoundField {
   const tokens = tokenize(text);
   let path = rootPath;
   let current = schema;
   let at = 0;
   while (at < tokens.length) {
     const token = tokens[at++];
+    if (token === "[" && !brackets) throw new FieldPathProblem("array notation is not allowed");
     if (token !== "." && token !== "[") throw new FieldPathProblem(`expected [ or . but got: ${token}`);
     const written = tokens[at++];
     if (written === undefined) throw new FieldPathProblem("unexpected end of JSON path");
@@ -37,7 +49,7 @@ export function resolveFieldPath(text: string, schema: Schema): string {
     current = next.schema;
     if (token === "[") expectClose(tokens[at++]);
   }
-  return path;
+  return { path, schema: current };
 }
 
 function expectClose(token: string | undefined): void {

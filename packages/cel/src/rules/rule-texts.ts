@@ -19,7 +19,7 @@ export function checkRuleTexts(rule: ValidationRule, path: string, schema: Schem
   ];
 }
 
-function checkMessage({ rule, message = "" }: ValidationRule, path: string): readonly FieldError[] {
+function checkMessage({ rule = "", message = "" }: ValidationRule, path: string): readonly FieldError[] {
   const trimmed = trimSpace(message);
   if (trimSpace(rule) === "") return [required(childPath(path, "rule"), "rule is not specified")];
   const messagePath = childPath(path, "message");

@@ -39,8 +39,11 @@ export function childPlaces(place: SchemaPlace): readonly SchemaPlace[] {
     const decl = inherited(place, property, (parent) => parent.fields?.get(escapeName(name) ?? ""));
     add({ schema: property, path: keyPath(childPath(path, "properties"), name), decl, count, uncorrelated });
   }
-  for (const [index, part] of (schema.allOf ?? []).entries()) {
-    add({ schema: part, path: keyPath(childPath(path, "allOf"), index), uncorrelated });
+  if (schema.not) add({ schema: schema.not, path: childPath(path, "not"), uncorrelated });
+  for (const name of ["allOf", "oneOf", "anyOf"] as const) {
+    for (const [index, part] of (schema[name] ?? []).entries()) {
+      add({ schema: part, path: keyPath(childPath(path, name), index), uncorrelated });
+    }
   }
   if (schema.items) {
     const decl = inherited(place, schema.items, (parent) => parent.element);

@@ -21,6 +21,9 @@ export interface Schema {
   readonly additionalProperties?: boolean | Schema;
   readonly items?: Schema;
   readonly allOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly not?: Schema;
   readonly required?: readonly string[];
   readonly default?: unknown;
   readonly enum?: readonly unknown[];

@@ -43,12 +43,12 @@ export function builtinStrategy(type: ResourceType, rules: KindRules, now: () =>
       ...(rules.validate?.(object) ?? []),
       ...(rules.validateNew?.(object) ?? []),
     ],
-    validateUpdate: (object, old) => [
+    validateUpdate: (object, old, endpoint) => [
       ...finalizerErrors(object),
       ...(rules.validate?.(object) ?? []),
-      ...(rules.validateChange?.(object, old) ?? []),
+      ...(rules.validateChange?.(object, old, endpoint) ?? []),
     ],
-    warnings: () => [],
+    warnings: (object, old) => rules.warnings?.(object, old) ?? [],
     requireDeletable: (object) => rules.requireDeletable?.(object),
     markDeleted: (object) => rules.markDeleted?.(object) ?? object,
     blocksDeletion: (object) => rules.blocksDeletion?.(object) ?? false,
@@ -70,7 +70,7 @@ export function builtinStrategy(type: ResourceType, rules: KindRules, now: () =>
 
 function decode(type: ResourceType, rules: KindRules, value: JsonObject): DecodedObject {
   const { object, unknown } = typedOrRefused(type, value, type.kind, type.version);
-  const decoded = rules.decode?.(object) ?? object;
+  const decoded = rules.decode?.(object, value) ?? object;
   return { object: withBuiltinDefaults(decoded), unknownFields: unknown };
 }
 

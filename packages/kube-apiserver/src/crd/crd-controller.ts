@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonObject, timestamp } from "@purlin/kube-objects";
+import { type FieldManager, type JsonObject, timestamp } from "@purlin/kube-objects";
+import { builtinStrategy } from "../builtin/builtin-strategy.ts";
 import { type CustomKind, customStrategy } from "../custom/custom-strategy.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
@@ -8,7 +9,7 @@ import { isDeleting, metaOf, withMeta } from "../rest/object-meta.ts";
 import type { ObjectStrategy } from "../rest/object-strategy.ts";
 import type { Store, Watch } from "../store/store.ts";
 import { isConditionTrue, withAcceptedNames, withCondition, withEstablished } from "./crd-conditions.ts";
-import { cleanupFinalizer } from "./crd-rules.ts";
+import { cleanupFinalizer, crdRules } from "./crd-rules.ts";
 import { objectAt, textAt } from "./crd-spec.ts";
 import { customKind, customTypes, isServed } from "./custom-types.ts";
 
@@ -41,6 +42,8 @@ interface Published {
  */
 export class CrdController {
   readonly #options: CrdControllerOptions;
+  /** Knows who wrote what: the status of a definition belongs to the server. */
+  readonly #owners: FieldManager;
   readonly #published = new Map<string, Published>();
   readonly #waiting = new Set<string>();
   readonly #leaving = new Map<string, Watch<JsonObject>>();
@@ -50,6 +53,9 @@ export class CrdController {
 
   constructor(options: CrdControllerOptions) {
     this.#options = options;
+    const type = options.registry.catalog.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+    if (type === undefined) throw new Error("definitions of custom resources are not among the built-in resources");
+    this.#owners = builtinStrategy(type, crdRules(options.now), options.now).fieldManager("status");
   }
 
   /** Publishes what was established before, at once, and follows changes. */
@@ -143,9 +149,10 @@ export class CrdController {
     const { revision } = await this.#options.store.write(key, (transaction) => {
       const current = transaction.current?.value;
       if (current === undefined) return { action: "keep" };
-      const next = edit(current);
-      if (JSON.stringify(next) === JSON.stringify(current)) return { action: "keep" };
-      if (isDeleting(next) && (metaOf(next).finalizers ?? []).length === 0) return { action: "delete" };
+      const edited = edit(current);
+      if (JSON.stringify(edited) === JSON.stringify(current)) return { action: "keep" };
+      if (isDeleting(edited) && (metaOf(edited).finalizers ?? []).length === 0) return { action: "delete" };
+      const next = this.#owners.update(current, edited, "kube-apiserver").object;
       return { action: "put", value: inStoredOrder(withMeta(next, { resourceVersion: String(transaction.revision) })) };
     });
     return revision !== undefined;

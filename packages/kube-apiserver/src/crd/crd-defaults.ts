@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
-import { objectAt, objectsAt, textAt } from "./crd-spec.ts";
+import { objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
 
-/** Fills in what the server fills in: the singular and list names, the conversion strategy, the webhook's port. */
+/**
+ * Fills in what the server fills in: the singular and list names, the conversion strategy, the webhook's port, and the version that
+ * is stored where no version is said to be.
+ */
 export function withCrdDefaults(crd: JsonObject): JsonObject {
   const spec = objectAt(crd, "spec");
   if (spec === undefined) return crd;
@@ -10,7 +13,21 @@ export function withCrdDefaults(crd: JsonObject): JsonObject {
   return {
     ...crd,
     spec: { ...spec, names: defaultNames(names), conversion: defaultConversion(objectAt(spec, "conversion")) },
+    ...defaultStatus(crd, spec),
   };
+}
+
+function defaultStatus(crd: JsonObject, spec: JsonObject): { readonly status?: JsonObject } {
+  const status = objectAt(crd, "status");
+  const storage = storageVersion(spec);
+  if (status === undefined || storage === undefined || textsAt(status, "storedVersions").length > 0) return {};
+  return { status: { ...status, storedVersions: [storage] } };
+}
+
+/** The name of the version that objects are stored in. */
+function storageVersion(spec: JsonObject): string | undefined {
+  const storage = objectsAt(spec, "versions").find((version) => version["storage"] === true);
+  return storage && textAt(storage, "name");
 }
 
 function defaultNames(names: JsonObject): JsonObject {
@@ -35,11 +52,10 @@ function defaultConversion(conversion: JsonObject | undefined): JsonObject {
 
 /** The status a CRD has when it is created: its storage version is the only one ever stored. */
 export function initialCrdStatus(crd: JsonObject): JsonObject {
-  const spec = objectAt(crd, "spec") ?? {};
-  const storage = objectsAt(spec, "versions").find((version) => version["storage"] === true);
+  const storage = storageVersion(objectAt(crd, "spec") ?? {});
   return {
     conditions: null,
     acceptedNames: { plural: "", kind: "" },
-    storedVersions: storage === undefined ? null : [textAt(storage, "name")],
+    storedVersions: storage === undefined ? null : [storage],
   };
 }

@@ -1,30 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 import { checkRules, type Schema } from "@purlin/cel";
-import { type FieldError, type JsonObject, timestamp } from "@purlin/kube-objects";
+import { type FieldError, type JsonObject, ownValue, timestamp } from "@purlin/kube-objects";
 import type { KindRules } from "../builtin/kind-rules.ts";
 import { isDeleting, metaOf, withMeta } from "../rest/object-meta.ts";
 import { withCondition } from "./crd-conditions.ts";
 import { initialCrdStatus, withCrdDefaults } from "./crd-defaults.ts";
 import { objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
-import { type CompileRules, requiredCrdName, validateCrd, validateCrdUpdate } from "./validate-crd.ts";
+import { formatWarnings } from "./format-warnings.ts";
+import { type CheckRules, requiredCrdName, validateCrd, validateCrdStatus, validateCrdUpdate } from "./validate-crd.ts";
 
 /** The finalizer that holds a CRD until its objects are gone. */
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-const compileRules: CompileRules = (schema, path) =>
-  checkRules(schema as unknown as Schema, { path }) as readonly FieldError[];
+const check: CheckRules = (schema, options) =>
+  checkRules(schema as unknown as Schema, options) as readonly FieldError[];
 
 /** What is particular about CustomResourceDefinitions. */
 export function crdRules(now: () => Date): KindRules {
   return {
-    decode: withCrdDefaults,
+    decode: (crd, sent) => withCrdDefaults(withEmptyVersions(crd, sent)),
     prepareCreate: (crd) => ({ ...crd, status: initialCrdStatus(crd) }),
     prepareUpdate: (crd, old, endpoint) => (endpoint === "" ? withStoredVersion(crd, old) : crd),
-    validate: (crd) => nameProblems(crd),
-    validateNew: (crd) => validateCrd(crd, compileRules),
-    validateChange: (crd, old) => validateCrdUpdate(crd, old, compileRules),
+    validateNew: (crd) => [...nameProblems(crd), ...validateCrd(crd, check)],
+    validateChange: (crd, old, endpoint) =>
+      endpoint === "status" ? validateCrdStatus(crd) : validateCrdUpdate(crd, old, check),
+    warnings: formatWarnings,
     markDeleted: (crd) => marked(crd, timestamp(now())),
   };
+}
+
+/** No versions at all are refused in other words than versions that are not given; the typed form has one word for both. */
+function withEmptyVersions(crd: JsonObject, sent: JsonObject): JsonObject {
+  const [spec, versions] = [objectAt(crd, "spec"), ownValue(objectAt(sent, "spec") ?? {}, "versions")];
+  return spec !== undefined && Array.isArray(versions) && versions.length === 0
+    ? { ...crd, spec: { ...spec, versions } }
+    : crd;
 }
 
 function nameProblems(crd: JsonObject): FieldError[] {

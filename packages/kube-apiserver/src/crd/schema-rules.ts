@@ -12,7 +12,6 @@ import {
   unsupportedValue,
 } from "@purlin/kube-objects";
 import { listProblems } from "./list-rules.ts";
-import { ruleProblems } from "./rule-shape.ts";
 import { named, type SchemaProps } from "./schema-props.ts";
 
 /** What the place of a node forbids. */
@@ -27,7 +26,7 @@ export interface SchemaPlace {
 const types = ["array", "boolean", "integer", "number", "object", "string"];
 const metaFields = ["apiVersion", "kind", "metadata"];
 
-/** What is wrong with a schema apart from its structure: members that are not supported, list types, rules. */
+/** What is wrong with a schema apart from its structure: members that are not supported, list types. */
 export function* schemaProblems(schema: SchemaProps, place: SchemaPlace): Generator<FieldError> {
   yield* standardProblems(schema, place);
   yield* additionalProblems(schema, place);
@@ -36,7 +35,6 @@ export function* schemaProblems(schema: SchemaProps, place: SchemaPlace): Genera
   yield* itemsProblems(schema, place);
   yield* extensionProblems(schema, place.path);
   yield* listProblems(schema, place.path);
-  yield* ruleProblems(schema, place.path);
 }
 
 function within(place: SchemaPlace, path: FieldPath): SchemaPlace {

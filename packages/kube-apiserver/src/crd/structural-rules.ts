@@ -13,12 +13,13 @@ import {
   requiredValue,
 } from "@purlin/kube-objects";
 import type { SchemaProps } from "./schema-props.ts";
+import { undeclaredProblems } from "./undeclared-rules.ts";
 
 type Level = "root" | "item" | "field";
 
 /** What keeps a schema from being structural, sorted by text as the reference server does. */
 export function structuralProblems(schema: SchemaProps, path: FieldPath): FieldError[] {
-  const problems = [...nodeProblems(schema, "root", path)];
+  const problems = [...nodeProblems(schema, "root", path), ...undeclaredProblems(schema, path)];
   return problems.sort((a, b) => (fieldErrorText(a) < fieldErrorText(b) ? -1 : 1));
 }
 

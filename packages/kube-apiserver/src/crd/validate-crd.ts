@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { CheckOptions } from "@purlin/cel";
 import {
   childPath,
   dns1123SubdomainProblems,
@@ -17,7 +18,7 @@ import { conversionProblems } from "./conversion-rules.ts";
 import { type CrdSpec, crdSpec, objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
 import { defaultProblems } from "./default-rules.ts";
 import { missingNames, nameProblems } from "./name-rules.ts";
-import { schemaProps } from "./schema-props.ts";
+import { type SchemaProps, schemaProps } from "./schema-props.ts";
 import { hasUnsupportedMembers, schemaProblems } from "./schema-rules.ts";
 import { structuralProblems } from "./structural-rules.ts";
 import {
@@ -29,8 +30,8 @@ import {
   warningProblems,
 } from "./version-rules.ts";
 
-/** Checks the CEL rules of a schema that is otherwise in order. */
-export type CompileRules = (schema: JsonObject, path: FieldPath) => Iterable<FieldError>;
+/** Checks the CEL rules of a schema; what is wrong with the schema itself decides which rules can be compiled. */
+export type CheckRules = (schema: JsonObject, options: CheckOptions) => Iterable<FieldError>;
 
 /** The name a CRD must have. */
 export function requiredCrdName(crd: JsonObject): string {
@@ -39,10 +40,11 @@ export function requiredCrdName(crd: JsonObject): string {
 }
 
 /** What is wrong with a new CRD apart from its metadata, in the order and words of the reference server. */
-export function validateCrd(crd: JsonObject, compileRules: CompileRules): FieldError[] {
+export function validateCrd(crd: JsonObject, checkRules: CheckRules): FieldError[] {
   const spec = crdSpec(crd);
   return [
-    ...specProblems(spec, compileRules),
+    ...specProblems(spec, checkRules),
+    ...validateCrdStatus(crd),
     ...storedVersionProblems(crd, spec),
     ...approvalProblems(crd, undefined),
     ...preserveProblems(spec),
@@ -50,15 +52,22 @@ export function validateCrd(crd: JsonObject, compileRules: CompileRules): FieldE
 }
 
 /** What is wrong with a change of a CRD apart from its metadata. */
-export function validateCrdUpdate(crd: JsonObject, old: JsonObject, compileRules: CompileRules): FieldError[] {
+export function validateCrdUpdate(crd: JsonObject, old: JsonObject, checkRules: CheckRules): FieldError[] {
   const [spec, before] = [crdSpec(crd), crdSpec(old)];
   return [
-    ...specProblems(spec, (schema, path) => (hasSchema(before, schema) ? [] : compileRules(schema, path))),
+    ...specProblems(spec, (schema, options) => (hasSchema(before, schema) ? [] : checkRules(schema, options))),
     ...immutableProblems(spec, before, isEstablished(old)),
+    ...validateCrdStatus(crd),
     ...storedVersionProblems(crd, spec),
     ...approvalProblems(crd, old),
     ...(before.preserveUnknownFields ? [] : preserveProblems(spec)),
   ];
+}
+
+/** What is wrong with the status of a CRD. Whoever may write it may also forget versions: that is how they are given up. */
+export function validateCrdStatus(crd: JsonObject): FieldError[] {
+  const names = objectAt(objectAt(crd, "status") ?? {}, "acceptedNames") ?? {};
+  return [...nameProblems(names, "status.acceptedNames")];
 }
 
 /** Rules that were accepted once are not compiled again, so that a newer server cannot lock an old CRD. */
@@ -67,7 +76,7 @@ function hasSchema(spec: CrdSpec, schema: JsonObject): boolean {
   return schemas.some((one) => one !== undefined && jsonEqual(one, schema));
 }
 
-function* specProblems(spec: CrdSpec, compileRules: CompileRules): Generator<FieldError> {
+function* specProblems(spec: CrdSpec, checkRules: CheckRules): Generator<FieldError> {
   yield* groupProblems(spec.group);
   if (spec.scope === "") yield requiredValue("spec.scope");
   else if (!["Cluster", "Namespaced"].includes(spec.scope)) {
@@ -78,46 +87,58 @@ function* specProblems(spec: CrdSpec, compileRules: CompileRules): Generator<Fie
     const path = indexPath("spec.versions", index);
     yield* versionNameProblems(version.name, childPath(path, "name"));
     yield* warningProblems(version, childPath(path, "deprecationWarning"));
-    yield* memberProblems(version, { path, schemaPath: childPath(path, "schema"), compileRules });
+    const missing = "`version.schema.openAPIV3Schema` is not included";
+    yield* memberProblems(version, { path, schemaPath: childPath(path, "schema"), missing, checkRules });
   }
   yield* versionListProblems(spec, "spec.versions");
   const [first] = spec.versions;
   if (first !== undefined && first.name !== "") yield* versionNameProblems(first.name, "spec.version");
   yield* missingNames(spec.names, "spec.names");
   yield* nameProblems(spec.names, "spec.names");
-  yield* memberProblems(spec.common, { path: "spec", schemaPath: "spec.validation", compileRules });
+  const missing = "validations.schema is included";
+  yield* memberProblems(spec.common, { path: "spec", schemaPath: "spec.validation", missing, checkRules });
   yield* conversionProblems(spec.conversion, "spec.conversion");
 }
 
 interface MemberPlace {
   readonly path: FieldPath;
   readonly schemaPath: FieldPath;
-  readonly compileRules: CompileRules;
+  /** What is missing where fields can be selected but there is no schema, in the words of the reference. */
+  readonly missing: string;
+  readonly checkRules: CheckRules;
 }
 
 /** Members that a version has, or all versions together. */
 function* memberProblems(
   members: CrdSpec["common"],
-  { path, schemaPath, compileRules }: MemberPlace,
+  { path, schemaPath, missing, checkRules }: MemberPlace,
 ): Generator<FieldError> {
   if (members.schema !== undefined) {
-    yield* wholeSchemaProblems(members.schema, childPath(schemaPath, "openAPIV3Schema"), compileRules);
+    yield* wholeSchemaProblems(members.schema, childPath(schemaPath, "openAPIV3Schema"), checkRules);
   }
   yield* subresourceProblems(members.subresources, childPath(path, "subresources"));
   yield* columnProblems(members.columns, childPath(path, "additionalPrinterColumns"));
-  yield* selectableProblems(members.selectableFields, members.schema, childPath(path, "selectableFields"));
+  yield* selectableProblems(members.selectableFields, members.schema, {
+    path: childPath(path, "selectableFields"),
+    missing,
+  });
 }
 
-function* wholeSchemaProblems(schema: JsonObject, path: FieldPath, compileRules: CompileRules): Generator<FieldError> {
+function* wholeSchemaProblems(schema: JsonObject, path: FieldPath, checkRules: CheckRules): Generator<FieldError> {
   const root = schemaProps(schema);
   if (root.is("nullable")) yield forbiddenValue(childPath(path, "nullable"), "nullable cannot be true at the root");
-  const structural = hasUnsupportedMembers(root) ? [] : structuralProblems(root, path);
-  yield* structural;
-  const defaults = structural.length > 0 ? [] : [...defaultProblems(root, path)];
-  yield* defaults;
+  const structure = hasUnsupportedMembers(root) ? undefined : structureProblems(root, path);
+  yield* structure ?? [];
   const others = [...schemaProblems(root, { path, isRoot: true, noDefaults: undefined, insideMeta: false })];
   yield* others;
-  if (structural.length + defaults.length + others.length === 0) yield* compileRules(schema, path);
+  const brokenPaths = others.map(({ field }) => field);
+  yield* checkRules(schema, { path, brokenPaths, textsOnly: structure?.length !== 0 });
+}
+
+/** Defaults can only be looked at in a schema whose structure is in order. */
+function structureProblems(root: SchemaProps, path: FieldPath): FieldError[] {
+  const problems = structuralProblems(root, path);
+  return problems.length > 0 ? problems : [...defaultProblems(root, path)];
 }
 
 function* groupProblems(group: string): Generator<FieldError> {

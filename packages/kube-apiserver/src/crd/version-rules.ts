@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { FieldPathProblem, type FoundField, resolveFieldPath, type Schema } from "@purlin/cel";
 import {
   childPath,
   dns1035LabelProblems,
@@ -13,20 +14,18 @@ import {
   tooMany,
 } from "@purlin/kube-objects";
 import { type CrdSpec, type CrdVersionSpec, objectAt, textAt } from "./crd-spec.ts";
-import { type SchemaProps, schemaProps } from "./schema-props.ts";
-import { followPath } from "./simple-path.ts";
 
 const columnTypes = ["boolean", "date", "integer", "number", "string"];
 const columnFormats = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
 const maxSelectableFields = 8;
 
 /** What is wrong with the list of versions as a whole. */
-export function* versionListProblems({ versions }: CrdSpec, path: FieldPath): Generator<FieldError> {
+export function* versionListProblems({ json, versions }: CrdSpec, path: FieldPath): Generator<FieldError> {
   const names = versions.map(({ name }) => name);
-  if (new Set(names).size < names.length)
-    yield invalidPrinted(path, printVersions(versions), "must contain unique version names");
+  const printed = (): string => (Array.isArray(json["versions"]) ? printVersions(versions) : "null");
+  if (new Set(names).size < names.length) yield invalidPrinted(path, printed(), "must contain unique version names");
   if (versions.filter(({ storage }) => storage).length !== 1) {
-    yield invalidPrinted(path, printVersions(versions), "must have exactly one version marked as storage version");
+    yield invalidPrinted(path, printed(), "must have exactly one version marked as storage version");
   }
 }
 
@@ -115,21 +114,20 @@ export function* columnProblems(columns: readonly JsonObject[], path: FieldPath)
   }
 }
 
-/** What is wrong with selectable fields. */
+/** What is wrong with selectable fields; `missing` says where the schema they point into should have been. */
 export function* selectableProblems(
   fields: readonly JsonObject[],
   schema: JsonObject | undefined,
-  path: FieldPath,
+  { path, missing }: { readonly path: FieldPath; readonly missing: string },
 ): Generator<FieldError> {
   if (fields.length === 0) return;
   if (schema === undefined) {
-    yield invalidValue(path, "", "may only be set when `version.schema.openAPIV3Schema` is not included");
+    yield invalidValue(path, "", `may only be set when ${missing}`);
     return;
   }
-  const root = schemaProps(schema);
   const seen = new Set<string>();
   for (const [index, field] of fields.entries()) {
-    yield* selectableProblem(textAt(field, "jsonPath"), root, {
+    yield* selectableProblem(textAt(field, "jsonPath"), schema, {
       path: childPath(indexPath(path, index), "jsonPath"),
       seen,
     });
@@ -139,25 +137,34 @@ export function* selectableProblems(
 
 function* selectableProblem(
   jsonPath: string,
-  root: SchemaProps,
+  schema: JsonObject,
   { path, seen }: { readonly path: FieldPath; readonly seen: Set<string> },
 ): Generator<FieldError> {
   if (jsonPath === "") {
     yield requiredValue(path);
     return;
   }
-  const found = followPath(jsonPath, root, { arrays: false });
+  const found = fieldAt(jsonPath, schema);
   if (typeof found === "string") {
     yield invalidValue(path, jsonPath, `is an invalid path: ${found}`);
     return;
   }
-  if (found.steps[0] === "metadata") yield invalidValue(path, jsonPath, "must not point to fields in metadata");
-  if (!["string", "boolean", "integer"].includes(found.schema.type)) {
+  if (/^metadata(?![^.[])/.test(found.path)) yield invalidValue(path, jsonPath, "must not point to fields in metadata");
+  if (!["string", "boolean", "integer"].includes(found.schema.type ?? "")) {
     const detail =
       "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
     yield invalidValue(path, jsonPath, detail);
   }
-  const canonical = JSON.stringify(found.steps);
-  if (seen.has(canonical)) yield duplicateValue(path, jsonPath);
-  seen.add(canonical);
+  if (seen.has(found.path)) yield duplicateValue(path, jsonPath);
+  seen.add(found.path);
+}
+
+/** The field a path names, or why it names none. */
+function fieldAt(jsonPath: string, schema: JsonObject): FoundField | string {
+  try {
+    return resolveFieldPath(jsonPath, schema as unknown as Schema, { brackets: false });
+  } catch (problem) {
+    if (problem instanceof FieldPathProblem) return problem.message;
+    throw problem;
+  }
 }

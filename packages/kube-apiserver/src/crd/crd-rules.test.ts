@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fieldErrorText, type JsonObject } from "@purlin/kube-objects";
+import { crdRules } from "./crd-rules.ts";
+
+const rules = crdRules(() => new Date("2026-01-01T00:00:00Z"));
+
+function widgets(spec: JsonObject = {}, status: JsonObject = {}): JsonObject {
+  const schema = { openAPIV3Schema: { type: "object" } };
+  return {
+    metadata: { name: "widgets.example.org" },
+    spec: {
+      group: "example.org",
+      scope: "Namespaced",
+      names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+      ...spec,
+    },
+    status: { storedVersions: ["v1"], ...status },
+  };
+}
+
+const texts = (errors: Iterable<Parameters<typeof fieldErrorText>[0]> | undefined): string[] =>
+  [...(errors ?? [])].map(fieldErrorText);
+
+test("a new definition is named after its resource; a changed one is not told that again", () => {
+  const wrong = widgets({ names: { plural: "gadgets", singular: "widget", kind: "Widget", listKind: "WidgetList" } });
+  assert.deepEqual(texts(rules.validateNew?.(wrong)), [
+    'metadata.name: Invalid value: "widgets.example.org": must be spec.names.plural+"."+spec.group',
+  ]);
+  assert.deepEqual(texts(rules.validateChange?.(wrong, widgets(), "")), [
+    'spec.names.plural: Invalid value: "gadgets": field is immutable',
+  ]);
+});
+
+test("through the status stored versions can be given up, and only names are checked", () => {
+  const given = widgets({}, { storedVersions: ["nope"], acceptedNames: { plural: "A_B", kind: "" } });
+  const [problem, ...others] = texts(rules.validateChange?.(given, widgets(), "status"));
+  assert.match(problem ?? "", /^status\.acceptedNames\.plural: Invalid value: "A_B": /);
+  assert.deepEqual(others, []);
+  assert.equal(texts(rules.validateChange?.(given, widgets(), "")).length, 3);
+});
+
+test("no stored versions are the one that is stored", () => {
+  const read = (sent: JsonObject): unknown => rules.decode?.(sent, sent)["status"];
+  assert.deepEqual(read(widgets({}, { storedVersions: [] })), { storedVersions: ["v1"] });
+  assert.deepEqual(read(widgets({}, { storedVersions: ["v0"] })), { storedVersions: ["v0"] });
+});
+
+test("no versions and versions that are not given are told apart", () => {
+  const problem = (sent: JsonObject): string | undefined => {
+    const typed = widgets({ versions: null });
+    return texts(rules.validateNew?.(rules.decode?.(typed, sent) ?? {}))[0];
+  };
+  const detail = "must have exactly one version marked as storage version";
+  assert.equal(problem(widgets({ versions: [] })), `spec.versions: Invalid value: []: ${detail}`);
+  assert.equal(problem(widgets({ versions: null })), `spec.versions: Invalid value: null: ${detail}`);
+});
