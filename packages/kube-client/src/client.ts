@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonValue } from "@purlin/kube-objects";
+import { findStatusError, isNotFound, type JsonValue } from "@purlin/kube-objects";
 import {
   deepFreeze,
   type KubeList,
@@ -9,7 +9,7 @@ import {
   type TypeRef,
   type WatchEvent,
 } from "./kube-object.ts";
-import { createRestMapper, type RestMapper, resourcePath } from "./rest-mapper.ts";
+import { createRestMapper, NoMatchError, type RestMapper, resourcePath } from "./rest-mapper.ts";
 import type { KubeRequest, KubeTransport } from "./transport.ts";
 import { readWatchEvents } from "./watch-events.ts";
 
@@ -134,7 +134,25 @@ export function createKubeClient(
       signal: options.signal,
     };
     const { contentType } = options;
-    return (await send(contentType === undefined ? request : { ...request, contentType })) as unknown as KubeObject;
+    const sent = send(contentType === undefined ? request : { ...request, contentType });
+    return (await ofObject(object, sent)) as unknown as KubeObject;
+  }
+
+  /** A path nobody serves any more names no object in its answer: the type has gone, or lives elsewhere by now. */
+  function ofObject<T>({ apiVersion }: TypeRef, sent: Promise<T>): Promise<T> {
+    return sent.catch((error: unknown) => {
+      if (isNotFound(error) && findStatusError(error)?.status.details?.name === undefined) mapper.forget(apiVersion);
+      throw error;
+    });
+  }
+
+  /** A collection that is not found is one of a type that is no longer served. */
+  function ofCollection<T>(type: TypeRef, sent: Promise<T>): Promise<T> {
+    return sent.catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      mapper.forget(type.apiVersion);
+      throw new NoMatchError(type, { cause: error });
+    });
   }
 
   return {
@@ -143,16 +161,19 @@ export function createKubeClient(
     close: () => transport.close(),
     async get(type, key, options = {}) {
       const path = await pathOf(type, key, options);
-      return (await send({ method: "GET", path, signal: options.signal })) as unknown as KubeObject;
+      const sent = send({ method: "GET", path, signal: options.signal });
+      return (await ofObject(type, sent)) as unknown as KubeObject;
     },
     async list(type, options = {}) {
       const path = await pathOf(type, { namespace: options.namespace }, options);
-      return toList(type, await send({ method: "GET", path, query: listQuery(options), signal: options.signal }));
+      const sent = send({ method: "GET", path, query: listQuery(options), signal: options.signal });
+      return toList(type, await ofCollection(type, sent));
     },
     async watch(type, options = {}) {
       const path = await pathOf(type, { namespace: options.namespace }, options);
       const query = { ...listQuery(options), ...watchQuery(options) };
-      return readWatchEvents(await transport.stream({ method: "GET", path, query, signal: options.signal }));
+      const opened = transport.stream({ method: "GET", path, query, signal: options.signal });
+      return readWatchEvents(await ofCollection(type, opened));
     },
     create: (object, options = {}) => write("POST", object, options),
     update: (object, options = {}) => write("PUT", object, options),
@@ -161,7 +182,7 @@ export function createKubeClient(
       write("PATCH", asObject(type), { ...options, contentType: patchTypes[kind], body: patch }),
     async delete(type, options = {}) {
       const path = await pathOf(type, type, options);
-      await send({ method: "DELETE", path, body: deleteBody(options), signal: options.signal });
+      await ofObject(type, send({ method: "DELETE", path, body: deleteBody(options), signal: options.signal }));
     },
     async deleteCollection(type, options = {}) {
       const path = await pathOf(type, { namespace: options.namespace }, options);

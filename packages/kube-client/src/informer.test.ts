@@ -6,6 +6,7 @@ import type { KubeReader, WatchOptions } from "./client.ts";
 import { type InformerOptions, startInformer } from "./informer.ts";
 import { createInformerPool } from "./informer-pool.ts";
 import type { KubeList, KubeObject, WatchEvent } from "./kube-object.ts";
+import { NoMatchError } from "./rest-mapper.ts";
 
 const type = { apiVersion: "v1", kind: "ConfigMap" };
 
@@ -161,6 +162,51 @@ test("waiting for the first list ends with the signal, and with the informer", a
   stop.abort(new Error("enough"));
   await assert.rejects(waiting, /enough/);
   const other = informer.synced();
+  await informer.stop();
+  await assert.rejects(other, /the informer was stopped/);
+});
+
+test("a type that goes takes its objects along; the informer says why and finds the type again", async () => {
+  const gone = new NoMatchError(type);
+  const run = await play([page([object("a", "1")], "5"), gone, page([object("a", "12")], "13")], [[gone]]);
+  assert.deepEqual(run.asked, ["list", "watch 5", "list", "list", "watch 13"]);
+  assert.deepEqual(run.changes, ["added a", "deleted a", "added a"]);
+  assert.deepEqual(run.errors, [gone, gone]);
+});
+
+test("who waits for an informer to be ready is told why it is not, and makes it try again at once", async () => {
+  const forbidden = internalError("not for you");
+  const { reader, asked, drained } = scripted([forbidden, page([object("a", "1")], "5")], []);
+  const told: unknown[] = [];
+  const informer = startInformer(reader, type, {
+    onError: (error, { kind }) => told.push([kind, error]),
+    sleep: (_, signal) => new Promise((done) => signal.addEventListener("abort", () => done())),
+  });
+  await assert.rejects(informer.ready(), forbidden);
+  assert.deepEqual([informer.isReady, informer.lists, told], [false, 0, [["ConfigMap", forbidden]]]);
+  await informer.ready();
+  assert.deepEqual([informer.isReady, informer.lists], [true, 1]);
+  await informer.ready();
+  await drained;
+  assert.deepEqual(asked, ["list", "list", "watch 5"]);
+  const early = AbortSignal.abort(new Error("enough"));
+  await informer.ready(early);
+  await informer.stop();
+});
+
+test("waiting to be ready ends with the signal, and with the informer", async () => {
+  const reader: KubeReader = {
+    get: () => Promise.reject(new Error("not asked for")),
+    list: (_, options) =>
+      new Promise((_resolve, reject) => options?.signal?.addEventListener("abort", () => reject(new Error("cut")))),
+    watch: () => Promise.reject(new Error("not asked for")),
+  };
+  const informer = startInformer(reader, type);
+  const stop = new AbortController();
+  const waiting = informer.ready(stop.signal);
+  stop.abort(new Error("enough"));
+  await assert.rejects(waiting, /enough/);
+  const other = informer.ready();
   await informer.stop();
   await assert.rejects(other, /the informer was stopped/);
 });

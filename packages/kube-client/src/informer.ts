@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isExpired, isGone, isTooLargeResourceVersion, matchesLabels, parseLabelSelector } from "@purlin/kube-objects";
 import { backoffDelay, type Sleep, sleep } from "./backoff.ts";
-import type { KubeReader } from "./client.ts";
-import { type KubeObject, keyOf, type ObjectKey, type TypeRef } from "./kube-object.ts";
+import type { KubeReader, ListOptions } from "./client.ts";
+import { type KubeObject, keyOf, type ObjectKey, type TypeRef, type WatchEvent } from "./kube-object.ts";
 import { type CacheChange, type IndexFunction, ObjectCache } from "./object-cache.ts";
+import { isNoMatch } from "./rest-mapper.ts";
 
 /** Options of {@link startInformer}. */
 export interface InformerOptions {
@@ -11,7 +12,7 @@ export interface InformerOptions {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   /** Told when the server cannot be reached or refuses; the informer tries again by itself. */
-  readonly onError?: ((error: unknown) => void) | undefined;
+  readonly onError?: ((error: unknown, type: TypeRef) => void) | undefined;
   /** Waits; injected so that tests need not. */
   readonly sleep?: Sleep | undefined;
 }
@@ -31,8 +32,17 @@ export interface Informer {
   subscribe(handler: (change: CacheChange) => void): () => void;
   /** Resolves when the first list is in; rejects when the signal aborts or the informer stops. */
   synced(signal?: AbortSignal): Promise<void>;
+  /**
+   * Resolves when the informer holds all objects of its type. Rejects when it could not list them, with the reason: the
+   * type may not be served, or no longer; the informer goes on trying, and asking makes it try at once.
+   */
+  ready(signal?: AbortSignal): Promise<void>;
+  /** Whether {@link Informer.ready} would resolve now. */
+  readonly isReady: boolean;
   /** The newest resource version seen: reads are at least as new as this. */
   readonly resourceVersion: string;
+  /** How many times everything was listed. */
+  readonly lists: number;
   stop(): Promise<void>;
 }
 
@@ -41,110 +51,201 @@ const watchSeconds = 300;
 
 /** Starts an informer: list, then watch, and again from where it was whenever the watch ends. */
 export function startInformer(client: KubeReader, type: TypeRef, options: InformerOptions = {}): Informer {
-  const cache = new ObjectCache();
-  const handlers = new Set<(change: CacheChange) => void>();
-  const stopping = new AbortController();
-  const { promise: firstList, resolve: listed, reject: neverListed } = Promise.withResolvers<void>();
-  firstList.catch(() => {});
-  const selection = {
-    namespace: options.namespace,
-    labelSelector: options.labelSelector,
-    fieldSelector: options.fieldSelector,
-    signal: stopping.signal,
-  };
-  const pause = options.sleep ?? sleep;
-  let resourceVersion = "";
+  return new RunningInformer(client, type, options);
+}
 
-  function tell(change: CacheChange | undefined): void {
-    if (change !== undefined) for (const handler of handlers) handler(change);
+class RunningInformer implements Informer {
+  readonly type: TypeRef;
+  readonly #client: KubeReader;
+  readonly #options: InformerOptions;
+  readonly #cache = new ObjectCache();
+  readonly #handlers = new Set<(change: CacheChange) => void>();
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>;
+  readonly #firstList = newAttempt();
+  // The list under way or the next one; who waits for it is told when it fails.
+  #attempt = newAttempt();
+  #pausing: AbortController | undefined;
+  #resourceVersion = "";
+  #lists = 0;
+  #isReady = false;
+
+  constructor(client: KubeReader, type: TypeRef, options: InformerOptions) {
+    this.#client = client;
+    this.type = type;
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  get resourceVersion(): string {
+    return this.#resourceVersion;
+  }
+
+  get lists(): number {
+    return this.#lists;
+  }
+
+  get(key: ObjectKey): KubeObject | undefined {
+    return this.#cache.get(key);
+  }
+
+  list(filter: Parameters<Informer["list"]>[0] = {}): KubeObject[] {
+    return selectObjects(this.#cache, filter);
+  }
+
+  addIndex(name: string, of: IndexFunction): void {
+    this.#cache.addIndex(name, of);
+  }
+
+  byIndex(name: string, value: string): KubeObject[] {
+    return this.#cache.byIndex(name, value);
+  }
+
+  subscribe(handler: (change: CacheChange) => void): () => void {
+    for (const object of this.#cache.values()) handler({ type: "added", object });
+    this.#handlers.add(handler);
+    return () => this.#handlers.delete(handler);
+  }
+
+  synced(signal?: AbortSignal): Promise<void> {
+    return unlessAborted(this.#firstList.promise, signal);
+  }
+
+  async ready(signal?: AbortSignal): Promise<void> {
+    if (this.#isReady) return;
+    this.#pausing?.abort();
+    await unlessAborted(this.#attempt.promise, signal);
+  }
+
+  async stop(): Promise<void> {
+    const reason = new Error("the informer was stopped");
+    this.#stopping.abort(reason);
+    this.#firstList.reject(reason);
+    this.#attempt.reject(reason);
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        if (this.#resourceVersion === "") await this.#list();
+        failures = (await this.#watch()) ? 0 : 1;
+      } catch (error) {
+        if (signal.aborted) return;
+        failures++;
+        if (mustListAgain(error)) {
+          this.#resourceVersion = "";
+          if (failures === 1) continue;
+        }
+        this.#failed(error);
+      }
+      // A watch that brought something is opened again at once; a server that closes empty ones must not be hammered.
+      if (failures > 0 && !signal.aborted) await this.#rest(failures - 1);
+    }
   }
 
   /** Lists page by page. A continue token that expired half-way starts the list again. */
-  async function list(): Promise<void> {
+  async #list(): Promise<void> {
     const objects: KubeObject[] = [];
     let next: string | undefined;
     let version = "";
     do {
-      const page = await client.list(type, { ...selection, limit: pageSize, continue: next });
-      objects.push(...page.items);
+      const page = await this.#client.list(this.type, { ...this.#selection(), limit: pageSize, continue: next });
+      for (const item of page.items) objects.push(item);
       next = page.continue;
       version = page.resourceVersion;
     } while (next !== undefined);
-    for (const change of cache.replace(objects)) tell(change);
-    resourceVersion = version;
-    listed();
+    for (const change of this.#cache.replace(objects)) this.#tell(change);
+    this.#resourceVersion = version;
+    this.#lists++;
+    this.#isReady = true;
+    this.#attempt.resolve();
+    this.#firstList.resolve();
   }
 
   /** Follows one watch to its end and says whether it brought anything. */
-  async function watch(): Promise<boolean> {
+  async #watch(): Promise<boolean> {
     let progress = false;
-    const events = await client.watch(type, {
-      ...selection,
-      resourceVersion,
+    const events = await this.#client.watch(this.type, {
+      ...this.#selection(),
+      resourceVersion: this.#resourceVersion,
       allowWatchBookmarks: true,
       timeoutSeconds: watchSeconds,
     });
     for await (const event of events) {
       progress = true;
-      if (event.type === "BOOKMARK") {
-        resourceVersion = event.resourceVersion;
-        continue;
-      }
-      resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
-      tell(event.type === "DELETED" ? cache.remove(keyOf(event.object), event.object) : cache.put(event.object));
+      this.#take(event);
     }
     return progress;
   }
 
-  async function run(): Promise<void> {
-    let failures = 0;
-    while (!stopping.signal.aborted) {
-      try {
-        if (resourceVersion === "") await list();
-        failures = (await watch()) ? 0 : 1;
-      } catch (error) {
-        if (stopping.signal.aborted) return;
-        failures++;
-        if (mustListAgain(error)) {
-          resourceVersion = "";
-          if (failures === 1) continue;
-        }
-        options.onError?.(error);
-      }
-      // A watch that brought something is opened again at once; a server that closes empty ones must not be hammered.
-      if (failures > 0 && !stopping.signal.aborted) await pause(backoffDelay(failures - 1), stopping.signal);
+  #take(event: WatchEvent): void {
+    if (event.type === "BOOKMARK") {
+      this.#resourceVersion = event.resourceVersion;
+      return;
     }
+    const { object } = event;
+    // First the objects, then the version: who reads the version finds the objects at least as new.
+    const change = event.type === "DELETED" ? this.#cache.remove(keyOf(object), object) : this.#cache.put(object);
+    this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
+    this.#tell(change);
   }
 
-  const running = run();
-  return {
-    type,
-    get: (key) => cache.get(key),
-    list: (filter = {}) => selectObjects(cache, filter),
-    addIndex: (name, of) => cache.addIndex(name, of),
-    byIndex: (name, value) => cache.byIndex(name, value),
-    subscribe(handler) {
-      for (const object of cache.values()) handler({ type: "added", object });
-      handlers.add(handler);
-      return () => handlers.delete(handler);
-    },
-    async synced(signal) {
-      if (signal === undefined) return firstList;
-      signal.throwIfAborted();
-      const { promise, reject } = Promise.withResolvers<never>();
-      const abort = (): void => reject(signal.reason);
-      signal.addEventListener("abort", abort, { once: true });
-      await Promise.race([firstList, promise]).finally(() => signal.removeEventListener("abort", abort));
-    },
-    get resourceVersion() {
-      return resourceVersion;
-    },
-    async stop() {
-      stopping.abort(new Error("the informer was stopped"));
-      neverListed(stopping.signal.reason);
-      await running;
-    },
-  };
+  #failed(error: unknown): void {
+    if (isNoMatch(error)) this.#empty();
+    if (!this.#isReady) {
+      this.#attempt.reject(error);
+      this.#attempt = newAttempt();
+    }
+    this.#options.onError?.(error, this.type);
+  }
+
+  /** The type has gone, and its objects with it. It may come back. */
+  #empty(): void {
+    this.#resourceVersion = "";
+    this.#isReady = false;
+    for (const change of this.#cache.replace([])) this.#tell(change);
+  }
+
+  /** A little longer each time, unless somebody cannot wait. */
+  async #rest(failures: number): Promise<void> {
+    const pausing = new AbortController();
+    this.#pausing = pausing;
+    const pause = this.#options.sleep ?? sleep;
+    await pause(backoffDelay(failures), AbortSignal.any([this.#stopping.signal, pausing.signal]));
+    this.#pausing = undefined;
+  }
+
+  #tell(change: CacheChange | undefined): void {
+    if (change !== undefined) for (const handler of this.#handlers) handler(change);
+  }
+
+  #selection(): Pick<ListOptions, "namespace" | "labelSelector" | "fieldSelector" | "signal"> {
+    const { namespace, labelSelector, fieldSelector } = this.#options;
+    return { namespace, labelSelector, fieldSelector, signal: this.#stopping.signal };
+  }
+}
+
+/** Nobody has to wait for it: a failure nobody waits for is told through onError. */
+function newAttempt(): PromiseWithResolvers<void> {
+  const attempt = Promise.withResolvers<void>();
+  attempt.promise.catch(() => {});
+  return attempt;
+}
+
+async function unlessAborted(promise: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return promise;
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  await Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", abort));
 }
 
 /** The place we were at is no longer there: too old, or from before the server lost its data. */

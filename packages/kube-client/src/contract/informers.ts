@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
+import { isNotFound } from "@purlin/kube-objects";
 import type { KubeReader } from "../client.ts";
 import { type Informer, startInformer } from "../informer.ts";
 import { createInformerPool } from "../informer-pool.ts";
-import type { WatchEvent } from "../kube-object.ts";
+import { type KubeObject, keyOf, type WatchEvent } from "../kube-object.ts";
+import { isNoMatch } from "../rest-mapper.ts";
 import { type ContractCase, type ContractContext, configMap, configMapOf, dataOf } from "./contract-case.ts";
 
 const selected = { labels: { app: "x" } } as const;
@@ -71,7 +74,68 @@ export const informers: readonly ContractCase[] = [
       await pool.stop();
     },
   },
+  {
+    name: "an informer whose CRD is deleted is empty and says so, and is full again when the CRD is back",
+    async run(context) {
+      const { client, signal } = context;
+      const crd = widgetsCrd(`widgets.${context.namespace}.example.org`);
+      const widget = { apiVersion: `${context.namespace}.example.org/v1`, kind: "Widget" };
+      await client.create(crd);
+      const informer = startInformer(client, widget);
+      try {
+        await untilReady(informer, signal);
+        const first = { ...widget, metadata: { name: "first" } };
+        const seen = until(informer, signal, () => namesIn(informer).join() === "first");
+        await client.create(first);
+        await seen;
+        const emptied = until(informer, signal, () => namesIn(informer).length === 0);
+        await client.delete({ ...crd, name: crd.metadata.name ?? "" });
+        await emptied;
+        while (informer.isReady) await delay(20, undefined, { signal });
+        await assert.rejects(client.list(widget), isNoMatch);
+        await untilGone(context, crd);
+        await client.create(crd);
+        await untilReady(informer, signal);
+        await client.create({ ...widget, metadata: { name: "second" } });
+        while (namesIn(informer).join() !== "second") await delay(20, undefined, { signal });
+      } finally {
+        await informer.stop();
+      }
+    },
+  },
 ];
+
+function widgetsCrd(name: string): KubeObject {
+  const [plural = "", ...group] = name.split(".");
+  const schema = { openAPIV3Schema: { type: "object" } };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name },
+    spec: {
+      group: group.join("."),
+      scope: "Cluster",
+      names: { plural, singular: "widget", kind: "Widget", listKind: "WidgetList" },
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
+  };
+}
+
+async function untilReady(informer: Informer, signal: AbortSignal): Promise<void> {
+  while (!informer.isReady) {
+    await informer.ready(signal).catch(() => delay(20, undefined, { signal }));
+  }
+}
+
+async function untilGone({ client, signal }: ContractContext, object: KubeObject): Promise<void> {
+  for (;;) {
+    const found = await client.get(object, keyOf(object)).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    if (found === undefined) return;
+    await delay(20, undefined, { signal });
+  }
+}
 
 async function withInformer(
   { namespace, signal }: ContractContext,
