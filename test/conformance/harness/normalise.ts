@@ -65,6 +65,11 @@ const varyingTexts: readonly (readonly [RegExp, string])[] = [
   [/([?&]resourceVersion=)[1-9]\d*/g, "$1<version>"],
   [/([?&]continue=)[^&]+/g, "$1<continue>"],
   [/([?&]hash=)[0-9A-F]+/g, "$1<hash>"],
+  // Answers in protobuf are not given, so nobody is told to ask for them.
+  [
+    /(?<=(?:Available representations|media types are accepted): .*), application\/vnd\.kubernetes\.protobuf(?:;stream=watch)?/gs,
+    "",
+  ],
 ];
 
 const timePattern = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z/g;

@@ -26,10 +26,10 @@ export function http1Exchange(request: IncomingMessage, response: ServerResponse
     respond: (code, outgoing, chunks) => {
       answered = true;
       response.writeHead(code, nodeHeaders(outgoing));
-      for (const chunk of chunks) {
+      for (const chunk of chunks.slice(0, -1)) {
         response.write(chunk);
       }
-      response.end();
+      response.end(chunks.at(-1));
       // A body nobody wanted must not stay in front of the next request.
       request.resume();
     },

@@ -32,10 +32,10 @@ export function http2Exchange(stream: ServerHttp2Stream, incoming: IncomingHttpH
       if (!begin(stream, code, outgoing, chunks.length === 0)) {
         return;
       }
-      for (const chunk of chunks) {
+      for (const chunk of chunks.slice(0, -1)) {
         stream.write(chunk);
       }
-      stream.end();
+      stream.end(chunks.at(-1));
       refuseRest(stream);
     },
     begin: (code, outgoing) => {

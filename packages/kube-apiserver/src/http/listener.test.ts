@@ -36,7 +36,7 @@ async function serve(handle: (request: ApiRequest) => Promise<ApiResponse> | Api
       try {
         return await handle(request);
       } catch (error) {
-        return errorResponse(error, request.headers["accept"]);
+        return errorResponse(error, request);
       }
     },
   };

@@ -36,9 +36,16 @@ async function answer(exchange: Exchange, front: Front): Promise<ApiResponse> {
     const { certificate, headers } = exchange;
     user = authenticate({ certificate, authorization: headers["authorization"] }, front.tokens);
   } catch (error) {
-    return errorResponse(error, exchange.headers["accept"]);
+    return errorResponse(error, { headers: exchange.headers, query: splitUrl(exchange.url).query });
   }
   return front.handle(new ExchangeRequest(exchange, user));
+}
+
+function splitUrl(url: string): Pick<ApiRequest, "path" | "query"> {
+  const question = url.indexOf("?");
+  return question === -1
+    ? { path: url, query: new URLSearchParams() }
+    : { path: url.slice(0, question), query: new URLSearchParams(url.slice(question + 1)) };
 }
 
 /** An exchange as a request. Most requests never look at their signal, so it is made when they do. */
@@ -54,10 +61,10 @@ class ExchangeRequest implements ApiRequest {
 
   constructor(exchange: Exchange, user: User) {
     const { method, url, headers, hasBody } = exchange;
-    const question = url.indexOf("?");
+    const { path, query } = splitUrl(url);
     this.method = method;
-    this.path = question === -1 ? url : url.slice(0, question);
-    this.query = new URLSearchParams(question === -1 ? "" : url.slice(question + 1));
+    this.path = path;
+    this.query = query;
     this.headers = headers;
     this.body = hasBody ? { kind: "bytes", read: () => exchange.readBody(MAX_BODY_BYTES) } : { kind: "none" };
     this.user = user;

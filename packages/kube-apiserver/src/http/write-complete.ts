@@ -7,6 +7,8 @@ import { responseHeaders } from "./response-headers.ts";
 
 /** Smaller answers are sent as they are: compressing costs more than it saves on a local network. */
 const COMPRESS_ABOVE = 128 * 1024;
+/** Pieces of larger answers are sent as they are, which saves copying them. */
+const JOIN_UP_TO = 64 * 1024;
 const compress = promisify(gzip);
 
 /** Sends an answer in one piece. */
@@ -19,6 +21,10 @@ export async function writeComplete(exchange: Exchange, response: CompleteRespon
     size = byteLength(chunks);
     headers["content-encoding"] = "gzip";
     headers["vary"] = "Accept-Encoding";
+  }
+  if (chunks.length > 1 && size <= JOIN_UP_TO) {
+    // One frame instead of several: for small answers frames cost more than copying.
+    chunks = [Buffer.concat(chunks)];
   }
   if (response.code !== 304) {
     headers["content-length"] = String(size);

@@ -4,6 +4,7 @@ import { isStoreError } from "../store/store-error.ts";
 import type { CompleteResponse } from "./api-response.ts";
 import { negotiateError } from "./negotiate.ts";
 import { documentPayload } from "./payload.ts";
+import { type Reader, wantsPretty } from "./pretty.ts";
 
 /** The Status of anything that was thrown. What nobody meant to throw says nothing about its cause to the client. */
 export function statusOf(error: unknown): Status {
@@ -22,14 +23,16 @@ export function isUnexpected(error: unknown): boolean {
   return findStatusError(error) === undefined && !isStoreError(error);
 }
 
-/** The answer to a request that failed. */
-export function errorResponse(error: unknown, accept: string | undefined): CompleteResponse {
+/** The answer to a request that failed. Who accepts nothing we have gets JSON, laid out for people. */
+export function errorResponse(error: unknown, reader: Reader): CompleteResponse {
   const status = statusOf(error);
+  const mediaType = negotiateError(reader.headers["accept"]);
+  const pretty = mediaType === undefined || wantsPretty(reader);
   const seconds = status.details?.retryAfterSeconds ?? 0;
   return {
     kind: "complete",
     code: status.code,
     headers: seconds > 0 ? { "retry-after": String(seconds) } : {},
-    payload: documentPayload(status as unknown as JsonValue, { mediaType: negotiateError(accept) }),
+    payload: documentPayload(status as unknown as JsonValue, { mediaType: mediaType ?? "application/json", pretty }),
   };
 }

@@ -103,8 +103,8 @@ test("many different headers do not pile up", () => {
   }
 });
 
-test("errors ignore transforms and come as JSON when nothing fits", () => {
+test("errors ignore transforms and are told when nothing fits", () => {
   assert.equal(negotiateError("application/yaml;as=Other"), "application/yaml");
-  assert.equal(negotiateError("text/html"), "application/json");
+  assert.equal(negotiateError("text/html"), undefined);
   assert.equal(negotiateError(undefined), "application/json");
 });

@@ -51,15 +51,18 @@ export function createNegotiation(offers: TransformOffer): (accept: string | und
   };
 }
 
-/** The negotiation of errors: transforms do not matter, and JSON is given to those who accept nothing we have. */
-export function negotiateError(accept: string | undefined): MediaType {
+/** The negotiation of errors, for which transforms do not matter; undefined when no clause fits. */
+export function negotiateError(accept: string | undefined): MediaType | undefined {
+  if ((accept ?? "").trim() === "") {
+    return "application/json";
+  }
   for (const clause of parseAccept(accept ?? "")) {
     const mediaType = MEDIA_TYPES.find((candidate) => fits(clause, candidate));
     if (mediaType !== undefined) {
       return mediaType;
     }
   }
-  return "application/json";
+  return undefined;
 }
 
 function negotiate(accept: string, offers: TransformOffer): Negotiated {

@@ -5,6 +5,8 @@ import type { Payload } from "./api-response.ts";
 import type { MediaType } from "./negotiate.ts";
 
 const encoder = new TextEncoder();
+/** Ends every document that is not laid out for people. */
+export const LINE_BREAK: Uint8Array = encoder.encode("\n");
 
 export interface DocumentForm {
   readonly mediaType: MediaType;
@@ -28,7 +30,8 @@ function documentText(value: JsonValue, { mediaType, pretty = false }: DocumentF
     // No anchors, no folded lines: every reader of YAML understands it.
     return dump(value, { lineWidth: -1, noRefs: true, seqNoIndent: true, sortKeys: true });
   }
-  return `${printJson(value, { indent: pretty ? 2 : 0 })}\n`;
+  // As Go writes it: indented documents end without a line break.
+  return pretty ? printJson(value, { indent: 2, htmlSafe: true }) : `${printJson(value, { htmlSafe: true })}\n`;
 }
 
 /** Plain text, for the few endpoints that are not JSON. */

@@ -16,6 +16,12 @@ export function unsupportedPatchType(): StatusError {
   return refusal(415, "UnsupportedMediaType", "415: Unsupported Media Type");
 }
 
+/** 406 for an Accept header that names nothing a path of a built-in resource gives. */
+export function notProduced(types: readonly string[]): StatusError {
+  const message = `406: Not Acceptable\n\nAvailable representations: ${types.join(", ")}`;
+  return refusal(406, "NotAcceptable", message);
+}
+
 function refusal(code: number, reason: StatusReason, message: string): StatusError {
   return new StatusError({
     kind: "Status",

@@ -144,6 +144,9 @@ export function readInteger(query: URLSearchParams, name: string): number | unde
   if (!/^[-+]?\d+$/.test(text)) {
     throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
   }
+  if (BigInt.asIntN(64, BigInt(text)) !== BigInt(text)) {
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
+  }
   return Number(text);
 }
 

@@ -5,8 +5,9 @@ import type { Payload } from "../request/api-response.ts";
 import { documentPayload, encodedPayload } from "../request/payload.ts";
 import type { Entry } from "../store/store.ts";
 import { toPartialMetadata, toTable } from "../table/table.ts";
+import { inNameOrder } from "./member-order.ts";
 import { typeHead } from "./object-codec.ts";
-import { inShapeVersion, isPlain, type ObjectForm } from "./object-response.ts";
+import { inShapeVersion, isPlain, type ObjectForm, type Shape } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { servedBytes } from "./served-bytes.ts";
 
@@ -46,7 +47,7 @@ function shapedList(
   metadata: ListMetadata,
   form: ObjectForm,
 ): JsonObject {
-  const listMeta = metadataValue(rest, metadata, form.shape === "table");
+  const listMeta = metadataValue(rest, metadata, form.shape);
   switch (form.shape) {
     case "table": {
       const options = { metadata: listMeta, include: form.include, now: rest.now().getTime(), withColumns: true };
@@ -67,18 +68,21 @@ function shapedList(
 /** The list as a value. Inside the process items keep their type: taking it away from each would copy them all. */
 function listValue(rest: RestRequest, items: readonly JsonObject[], metadata: ListMetadata): JsonObject {
   const { type } = rest;
-  return { kind: type.listKind, apiVersion: apiVersionOf(type), metadata: metadataValue(rest, metadata), items };
+  const [apiVersion, meta] = [apiVersionOf(type), metadataValue(rest, metadata)];
+  return type.custom
+    ? { apiVersion, items, kind: type.listKind, metadata: inNameOrder(meta) }
+    : { kind: type.listKind, apiVersion, metadata: meta, items };
 }
 
 function metadataValue(
   { type }: RestRequest,
   { revision, continueToken, remaining }: ListMetadata,
-  isTable: boolean = false,
+  shape: Shape = "whole",
 ): JsonObject {
   return {
     resourceVersion: String(revision),
     // Lists of custom objects always have it, of built-in ones only when there is more.
-    ...(continueToken !== "" || (type.custom && !isTable) ? { continue: continueToken } : {}),
+    ...(continueToken !== "" || (type.custom && shape === "whole") ? { continue: continueToken } : {}),
     ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
   };
 }
@@ -101,9 +105,9 @@ function joinBytes(rest: RestRequest, entries: readonly Entry<JsonObject>[], met
   const { type, strategy } = rest;
   const skipped = type.custom ? 0 : typeHead(apiVersionOf(type), type.kind).length;
   const items = entries.map((entry) => servedBytes(entry, strategy));
-  // Everything but the closing brackets of the empty list: `…"items":[` and `]}`.
-  const head = Buffer.from(printJson(listValue(rest, [], metadata)).slice(0, -2));
-  const joined = Buffer.allocUnsafe(items.reduce((sum, bytes) => sum + bytes.length - skipped + 2, head.length + 2));
+  const [head, tail] = around(printJson(listValue(rest, [], metadata), { htmlSafe: true }));
+  const ends = head.length + tail.length;
+  const joined = Buffer.allocUnsafe(items.reduce((sum, bytes) => sum + bytes.length - skipped + 2, ends));
   joined.set(head, 0);
   let at = head.length;
   for (const [index, bytes] of items.entries()) {
@@ -116,8 +120,16 @@ function joinBytes(rest: RestRequest, entries: readonly Entry<JsonObject>[], met
     joined.set(skipped > 0 ? bytes.subarray(skipped) : bytes, at);
     at += bytes.length - skipped;
   }
-  joined.write("]}", at, "latin1");
-  return joined.subarray(0, at + 2);
+  joined.set(tail, at);
+  return joined.subarray(0, at + tail.length);
+}
+
+const NO_ITEMS = '"items":[]';
+
+/** What comes before the first item and what after the last. */
+function around(emptyList: string): readonly [head: Buffer, tail: Buffer] {
+  const split = emptyList.indexOf(NO_ITEMS) + NO_ITEMS.length - 1;
+  return [Buffer.from(emptyList.slice(0, split)), Buffer.from(`${emptyList.slice(split)}\n`)];
 }
 
 const COMMA = 0x2c;

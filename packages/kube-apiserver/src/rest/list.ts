@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { badRequest, expired, type JsonObject } from "@purlin/kube-objects";
-import type { ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Entry } from "../store/store.ts";
 import { isStoreError } from "../store/store-error.ts";
@@ -15,18 +14,13 @@ import { keyPrefix, oneKey } from "./storage-key.ts";
 
 /** Answers with the objects of a type, in the state and portion asked for. */
 export async function listObjects(rest: RestRequest): Promise<CompleteResponse> {
-  const form = negotiateForm(rest.request, { goType: goListType(rest.type) });
+  const form = negotiateForm(rest.request, rest.type);
   const { query } = rest.request;
   const options = readVersionOptions(query, false);
   const selection = readSelection(query, rest.strategy);
   const plan = await planList(rest, options);
   const found = await collect(rest, plan, selection);
   return { kind: "complete", code: 200, payload: listPayload(rest, found.entries, found.metadata, form) };
-}
-
-/** How the reference calls a list, which it does when somebody wants it as something else. */
-function goListType({ group, custom, listKind }: ResourceType): string {
-  return custom ? "*unstructured.UnstructuredList" : `*${group === "" ? "core" : group.split(".", 1)[0]}.${listKind}`;
 }
 
 interface ListPlan {

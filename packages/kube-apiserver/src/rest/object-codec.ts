@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue, parseJson, printJson } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, parseJson, printJson } from "@purlin/kube-objects";
 import type { Codec } from "../store/store.ts";
+import { inMetaOrder, inNameOrder } from "./member-order.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -9,7 +10,7 @@ const decoder = new TextDecoder();
 export const objectCodec: Codec<JsonObject> = {
   encode: (object) => {
     freeze(object);
-    return encoder.encode(printJson(object));
+    return encoder.encode(printJson(object, { htmlSafe: true }));
   },
   decode: (bytes) => {
     const object = parseJson(decoder.decode(bytes)) as JsonObject;
@@ -29,51 +30,19 @@ export function freeze(value: unknown): void {
   }
 }
 
-/** The order in which Go writes metadata. */
-const META_ORDER: readonly string[] = [
-  "name",
-  "generateName",
-  "namespace",
-  "selfLink",
-  "uid",
-  "resourceVersion",
-  "generation",
-  "creationTimestamp",
-  "deletionTimestamp",
-  "deletionGracePeriodSeconds",
-  "labels",
-  "annotations",
-  "ownerReferences",
-  "finalizers",
-  "managedFields",
-];
-
 /**
  * The object with its members in the order in which the reference writes them: as their Go types have them for built-in kinds, by name
- * for custom ones, at least in the first two levels. {@link typeHead} relies on the type coming first.
+ * for custom ones. {@link typeHead} relies on the type coming first.
  */
 export function inStoredOrder(
   object: JsonObject,
-  { custom }: { readonly custom: boolean } = { custom: true },
+  { custom }: { readonly custom: boolean } = { custom: false },
 ): JsonObject {
-  const { apiVersion = "", kind = "", metadata, ...rest } = object;
-  const meta = isJsonObject(metadata) ? metadata : {};
   if (custom) {
-    const names = [...META_ORDER].sort();
-    return { apiVersion, kind, metadata: inOrder(meta, names), ...inOrder(rest, Object.keys(rest).sort()) };
+    return inNameOrder(object);
   }
-  return { kind, apiVersion, metadata: inOrder(meta, META_ORDER), ...rest };
-}
-
-function inOrder(object: JsonObject, names: readonly string[]): JsonObject {
-  const ordered: Record<string, JsonValue> = {};
-  for (const name of names) {
-    const value = object[name];
-    if (value !== undefined) {
-      ordered[name] = value;
-    }
-  }
-  return ordered;
+  const { apiVersion = "", kind = "", metadata, ...rest } = object;
+  return { kind, apiVersion, metadata: inMetaOrder(isJsonObject(metadata) ? metadata : {}), ...rest };
 }
 
 /** What the bytes of every stored object of a built-in type begin with: everything before its metadata. */

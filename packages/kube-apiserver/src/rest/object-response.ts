@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, type JsonObject, notAcceptable, StatusError } from "@purlin/kube-objects";
-import { apiVersionOf } from "../registry/resource-type.ts";
+import { badRequest, type JsonObject, notAcceptable, StatusError, unclassifiedError } from "@purlin/kube-objects";
+import { apiVersionOf, type ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { CompleteResponse, Payload } from "../request/api-response.ts";
 import { createNegotiation, type Negotiated } from "../request/negotiate.ts";
-import { documentPayload, encodedPayload } from "../request/payload.ts";
+import { documentPayload, encodedPayload, LINE_BREAK } from "../request/payload.ts";
+import { wantsPretty } from "../request/pretty.ts";
 import type { Entry } from "../store/store.ts";
 import { type IncludeObject, toPartialMetadata, toTable } from "../table/table.ts";
 import { metaOf } from "./object-meta.ts";
@@ -30,11 +31,12 @@ export interface ObjectForm extends Negotiated {
 }
 
 /** Agrees on a form. Throws 406 when there is none, 400 for an unknown `includeObject`. */
-export function negotiateForm(request: ApiRequest, listOf?: { readonly goType: string }): ObjectForm {
+export function negotiateForm(request: ApiRequest, listOf?: ResourceType): ObjectForm {
   const negotiated = negotiate(request.headers["accept"]);
   const as = negotiated.transform?.as;
   if (as === "PartialObjectMetadata" && listOf !== undefined) {
-    throw wrongShape(`you requested PartialObjectMetadata, but the requested object is a list (${listOf.goType})`);
+    const type = listOf.custom ? "*unstructured.UnstructuredList" : goType(listOf, listOf.listKind);
+    throw wrongShape(`you requested PartialObjectMetadata, but the requested object is a list (${type})`);
   }
   const shape: Shape = as === undefined ? "whole" : as === "Table" ? "table" : "metadata";
   return {
@@ -44,6 +46,28 @@ export function negotiateForm(request: ApiRequest, listOf?: { readonly goType: s
     include: shape === "table" ? includeObject(request.query.get("includeObject") ?? "") : "Metadata",
     shapeVersion: negotiated.transform?.version ?? "v1",
   };
+}
+
+/** How the reference calls the type of an object or a list, which it does when somebody wants it as something else. */
+function goType({ group, custom }: ResourceType, kind: string): string {
+  if (custom) {
+    return "*unstructured.Unstructured";
+  }
+  // Events are the same objects in both of their groups.
+  const isCore = group === "" || group === "events.k8s.io";
+  return `*${isCore ? "core" : group.split(".", 1)[0]}.${kind}`;
+}
+
+/** One object is no list, which is found out when it is to be shown. */
+function requireOne({ type }: RestRequest, { transform }: ObjectForm): void {
+  if (transform?.as !== "PartialObjectMetadataList") {
+    return;
+  }
+  if (type.custom) {
+    throw unclassifiedError("content is not a list");
+  }
+  const name = goType(type, type.kind);
+  throw wrongShape(`you requested PartialObjectMetadataList, but the requested object is not a list (${name})`);
 }
 
 function wrongShape(message: string): StatusError {
@@ -62,15 +86,6 @@ function includeObject(text: string): IncludeObject {
   );
 }
 
-/** People use browsers and curl, and programs that ask for it. */
-function wantsPretty({ query, headers }: ApiRequest): boolean {
-  const asked = query.get("pretty");
-  if (asked !== null) {
-    return asked !== "false" && asked !== "0";
-  }
-  return /^(curl|Wget|Mozilla\/5\.0)/.test(headers["user-agent"] ?? "");
-}
-
 /** Whether objects are wanted as they are, so that bytes can be shared. */
 export function isPlain({ shape, mediaType, pretty }: ObjectForm): boolean {
   return shape === "whole" && mediaType === "application/json" && !pretty;
@@ -85,7 +100,7 @@ export function entryResponse(
 ): CompleteResponse {
   if (isPlain(form)) {
     const payload = encodedPayload(
-      () => [servedBytes(entry, rest.strategy)],
+      () => [servedBytes(entry, rest.strategy), LINE_BREAK],
       () => rest.strategy.toServed(entry.value),
     );
     return { kind: "complete", code, payload };
@@ -112,6 +127,7 @@ function shaped(rest: RestRequest, object: JsonObject, form: ObjectForm): JsonOb
     return object;
   }
   if (form.shape === "metadata") {
+    requireOne(rest, form);
     return inShapeVersion(toPartialMetadata(object), form);
   }
   const { resourceVersion = "" } = metaOf(object);

@@ -6,6 +6,7 @@ import type { ApiRequest } from "../request/api-request.ts";
 import type { ApiResponse } from "../request/api-response.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import { methodNotAllowed, noSuchResource } from "../request/plain-refusals.ts";
+import { LIST_TYPES, requireProducible } from "../request/producible.ts";
 import { createObject } from "./create.ts";
 import { deleteObject } from "./delete.ts";
 import { deleteCollection } from "./delete-collection.ts";
@@ -41,6 +42,7 @@ export function createResources(
       throw type.custom ? notFound(type, target.name) : noSuchResource();
     }
     requireMethod(type, request, target);
+    requireForm(type, request, target);
     const strategy = services.strategyOf(type);
     const rest: RestRequest = {
       ...services,
@@ -64,7 +66,7 @@ async function withNotes(rest: RestRequest, answer: () => Promise<ApiResponse>):
     if (rest.notes.length === 0 || isUnexpected(error)) {
       throw error;
     }
-    return { ...errorResponse(error, rest.request.headers["accept"]), warnings: rest.notes };
+    return { ...errorResponse(error, rest.request), warnings: rest.notes };
   }
 }
 
@@ -109,6 +111,15 @@ function requireMethod(type: ResourceType, request: ApiRequest, target: Resource
   const isMisplaced = isCollection ? verb === "update" || verb === "patch" : verb === "create" && subresource === "";
   if (!verbs.includes(verb) || isAcross || isMisplaced || request.method === "HEAD") {
     throw methodNotAllowed();
+  }
+}
+
+const PATCH_TYPE = /^application\/((json|merge|strategic-merge)-patch\+json|apply-patch\+yaml)($|;)/;
+
+/** Built-in resources know what they give before they know what is asked for; a patch of no type is refused for that. */
+function requireForm({ custom }: ResourceType, { headers }: ApiRequest, { verb }: ResourceAccess): void {
+  if (!custom && (verb !== "patch" || PATCH_TYPE.test(headers["content-type"] ?? ""))) {
+    requireProducible(headers["accept"], verb === "list" || verb === "watch" ? { types: LIST_TYPES } : {});
   }
 }
 

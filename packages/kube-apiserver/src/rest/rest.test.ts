@@ -212,7 +212,7 @@ const refusals: Record<string, Refusal> = {
     url: "/configmaps",
     options: { headers: { accept: "text/html" } },
     code: 406,
-    text: /only the following media types/,
+    text: /406: Not Acceptable\n\nAvailable representations: application\/json, application\/yaml, application\/json;stream=watch$/,
   },
 };
 

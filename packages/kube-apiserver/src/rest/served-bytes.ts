@@ -18,5 +18,7 @@ export function servedBytes(entry: Entry<JsonObject>, strategy: ObjectStrategy):
     shownAsStored.set(entry, strategy);
     return entry.bytes;
   }
-  return encoder.encode(printJson(inStoredOrder(served, { custom: served["apiVersion"] !== "events.k8s.io/v1" })));
+  return encoder.encode(
+    printJson(inStoredOrder(served, { custom: served["apiVersion"] !== "events.k8s.io/v1" }), { htmlSafe: true }),
+  );
 }

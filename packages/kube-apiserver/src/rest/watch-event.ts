@@ -26,7 +26,7 @@ export function encodedEvent(type: EventType, bytes: () => Uint8Array, object: (
 export function objectEvent(type: EventType, object: JsonObject): StreamEvent {
   return encodedEvent(
     type,
-    () => encoder.encode(printJson(object)),
+    () => encoder.encode(printJson(object, { htmlSafe: true })),
     () => object,
   );
 }

@@ -78,13 +78,28 @@ export async function watchObjects(rest: RestRequest, open: OpenWatches): Promis
       (closed) => open.remove(closed),
     );
     open.add(session, rest);
-    return session;
+    return form.transform?.as === "PartialObjectMetadataList" ? endingAtFirst(session) : session;
   };
   return {
     kind: "stream",
     code: 200,
     contentType: "application/json",
     open: (onReady) => (problem === undefined ? orFailed(store, after, () => begin(onReady)) : failedStream(problem)),
+  };
+}
+
+/** No event is a list: one who wants lists is told nothing, and the stream ends where there is something to tell. */
+function endingAtFirst(session: WatchSession): EventStream {
+  return {
+    take: () => {
+      const events = session.take();
+      if (events?.length === 0) {
+        return events;
+      }
+      session.close();
+      return undefined;
+    },
+    close: () => session.close(),
   };
 }
 

@@ -35,7 +35,7 @@ export function createHandler(options: HandlerOptions): Handler {
       if (isUnexpected(error)) {
         options.onUnexpected(error, request);
       }
-      return errorResponse(error, request.headers["accept"]);
+      return errorResponse(error, request);
     }
   };
 }
@@ -45,7 +45,7 @@ async function route(original: ApiRequest, options: HandlerOptions): Promise<Api
   const target = requestTarget(request.method, request.path, request.query);
   const decision = options.authorizer(request.user, target);
   if (!decision.allowed) {
-    const denied = errorResponse(accessDenied(request.user, target, decision), request.headers["accept"]);
+    const denied = errorResponse(accessDenied(request.user, target, decision), request);
     return { ...denied, headers: { ...denied.headers, ...NO_SNIFFING } };
   }
   const response =

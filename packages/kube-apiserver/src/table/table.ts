@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { inMetaOrder } from "../rest/member-order.ts";
 
 /** A column of a Table. */
 export interface TableColumn {
@@ -56,6 +57,10 @@ function rowObject(object: JsonObject, include: IncludeObject): JsonValue {
 }
 
 /** An object reduced to its metadata. */
-export function toPartialMetadata(object: JsonObject): JsonObject {
-  return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: object["metadata"] ?? {} };
+export function toPartialMetadata({ metadata }: JsonObject): JsonObject {
+  return {
+    kind: "PartialObjectMetadata",
+    apiVersion: "meta.k8s.io/v1",
+    metadata: inMetaOrder(isJsonObject(metadata) ? metadata : {}),
+  };
 }

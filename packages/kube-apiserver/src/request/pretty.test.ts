@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { badRequest } from "@purlin/kube-objects";
+import { textOf } from "../testing/test-request.ts";
+import { errorResponse } from "./error-response.ts";
+import { documentPayload } from "./payload.ts";
+import { wantsPretty } from "./pretty.ts";
+
+const cases: Record<string, { reason: string; query?: string; agent?: string; want: boolean }> = {
+  Program: { reason: "nobody asked", want: false },
+  True: { reason: "asked", query: "pretty=true", want: true },
+  One: { reason: "asked as Go reads it", query: "pretty=1", want: true },
+  Yes: { reason: "no word Go knows", query: "pretty=yes", want: false },
+  Bare: { reason: "a switch without a value is none", query: "pretty", want: false },
+  BareInCurl: { reason: "and does not switch anything off", query: "pretty=", agent: "curl/8.0", want: true },
+  Curl: { reason: "somebody at a terminal", agent: "curl/8.0", want: true },
+  Wget: { reason: "somebody at a terminal", agent: "Wget/1.2", want: true },
+  Browser: { reason: "somebody at a screen", agent: "Mozilla/5.0 (X11)", want: true },
+  CurlRefuses: { reason: "what is asked counts more", query: "pretty=false", agent: "curl/8.0", want: false },
+  Inside: { reason: "only at the beginning of the name", agent: "kubectl-curl", want: false },
+};
+
+for (const [name, { reason, query = "", agent, want }] of Object.entries(cases)) {
+  test(`pretty: ${name}`, () => {
+    const headers = agent === undefined ? {} : { "user-agent": agent };
+    assert.equal(wantsPretty({ headers, query: new URLSearchParams(query) }), want, reason);
+  });
+}
+
+const text = (payload: ReturnType<typeof documentPayload>): string => Buffer.concat([...payload.chunks()]).toString();
+
+test("documents end with a line break, those for people do not; nothing in them is HTML", () => {
+  const json = { mediaType: "application/json" } as const;
+  assert.equal(text(documentPayload({ a: "<b>&\u2028" }, json)), '{"a":"\\u003cb\\u003e\\u0026\\u2028"}\n');
+  assert.equal(text(documentPayload({ a: [] }, { ...json, pretty: true })), '{\n  "a": []\n}');
+});
+
+test("errors come in the form that was asked for, and as JSON for people when there is none", () => {
+  const answer = (accept: string, query = ""): string =>
+    textOf(errorResponse(badRequest("no"), { headers: { accept }, query: new URLSearchParams(query) }));
+  assert.match(answer("application/json"), /^\{"kind":"Status".*\}\n$/);
+  assert.match(answer("application/json", "pretty=true"), /^\{\n {2}"kind": "Status",.*\n\}$/s);
+  assert.match(answer("application/yaml"), /^apiVersion: v1\n/);
+  assert.match(answer("text/html"), /^\{\n {2}"kind": "Status",.*\n\}$/s);
+});

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order in which the reference writes the members of objects: as their Go types have them, or by name where it keeps maps.
+import { compareUtf8, isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+
+const META_ORDER: readonly string[] = [
+  "name",
+  "generateName",
+  "namespace",
+  "selfLink",
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "labels",
+  "annotations",
+  "ownerReferences",
+  "finalizers",
+  "managedFields",
+];
+const OWNER_ORDER: readonly string[] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+const MANAGER_ORDER: readonly string[] = [
+  "manager",
+  "operation",
+  "apiVersion",
+  "time",
+  "fieldsType",
+  "fieldsV1",
+  "subresource",
+];
+
+/** Metadata as Go's ObjectMeta has it. */
+export function inMetaOrder(metadata: JsonObject): JsonObject {
+  const ordered = inOrder(metadata, META_ORDER);
+  const { ownerReferences, managedFields } = ordered;
+  return {
+    ...ordered,
+    ...(ownerReferences !== undefined && { ownerReferences: eachInOrder(ownerReferences, OWNER_ORDER) }),
+    ...(managedFields !== undefined && { managedFields: eachInOrder(managedFields, MANAGER_ORDER) }),
+  };
+}
+
+function eachInOrder(list: JsonValue, names: readonly string[]): JsonValue {
+  return isJsonArray(list) ? list.map((item) => (isJsonObject(item) ? inOrder(item, names) : item)) : list;
+}
+
+function inOrder(object: JsonObject, names: readonly string[]): JsonObject {
+  const ordered: Record<string, JsonValue> = {};
+  for (const name of names) {
+    const value = object[name];
+    if (value !== undefined) {
+      ordered[name] = value;
+    }
+  }
+  return ordered;
+}
+
+/** A value with the members of every object in it sorted by name; the value itself when they are. */
+export function inNameOrder<T extends JsonValue>(value: T): T {
+  if (isJsonArray(value)) {
+    const items = value.map(inNameOrder);
+    return items.every((item, index) => item === value[index]) ? value : (items as JsonValue as T);
+  }
+  return isJsonObject(value) ? (membersByName(value) as T) : value;
+}
+
+function membersByName(object: JsonObject): JsonObject {
+  const names = Object.keys(object);
+  const values = names.map((name) => inNameOrder(object[name] as JsonValue));
+  const isSorted = names.every((name, index) => index === 0 || compareUtf8(names[index - 1] ?? "", name) < 0);
+  if (isSorted && values.every((value, index) => value === object[names[index] ?? ""])) {
+    return object;
+  }
+  const members = names.map((name, index) => [name, values[index] as JsonValue] as const);
+  return Object.fromEntries(members.sort(([a], [b]) => compareUtf8(a, b)));
+}
