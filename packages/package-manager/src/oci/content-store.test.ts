@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { type TestContext, test } from "node:test";
+import { type BlobSource, type ContentStore, openContentStore } from "./content-store.ts";
+import { digestOf } from "./digest.ts";
+
+async function storeIn(t: TestContext): Promise<{ store: ContentStore; directory: string }> {
+  const directory = await mkdtemp(join(tmpdir(), "purlin-store-"));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  return { store: await openContentStore(directory), directory };
+}
+
+const named = (bytes: Uint8Array): { digest: string; size: number } => ({
+  digest: digestOf(bytes),
+  size: bytes.length,
+});
+
+/** Sends up to `until`, then breaks; notes where it was asked to begin. */
+function breaking(bytes: Buffer, until: number, asked: number[]): BlobSource {
+  return async (offset) => {
+    asked.push(offset);
+    async function* send(): AsyncGenerator<Buffer> {
+      yield bytes.subarray(offset, until);
+      if (until < bytes.length) throw new Error("the line broke");
+    }
+    return { bytes: Readable.from(send()), offset };
+  };
+}
+
+test("an interrupted blob is continued where it broke off", async (t) => {
+  const { store } = await storeIn(t);
+  const bytes = randomBytes(1000);
+  const asked: number[] = [];
+  await assert.rejects(store.ingest(named(bytes), breaking(bytes, 300, asked)), /the line broke/);
+  assert.equal(await store.has(digestOf(bytes)), false);
+  await assert.rejects(store.ingest(named(bytes), breaking(bytes, 700, asked)), /the line broke/);
+  await store.ingest(named(bytes), breaking(bytes, 1000, asked));
+  assert.deepEqual(asked, [0, 300, 700]);
+  assert.deepEqual(await store.read(named(bytes)), bytes);
+});
+
+test("a source that cannot continue starts again", async (t) => {
+  const { store } = await storeIn(t);
+  const bytes = randomBytes(1000);
+  await assert.rejects(store.ingest(named(bytes), breaking(bytes, 300, [])));
+  await store.ingest(named(bytes), async () => ({ bytes: Readable.from([bytes]), offset: 0 }));
+  assert.deepEqual(await store.read(named(bytes)), bytes);
+});
+
+test("a partial blob that was damaged is found out and thrown away", async (t) => {
+  const { store, directory } = await storeIn(t);
+  const bytes = randomBytes(1000);
+  const { digest } = named(bytes);
+  await writeFile(join(directory, "partial", digest.slice(7)), randomBytes(300));
+  await assert.rejects(store.ingest(named(bytes), breaking(bytes, 1000, [])), /has the digest sha256:/);
+  assert.deepEqual(await readdir(join(directory, "partial")), []);
+  await store.ingest(named(bytes), breaking(bytes, 1000, []));
+});
+
+test("what is not what its name says never gets in", async (t) => {
+  const { store, directory } = await storeIn(t);
+  const bytes = randomBytes(100);
+  const rows: { what: string; sent: Buffer; problem: RegExp }[] = [
+    { what: "other bytes", sent: randomBytes(100), problem: /has the digest/ },
+    { what: "more", sent: Buffer.concat([bytes, Buffer.of(1)]), problem: /more came/ },
+    { what: "less", sent: bytes.subarray(0, 99), problem: /only 99 of 100 bytes/ },
+  ];
+  for (const { what, sent, problem } of rows) {
+    const source: BlobSource = async () => ({ bytes: Readable.from([sent]), offset: 0 });
+    await assert.rejects(store.ingest(named(bytes), source), problem, what);
+    assert.equal(await store.has(digestOf(bytes)), false, what);
+  }
+  assert.deepEqual(await readdir(join(directory, "blobs", "sha256")), []);
+});
+
+test("two who want the same blob at once fetch it once", async (t) => {
+  const { store } = await storeIn(t);
+  const bytes = randomBytes(100);
+  const asked: number[] = [];
+  await Promise.all([1, 2, 3].map(() => store.ingest(named(bytes), breaking(bytes, 100, asked))));
+  await store.ingest(named(bytes), breaking(bytes, 100, asked));
+  assert.deepEqual(asked, [0]);
+});
+
+test("an empty blob is a blob", async (t) => {
+  const { store } = await storeIn(t);
+  const empty = Buffer.alloc(0);
+  await store.ingest(named(empty), async () => ({ bytes: Readable.from([]), offset: 0 }));
+  assert.deepEqual(await store.read(named(empty)), empty);
+});
+
+test("names that are no digests reach no file", async (t) => {
+  const { store } = await storeIn(t);
+  assert.throws(() => store.pathOf("sha256:../../etc/passwd"), /is no sha256 digest/);
+});
+
+test("the least recently used go first, and what is kept stays", async (t) => {
+  const { store } = await storeIn(t);
+  const blobs = [1, 2, 3, 4].map((seed) => Buffer.alloc(100, seed));
+  for (const [age, bytes] of blobs.entries()) {
+    await store.ingest(named(bytes), breaking(bytes, 100, []));
+    const then = new Date(Date.now() - (4 - age) * 60_000);
+    await utimes(store.pathOf(digestOf(bytes)), then, then);
+  }
+  const [oldest, kept, used, newest] = blobs.map((bytes) => digestOf(bytes)) as [string, string, string, string];
+  assert.equal(await store.has(oldest), true, "asked for just now, so not the oldest any more");
+  assert.equal(await store.collect({ keep: new Set([kept]), maxBytes: 250 }), 200);
+  const left = await Promise.all([oldest, kept, used, newest].map((digest) => store.has(digest)));
+  assert.deepEqual(left, [true, true, false, false]);
+  assert.equal(await store.collect({ keep: new Set(), maxBytes: 1000 }), 0);
+});

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createHash, type Hash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { hexOf, isDigest } from "./digest.ts";
+import type { Descriptor } from "./manifest.ts";
+import { OciError } from "./oci-error.ts";
+
+/** Opens the bytes of a blob from an offset on. A source that cannot continue says where it begins instead. */
+export type BlobSource = (offset: number) => Promise<{ readonly bytes: Readable; readonly offset: number }>;
+
+/** What may be collected. */
+export interface CollectOptions {
+  /** Digests that stay, whatever their age. */
+  readonly keep: ReadonlySet<string>;
+  /** The least recently used of the others go until the store is no larger than this. */
+  readonly maxBytes: number;
+}
+
+/** Blobs on disk, each under its digest: what is there is whole and is what its name says. */
+export interface ContentStore {
+  has(digest: string): Promise<boolean>;
+  /** Where a blob lies. */
+  pathOf(digest: string): string;
+  /** Reads a blob that is expected to be small. */
+  read(descriptor: Pick<Descriptor, "digest">): Promise<Buffer>;
+  open(digest: string): Readable;
+  /** Stores a blob unless it is there. What an interrupted call left behind is continued. */
+  ingest(descriptor: Pick<Descriptor, "digest" | "size">, source: BlobSource): Promise<void>;
+  /** Takes a file over as a blob, if it is what the digest says; otherwise removes it. */
+  adopt(path: string, digest: string): Promise<number>;
+  /** Removes what is not wanted and says how many bytes that gave. */
+  collect(options: CollectOptions): Promise<number>;
+}
+
+/** Opens a store in a directory of its own. */
+export async function openContentStore(directory: string): Promise<ContentStore> {
+  const blobs = join(directory, "blobs", "sha256");
+  const partial = join(directory, "partial");
+  await mkdir(blobs, { recursive: true, mode: 0o700 });
+  await mkdir(partial, { recursive: true, mode: 0o700 });
+  const running = new Map<string, Promise<void>>();
+  const pathOf = (digest: string): string => join(blobs, checkedHex(digest));
+
+  async function has(digest: string): Promise<boolean> {
+    const now = new Date();
+    // Touched, so that the collector knows what is in use.
+    return utimes(pathOf(digest), now, now).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async function receive(descriptor: Pick<Descriptor, "digest" | "size">, source: BlobSource): Promise<void> {
+    if (await has(descriptor.digest)) return;
+    const file = join(partial, checkedHex(descriptor.digest));
+    await receiveInto(file, descriptor, source);
+    await rename(file, pathOf(descriptor.digest));
+  }
+
+  return {
+    has,
+    pathOf,
+    async read({ digest }) {
+      return readFile(pathOf(digest));
+    },
+    open: (digest) => createReadStream(pathOf(digest)),
+    ingest(descriptor, source) {
+      const { digest } = descriptor;
+      const same = running.get(digest);
+      if (same !== undefined) return same;
+      const started = receive(descriptor, source).finally(() => running.delete(digest));
+      running.set(digest, started);
+      return started;
+    },
+    async adopt(path, digest) {
+      const file = await open(path, "r+");
+      try {
+        const { size } = await file.stat();
+        const hash = await hashOfStart(file, size);
+        await file.sync();
+        await confirm(path, hash, { digest, size, written: size });
+        await rename(path, pathOf(digest));
+        return size;
+      } finally {
+        await file.close();
+      }
+    },
+    collect: (options) => collectFrom(blobs, options),
+  };
+}
+
+function checkedHex(digest: string): string {
+  if (!isDigest(digest)) throw new OciError("not-an-image", `${JSON.stringify(digest)} is no sha256 digest`);
+  return hexOf(digest);
+}
+
+/** Writes a blob to `path`, after what is there already, and leaves it there only when it is whole and right. */
+async function receiveInto(
+  path: string,
+  { digest, size }: Pick<Descriptor, "digest" | "size">,
+  source: BlobSource,
+): Promise<void> {
+  const file = await open(path, "a+", 0o600);
+  try {
+    const there = Math.min((await file.stat()).size, size);
+    const { bytes, offset } = await source(there);
+    const from = offset === there ? there : 0;
+    await file.truncate(from);
+    const hash = await hashOfStart(file, from);
+    await append(file, bytes, { hash, from, size, digest });
+    await file.sync();
+    await confirm(path, hash, { digest, size, written: (await file.stat()).size });
+  } finally {
+    await file.close();
+  }
+}
+
+async function hashOfStart(file: FileHandle, length: number): Promise<Hash> {
+  const hash = createHash("sha256");
+  if (length === 0) return hash;
+  for await (const chunk of file.createReadStream({ start: 0, end: length - 1, autoClose: false })) {
+    hash.update(chunk as Buffer);
+  }
+  return hash;
+}
+
+async function append(
+  file: FileHandle,
+  bytes: Readable,
+  { hash, from, size, digest }: { hash: Hash; from: number; size: number; digest: string },
+): Promise<void> {
+  let at = from;
+  for await (const chunk of bytes as AsyncIterable<Buffer>) {
+    at += chunk.length;
+    if (at > size) {
+      bytes.destroy();
+      await file.truncate(0);
+      throw new OciError("digest-mismatch", `more came for ${digest} than the ${size} bytes its manifest names`);
+    }
+    hash.update(chunk);
+    await file.appendFile(chunk);
+  }
+}
+
+async function confirm(
+  path: string,
+  hash: Hash,
+  { digest, size, written }: { digest: string; size: number; written: number },
+): Promise<void> {
+  if (written < size) {
+    throw new OciError(
+      "unreachable",
+      `only ${written} of ${size} bytes came for ${digest}; the next try continues there`,
+    );
+  }
+  const got = `sha256:${hash.digest("hex")}`;
+  if (got === digest) return;
+  await rm(path, { force: true });
+  throw new OciError(
+    "digest-mismatch",
+    `what came for ${digest} has the digest ${got}: the registry or the way to it changed it`,
+  );
+}
+
+async function collectFrom(directory: string, { keep, maxBytes }: CollectOptions): Promise<number> {
+  const names = await readdir(directory);
+  const files = await Promise.all(
+    names.map(async (name) => {
+      const { size, mtimeMs } = await stat(join(directory, name));
+      return { name, size, mtimeMs };
+    }),
+  );
+  let total = files.reduce((sum, { size }) => sum + size, 0);
+  let freed = 0;
+  for (const { name, size } of files.toSorted((a, b) => a.mtimeMs - b.mtimeMs)) {
+    if (total <= maxBytes) break;
+    if (keep.has(`sha256:${name}`)) continue;
+    await rm(join(directory, name), { force: true });
+    total -= size;
+    freed += size;
+  }
+  return freed;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ContentStore } from "../oci/content-store.ts";
+import { parseManifest } from "../oci/manifest.ts";
+
+/** Everything the given manifests need, themselves included: what a collector must leave. */
+export async function reachableFrom(store: ContentStore, manifests: readonly string[]): Promise<Set<string>> {
+  const reached = new Set<string>();
+  const open = [...manifests];
+  for (let digest = open.pop(); digest !== undefined; digest = open.pop()) {
+    if (reached.has(digest)) continue;
+    reached.add(digest);
+    if (!(await store.has(digest))) continue;
+    const manifest = parseManifest(await store.read({ digest }), "", digest);
+    if (manifest.kind === "index") open.push(...manifest.index.manifests.map((part) => part.digest));
+    else for (const part of [manifest.image.config, ...manifest.image.layers]) reached.add(part.digest);
+  }
+  return reached;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ServerResponse } from "node:http";
+
+/** The error codes of the distribution specification that we answer with, and their HTTP status. */
+const statusOf = {
+  BLOB_UNKNOWN: 404,
+  BLOB_UPLOAD_INVALID: 416,
+  BLOB_UPLOAD_UNKNOWN: 404,
+  DENIED: 403,
+  DIGEST_INVALID: 400,
+  MANIFEST_BLOB_UNKNOWN: 404,
+  MANIFEST_INVALID: 400,
+  MANIFEST_UNKNOWN: 404,
+  NAME_UNKNOWN: 404,
+  SIZE_INVALID: 413,
+  /** Our own fault, such as a full disk. */
+  UNKNOWN: 500,
+  UNSUPPORTED: 405,
+} as const;
+
+/** Why the registry refuses, in the words of its specification. */
+export class RegistryProblem extends Error {
+  readonly code: keyof typeof statusOf;
+
+  constructor(code: keyof typeof statusOf, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Answers without a body. */
+export function reply(response: ServerResponse, status: number, headers: Readonly<Record<string, string>> = {}): void {
+  response.writeHead(status, { "content-length": "0", ...headers }).end();
+}
+
+/** Answers with a JSON document, or only with its headers. */
+export function replyJson(
+  response: ServerResponse,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const text = Buffer.from(JSON.stringify(body));
+  response.writeHead(200, { "content-type": "application/json", "content-length": String(text.length), ...headers });
+  response.end(text);
+}
+
+/** Answers with a problem. */
+export function replyProblem(response: ServerResponse, { code, message }: RegistryProblem): void {
+  const text = Buffer.from(JSON.stringify({ errors: [{ code, message }] }));
+  response.writeHead(statusOf[code], { "content-type": "application/json", "content-length": String(text.length) });
+  response.end(text);
+}

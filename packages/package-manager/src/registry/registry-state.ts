@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ContentStore } from "../oci/content-store.ts";
+import type { RepositoryIndex } from "./repository-index.ts";
+import type { Uploads } from "./uploads.ts";
+
+/** Everything a registry keeps. */
+export interface RegistryState {
+  readonly store: ContentStore;
+  readonly index: RepositoryIndex;
+  readonly uploads: Uploads;
+  /** Told what a tag points to now, whenever one is written. */
+  readonly onTag?: ((repository: string, tag: string, digest: string) => void) | undefined;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { type ContentStore, openContentStore } from "../oci/content-store.ts";
+import { reachableFrom } from "./reachable.ts";
+import { createRegistryHandler } from "./registry-handler.ts";
+import type { RegistryState } from "./registry-state.ts";
+import { openRepositoryIndex } from "./repository-index.ts";
+import { openUploads } from "./uploads.ts";
+
+/** Options of {@link startRegistry}. */
+export interface RegistryOptions {
+  readonly directory: string;
+  /** 0 or absent: a free one. */
+  readonly port?: number | undefined;
+  readonly maxBlobBytes?: number | undefined;
+  readonly onTag?: RegistryState["onTag"];
+}
+
+/** A registry that serves. */
+export interface Registry {
+  /** `127.0.0.1:<port>`: what references start with. */
+  readonly address: string;
+  readonly store: ContentStore;
+  /** Everything that tags and manifests still need. */
+  reachable(): Promise<Set<string>>;
+  close(): Promise<void>;
+}
+
+const defaultMaxBlobBytes: number = 4 * 1024 ** 3;
+
+/** Starts an OCI registry on loopback. It has no users: whoever is on this machine may push and pull. */
+export async function startRegistry(options: RegistryOptions): Promise<Registry> {
+  const { directory, port = 0, maxBlobBytes = defaultMaxBlobBytes, onTag } = options;
+  const store = await openContentStore(directory);
+  const index = openRepositoryIndex(join(directory, "repositories"));
+  const uploads = await openUploads(join(directory, "uploads"), maxBlobBytes);
+  const handle = createRegistryHandler({ store, index, uploads, onTag });
+  const server = createServer((request, response) => void handle(request, response));
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    store,
+    reachable: async () => reachableFrom(store, await index.manifests()),
+    close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import { randomUUID } from "node:crypto";
+import { mkdir, open, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { RegistryProblem } from "./registry-reply.ts";
+
+/** Blobs on their way in, each a file that grows. */
+export interface Uploads {
+  start(): Promise<string>;
+  /** Appends and says how long it is now. */
+  append(id: string, bytes: Readable, from?: number): Promise<number>;
+  sizeOf(id: string): Promise<number>;
+  pathOf(id: string): string;
+  cancel(id: string): Promise<void>;
+}
+
+/** Opens the directory of uploads. What an earlier process left unfinished is removed: clients start again. */
+export async function openUploads(directory: string, maxBytes: number): Promise<Uploads> {
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const pathOf = (id: string): string => join(directory, id);
+
+  async function sizeOf(id: string): Promise<number> {
+    const found = await stat(pathOf(id)).catch(() => undefined);
+    if (found === undefined)
+      throw new RegistryProblem("BLOB_UPLOAD_UNKNOWN", "there is no such upload; start a new one");
+    return found.size;
+  }
+
+  return {
+    pathOf,
+    sizeOf,
+    async start() {
+      const id = randomUUID();
+      const file = await open(pathOf(id), "wx", 0o600);
+      await file.close();
+      return id;
+    },
+    async append(id, bytes, from) {
+      const there = await sizeOf(id);
+      if (from !== undefined && from !== there) {
+        throw new RegistryProblem("BLOB_UPLOAD_INVALID", `the upload continues at ${there}, not at ${from}`);
+      }
+      const file = await open(pathOf(id), "a", 0o600);
+      let size = there;
+      try {
+        for await (const chunk of bytes as AsyncIterable<Buffer>) {
+          size += chunk.length;
+          if (size > maxBytes) throw new RegistryProblem("SIZE_INVALID", `a blob may have ${maxBytes} bytes at most`);
+          await file.appendFile(chunk);
+        }
+      } finally {
+        await file.close();
+      }
+      return size;
+    },
+    async cancel(id) {
+      await sizeOf(id);
+      await rm(pathOf(id), { force: true });
+    },
+  };
+}
