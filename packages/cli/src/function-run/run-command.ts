@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { systemClock } from "@purlin/function-runner";
+import { Supervisor, type SupervisorObserver } from "@purlin/package-manager";
 import { commandName } from "../command-name.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { UserError } from "../user-error.ts";
-import { type Observer, Supervisor } from "./supervisor.ts";
+import { createClusterLaunch } from "./cluster-launch.ts";
 
 /** Options that go to the function as they are. */
 const passedOn = {
@@ -18,6 +20,9 @@ const passedOn = {
   ttl: "--ttl",
 } as const;
 
+/** A debugger may be attached, so nobody is hurried. */
+const startLimitMs = 10 * 60_000;
+
 /** `purlin function run FILE` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const [file = ""] = input.args;
@@ -25,7 +30,17 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const security = securityOf(input, io);
   const gaveUp = Promise.withResolvers<never>();
   const observer = createObserver({ file, security, io, giveUp: gaveUp.reject });
-  const supervisor = new Supervisor({ file: resolve(io.cwd, file), flags: functionFlags(input), observer });
+  const path = resolve(io.cwd, file);
+  const supervisor = new Supervisor({
+    launch: createClusterLaunch(path, functionFlags(input)),
+    file: path,
+    // The listening socket is ours and calls in flight are finished by whoever took them: there is nothing to wait for.
+    answers: () => Promise.resolve(),
+    released: () => Promise.resolve(),
+    startLimitMs,
+    clock: systemClock,
+    observer,
+  });
   try {
     await Promise.race([aborted(io.signal), gaveUp.promise]);
   } finally {
@@ -70,7 +85,7 @@ interface Scene {
   readonly giveUp: (error: UserError) => void;
 }
 
-function createObserver({ file, security, io, giveUp }: Scene): Observer {
+function createObserver({ file, security, io, giveUp }: Scene): SupervisorObserver {
   const good = createStyle(io.stdout, io.env);
   const bad = createStyle(io.stderr, io.env);
   const waiting = bad.faint("Save the file to try again.");

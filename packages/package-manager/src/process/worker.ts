@@ -36,6 +36,7 @@ async function run(): Promise<void> {
   await tell({ type: "loaded" });
   const { newLogger, parseFlags, start } = await import("@purlin/function-sdk");
   try {
+    // biome-ignore lint/style/noProcessEnv: a program of its own, which takes the environment variables of functions
     const { options } = parseFlags({ argv: flags, env: process.env });
     const log = newLogger({ debug: true, write: options.debug === true ? writeLine : writeLineForAuthors });
     const running = await start(handler, { ...options, log });

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Clock } from "@purlin/function-runner";
+import type { PortPool } from "./free-port.ts";
+import type { FunctionCertificates } from "./function-certificates.ts";
+import { untilItAnswers } from "./grpc-probe.ts";
+import { createLaunch, type FunctionProgram } from "./launch-function.ts";
+import type { LogFile } from "./log-file.ts";
+import { createLogTail } from "./log-tail.ts";
+import { type RestartPolicy, Supervisor, type SupervisorObserver } from "./supervisor.ts";
+import { createUses, type Uses } from "./uses.ts";
+
+/** A function to keep running. */
+export interface FunctionSpec {
+  /** Names it in messages, files and certificates: the name of its Function or FunctionRevision. */
+  readonly name: string;
+  readonly program: FunctionProgram;
+  /** Relative paths in the function's own code start here. */
+  readonly cwd: string;
+}
+
+/** Where a function that answers can be called. */
+export interface ServedFunction {
+  /** `host:port`, mutual TLS. */
+  readonly endpoint: string;
+  /** Tells that a run begins; call the result when it is over. A process that is replaced stays until then. */
+  readonly hold: () => () => void;
+}
+
+/** What there is to say about a function's process right now. */
+export type ProcessState =
+  | { readonly phase: "starting" }
+  | { readonly phase: "serving"; readonly endpoint: string; readonly problem?: string }
+  /** It does not serve; it is tried again by itself. */
+  | { readonly phase: "failed"; readonly problem: string };
+
+/** A function that is kept running. */
+export interface FunctionProcess {
+  readonly name: string;
+  /** A problem beside "serving" is that of a newer version which did not come up. */
+  readonly state: ProcessState;
+  /** Waits for a version that is starting. Rejects with the reason when the function does not serve. */
+  served(signal?: AbortSignal): Promise<ServedFunction>;
+  /** The last lines it wrote, oldest first. */
+  logs(): readonly string[];
+  reload(): void;
+  stop(): Promise<void>;
+}
+
+/** What the processes of one control plane share. */
+export interface ProcessSurroundings {
+  readonly certificates: FunctionCertificates;
+  readonly ports: PortPool;
+  readonly env: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+  /** Where a function's output goes, besides the lines kept in memory. */
+  readonly logFile: (name: string) => LogFile;
+  readonly onChange: (process: FunctionProcess) => void;
+  readonly limits: ProcessLimits;
+}
+
+/** How patient to be. */
+export interface ProcessLimits {
+  /** Until the first answer. */
+  readonly startMs: number;
+  /** For calls in flight when a process is stopped. */
+  readonly graceMs: number;
+  /** A replaced process stays at least this long, and as long as runs use it, up to the second limit. */
+  readonly lingerMs: number;
+  readonly holdMs: number;
+  readonly restart: RestartPolicy;
+}
+
+const logCharacters = 256 * 1024;
+
+/** Starts a function and keeps it running until it is stopped. */
+export function startFunctionProcess(spec: FunctionSpec, surroundings: ProcessSurroundings): FunctionProcess {
+  return new RunningProcess(spec, surroundings);
+}
+
+class RunningProcess implements FunctionProcess {
+  readonly name: string;
+  readonly #surroundings: ProcessSurroundings;
+  readonly #uses: Uses;
+  readonly #supervisor: Supervisor;
+  readonly #tail = createLogTail(logCharacters);
+  readonly #waiting = new Set<() => void>();
+  #state: ProcessState = { phase: "starting" };
+
+  constructor(spec: FunctionSpec, surroundings: ProcessSurroundings) {
+    const { certificates, limits, clock, ports, env } = surroundings;
+    const { name, program, cwd } = spec;
+    this.name = name;
+    this.#surroundings = surroundings;
+    this.#uses = createUses({ clock, lingerMs: limits.lingerMs, limitMs: limits.holdMs });
+    const folder = certificates.serverFolder(name);
+    // Awaited by every start; one that fails is told there.
+    folder.catch(() => {});
+    this.#supervisor = new Supervisor({
+      launch: createLaunch({ program, cwd, env, ports, certificates: () => folder, graceMs: limits.graceMs }),
+      file: program.kind === "source" ? program.file : undefined,
+      answers: (address, signal) => untilItAnswers({ address, tls: certificates.client.current(), signal }),
+      released: (address) => this.#uses.released(address),
+      startLimitMs: limits.startMs,
+      restart: limits.restart,
+      clock,
+      observer: this.#observer(),
+    });
+  }
+
+  get state(): ProcessState {
+    return this.#state;
+  }
+
+  async served(signal?: AbortSignal): Promise<ServedFunction> {
+    while (this.#state.phase === "starting") await this.#changed(signal);
+    if (this.#state.phase === "failed") throw new Error(this.#state.problem);
+    const { endpoint } = this.#state;
+    return { endpoint, hold: () => this.#uses.hold(endpoint) };
+  }
+
+  logs(): readonly string[] {
+    return this.#tail.lines();
+  }
+
+  reload(): void {
+    this.#supervisor.reload();
+  }
+
+  async stop(): Promise<void> {
+    await this.#supervisor.stop();
+    this.#become({ phase: "failed", problem: "the function has been stopped" });
+  }
+
+  #observer(): SupervisorObserver {
+    const file = this.#surroundings.logFile(this.name);
+    return {
+      serving: ({ address }) => this.#become({ phase: "serving", endpoint: address }),
+      failed: ({ text }) => this.#become(withProblem(this.#state, text)),
+      died: (text) => this.#become({ phase: "failed", problem: text }),
+      output: (_, text) => {
+        this.#tail.add(text);
+        file.add(text);
+      },
+    };
+  }
+
+  #become(state: ProcessState): void {
+    this.#state = state;
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+    this.#surroundings.onChange(this);
+  }
+
+  #changed(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const abort = (): void => {
+      this.#waiting.delete(resolve);
+      reject(signal?.reason as Error);
+    };
+    this.#waiting.add(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    });
+    signal?.addEventListener("abort", abort, { once: true });
+    return promise;
+  }
+}
+
+/** While an earlier version serves, a newer one that fails is a problem and no outage. */
+function withProblem(state: ProcessState, problem: string): ProcessState {
+  return state.phase === "serving" ? { ...state, problem } : { phase: "failed", problem };
+}

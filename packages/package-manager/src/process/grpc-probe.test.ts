@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createSecureServer, type ServerHttp2Stream } from "node:http2";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { test } from "node:test";
+import { createSecureContext, type SecureContext } from "node:tls";
+import { createAuthority, issueCertificate } from "@purlin/certificates";
+import { answers, untilItAnswers } from "./grpc-probe.ts";
+
+const authority = createAuthority({ commonName: "test" });
+const server = issueCertificate(authority, { commonName: "s", dnsNames: ["localhost"], usages: ["server"] });
+const client = issueCertificate(authority, { commonName: "c", usages: ["client"] });
+const tls = createSecureContext({ ca: authority.certPem, cert: client.certPem, key: client.keyPem });
+
+interface Peer extends AsyncDisposable {
+  readonly address: string;
+}
+
+async function listening(peer: Server, port = 0): Promise<Peer> {
+  peer.listen({ host: "127.0.0.1", port });
+  await once(peer, "listening");
+  const { port: actual } = peer.address() as AddressInfo;
+  return { address: `127.0.0.1:${actual}`, [Symbol.asyncDispose]: async () => void peer.close() };
+}
+
+function grpcServer(answer: (stream: ServerHttp2Stream) => void): Server {
+  const options = { key: server.keyPem, cert: server.certPem, ca: authority.certPem, requestCert: true };
+  return createSecureServer(options).on("stream", answer) as unknown as Server;
+}
+
+/** Answers with a message, if any, and a status. */
+function reply(status: number, message?: readonly number[]): (stream: ServerHttp2Stream) => void {
+  return (stream) => {
+    if (message === undefined) {
+      stream.respond({ "content-type": "application/grpc", "grpc-status": status }, { endStream: true });
+      return;
+    }
+    stream.respond({ "content-type": "application/grpc" }, { waitForTrailers: true });
+    stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": status }));
+    stream.end(Buffer.from(message));
+  };
+}
+
+const servers: Record<string, { readonly peer: () => Server; readonly answers: boolean; readonly why: string }> = {
+  Serving: { peer: () => grpcServer(reply(0, [0, 0, 0, 0, 2, 8, 1])), answers: true, why: "its health check says so" },
+  NotServing: {
+    peer: () => grpcServer(reply(0, [0, 0, 0, 0, 2, 8, 2])),
+    answers: false,
+    why: "its health check says so",
+  },
+  UnknownState: { peer: () => grpcServer(reply(0, [0, 0, 0, 0, 0])), answers: false, why: "unknown is not serving" },
+  NoHealthService: { peer: () => grpcServer(reply(12)), answers: true, why: "most SDKs have none, and it speaks gRPC" },
+  Internal: { peer: () => grpcServer(reply(13)), answers: false, why: "a server that fails is not ready" },
+  NotGrpc: {
+    peer: () => grpcServer((stream) => stream.respond({ ":status": 404 }, { endStream: true })),
+    answers: false,
+    why: "somebody else listens there",
+  },
+  HangsUp: { peer: () => createServer((socket) => socket.destroy()), answers: false, why: "no TLS" },
+};
+for (const [name, { peer, answers: expected, why }] of Object.entries(servers)) {
+  test(`whether a function answers: ${name}`, async () => {
+    await using at = await listening(peer());
+    assert.equal(await answers(at.address, tls, AbortSignal.timeout(30_000)), expected, why);
+  });
+}
+
+test("a peer that our authority did not certify is not the function", async () => {
+  const other: SecureContext = createSecureContext({ ca: createAuthority({ commonName: "other" }).certPem });
+  await using at = await listening(grpcServer(reply(12)));
+  assert.equal(await answers(at.address, other, AbortSignal.timeout(30_000)), false);
+});
+
+test("a peer that says nothing is asked again, until the signal", async () => {
+  await using at = await listening(createServer(() => {}));
+  const stop = new AbortController();
+  const waiting = untilItAnswers({ address: at.address, tls, signal: stop.signal });
+  stop.abort(new Error("enough"));
+  await assert.rejects(waiting, /enough/);
+});
+
+test("a function that comes up later is found", async () => {
+  const placeholder = await listening(createServer());
+  const { address } = placeholder;
+  await placeholder[Symbol.asyncDispose]();
+  const found = untilItAnswers({ address, tls, signal: AbortSignal.timeout(30_000) });
+  await using _ = await listening(grpcServer(reply(12)), Number(address.split(":")[1]));
+  await found;
+});

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import type { SecureContext } from "node:tls";
+
+/** How long one question may take, and how long to wait before the next. */
+const attemptMs = 5_000;
+const pauseMs = 25;
+
+/** Where to ask, and for how long. */
+export interface ProbeOptions {
+  /** `host:port` on this machine. */
+  readonly address: string;
+  readonly tls: SecureContext;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Resolves once the function at an address answers gRPC calls: its health check says that it serves, or it has none and
+ * says so. Rejects only when the signal aborts.
+ */
+export async function untilItAnswers({ address, tls, signal }: ProbeOptions): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    if (await answers(address, tls, AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]))) return;
+    await pause(signal);
+  }
+}
+
+function pause(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, pauseMs);
+  signal.addEventListener(
+    "abort",
+    () => {
+      clearTimeout(timer);
+      resolve();
+    },
+    { once: true },
+  );
+  return promise;
+}
+
+/** Asks once. Connections that fail are what "not yet" looks like. */
+export async function answers(address: string, tls: SecureContext, signal: AbortSignal): Promise<boolean> {
+  const session = connect(`https://${address}`, { secureContext: tls, servername: "localhost" });
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const giveUp = (): void => resolve(false);
+  session.on("error", giveUp).on("close", giveUp);
+  signal.addEventListener("abort", giveUp, { once: true });
+  try {
+    ask(session).then(resolve, giveUp);
+    return await promise;
+  } finally {
+    signal.removeEventListener("abort", giveUp);
+    session.destroy();
+  }
+}
+
+/** An empty HealthCheckRequest, framed: not compressed, no bytes. */
+const emptyMessage = Buffer.alloc(5);
+/** A HealthCheckResponse with status SERVING, framed. */
+const serving = Buffer.from([0, 0, 0, 0, 2, 8, 1]);
+const unimplemented = "12";
+
+async function ask(session: ClientHttp2Session): Promise<boolean> {
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/grpc.health.v1.Health/Check",
+    "content-type": "application/grpc",
+    te: "trailers",
+  });
+  stream.end(emptyMessage);
+  const { status, body } = await readAnswer(stream);
+  return status === "0" ? body.equals(serving) : status === unimplemented;
+}
+
+async function readAnswer(stream: ClientHttp2Stream): Promise<{ status: string | undefined; body: Buffer }> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let status: string | undefined;
+  const chunks: Buffer[] = [];
+  // An answer without a message has its status in the headers, any other in the trailers.
+  const read = (headers: Readonly<Record<string, unknown>>): void => {
+    const value = headers["grpc-status"];
+    if (value !== undefined) status = String(value);
+  };
+  stream.on("response", read).on("trailers", read);
+  stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  stream.on("error", reject).on("close", () => resolve());
+  await promise;
+  return { status, body: Buffer.concat(chunks) };
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { constants } from "node:os";
+
+/** A program to run. */
+export interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** All of its environment: nothing is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * Lives beside a program and ends it when this process is gone, however it went: a process that is killed cannot clean
+ * up, and a function in an endless loop notices nothing, so neither of the two can be relied on. The guard's standard
+ * input is a pipe that nobody writes to; that it ends is the sign. File descriptor 3 is the program's own channel.
+ */
+const guard = `
+trap : TERM INT HUP
+exec 4<&0
+"$@" </dev/null 4<&- &
+child=$!
+exec 3>&-
+(
+  trap '' TERM INT HUP
+  while read -r line; do :; done
+  kill -TERM "$child"
+  sleep 2
+  kill -KILL 0
+) <&4 2>/dev/null &
+while :; do
+  wait "$child"
+  code=$?
+  kill -0 "$child" 2>/dev/null || exit "$code"
+done
+`;
+
+/** A program that ends when this process does, with everything it has started. */
+export interface GuardedProcess {
+  readonly child: ChildProcess;
+  /** Resolves to how it ended, in words. Everything it started is gone by then. */
+  readonly ended: Promise<string>;
+  /** Asks it to end, and makes it after the grace period. */
+  stop(graceMs: number): Promise<void>;
+  kill(): void;
+}
+
+/** Starts a program in a process group of its own. With `channel`, Node programs can send messages. */
+export function spawnGuarded(program: Program, options: { readonly channel: boolean }): GuardedProcess {
+  const { command, args, cwd, env } = program;
+  const spawnOptions: SpawnOptions = {
+    cwd,
+    env: { ...env },
+    // A group of its own: a Ctrl-C in the terminal is for the control plane, which ends its functions in order.
+    detached: true,
+    stdio: options.channel ? ["pipe", "pipe", "pipe", "ipc"] : ["pipe", "pipe", "pipe"],
+  };
+  const child = spawn("/bin/sh", ["-c", guard, "purlin-function", command, ...args], spawnOptions);
+  // The pipe breaks when the guard ends first, which the exit tells better.
+  child.stdin?.on("error", () => {});
+  const ended = endOf(child);
+  const stop = async (graceMs: number): Promise<void> => {
+    signalGroup(child, "SIGTERM");
+    const limit = setTimeout(() => signalGroup(child, "SIGKILL"), graceMs);
+    await ended;
+    clearTimeout(limit);
+  };
+  return { child, ended, stop, kill: () => signalGroup(child, "SIGKILL") };
+}
+
+function endOf(child: ChildProcess): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  child.once("error", (error) => resolve(`it could not be started: ${error.message}`));
+  child.once("exit", (code, signal) => {
+    // The part of the guard that waits for our end, and whatever the program left behind.
+    signalGroup(child, "SIGKILL");
+    resolve(signal ?? describeExit(code ?? 0));
+  });
+  return promise;
+}
+
+/** A shell reports the signal that ended a program as its number above 128. */
+function describeExit(code: number): string {
+  const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
+  return signal ?? `exit code ${code}`;
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // Nobody is left in the group.
+  }
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Clock } from "@purlin/function-runner";
+import type { Launch, Launched } from "./launch.ts";
+import { type FileWatcher, watchFiles } from "./watch-files.ts";
+import type { WorkerMessage } from "./worker-message.ts";
+
+/** What happens to a function that is being served. */
+export interface SupervisorObserver {
+  /** A version took over. */
+  serving(at: { readonly address: string; readonly startMs: number }): void;
+  /** A version did not start; `setup` when not its code is to blame, `lastGood` when an earlier one goes on serving. */
+  failed(why: { readonly text: string; readonly setup: boolean; readonly lastGood: boolean }): void;
+  /** The version that was serving ended by itself. */
+  died(text: string): void;
+  output(stream: "stdout" | "stderr", text: string): void;
+}
+
+/** How long to wait before a function that failed is started again. */
+export interface RestartPolicy {
+  readonly baseMs: number;
+  readonly maxMs: number;
+  /** One that has served this long counts as healthy: the next failure is its first. */
+  readonly healthyMs: number;
+}
+
+/** Which function to serve, and how. */
+export interface SupervisorOptions {
+  readonly launch: Launch;
+  /** A save of this file, or of one it imports, starts a new version. Absolute; nothing is watched without it. */
+  readonly file?: string | undefined;
+  /** Resolves when a version takes calls at its address. */
+  readonly answers: (address: string, signal: AbortSignal) => Promise<void>;
+  /** Resolves when nobody needs the version at this address any more; it is stopped then. */
+  readonly released: (address: string) => Promise<void>;
+  /** A version that takes longer to answer counts as failed. */
+  readonly startLimitMs: number;
+  /** Without it, what fails waits for the next save. */
+  readonly restart?: RestartPolicy | undefined;
+  readonly clock: Clock;
+  readonly observer: SupervisorObserver;
+}
+
+/** One process with one version of the function. */
+interface Version {
+  readonly launched: Launched;
+  readonly startedAt: number;
+  readonly giveUp: AbortController;
+  address: string | undefined;
+  failed: boolean;
+  over: boolean;
+}
+
+/**
+ * Keeps one version of a function serving. A new one is started beside it and takes over once it answers; the old one
+ * stays until it is not needed. What does not come up changes nothing.
+ */
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #watcher: FileWatcher;
+  readonly #versions = new Set<Version>();
+  #starting: Version | undefined;
+  #current: Version | undefined;
+  #failures = 0;
+  #cancelRestart: () => void = () => {};
+  #stopping = false;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#watcher = watchFiles(() => this.reload());
+    if (options.file !== undefined) this.#watcher.add(options.file);
+    this.#start();
+  }
+
+  /** Starts a new version, at once. */
+  reload(): void {
+    if (!this.#stopping) this.#start();
+  }
+
+  /** Lets calls finish and ends all processes. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#cancelRestart();
+    this.#watcher[Symbol.dispose]();
+    await Promise.all(
+      [...this.#versions].map((version) => {
+        version.giveUp.abort();
+        return version.launched.stop();
+      }),
+    );
+  }
+
+  #start(): void {
+    this.#cancelRestart();
+    // What was still starting is outdated before it ever served.
+    this.#starting?.giveUp.abort();
+    this.#starting?.launched.kill();
+    const launched = this.#options.launch({
+      message: (message) => this.#received(version, message),
+      output: (stream, text) => this.#options.observer.output(stream, text),
+      ended: (how) => this.#ended(version, how),
+    });
+    const version: Version = {
+      launched,
+      startedAt: performance.now(),
+      giveUp: new AbortController(),
+      address: undefined,
+      failed: false,
+      over: false,
+    };
+    this.#starting = version;
+    this.#versions.add(version);
+    const cancel = this.#options.clock.schedule(this.#options.startLimitMs, () => this.#tooSlow(version));
+    version.giveUp.signal.addEventListener("abort", cancel, { once: true });
+  }
+
+  #received(version: Version, message: WorkerMessage): void {
+    switch (message.type) {
+      case "module":
+        this.#watcher.add(message.file);
+        return;
+      case "loaded":
+        return;
+      case "serving":
+        void this.#announce(version, message.address);
+        return;
+      case "failed":
+        version.failed = true;
+        this.#fails(version, message);
+    }
+  }
+
+  /** Nobody hears of a version before it answers. */
+  async #announce(version: Version, address: string): Promise<void> {
+    if (version.address !== undefined) return;
+    version.address = address;
+    try {
+      await this.#options.answers(address, version.giveUp.signal);
+    } catch {
+      // It ended, or something newer took its place: that is told where it happens.
+      return;
+    }
+    if (version !== this.#starting || version.over || this.#stopping) return;
+    this.#takesOver(version, address);
+  }
+
+  #takesOver(version: Version, address: string): void {
+    version.giveUp.abort();
+    this.#starting = undefined;
+    const old = this.#current;
+    this.#current = version;
+    this.#watcher.watchBeside(false);
+    const startMs = Math.round(performance.now() - version.startedAt);
+    this.#options.observer.serving({ address, startMs });
+    if (old?.address !== undefined) void this.#retire(old, old.address);
+  }
+
+  async #retire(version: Version, address: string): Promise<void> {
+    await this.#options.released(address);
+    await version.launched.stop();
+  }
+
+  #tooSlow(version: Version): void {
+    if (version !== this.#starting) return;
+    const text = `the function did not answer within ${this.#options.startLimitMs / 1000} s`;
+    version.failed = true;
+    this.#fails(version, { text, setup: false });
+    version.launched.kill();
+  }
+
+  #fails(version: Version, why: { readonly text: string; readonly setup: boolean }): void {
+    if (version !== this.#starting || this.#stopping) return;
+    version.giveUp.abort();
+    this.#starting = undefined;
+    this.#watcher.watchBeside(true);
+    this.#options.observer.failed({ text: why.text, setup: why.setup, lastGood: this.#current !== undefined });
+    this.#restartLater();
+  }
+
+  #ended(version: Version, how: string): void {
+    version.over = true;
+    version.giveUp.abort();
+    this.#versions.delete(version);
+    if (this.#stopping) return;
+    if (version === this.#starting && !version.failed) {
+      this.#fails(version, { text: `the function ended before it served (${how})`, setup: false });
+    }
+    if (version !== this.#current) return;
+    this.#current = undefined;
+    if (performance.now() - version.startedAt > (this.#options.restart?.healthyMs ?? 0)) this.#failures = 0;
+    this.#options.observer.died(`the function ended by itself (${how})`);
+    if (this.#starting === undefined) this.#restartLater();
+  }
+
+  #restartLater(): void {
+    const { restart, clock } = this.#options;
+    if (restart === undefined) return;
+    const delayMs = Math.min(restart.baseMs * 2 ** this.#failures, restart.maxMs);
+    this.#failures++;
+    this.#cancelRestart();
+    this.#cancelRestart = clock.schedule(delayMs, () => this.#start());
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { createTestClock } from "../testing/test-clock.ts";
+import { createUses } from "./uses.ts";
+
+async function isDone(promise: Promise<void>): Promise<boolean> {
+  let done = false;
+  void promise.then(() => {
+    done = true;
+  });
+  await setImmediate();
+  return done;
+}
+
+test("an address is released after a moment, once the last run there is over", async () => {
+  const clock = createTestClock();
+  const uses = createUses({ clock, lingerMs: 10, limitMs: 1_000 });
+  const first = uses.hold("a");
+  const second = uses.hold("a");
+  uses.hold("b");
+  const released = uses.released("a");
+  const unused = uses.released("c");
+  clock.advance(9);
+  assert.equal(await isDone(unused), false, "a run may be on its way");
+  clock.advance(1);
+  assert.equal(await isDone(unused), true);
+  first();
+  first();
+  assert.equal(await isDone(released), false, "a run that ends twice counts once");
+  second();
+  assert.equal(await isDone(released), true);
+});
+
+test("a run that never ends is not waited for without limit", async () => {
+  const clock = createTestClock();
+  const uses = createUses({ clock, lingerMs: 10, limitMs: 1_000 });
+  uses.hold("a");
+  const released = uses.released("a");
+  clock.advance(10);
+  assert.equal(await isDone(released), false);
+  clock.advance(1_000);
+  assert.equal(await isDone(released), true);
+});

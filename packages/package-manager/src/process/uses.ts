@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Clock } from "@purlin/function-runner";
+
+/** Who uses which address right now. */
+export interface Uses {
+  /** A run begins there; call the result when it is over. */
+  hold(address: string): () => void;
+  /** Resolves when the last run there is over, but never before runs that are on their way have begun. */
+  released(address: string): Promise<void>;
+}
+
+/** How patient to be with runs at an address that has been replaced. */
+export interface UsesOptions {
+  readonly clock: Clock;
+  /** A run that was sent there a moment ago may not have begun yet. */
+  readonly lingerMs: number;
+  /** After this long a run is not waited for any more. */
+  readonly limitMs: number;
+}
+
+/** Counts the runs at each address, so that a process is stopped only when nobody needs it. */
+export function createUses({ clock, lingerMs, limitMs }: UsesOptions): Uses {
+  const counts = new Map<string, number>();
+  const waiting = new Map<string, () => void>();
+  const release = (address: string): void => {
+    const left = (counts.get(address) ?? 1) - 1;
+    if (left > 0) {
+      counts.set(address, left);
+      return;
+    }
+    counts.delete(address);
+    waiting.get(address)?.();
+  };
+  return {
+    hold(address) {
+      counts.set(address, (counts.get(address) ?? 0) + 1);
+      let held = true;
+      return () => {
+        if (held) release(address);
+        held = false;
+      };
+    },
+    async released(address) {
+      await delay(clock, lingerMs);
+      if (!counts.has(address)) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.set(address, resolve);
+      const cancel = clock.schedule(limitMs, resolve);
+      await promise;
+      cancel();
+      waiting.delete(address);
+    },
+  };
+}
+
+function delay(clock: Clock, ms: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  clock.schedule(ms, resolve);
+  return promise;
+}
