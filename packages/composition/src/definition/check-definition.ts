@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the schema of definitions cannot say about them, in the words of the definition.
+import type { KubeObject } from "@purlin/kube-client";
+import { goQuote } from "@purlin/kube-objects";
+import { memberAt, textAt } from "../composite-resource/members.ts";
+import { versionsOf } from "./definition-facts.ts";
+
+/** Throws when the names of claims are missing, or are those of composite resources. */
+export function checkClaimNames(xrd: KubeObject): void {
+  if (memberAt(xrd, ["spec", "claimNames"]) === undefined) {
+    throw new Error("invalid resource claim names: missing names");
+  }
+  for (const field of ["kind", "plural", "singular", "listKind"]) {
+    const claim = textAt(xrd, ["spec", "claimNames", field]);
+    if (claim !== undefined && claim === textAt(xrd, ["spec", "names", field])) {
+      throw new Error(`invalid resource claim names: ${goQuote(claim)} conflicts with composite resource name`);
+    }
+  }
+}
+
+/**
+ * Throws when the versions of a definition cannot become those of a CRD. The API server would say so too, but about a CRD
+ * that the author of the definition has never seen.
+ */
+export function checkVersions(xrd: KubeObject): void {
+  const versions = versionsOf(xrd);
+  const names = versions.map(({ name }) => String(name));
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Error(`spec.versions: ${goQuote(twice)} is there more than once`);
+  const referenceable = versions.filter((version) => version["referenceable"] === true);
+  const [only, second] = referenceable;
+  if (only === undefined) {
+    throw new Error("spec.versions: none is referenceable; set referenceable: true on the version to store");
+  }
+  if (second !== undefined) {
+    const list = referenceable.map(({ name }) => goQuote(String(name))).join(" and ");
+    throw new Error(`spec.versions: only one may be referenceable, but ${list} are`);
+  }
+  if (only["served"] !== true) {
+    const index = versions.indexOf(only);
+    throw new Error(`spec.versions[${index}].served: the referenceable version must be served`);
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import type { CompositeSchema } from "../composite-resource/machinery.ts";
+import { memberAt, objectAt, textAt, textsAt } from "../composite-resource/members.ts";
+
+/** Where composite resources of a definition live, and in which style their schema is. */
+export type CompositeScope = "LegacyCluster" | "Namespaced" | "Cluster";
+
+/** Status fields we add to composite resources; an author who has a field of that name keeps it, and we never write it. */
+export interface AddedStatusFields {
+  readonly claimConditions: boolean;
+  readonly lastHandledReconcileAt: boolean;
+  readonly functionRevisions: boolean;
+}
+
+/** What the controllers of a definition's composite resources and claims need to know of it when they start. */
+export interface DefinitionFacts {
+  readonly name: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly scope: CompositeScope;
+  readonly schema: CompositeSchema;
+  /** The kind of composite resources, in the version that is referenced and stored. */
+  readonly compositeType: TypeRef;
+  /** The kind of claims, when the definition offers any. */
+  readonly claimType: TypeRef | undefined;
+  /** Which connection details are published; empty: all. */
+  readonly connectionSecretKeys: readonly string[];
+  /** Which of our status fields the controllers may write. */
+  readonly statusFields: AddedStatusFields;
+}
+
+/** Reads a CompositeResourceDefinition, in whichever of its versions. */
+export function definitionFacts(xrd: KubeObject, options: { readonly functionRevisions: boolean }): DefinitionFacts {
+  const scope = scopeOf(xrd);
+  const isLegacy = scope === "LegacyCluster";
+  const claimKind = textAt(xrd, ["spec", "claimNames", "kind"]);
+  return {
+    name: xrd.metadata.name ?? "",
+    uid: xrd.metadata.uid ?? "",
+    generation: xrd.metadata.generation ?? 0,
+    scope,
+    schema: isLegacy ? "legacy" : "modern",
+    compositeType: { apiVersion: referenceableApiVersion(xrd), kind: textAt(xrd, ["spec", "names", "kind"]) ?? "" },
+    claimType: claimKind === undefined ? undefined : { apiVersion: referenceableApiVersion(xrd), kind: claimKind },
+    connectionSecretKeys: isLegacy ? textsAt(xrd, ["spec", "connectionSecretKeys"]) : [],
+    statusFields: addedStatusFields(referenceableVersion(xrd) ?? {}, isLegacy, options.functionRevisions),
+  };
+}
+
+/** The scope of a definition. Who says nothing means the legacy one, as definitions did before there were others. */
+export function scopeOf(xrd: KubeObject): CompositeScope {
+  const scope = memberAt(xrd, ["spec", "scope"]);
+  return scope === "Namespaced" || scope === "Cluster" ? scope : "LegacyCluster";
+}
+
+/** The versions of a definition, in their order. */
+export function versionsOf(xrd: KubeObject): readonly JsonObject[] {
+  const versions = memberAt(xrd, ["spec", "versions"]);
+  return Array.isArray(versions) ? versions.filter(isJsonObject) : [];
+}
+
+function referenceableVersion(xrd: KubeObject): JsonObject | undefined {
+  return versionsOf(xrd).findLast(({ referenceable }) => referenceable === true);
+}
+
+function referenceableApiVersion(xrd: KubeObject): string {
+  const version = referenceableVersion(xrd)?.["name"];
+  return `${textAt(xrd, ["spec", "group"]) ?? ""}/${typeof version === "string" ? version : ""}`;
+}
+
+/** Which of our status fields a version of a composite resource gets. */
+export function addedStatusFields(
+  version: JsonObject,
+  isLegacy: boolean,
+  withFunctionRevisions: boolean,
+): AddedStatusFields {
+  const authored = objectAt(version, ["schema", "openAPIV3Schema", "properties", "status", "properties"]);
+  return {
+    claimConditions: isLegacy && !Object.hasOwn(authored, "claimConditions"),
+    lastHandledReconcileAt: !Object.hasOwn(authored, "lastHandledReconcileAt"),
+    functionRevisions: withFunctionRevisions && !Object.hasOwn(authored, "crossplane"),
+  };
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a definition to the CRDs of its composite resources and claims: pure functions.
+import type { KubeObject } from "@purlin/kube-client";
+import { type Column, crdType, type Fields } from "@purlin/kube-controller";
+import type { JsonObject, JsonValue, OwnerReference } from "@purlin/kube-objects";
+import { kinds } from "../composite-resource/constants.ts";
+import { memberAt, objectAt, textAt, textMapAt, textsAt } from "../composite-resource/members.ts";
+import { controllerReference } from "../composite-resource/metadata.ts";
+import { wrapError } from "../composite-resource/wrap-error.ts";
+import { checkClaimNames } from "./check-definition.ts";
+import { addedStatusFields, scopeOf, versionsOf } from "./definition-facts.ts";
+import { claimColumns, compositeColumns } from "./derived-columns.ts";
+import { derivedSchema } from "./derived-schema.ts";
+import { claimSpecFields, claimStatusFields, compositeSpecFields, compositeStatusFields } from "./injected-fields.ts";
+
+/** Which of our additions a derived CRD gets. */
+export interface DeriveOptions {
+  /** Whether composite resources tell which function revisions they ran. */
+  readonly functionRevisions: boolean;
+}
+
+/** The CRD of a definition's composite resources. Throws an error that names the part of the definition it cannot use. */
+export function deriveCompositeCrd(xrd: KubeObject, options: DeriveOptions): KubeObject {
+  const scope = scopeOf(xrd);
+  const isLegacy = scope === "LegacyCluster";
+  const updatePolicy = textAt(xrd, ["spec", "defaultCompositionUpdatePolicy"]);
+  const spec = compositeSpecFields({ scope, updatePolicy });
+  const statusOf = (version: JsonObject): Fields =>
+    compositeStatusFields(isLegacy, addedStatusFields(version, isLegacy, options.functionRevisions));
+  return generating(xrd, "Composite Resource", () => ({
+    name: xrd.metadata.name ?? "",
+    names: namesOf(xrd, "names", "composite"),
+    scope: scope === "Namespaced" ? "Namespaced" : "Cluster",
+    columns: compositeColumns(isLegacy ? "legacy" : "modern"),
+    fieldsOf: (version) => ({ spec, status: statusOf(version) }),
+  }));
+}
+
+/** The CRD of a definition's claims. Throws an error that names the part of the definition it cannot use. */
+export function deriveClaimCrd(xrd: KubeObject): KubeObject {
+  const spec = claimSpecFields(textAt(xrd, ["spec", "defaultCompositeDeletePolicy"]));
+  return generating(xrd, "Composite Resource Claim", () => {
+    checkClaimNames(xrd);
+    return {
+      name: claimCrdName(xrd),
+      names: namesOf(xrd, "claimNames", "claim"),
+      scope: "Namespaced",
+      columns: claimColumns,
+      fieldsOf: () => ({ spec, status: claimStatusFields }),
+    };
+  });
+}
+
+/** The name of the CRD of a definition's claims. */
+export function claimCrdName(xrd: KubeObject): string {
+  return `${textAt(xrd, ["spec", "claimNames", "plural"]) ?? ""}.${textAt(xrd, ["spec", "group"]) ?? ""}`;
+}
+
+interface Derived {
+  readonly name: string;
+  readonly names: JsonObject;
+  readonly scope: "Namespaced" | "Cluster";
+  readonly columns: readonly Column[];
+  readonly fieldsOf: (version: JsonObject) => { readonly spec: Fields; readonly status: Fields };
+}
+
+function generating(xrd: KubeObject, what: string, derive: () => Derived): KubeObject {
+  try {
+    return crdOf(xrd, derive());
+  } catch (error) {
+    throw wrapError(`cannot generate CRD for "${what}" "${xrd.metadata.name ?? ""}"`, error);
+  }
+}
+
+function crdOf(xrd: KubeObject, { name, names, scope, columns, fieldsOf }: Derived): KubeObject {
+  const labels = { ...xrd.metadata.labels, ...textMapAt(xrd, ["spec", "metadata", "labels"]) };
+  const annotations = { ...textMapAt(xrd, ["spec", "metadata", "annotations"]) };
+  const conversion = memberAt(xrd, ["spec", "conversion"]);
+  return {
+    ...crdType,
+    metadata: {
+      name,
+      ...(Object.keys(labels).length > 0 && { labels }),
+      ...(Object.keys(annotations).length > 0 && { annotations }),
+      ownerReferences: [ownerOf(xrd)],
+    },
+    spec: {
+      group: textAt(xrd, ["spec", "group"]) ?? "",
+      names,
+      scope,
+      ...(conversion !== undefined && { conversion }),
+      versions: versionsOf(xrd).map((version, index) => versionOf(version, index, { columns, ...fieldsOf(version) })),
+    },
+  };
+}
+
+/** Definitions are always referred to by the version in which they are stored. */
+function ownerOf(xrd: KubeObject): OwnerReference {
+  return controllerReference({ ...xrd, ...kinds.definition });
+}
+
+function namesOf(xrd: KubeObject, field: string, category: string): JsonObject {
+  const names = objectAt(xrd, ["spec", field]);
+  return { ...names, categories: [...textsAt(names, ["categories"]), category] };
+}
+
+interface VersionParts {
+  readonly columns: readonly Column[];
+  readonly spec: Fields;
+  readonly status: Fields;
+}
+
+function versionOf(version: JsonObject, index: number, { columns, spec, status }: VersionParts): JsonObject {
+  const { name = "", served = false, referenceable = false, deprecated, deprecationWarning } = version;
+  const authored = (version["additionalPrinterColumns"] ?? []) as readonly JsonValue[];
+  const scale = memberAt(version, ["subresources", "scale"]);
+  return {
+    name,
+    served,
+    storage: referenceable,
+    ...(deprecated === true && { deprecated }),
+    ...(deprecationWarning !== undefined && { deprecationWarning }),
+    schema: { openAPIV3Schema: derivedSchema(version, `spec.versions[${index}].schema`, { spec, status }) },
+    subresources: { status: {}, ...(scale !== undefined && { scale }) },
+    additionalPrinterColumns: [...authored, ...(columns as unknown as readonly JsonObject[])],
+  };
+}
