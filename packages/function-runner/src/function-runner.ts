@@ -14,6 +14,8 @@ export interface FunctionTarget {
   readonly revision: number;
   /** Call this one function without TLS. Only development functions are, and only because somebody said so. */
   readonly plaintext?: boolean | undefined;
+  /** Tells whoever runs the function that a step uses it; the result tells that it is over. It is not stopped meanwhile. */
+  readonly hold?: (() => () => void) | undefined;
 }
 
 /** Which pipeline step a call belongs to. */

@@ -52,6 +52,15 @@ export { createResourceFetcher, type FetchResources } from "./requirements/resou
 export type { KindScope, ListQuery, ObjectQuery, ResourceReader } from "./requirements/resource-reader.ts";
 export { type FetchSchema, type RequirementFetchers, settleRequirements } from "./requirements/settle-requirements.ts";
 // Which revision serves a step.
+export { type DevelopmentFunction, developmentAnnotations, developmentOf } from "./resolution/development-function.ts";
+export {
+  createDevelopmentResolver,
+  type DevelopmentOptions,
+  type DevelopmentResolver,
+  type Functions,
+  type RunningSource,
+  type SourceRuntime,
+} from "./resolution/development-resolver.ts";
 export {
   createStepRunner,
   type FunctionReference,

@@ -18,6 +18,7 @@ export {
 // The pieces, for whoever serves one function in another way.
 export type { Launch, LaunchEvents, Launched } from "./process/launch.ts";
 export type { FunctionProgram } from "./process/launch-function.ts";
+export { createSourceRuntime } from "./process/source-runtime.ts";
 export {
   type RestartPolicy,
   Supervisor,

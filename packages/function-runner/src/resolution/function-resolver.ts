@@ -32,6 +32,11 @@ export type RunStep = (reference: FunctionReference, request: RunFunctionRequest
 export function createStepRunner(resolver: FunctionResolver, runner: FunctionRunner): RunStep {
   return async (reference, request, call) => {
     const target = await resolver.resolve(reference, call.signal);
-    return { target, response: await runner.run(target, request, call) };
+    const release = target.hold?.();
+    try {
+      return { target, response: await runner.run(target, request, call) };
+    } finally {
+      release?.();
+    }
   };
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { randomUUID } from "node:crypto";
 import type { Clock } from "@purlin/function-runner";
 import type { PortPool } from "./free-port.ts";
 import type { FunctionCertificates } from "./function-certificates.ts";
@@ -22,6 +23,8 @@ export interface FunctionSpec {
 export interface ServedFunction {
   /** `host:port`, mutual TLS. */
   readonly endpoint: string;
+  /** Another one for each process, as ports come round again. */
+  readonly version: string;
   /** Tells that a run begins; call the result when it is over. A process that is replaced stays until then. */
   readonly hold: () => () => void;
 }
@@ -40,6 +43,8 @@ export interface FunctionProcess {
   readonly state: ProcessState;
   /** Waits for a version that is starting. Rejects with the reason when the function does not serve. */
   served(signal?: AbortSignal): Promise<ServedFunction>;
+  /** What answers right now, if anything does. */
+  readonly current: ServedFunction | undefined;
   /** The last lines it wrote, oldest first. */
   logs(): readonly string[];
   reload(): void;
@@ -85,6 +90,7 @@ class RunningProcess implements FunctionProcess {
   readonly #tail = createLogTail(logCharacters);
   readonly #waiting = new Set<() => void>();
   #state: ProcessState = { phase: "starting" };
+  #version = "";
 
   constructor(spec: FunctionSpec, surroundings: ProcessSurroundings) {
     const { certificates, limits, clock, ports, env } = surroundings;
@@ -114,8 +120,11 @@ class RunningProcess implements FunctionProcess {
   async served(signal?: AbortSignal): Promise<ServedFunction> {
     while (this.#state.phase === "starting") await this.#changed(signal);
     if (this.#state.phase === "failed") throw new Error(this.#state.problem);
-    const { endpoint } = this.#state;
-    return { endpoint, hold: () => this.#uses.hold(endpoint) };
+    return this.#serves(this.#state.endpoint);
+  }
+
+  get current(): ServedFunction | undefined {
+    return this.#state.phase === "serving" ? this.#serves(this.#state.endpoint) : undefined;
   }
 
   logs(): readonly string[] {
@@ -131,10 +140,17 @@ class RunningProcess implements FunctionProcess {
     this.#become({ phase: "failed", problem: "the function has been stopped" });
   }
 
+  #serves(endpoint: string): ServedFunction {
+    return { endpoint, version: this.#version, hold: () => this.#uses.hold(endpoint) };
+  }
+
   #observer(): SupervisorObserver {
     const file = this.#surroundings.logFile(this.name);
     return {
-      serving: ({ address }) => this.#become({ phase: "serving", endpoint: address }),
+      serving: ({ address }) => {
+        this.#version = randomUUID();
+        this.#become({ phase: "serving", endpoint: address });
+      },
       failed: ({ text }) => this.#become(withProblem(this.#state, text)),
       died: (text) => this.#become({ phase: "failed", problem: text }),
       output: (_, text) => {

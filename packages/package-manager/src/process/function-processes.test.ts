@@ -117,6 +117,19 @@ test("a function that is broken at the start says where, and serves once it is p
   assert.equal(await on.call(fn), "one");
 });
 
+test("a file that is not there is missed by name, and served once it is there", async () => {
+  await using on = scene({});
+  const fn = on.processes.run({
+    name: "fn",
+    cwd: on.folder.path,
+    program: { kind: "source", file: join(on.folder.path, "later/fn.ts") },
+  });
+  await assert.rejects(fn.served(), /^Error: later\/fn\.ts: there is no such file$/);
+  on.folder.write("later/fn.ts", functionSource("one"));
+  await until(() => fn.state.phase === "serving");
+  assert.equal(await on.call(fn), "one");
+});
+
 test("a version that is broken on reload changes nothing but the problem that is shown", async () => {
   await using on = scene({ "fn.ts": functionSource("one") });
   const fn = on.processes.run(on.source("fn"));

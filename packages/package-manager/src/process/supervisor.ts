@@ -67,7 +67,6 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#watcher = watchFiles(() => this.reload());
-    if (options.file !== undefined) this.#watcher.add(options.file);
     this.#start();
   }
 
@@ -91,6 +90,7 @@ export class Supervisor {
 
   #start(): void {
     this.#cancelRestart();
+    if (this.#options.file !== undefined) this.#watcher.add(this.#options.file);
     // What was still starting is outdated before it ever served.
     this.#starting?.giveUp.abort();
     this.#starting?.launched.kill();

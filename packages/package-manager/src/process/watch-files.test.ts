@@ -43,3 +43,15 @@ test("after a failed start a new source file counts", async () => {
   folder.write("missing.ts", "1");
   assert.equal(await next(), "missing.ts");
 });
+
+test("a folder that is not there yet is watched when it is asked for again", async () => {
+  using folder = tempFolder({});
+  const { watcher, next } = watching();
+  using _ = watcher;
+  const file = join(folder.path, "later/a.ts");
+  watcher.add(file);
+  folder.write("later/a.ts", "1");
+  watcher.add(file);
+  folder.write("later/a.ts", "2");
+  assert.equal(await next(), "a.ts");
+});

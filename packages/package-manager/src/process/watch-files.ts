@@ -38,8 +38,9 @@ export function watchFiles(onSave: (file: string) => void): FileWatcher {
         known.add(basename(file));
         return;
       }
+      const watcher = tryToWatch(folder, (name) => changed(folder, name));
+      if (watcher === undefined) return;
       names.set(folder, new Set([basename(file)]));
-      const watcher = watch(folder, (_, name) => changed(folder, name ?? ""));
       // A folder that is removed stops telling; the next start reports what is missing.
       watcher.on("error", () => watcher.close());
       folders.set(folder, watcher);
@@ -52,4 +53,13 @@ export function watchFiles(onSave: (file: string) => void): FileWatcher {
       for (const watcher of folders.values()) watcher.close();
     },
   };
+}
+
+/** A folder that is not there cannot be watched; whoever asks again later may be luckier. */
+function tryToWatch(folder: string, onChange: (name: string) => void): FSWatcher | undefined {
+  try {
+    return watch(folder, (_, name) => onChange(name ?? ""));
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process of one version of a function, started by the supervisor: worker.ts FILE FLAGS…
+import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describeLoadError, relativeTo } from "./load-error.ts";
@@ -26,6 +27,7 @@ await run();
 
 async function run(): Promise<void> {
   let module: object;
+  if (!existsSync(file)) return fail(`${relativeTo(process.cwd(), file)}: there is no such file`, { setup: false });
   try {
     module = (await import(pathToFileURL(file).href)) as object;
   } catch (error) {

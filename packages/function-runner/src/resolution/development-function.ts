@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+
+/** How to reach a function that has no package: somebody runs it, or we do. */
+export type DevelopmentFunction =
+  /** It is called in plaintext, because its Function says so. */
+  | { readonly kind: "target"; readonly endpoint: string }
+  /** A source file that we run and reload, over mutual TLS. */
+  | { readonly kind: "source"; readonly path: string };
+
+/** The annotations by which a Function says that it is under development. */
+export const developmentAnnotations = {
+  runtime: "render.crossplane.io/runtime",
+  target: "render.crossplane.io/runtime-development-target",
+  source: "purlin.dev/source",
+} as const;
+
+const defaultTarget = "localhost:9443";
+
+/** What a Function says about its development; undefined when its package is what runs. */
+export function developmentOf(object: JsonObject): DevelopmentFunction | undefined {
+  const metadata = objectAt(object, "metadata");
+  const annotations = objectAt(metadata, "annotations");
+  const source = annotations[developmentAnnotations.source];
+  if (typeof source === "string" && source !== "") return { kind: "source", path: source };
+  if (annotations[developmentAnnotations.runtime] !== "Development") return undefined;
+  const target = annotations[developmentAnnotations.target];
+  return { kind: "target", endpoint: typeof target === "string" && target !== "" ? target : defaultTarget };
+}
+
+function objectAt(object: JsonObject, key: string): JsonObject {
+  const value = object[key];
+  return isJsonObject(value) ? value : {};
+}
