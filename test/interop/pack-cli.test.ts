@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command as users get it: packed, installed in an empty folder, run from there.
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, test } from "node:test";
+import { packCli } from "../../tools/pack-cli.ts";
+
+const project = mkdtempSync(join(tmpdir(), "packed-cli-"));
+const launcher = join(project, "node_modules/purlin/bin/purlin.js");
+
+function run(command: string, ...args: readonly string[]): string {
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: project, encoding: "utf8", env });
+  assert.equal(status, 0, `${command} ${args.join(" ")}:\n${stdout}${stderr}`);
+  return stdout;
+}
+
+const purlin = (...args: readonly string[]): string => run(process.execPath, launcher, ...args);
+
+before(() => {
+  const tarball = packCli(project);
+  writeFileSync(join(project, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
+  run("npm", "install", "--no-audit", "--no-fund", tarball);
+});
+
+after(() => rmSync(project, { recursive: true, force: true }));
+
+test("the package is JavaScript, without sources and tests, and asks npm for other people's packages only", () => {
+  const packed = run("tar", "-tzf", join(project, "purlin-0.1.0.tgz")).trim().split("\n");
+  const sources = packed.filter((path) => /(?<!\.d)\.ts$|\.test\./.test(path) && !path.startsWith("package/template/"));
+  assert.deepEqual(sources, []);
+  assert.deepEqual(
+    readdirSync(join(project, "node_modules")).filter((name) => name === "@purlin"),
+    [],
+    "our packages travel inside the command",
+  );
+});
+
+test("help and version come from the package", () => {
+  assert.match(purlin("--version"), /^0\.1\.0\n$/);
+  assert.match(purlin("apiserver", "--help"), /--data-dir/);
+});
+
+test("a new project gets the SDK that came along", () => {
+  purlin("function", "init", "made");
+  assert.deepEqual(readdirSync(join(project, "made/vendor")), ["purlin-function-sdk-0.1.0.tgz"]);
+});
+
+test("certificates are made, and a function written in TypeScript is served", async () => {
+  const code = "export const fn = async (req: unknown, { to }: { to(r: unknown): unknown }) => to(req);\n";
+  writeFileSync(join(project, "function.ts"), code);
+  purlin("function", "certs", "certs");
+  const served = spawnPurlin(["function", "run", "function.ts", "--insecure", "--address=127.0.0.1:0"]);
+  assert.match(await firstLine(served), /^Serving function\.ts on localhost:\d+/);
+  assert.equal(await stopped(served), 0);
+});
+
+test("the API server starts, says where, and stops", async () => {
+  const server = spawnPurlin(["apiserver", "--data-dir", "data"]);
+  assert.match(await firstLine(server), /API server at https:\/\/127\.0\.0\.1:\d+$/);
+  assert.ok(existsSync(join(project, "data/kubeconfig")));
+  assert.equal(await stopped(server), 0);
+});
+
+function spawnPurlin(args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [launcher, ...args], { cwd: project, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/** The first line a command prints; its complaints when it ends without one. */
+async function firstLine(child: ChildProcess): Promise<string> {
+  const complaints: string[] = [];
+  child.stderr?.on("data", (chunk) => complaints.push(String(chunk)));
+  assert.ok(child.stdout);
+  const line = once(createInterface({ input: child.stdout }), "line", { signal: AbortSignal.timeout(60_000) });
+  const [first] = (await Promise.race([line, once(child, "exit")])) as unknown[];
+  return typeof first === "string" ? first : assert.fail(complaints.join(""));
+}
+
+async function stopped(child: ChildProcess): Promise<unknown> {
+  const exit = once(child, "exit");
+  child.kill("SIGTERM");
+  const [code] = await exit;
+  return code;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs the command as it is published: `node tools/pack-cli.ts [DIRECTORY]` writes purlin-VERSION.tgz there (default:
+// packages/cli/dist) and prints its path. All workspace packages it needs travel inside it, built, and so does the packed SDK
+// that `purlin function init` puts into new projects.
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { packSdk } from "./pack-sdk.ts";
+import {
+  buildPackage,
+  commonManifest,
+  type Part,
+  pack,
+  readManifest,
+  root,
+  writeManifest,
+} from "./publish/build-package.ts";
+import { packagesBelow, partOf } from "./publish/package-graph.ts";
+
+const cli = join(root, "packages/cli");
+
+const itself: Part = { ...partOf("packages/cli", "purlin"), entries: { ".": "main" } };
+const libraries: readonly Part[] = packagesBelow(itself.source);
+
+/** Builds the command into a folder inside the repository, ready to run from there: `node FOLDER/bin/purlin.js`. */
+export function buildCli(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  for (const part of libraries) {
+    const target = join(folder, "node_modules", part.name);
+    buildPackage(part, folder, target);
+    writeManifest(target, commonManifest(part));
+  }
+  buildPackage(itself, folder, folder);
+  writeManifest(folder, cliManifest());
+  copyAssets(folder);
+}
+
+function copyAssets(folder: string): void {
+  cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
+  cpSync(join(cli, "template"), join(folder, "template"), { recursive: true });
+  cpSync(join(cli, "src/help"), join(folder, "dist/help"), {
+    recursive: true,
+    filter: (path) => !path.endsWith(".ts"),
+  });
+  const launcher = readFileSync(join(cli, "bin/purlin.js"), "utf8");
+  const built = launcher.replace("../src/main.ts", "../dist/main.js");
+  if (built === launcher) throw new Error("packages/cli/bin/purlin.js no longer imports ../src/main.ts");
+  mkdirSync(join(folder, "bin"));
+  writeFileSync(join(folder, "bin/purlin.js"), built, { mode: 0o755 });
+}
+
+function cliManifest(): object {
+  const needed = [...libraries.map(({ source }) => source), itself.source].map((source) => readManifest(source));
+  return {
+    ...commonManifest(itself),
+    description: "A composition control plane in TypeScript: the purlin command",
+    keywords: ["crossplane", "kubernetes", "composition", "purlin"],
+    bin: { purlin: "bin/purlin.js" },
+    exports: {},
+    // The launcher finds a newer Node by itself when there is one, and says so when there is none.
+    engines: { node: ">=26" },
+    files: ["bin", "dist", "sdk", "template"],
+    dependencies: Object.assign({}, ...needed.map(({ dependencies }) => dependencies ?? {})) as object,
+    bundleDependencies: libraries.map(({ name }) => name),
+  };
+}
+
+/** Builds and packs the command. Gives the path of the .tgz. */
+export function packCli(directory: string): string {
+  mkdirSync(join(cli, "dist"), { recursive: true });
+  const stage = mkdtempSync(join(cli, "dist/stage-"));
+  try {
+    buildCli(stage);
+    packSdk(join(stage, "sdk"));
+    return pack(stage, resolve(directory));
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  console.log(packCli(process.argv[2] ?? join(cli, "dist")));
+}

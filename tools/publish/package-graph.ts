@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Part, readManifest, root } from "./build-package.ts";
+
+const scope = "@purlin/";
+
+/** The workspace packages that a package needs, directly or not, each after what it needs itself. */
+export function packagesBelow(source: string): Part[] {
+  const found = new Map<string, Part>();
+  const visit = (name: string): void => {
+    if (found.has(name)) return;
+    const part = partOf(`packages/${name.slice(scope.length)}`, name);
+    for (const below of ownDependencies(part.source)) visit(below);
+    found.set(name, part);
+  };
+  for (const name of ownDependencies(source)) visit(name);
+  return [...found.values()];
+}
+
+function ownDependencies(source: string): string[] {
+  return Object.keys(readManifest(source).dependencies ?? {}).filter((name) => name.startsWith(scope));
+}
+
+/** A package with the entries its package.json names and the programs it starts. */
+export function partOf(source: string, name: string): Part {
+  const exported = Object.entries(readManifest(source).exports ?? {}).map(([path, file]) => [path, entryOf(file)]);
+  const programs = programsOf(source).map((entry) => [`./${entry}`, entry]);
+  return { name, source, entries: Object.fromEntries([...exported, ...programs]) };
+}
+
+const entryOf = (file: string): string => file.replace(/^\.\/src\/(.*)\.ts$/, "$1");
+
+/** Programs are started by path, and nobody imports them: "./worker" with the ending of the file that names it. */
+function programsOf(source: string): string[] {
+  const folder = join(root, source, "src");
+  return globSync("**/*.ts", { cwd: folder }).flatMap((file) => {
+    const text = readFileSync(join(folder, file), "utf8");
+    return [...text.matchAll(/new URL\(`\.\/([\w-]+)\$\{extname\(import\.meta\.url\)\}`/g)].map(([, name = ""]) =>
+      join(file, "..", name),
+    );
+  });
+}
