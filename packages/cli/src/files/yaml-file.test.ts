@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { kubectlSchema } from "@purlin/kube-objects/yaml";
 import { load } from "js-yaml";
 import { parseYaml } from "./yaml-file.ts";
 import type { PathSegment } from "./yaml-position.ts";
-import { kubectlSchema } from "./yaml-schema.ts";
 
 const scalars: Record<string, { readonly yaml: string; readonly value: unknown; readonly reason: string }> = {
   Yes: { yaml: "yes", value: true, reason: "kubectl reads the booleans of YAML 1.1" },

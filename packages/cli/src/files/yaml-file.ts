@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { kubectlSchema } from "@purlin/kube-objects/yaml";
 import { constructFromEvents, EVENT_ID, type Event, parseEvents, YAMLException } from "js-yaml";
 import { textOf, UserError } from "../user-error.ts";
 import { findOffset, type PathSegment } from "./yaml-position.ts";
-import { kubectlSchema } from "./yaml-schema.ts";
 
 /** Far beyond what any resource or schema needs, and safe on the default stack. */
 const maxDepth = 1_000;

@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { badRequest, goQuote, isJsonObject, isStatusError, type JsonValue, maxJsonDepth } from "@purlin/kube-objects";
-import {
-  CORE_SCHEMA,
-  constructFromEvents,
-  defineScalarTag,
-  EVENT_ID,
-  type Event,
-  getScalarValue,
-  mergeTag,
-  NOT_RESOLVED,
-  parseEvents,
-  YAMLException,
-} from "js-yaml";
+import { wideIntegerSchema } from "@purlin/kube-objects/yaml";
+import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents, YAMLException } from "js-yaml";
 
 /** What a YAML body says, and what is wrong with it strictly speaking: keys that come twice. */
 export interface YamlReading {
@@ -22,45 +12,12 @@ export interface YamlReading {
 /** A document may say the same thing many times with few words; this is how many words it may stand for. */
 const MAX_NODES = 500_000;
 
-const WORDS: ReadonlyMap<string, boolean> = new Map([
-  ...["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"].map((word) => [word, true] as const),
-  ...["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"].map((word) => [word, false] as const),
-]);
-
-const boolTag = defineScalarTag<boolean>("tag:yaml.org,2002:bool", {
-  implicit: true,
-  implicitFirstChars: [..."yYnNtTfFoO"],
-  resolve: (text) => WORDS.get(text) ?? NOT_RESOLVED,
-  identify: (value) => typeof value === "boolean",
-});
-
-const intTag = defineScalarTag<number | bigint>("tag:yaml.org,2002:int", {
-  implicit: true,
-  implicitFirstChars: [..."+-0123456789"],
-  resolve: (text) => integer(text.replaceAll("_", "")) ?? NOT_RESOLVED,
-  identify: (value) => Number.isInteger(value),
-});
-
-/** Go's way with prefixes: a leading zero is octal. */
-function integer(text: string): number | bigint | undefined {
-  const match = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)$/.exec(text);
-  if (match === null) {
-    return undefined;
-  }
-  const digits = (match[2] ?? "").replace(/^0(?=[0-7]+$)/, "0o");
-  const value = match[1] === "-" ? -BigInt(digits) : BigInt(digits);
-  return Number.isSafeInteger(Number(value)) ? Number(value) : value;
-}
-
-// What YAML means to the reference: 1.2 with the booleans and octal numbers of 1.1, and merge keys. Dates are text.
-const schema = CORE_SCHEMA.withTags(mergeTag, boolTag, intTag);
-
 /** Reads one YAML document. Throws 400 in the reference's words. */
 export function readYaml(text: string): YamlReading {
   try {
     const events = parseEvents(text, { maxDepth: maxJsonDepth });
     const strict = constructStrictly(events, text);
-    const [value] = strict ?? constructFromEvents(events, { source: text, schema, json: true });
+    const [value] = strict ?? constructFromEvents(events, { source: text, schema: wideIntegerSchema, json: true });
     requireJson(value ?? null, { left: MAX_NODES });
     return { value: (value ?? null) as JsonValue, duplicates: strict === undefined ? duplicatesOf(events, text) : [] };
   } catch (error) {
@@ -78,14 +35,23 @@ function reasonOf(error: Error): string {
   if (!(error instanceof YAMLException)) {
     return error.message;
   }
-  const line = error.mark === undefined ? "" : `line ${error.mark.line + 1}: `;
-  return `${line}${error.reason}`;
+  // The first line is not worth a number to the reference.
+  const line = error.mark === undefined || error.mark.line === 0 ? "" : `line ${error.mark.line + 1}: `;
+  const [, words] = WORDS_OF_REFERENCE.find(([pattern]) => pattern.test(error.reason)) ?? [];
+  return `${line}${words ?? error.reason}`;
 }
+
+/** Common mistakes, in the words of the reference's parser. */
+const WORDS_OF_REFERENCE: readonly (readonly [RegExp, string])[] = [
+  [/bad indentation of a mapping entry/, "mapping values are not allowed in this context"],
+  [/unexpected end of the stream within a (single|double) quoted scalar/, "found unexpected end of stream"],
+  [/tab characters must not be used|reserved character/, "found character that cannot start any token"],
+];
 
 /** Undefined when a key comes twice. */
 function constructStrictly(events: Event[], source: string): unknown[] | undefined {
   try {
-    return constructFromEvents(events, { source, schema });
+    return constructFromEvents(events, { source, schema: wideIntegerSchema });
   } catch (error) {
     if (error instanceof YAMLException && /duplicate/i.test(error.reason)) {
       return undefined;

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+// YAML as Kubernetes reads it. Apart from the package's root, because not everybody who needs objects needs a YAML reader.
+export { kubectlSchema, wideIntegerSchema } from "./yaml-schema.ts";
