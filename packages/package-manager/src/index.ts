@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The CRDs of packages.
-export { functionCrds, packageCrds } from "./crds/package-crds.ts";
+// The CRDs of packages.
+export { functionCrds, functionCrds, packageCrds, packageCrds } from "./crds/package-crds.ts";
 // Functions as child processes.
 export type {
   FunctionProcess,
