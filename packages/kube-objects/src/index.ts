@@ -65,6 +65,7 @@ export {
 } from "./gvk.ts";
 // JSON with the reference server's fidelity.
 export { goJson, goNumber, goQuote } from "./json/go-text.ts";
+export { goPlain, goTypeName } from "./json/go-value.ts";
 export { jsonEqual } from "./json/json-equal.ts";
 export { type JsonReading, JsonSyntaxError } from "./json/json-reader.ts";
 export { isJsonArray, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "./json/json-value.ts";
@@ -118,6 +119,7 @@ export {
 } from "./patch/decode-patch.ts";
 export { applyJsonPatch, type JsonPatchOperation, maxJsonPatchCopyBytes } from "./patch/json-patch.ts";
 export { applyMergePatch, createMergePatch } from "./patch/merge-patch.ts";
+export { jsonPatchedText, mergePatchedText } from "./patch/patched-text.ts";
 export {
   type PatchOptions,
   validateDryRun,
@@ -230,8 +232,10 @@ export {
   suggestedDelaySeconds,
 } from "./status-error-guards.ts";
 // Structural schemas applied to custom objects.
+export { type Coerced, coerceEmbedded } from "./structural/coerce-embedded.ts";
 export { applyDefaults, dropForbiddenNulls } from "./structural/default-values.ts";
 export { type Pruned, prune } from "./structural/prune.ts";
+export { requireConvertible } from "./typed/map-conversion.ts";
 // Built-in kinds the way the reference server stores them.
 export { canonicalQuantity } from "./typed/quantity.ts";
 export { TypedFormError } from "./typed/typed-error.ts";

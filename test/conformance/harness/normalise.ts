@@ -4,6 +4,7 @@
 import { causesInOrder } from "./causes-order.ts";
 import type { Loose } from "./loose.ts";
 import { managedFieldsInOrder } from "./managed-fields-order.ts";
+import { withQuotedObjectsInOrder } from "./quoted-objects.ts";
 import { type AgeColumns, withoutAges } from "./table-ages.ts";
 
 /** Replaces identities by the order in which they first appear. One for each transcript. */
@@ -46,7 +47,7 @@ export class Normaliser {
 
   /** Masks identities inside messages and paths. */
   #inside(text: string): string {
-    let masked = text;
+    let masked = withQuotedObjectsInOrder(text);
     for (const [found, label] of this.#masks) masked = masked.replaceAll(found, label);
     masked = masked.replaceAll(uidPattern, (uid) => ordinal(this.#uids, uid, "uid"));
     for (const [pattern, label] of varyingTexts) masked = masked.replaceAll(pattern, label);

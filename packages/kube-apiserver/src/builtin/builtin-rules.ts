@@ -8,7 +8,7 @@ import type { KindRules } from "./kind-rules.ts";
 import { namespaceRules } from "./namespace-rules.ts";
 import { clusterRoleBindingRules, roleBindingRules } from "./rbac-rules.ts";
 import { type IsTaken, serviceRules } from "./service-rules.ts";
-import { cronJobRules, jobRules, podRules, selectorWorkloadRules } from "./workload-rules.ts";
+import { deploymentRules, jobRules, podRules, selectorWorkloadRules } from "./workload-rules.ts";
 
 const NO_RULES: KindRules = {};
 
@@ -28,12 +28,11 @@ export function builtinRules({ isServiceAddressTaken, now }: BuiltinRulesOptions
     "/Service": serviceRules(isServiceAddressTaken),
     // Its objects go first: deleting it only marks it.
     "apiextensions.k8s.io/CustomResourceDefinition": { blocksDeletion: (crd) => !isDeleting(crd), ...crdRules(now) },
-    "apps/Deployment": selectorWorkloadRules,
+    "apps/Deployment": deploymentRules,
     "apps/ReplicaSet": selectorWorkloadRules,
     "apps/StatefulSet": selectorWorkloadRules,
     "apps/DaemonSet": selectorWorkloadRules,
     "batch/Job": jobRules,
-    "batch/CronJob": cronJobRules,
     "events.k8s.io/Event": namedEventRules,
     "rbac.authorization.k8s.io/RoleBinding": roleBindingRules,
     "rbac.authorization.k8s.io/ClusterRoleBinding": clusterRoleBindingRules,

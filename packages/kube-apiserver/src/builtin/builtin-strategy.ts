@@ -5,10 +5,8 @@ import {
   type FieldError,
   type FieldManager,
   fieldSetOfPaths,
-  hasTypedForm,
   invalidValue,
   type JsonObject,
-  parseApiVersion,
   TypedFormError,
   toTypedForm,
 } from "@purlin/kube-objects";
@@ -18,7 +16,9 @@ import { metaOf, withMember } from "../rest/object-meta.ts";
 import type { DecodedObject, Endpoint, ObjectStrategy } from "../rest/object-strategy.ts";
 import { builtinPrinter } from "../table/builtin-columns.ts";
 import { builtinApplyVersions, builtinSchema } from "./apply-versions.ts";
+import { kindProblem } from "./kind-problem.ts";
 import type { KindRules } from "./kind-rules.ts";
+import { metaChecks } from "./meta-checks.ts";
 
 /** The strategy of a built-in type. */
 export function builtinStrategy(type: ResourceType, rules: KindRules, now: () => Date): ObjectStrategy {
@@ -27,9 +27,10 @@ export function builtinStrategy(type: ResourceType, rules: KindRules, now: () =>
   const servesStoredBytes = rules.toServed === undefined;
   return {
     requireKind: (kind, apiVersion, value) => requireKind(type, kind, apiVersion, value),
+    kindProblem: (kind, apiVersion, value) => kindProblem(type, kind, apiVersion, value),
     emptyObject: () => emptyObject(type),
     requestWarnings: () => DEPRECATIONS[`${apiVersionOf(type)}/${type.kind}`] ?? [],
-    decode: (value) => decode(type, rules, value),
+    decode: (value) => decode(rules, value),
     prepareCreate: (object) => {
       const cleared = hasStatus ? withMember(object, "status", emptyObject(type)["status"]) : object;
       return rules.prepareCreate?.(cleared) ?? cleared;
@@ -43,6 +44,7 @@ export function builtinStrategy(type: ResourceType, rules: KindRules, now: () =>
       ...(rules.validate?.(object) ?? []),
       ...(rules.validateNew?.(object) ?? []),
     ],
+    metaChecks: (endpoint) => metaChecks(type, endpoint),
     validateUpdate: (object, old, endpoint) => [
       ...finalizerErrors(object),
       ...(rules.validate?.(object) ?? []),
@@ -68,58 +70,29 @@ export function builtinStrategy(type: ResourceType, rules: KindRules, now: () =>
   };
 }
 
-function decode(type: ResourceType, rules: KindRules, value: JsonObject): DecodedObject {
-  const { object, unknown } = typedOrRefused(type, value, type.kind, type.version);
+function decode(rules: KindRules, value: JsonObject): DecodedObject {
+  const { object, unknown } = toTypedForm(value);
   const decoded = rules.decode?.(object, value) ?? object;
   return { object: withBuiltinDefaults(decoded), unknownFields: unknown };
 }
 
-function cannotHandle({ kind }: ResourceType, sent: string, version: string, why: string): Error {
-  return badRequest(`${sent} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`);
-}
-
-/** A kind that is another one: of those that exist the reference says that they do not become this one. */
+/** A body that says to be of another kind is refused; one that leaves it out is taken for what it should be. */
 function requireKind(type: ResourceType, kind: string, apiVersion: string, value: JsonObject): void {
-  const expected = apiVersionOf(type);
-  const version = apiVersion === "" ? expected : apiVersion;
+  const version = apiVersion === "" ? apiVersionOf(type) : apiVersion;
   const shown = kind === "" ? type.kind : kind;
-  if ((shown === type.kind && version === expected) || (kind === "" && apiVersion === "")) {
-    return;
-  }
-  const short = version.split("/").at(-1) ?? "";
-  if (!hasTypedForm(version, shown)) {
-    const registered = `no kind ${JSON.stringify(shown)} is registered for version ${JSON.stringify(version)}`;
-    throw cannotHandle(type, shown, short, `${registered} in scheme "pkg/runtime/scheme.go:111"`);
-  }
-  if (shown !== type.kind) {
-    typedOrRefused(type, { ...value, apiVersion: version, kind: shown }, shown, short);
-    const to = goPackage(expected);
-    throw cannotHandle(
-      type,
-      shown,
-      short,
-      `converting (${short}.${shown}) to (${to}.${type.kind}): unknown conversion`,
-    );
+  const problem = problemOf(() => kindProblem(type, shown, version, value));
+  if (problem !== undefined) {
+    const short = version.split("/").at(-1) ?? "";
+    throw badRequest(`${shown} in version ${JSON.stringify(short)} cannot be handled as a ${type.kind}: ${problem}`);
   }
 }
 
-/** The package of the internal types of a group. */
-function goPackage(apiVersion: string): string {
-  const { group } = parseApiVersion(apiVersion);
-  return group === "" ? "core" : (group.split(".", 1)[0] ?? "");
-}
-
-function typedOrRefused(
-  type: ResourceType,
-  value: JsonObject,
-  kind: string,
-  version: string,
-): ReturnType<typeof toTypedForm> {
+function problemOf(check: () => string | undefined): string | undefined {
   try {
-    return toTypedForm(value);
+    return check();
   } catch (error) {
     if (error instanceof TypedFormError) {
-      throw cannotHandle(type, kind, version, error.message);
+      return error.message;
     }
     throw error;
   }
@@ -169,19 +142,12 @@ function onlyPart(object: JsonObject, old: JsonObject, endpoint: Endpoint): Json
   return withMember({ ...old, metadata: object["metadata"] ?? {} }, "status", object["status"]);
 }
 
-/** Through the status nobody comes to own anything else; of workloads not even labels. */
-const STATUS_RESETS: Readonly<Record<string, string[][]>> = {
-  apps: [["spec"], ["metadata", "labels"]],
-  batch: [["spec"]],
-};
+/** Through the status nobody comes to own anything else; of Deployments not even labels. */
+const STATUS_RESETS: Readonly<Record<string, string[][]>> = { Deployment: [["spec"], ["metadata", "labels"]] };
 
 function createManager(type: ResourceType, endpoint: Endpoint, hasStatus: boolean, now: () => Date): FieldManager {
   const reset =
-    endpoint === "status"
-      ? (STATUS_RESETS[type.group] ?? [["spec"]])
-      : endpoint === "" && hasStatus
-        ? [["status"]]
-        : [];
+    endpoint === "status" ? (STATUS_RESETS[type.kind] ?? [["spec"]]) : endpoint === "" && hasStatus ? [["status"]] : [];
   const apiVersion = apiVersionOf(type);
   return createFieldManager({
     apiVersion,

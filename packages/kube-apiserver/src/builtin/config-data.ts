@@ -6,12 +6,12 @@ import {
   type JsonObject,
   jsonEqual,
   keyPath,
-  requiredValue,
   tooLong,
   utf8Length,
 } from "@purlin/kube-objects";
 import type { KindRules } from "./kind-rules.ts";
-import { objectAt, textAt, textFields, valueAt } from "./read-field.ts";
+import { objectAt, textAt, textFields } from "./read-field.ts";
+import { secretTypeErrors } from "./secret-types.ts";
 
 const MAX_BYTES = 1024 * 1024;
 const KEY_PATTERN = /^[-._a-zA-Z0-9]+$/;
@@ -72,25 +72,14 @@ export const configMapRules: KindRules = {
   validateChange: (object, old) => immutableErrors(object, old, ["data", "binaryData"]),
 };
 
-/** Keys a Secret of a type must have. */
-const REQUIRED_KEYS: Readonly<Record<string, readonly string[]>> = {
-  "kubernetes.io/tls": ["tls.crt", "tls.key"],
-  "kubernetes.io/dockercfg": [".dockercfg"],
-  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
-  "kubernetes.io/ssh-auth": ["ssh-privatekey"],
-};
-
 export const secretRules: KindRules = {
   decode: withStringData,
   validate: (object) => {
     const data = objectAt(object, "data");
-    const required = REQUIRED_KEYS[textAt(object, "type")] ?? [];
-    const missing = required.filter((key) => !Object.hasOwn(data, key));
     return [
       ...keyErrors(data, "data"),
       ...(base64Bytes(data) > MAX_BYTES ? [tooLong("data", MAX_BYTES)] : []),
-      ...missing.map((key) => requiredValue(keyPath("data", key))),
-      ...accountErrors(object),
+      ...secretTypeErrors(object),
     ];
   },
   validateChange: (object, old) => [
@@ -113,14 +102,4 @@ function withStringData(object: JsonObject): JsonObject {
     Buffer.from(String(text)).toString("base64"),
   ]);
   return { ...rest, data: { ...objectAt(object, "data"), ...Object.fromEntries(added) } };
-}
-
-const ACCOUNT_NAME = "kubernetes.io/service-account.name";
-
-function accountErrors(object: JsonObject): FieldError[] {
-  if (textAt(object, "type") !== "kubernetes.io/service-account-token") {
-    return [];
-  }
-  const name = valueAt(object, "metadata", "annotations", ACCOUNT_NAME);
-  return typeof name === "string" && name !== "" ? [] : [requiredValue(keyPath("metadata.annotations", ACCOUNT_NAME))];
 }

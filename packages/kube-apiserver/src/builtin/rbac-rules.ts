@@ -18,6 +18,11 @@ function roleRefErrors(object: JsonObject, kinds: readonly string[]): FieldError
   ];
 }
 
+/** The reference shows the reference with the names of its fields in Go. */
+function inGo({ apiGroup = "", kind = "", name = "" }: JsonObject): JsonObject {
+  return { APIGroup: apiGroup, Kind: kind, Name: name };
+}
+
 function bindingRules(kinds: readonly string[]): KindRules {
   return {
     validate: (object) => roleRefErrors(object, kinds),
@@ -25,7 +30,7 @@ function bindingRules(kinds: readonly string[]): KindRules {
     validateChange: (object, old) =>
       jsonEqual(objectAt(object, "roleRef"), objectAt(old, "roleRef"))
         ? []
-        : [invalidValue("roleRef", objectAt(object, "roleRef"), "cannot change roleRef")],
+        : [invalidValue("roleRef", inGo(objectAt(object, "roleRef")), "cannot change roleRef")],
   };
 }
 

@@ -57,13 +57,15 @@ function immutable(member: string) {
 export const selectorWorkloadRules: KindRules = {
   validate: templateErrors,
   validateChange: immutable("selector"),
-  prepareUpdate: keepsLabels,
 };
 
-export const jobRules: KindRules = { validate: containerErrors, prepareUpdate: keepsLabels };
-export const cronJobRules: KindRules = { prepareUpdate: keepsLabels };
+export const deploymentRules: KindRules = { ...selectorWorkloadRules, prepareUpdate: keepsLabels };
+
+export const jobRules: KindRules = { validate: containerErrors };
 
 export const podRules: KindRules = {
+  prepareUpdate: (object, old, endpoint) =>
+    endpoint === "status" ? withMeta(object, { ownerReferences: metaOf(old).ownerReferences }) : object,
   fields: textFields(
     "spec.nodeName",
     "spec.restartPolicy",

@@ -4,26 +4,46 @@
 const MAX_TOTAL = 4096;
 const MAX_EACH = 256;
 
-/** The values of Warning headers (RFC 7234 §5.5): code 299, no agent, the text quoted. Duplicates are left out. */
+/**
+ * The values of Warning headers (RFC 7234 §5.5): code 299, no agent, the text quoted. Duplicates and texts of several lines are
+ * left out. When they become
+ * too long together, each is cut, and no more are added once they are too long even so.
+ */
 export function warningHeaders(texts: readonly string[]): string[] {
-  const distinct = [...new Set(texts.map(oneLine))];
-  const total = distinct.reduce((sum, text) => sum + [...text].length, 0);
-  const shown = total > MAX_TOTAL ? fitting(distinct.map((text) => [...text].slice(0, MAX_EACH).join(""))) : distinct;
-  return shown.map((text) => `299 - "${latin1(text.replace(/["\\]/g, "\\$&"))}"`);
+  const distinct = [...new Set(texts.filter(isPlain))];
+  return shown(distinct).map((text) => `299 - "${latin1(text.replace(/["\\]/g, "\\$&"))}"`);
 }
 
-function fitting(texts: readonly string[]): string[] {
-  let room = MAX_TOTAL;
-  return texts.filter((text) => {
-    room -= [...text].length;
-    return room >= 0;
+/** Cutting begins with the first text that is too much, and begins anew with all texts so far. */
+function shown(texts: readonly string[]): readonly string[] {
+  let total = 0;
+  const fitting = texts.findIndex((text) => {
+    total += lengthOf(text);
+    return total > MAX_TOTAL;
   });
+  if (fitting < 0) {
+    return texts;
+  }
+  const cut = texts.map((text) => [...text].slice(0, MAX_EACH).join(""));
+  const kept = cut.slice(0, fitting + 1);
+  let written = kept.reduce((sum, text) => sum + lengthOf(text), 0);
+  for (const text of cut.slice(fitting + 1)) {
+    if (written >= MAX_TOTAL) {
+      break;
+    }
+    kept.push(text);
+    written += lengthOf(text);
+  }
+  return kept;
 }
 
-// Line breaks and control characters would end the header.
-function oneLine(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be in a header
-  return text.replace(/[\u0000-\u001f\u007f]+/g, " ");
+function lengthOf(text: string): number {
+  return [...text].length;
+}
+
+// Line breaks and control characters would end the header: the reference leaves out what has them.
+function isPlain(text: string): boolean {
+  return !/\p{Cc}/u.test(text);
 }
 
 // A header is bytes; UTF-8 ones are what clients expect, and Node writes one byte for each character.

@@ -7,9 +7,11 @@ import {
   jsonEqual,
   modifiedText,
   notFound,
+  pathSegmentName,
   type StatusError,
   unclassifiedError,
   unlessOnlyTimesChanged,
+  validateObjectMeta,
   validateObjectMetaUpdate,
 } from "@purlin/kube-objects";
 import type { ResourceType } from "../registry/resource-type.ts";
@@ -97,8 +99,8 @@ function updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject>
     : strategy.fieldManager(plan.endpoint).update(old, edited, plan.options.manager).object;
   const prepared = strategy.prepareUpdate(withSystemFields(tracked, old, type), old, plan.endpoint);
   const next = withMeta(prepared, { generation: nextGeneration(type, prepared, old) });
-  rest.notes.push(...writeWarnings(rest, next, old));
   requireValid(rest, plan, next, old);
+  rest.notes.push(...writeWarnings(rest, next, old));
   if (
     isDeleting(old) &&
     !strategy.blocksDeletion?.(next) &&
@@ -181,9 +183,12 @@ function requireValid(
   next: JsonObject,
   old: JsonObject,
 ): void {
-  // The reference checks metadata twice, and says twice what is wrong with it.
-  const meta = validateObjectMetaUpdate(metaOf(next), metaOf(old));
-  const errors = [...meta, ...meta, ...strategy.validateUpdate(next, old, endpoint)];
+  const rules = { namespaced: type.namespaced, name: pathSegmentName };
+  const whole = validateObjectMeta(metaOf(next), rules);
+  const change = validateObjectMetaUpdate(metaOf(next), metaOf(old));
+  // The reference checks metadata for all kinds, and then for the kind: it says so often what is wrong with it.
+  const again = Array.from({ length: strategy.metaChecks?.(endpoint) ?? 1 }, () => change);
+  const errors = [...whole, ...change, ...again.flat(), ...strategy.validateUpdate(next, old, endpoint, change)];
   if (errors.length > 0) {
     throw invalid({ group: type.group, kind: type.kind }, target.name, errors);
   }

@@ -77,7 +77,7 @@ async function createTracked(
   if (type.namespaced) {
     requireNamespace(rest, metaOf(managed).name || (metaOf(managed).generateName ?? ""), (key) => rest.store.get(key));
   }
-  rest.notes.push(...owned.warnings, ...writeWarnings(rest, managed, undefined));
+  rest.notes.push(...owned.warnings);
   return storeNew(rest, managed, options);
 }
 
@@ -114,13 +114,12 @@ function prepared(rest: RestRequest, object: JsonObject, generated: string | und
   const { generation } = type.rules;
   const named = withMeta(object, { ...system, ...(generation === undefined ? {} : { generation: 1 }) });
   const cleared = strategy.prepareCreate(named);
-  const errors = [
-    ...validateObjectMeta(metaOf(cleared), { namespaced: type.namespaced, name: type.rules.name }),
-    ...strategy.validateCreate(cleared),
-  ];
+  const known = validateObjectMeta(metaOf(cleared), { namespaced: type.namespaced, name: type.rules.name });
+  const errors = [...known, ...strategy.validateCreate(cleared, known)];
   if (errors.length > 0) {
     throw invalid({ group: type.group, kind: type.kind }, metaOf(cleared).name ?? "", errors);
   }
+  rest.notes.push(...writeWarnings(rest, cleared, undefined));
   return cleared;
 }
 

@@ -2,13 +2,16 @@
 import {
   badRequest,
   type FieldValidation,
+  goQuote,
   invalid,
   invalidValue,
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  parseApiVersion,
   printJson,
   type StatusError,
+  sortedKeys,
   TypedFormError,
 } from "@purlin/kube-objects";
 import { apiVersionOf } from "../registry/resource-type.ts";
@@ -39,7 +42,7 @@ export async function readBody(rest: RestRequest): Promise<DecodedBody> {
  * its type does not have.
  */
 export function readObject(rest: RestRequest, body: DecodedBody, validation: FieldValidation): JsonObject {
-  const typed = requireType(rest, body);
+  const typed = requireType(rest, body, validation);
   const { object, unknownFields } = decode(rest, withResetMark(rest, typed));
   const findings = [...body.strictErrors, ...unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`)];
   if (findings.length > 0 && validation === "Strict") {
@@ -84,7 +87,7 @@ export function withResetMark({ type }: RestRequest, value: JsonObject): JsonObj
 }
 
 /** The object with its type, which must be the one of the URL. */
-function requireType(rest: RestRequest, body: DecodedBody): JsonObject {
+function requireType(rest: RestRequest, body: DecodedBody, validation: FieldValidation): JsonObject {
   const { type, strategy } = rest;
   const expected = apiVersionOf(type);
   const value = requireObject(rest, body);
@@ -102,15 +105,31 @@ function requireType(rest: RestRequest, body: DecodedBody): JsonObject {
   requireKind(rest, String(kind), body);
   strategy.requireKind?.(String(kind), String(apiVersion), value);
   if (apiVersion !== "" && apiVersion !== expected) {
+    noteUnknownVersion(rest, value, validation);
     throw badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
     );
   }
   if (type.custom && kind !== type.kind) {
     const error = invalidValue("kind", String(kind), `must be ${type.kind}`);
-    throw invalid({ group: type.group, kind: type.kind }, metaOf(value).name ?? "", [error]);
+    throw invalid({ group: type.group, kind: String(kind) }, metaOf(value).name ?? "", [error]);
   }
   return { ...value, apiVersion: expected, kind: type.kind };
+}
+
+/** In a version that does not exist a custom kind has no fields, which whoever sends one is told besides. */
+function noteUnknownVersion(
+  { type, catalog, notes }: RestRequest,
+  value: JsonObject,
+  validation: FieldValidation,
+): void {
+  const { group, version } = parseApiVersion(String(value["apiVersion"]));
+  const isOfKind = type.custom && group === type.group && value["kind"] === type.kind;
+  if (!isOfKind || validation !== "Warn" || catalog().find(group, version, type.resource) !== undefined) {
+    return;
+  }
+  const fields = sortedKeys(value).filter((name) => !["apiVersion", "kind", "metadata"].includes(name));
+  notes.push(...fields.map((name) => `unknown field ${goQuote(name)}`));
 }
 
 function requireObject(rest: RestRequest, { value, raw }: DecodedBody): JsonObject {

@@ -19,17 +19,26 @@ export type Endpoint = "" | "status" | "finalize" | "scale";
 export interface ObjectStrategy {
   /** Refuses a body whose kind and apiVersion, as far as it gives them, are those of no object of the type. */
   requireKind?(kind: string, apiVersion: string, value: JsonObject): void;
+  /** Why an object that says to be of a kind cannot be one of the type; undefined: it can. */
+  kindProblem?(kind: string, apiVersion: string, value: JsonObject): string | undefined;
   /** Reads a body as an object of the type, with defaults. Throws 400 for a body that cannot be one. */
   decode(value: JsonObject): DecodedObject;
   /** Sets what the server decides about a new object. */
   prepareCreate(object: JsonObject): JsonObject;
   /** Sets what the server decides about a changed object, which is to replace `old`. */
   prepareUpdate(object: JsonObject, old: JsonObject, endpoint: Endpoint): JsonObject;
-  /** What is wrong with a new object, metadata aside. */
-  validateCreate(object: JsonObject): readonly FieldError[];
-  /** What is wrong with replacing `old` by the object, metadata aside. */
-  validateUpdate(object: JsonObject, old: JsonObject, endpoint: Endpoint): readonly FieldError[];
-  /** Warnings for whoever writes such an object. */
+  /** What is wrong with a new object, metadata aside: what is wrong with that is `known`. */
+  validateCreate(object: JsonObject, known: readonly FieldError[]): readonly FieldError[];
+  /** What is wrong with replacing `old` by the object, metadata aside: what is wrong with that is `known`. */
+  validateUpdate(
+    object: JsonObject,
+    old: JsonObject,
+    endpoint: Endpoint,
+    known: readonly FieldError[],
+  ): readonly FieldError[];
+  /** How often an update is told what is wrong with its metadata, besides the two times it is in any case. Default: once. */
+  metaChecks?(endpoint: Endpoint): number;
+  /** Warnings for whoever writes such an object, which was found valid. */
   warnings(object: JsonObject, old: JsonObject | undefined): readonly string[];
   /** Refuses to delete what must not be deleted. */
   requireDeletable?(object: JsonObject): void;

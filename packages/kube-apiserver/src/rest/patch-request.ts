@@ -8,9 +8,12 @@ import {
   decodeMergePatch,
   decodeStrategicMergePatch,
   goJson,
+  goPlain,
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  jsonPatchedText,
+  mergePatchedText,
   printJson,
   type StrategicMergeSchema,
   unsupportedMediaType,
@@ -19,7 +22,7 @@ import type { ApiRequest } from "../request/api-request.ts";
 import { unsupportedPatchType } from "../request/plain-refusals.ts";
 import { contentTypeOf } from "./request-body.ts";
 import { type PatchOptions, patchOptions } from "./write-options.ts";
-import { readYaml } from "./yaml-body.ts";
+import { readYaml, type YamlReading } from "./yaml-body.ts";
 
 const JSON_PATCH = "application/json-patch+json";
 const MERGE_PATCH = "application/merge-patch+json";
@@ -34,14 +37,18 @@ export interface ApplyPatch {
   readonly isApply: true;
   readonly options: PatchOptions;
   readonly config: JsonObject;
+  /** What is wrong with its text strictly speaking: keys that come twice. */
+  readonly duplicates: string | undefined;
 }
 
 export interface ChangePatch {
   readonly isApply: false;
   readonly options: PatchOptions;
   readonly apply: (current: JsonObject) => JsonValue;
-  /** What a result that is not valid is shown by: itself, or the patch. */
-  readonly shown: (result: JsonValue) => string;
+  /** What a result that is not valid is shown by: its text, or the patch. */
+  readonly shown: (current: JsonObject) => string;
+  /** The result is not read as a text: it is converted from the map that the patch has changed. */
+  readonly isConverted: boolean;
   /** Strictly speaking wrong with the patch itself. */
   readonly findings: readonly string[];
 }
@@ -59,7 +66,7 @@ export async function readPatchRequest(
   const body = await patchBody(request);
   const options = patchOptions(request, type === APPLY_PATCH);
   if (type === APPLY_PATCH) {
-    return { isApply: true, options, config: readConfiguration(body, options) };
+    return { isApply: true, options, ...readConfiguration(body) };
   }
   return { isApply: false, options, ...readChange(type, body, options, strategic) };
 }
@@ -77,7 +84,7 @@ async function patchBody({ body }: ApiRequest): Promise<PatchBody> {
   }
 }
 
-type Change = Pick<ChangePatch, "apply" | "shown" | "findings">;
+type Change = Omit<ChangePatch, "isApply" | "options">;
 
 function readChange(
   type: string,
@@ -86,29 +93,51 @@ function readChange(
   strategic: (() => StrategicMergeSchema) | undefined,
 ): Change {
   const text = "text" in body ? body.text : printJson(body.value);
+  // Custom objects are printed by name throughout, built-in ones as their types have their fields.
+  const isCustom = strategic === undefined;
   if (type === JSON_PATCH) {
     const { patch, findings } = decodeJsonPatch(text, options.fieldValidation);
-    return { apply: (current) => applyJsonPatch(current, patch), shown: goJson, findings };
+    const apply = (current: JsonObject): JsonValue => applyJsonPatch(current, patch);
+    const shown = (current: JsonObject): string =>
+      isCustom ? goJson(apply(current)) : jsonPatchedText(current, patch);
+    return { apply, shown, findings, isConverted: false };
   }
   if (type === MERGE_PATCH) {
     const { patch, findings } = decodeMergePatch(text, options.fieldValidation);
-    return { apply: (current) => applyMergePatch(current, patch), shown: goJson, findings };
+    const apply = (current: JsonObject): JsonObject => applyMergePatch(current, patch);
+    const shown = (current: JsonObject): string =>
+      isCustom ? goJson(apply(current)) : mergePatchedText(current, patch);
+    return { apply, shown, findings, isConverted: false };
   }
   const { patch, findings } = decodeStrategicMergePatch(text, options.fieldValidation);
   const schema = strategic?.();
   const apply = (current: JsonObject): JsonObject =>
     schema === undefined ? current : applyStrategicMergePatch(current, patch, schema);
-  return { apply, shown: () => goJson(patch), findings };
+  return { apply, shown: () => goPlain(patch), findings, isConverted: true };
 }
 
-function readConfiguration(body: PatchBody, { fieldValidation }: PatchOptions): JsonObject {
-  const { value, duplicates } = "text" in body ? readYaml(body.text) : { value: body.value, duplicates: [] };
-  if (duplicates.length > 0 && fieldValidation === "Strict") {
-    const text = `yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`;
-    throw badRequest(`error strict decoding YAML: error converting YAML to JSON: ${text}`);
+function readConfiguration(body: PatchBody): Pick<ApplyPatch, "config" | "duplicates"> {
+  const { value, duplicates } = "text" in body ? readYamlText(body.text) : { value: body.value, duplicates: [] };
+  const config = value ?? {};
+  if (!isJsonObject(config)) {
+    const why = `json: cannot unmarshal ${jsonKind(config)} into Go value of type map[string]interface {}`;
+    throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
   }
-  if (!isJsonObject(value)) {
-    throw badRequest("error decoding YAML: the applied configuration must be an object");
+  const text = `error converting YAML to JSON: yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`;
+  return { config, duplicates: duplicates.length === 0 ? undefined : text };
+}
+
+function readYamlText(text: string): YamlReading {
+  try {
+    return readYaml(text);
+  } catch (error) {
+    throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`, error);
   }
-  return value;
+}
+
+function jsonKind(value: JsonValue): string {
+  if (Array.isArray(value)) {
+    return "array";
+  }
+  return typeof value === "boolean" ? "bool" : typeof value === "bigint" ? "number" : typeof value;
 }

@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
+  compareUtf8,
   goQuote,
+  invalid,
+  invalidValue,
   isJsonObject,
+  isStatusError,
   type JsonObject,
+  parseApiVersion,
   patchNotApplicable,
   patchResultInvalid,
+  requireConvertible,
   strictDecodingText,
 } from "@purlin/kube-objects";
+import { apiVersionOf, type ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { applyObject } from "./apply.ts";
 import { applyUpdate } from "./apply-update.ts";
 import { withResetMark } from "./decode-object.ts";
+import { metaOf } from "./object-meta.ts";
 import { negotiateForm } from "./object-response.ts";
-import type { Endpoint } from "./object-strategy.ts";
+import type { DecodedObject, Endpoint } from "./object-strategy.ts";
 import { dedupedOwners } from "./owner-references.ts";
 import { type ChangePatch, readPatchRequest } from "./patch-request.ts";
 import type { RestRequest } from "./rest-context.ts";
@@ -38,34 +46,71 @@ function edited(rest: RestRequest, current: JsonObject, patch: ChangePatch): Jso
   if (!isJsonObject(result)) {
     throw patchNotApplicable();
   }
-  requireSameType(current, result, patch);
-  const { object, unknownFields } = decodeResult(rest, withResetMark(rest, result), patch);
+  const { object, unknownFields } = read(rest, result, { current, patch });
   const findings = [...patch.findings, ...unknownFields.map((path) => `unknown field ${goQuote(path)}`)];
   const { fieldValidation } = patch.options;
   if (findings.length > 0 && fieldValidation === "Strict") {
-    throw patchResultInvalid(patch.shown(result), strictDecodingText(findings));
+    throw patchResultInvalid(patch.shown(current), strictDecodingText(findings));
   }
+  rest.notes.push(...(fieldValidation === "Warn" ? findings : []));
   const owned = dedupedOwners(atTarget(rest, object));
-  rest.notes.push(...(fieldValidation === "Warn" ? findings : []), ...owned.warnings);
+  rest.notes.push(...owned.warnings);
   return owned.object;
 }
 
-function decodeResult(
-  { strategy }: RestRequest,
-  result: JsonObject,
-  patch: ChangePatch,
-): ReturnType<typeof strategy.decode> {
+interface Patching {
+  readonly current: JsonObject;
+  readonly patch: ChangePatch;
+}
+
+function read(rest: RestRequest, result: JsonObject, { current, patch }: Patching): DecodedObject {
+  const { strategy, type } = rest;
+  const typed = { ...result, apiVersion: apiVersionOf(type), kind: type.kind };
   try {
-    return strategy.decode(result);
+    if (patch.isConverted) {
+      requireConvertible(typed);
+      const { object, unknownFields } = strategy.decode(withResetMark(rest, typed));
+      return { object, unknownFields: unknownFields.toSorted(compareUtf8) };
+    }
+    const { apiVersion, kind, ...fields } = result;
+    if (apiVersion === undefined && !type.custom) {
+      // Without a version the reference reads it as a type whose fields have no names in JSON.
+      return { object: {}, unknownFields: Object.keys(fields).sort(compareUtf8) };
+    }
+    requireSameType(rest, result, () => patch.shown(current));
+    return strategy.decode(withResetMark(rest, typed));
   } catch (error) {
-    throw patchResultInvalid(patch.shown(result), error instanceof Error ? error.message : String(error));
+    if (isStatusError(error)) {
+      throw error;
+    }
+    throw patchResultInvalid(patch.shown(current), error instanceof Error ? error.message : String(error));
   }
 }
 
-function requireSameType(current: JsonObject, result: JsonObject, patch: ChangePatch): void {
-  const [apiVersion, kind] = [result["apiVersion"], result["kind"]];
-  if (kind !== current["kind"] || apiVersion !== current["apiVersion"]) {
-    const why = `no kind ${JSON.stringify(kind ?? "")} is registered for version ${JSON.stringify(apiVersion ?? "")} in scheme "pkg/runtime/scheme.go:111"`;
-    throw patchResultInvalid(patch.shown(result), why);
+/** A patch cannot make an object one of another type. */
+function requireSameType({ strategy, type }: RestRequest, result: JsonObject, shown: () => string): void {
+  const [apiVersion, kind] = [String(result["apiVersion"] ?? ""), String(result["kind"] ?? "")];
+  if (type.custom) {
+    requireCustomType(type, result, shown);
+    return;
+  }
+  const problem = kind === "" ? undefined : strategy.kindProblem?.(kind, apiVersion, result);
+  if (problem !== undefined) {
+    throw new Error(problem);
+  }
+}
+
+function requireCustomType(type: ResourceType, result: JsonObject, shown: () => string): void {
+  const { apiVersion = "", kind = "" } = result;
+  if (kind === "") {
+    throw new Error(`Object 'Kind' is missing in '${shown()}'`);
+  }
+  const expected = { kind: type.kind, apiVersion: apiVersionOf(type) };
+  const errors = Object.entries(expected)
+    .filter(([name, value]) => result[name] !== value)
+    .map(([name, value]) => invalidValue(name, result[name] ?? "", `must be ${value}`));
+  if (errors.length > 0) {
+    const { group } = parseApiVersion(String(apiVersion));
+    throw invalid({ group, kind: String(kind) }, metaOf(result).name ?? "", errors);
   }
 }

@@ -3,7 +3,7 @@ import { compareUtf8, goQuote, type JsonObject } from "@purlin/kube-objects";
 import { metaOf } from "./object-meta.ts";
 import type { RestRequest } from "./rest-context.ts";
 
-/** What whoever writes an object is to be told, whether or not it is accepted. */
+/** What whoever writes an object that is valid is to be told. */
 export function writeWarnings(
   { strategy, type }: RestRequest,
   object: JsonObject,
@@ -12,6 +12,8 @@ export function writeWarnings(
   return [...(type.custom ? finalizerWarnings(object, old) : []), ...strategy.warnings(object, old)];
 }
 
+const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(["orphan", "foregroundDeletion", "kubernetes"]);
+
 /** Finalizers of custom kinds should say whose they are; those of built-in kinds must. */
 function finalizerWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
   const before = new Set(old === undefined ? [] : (metaOf(old).finalizers ?? []));
@@ -19,7 +21,7 @@ function finalizerWarnings(object: JsonObject, old: JsonObject | undefined): str
     (name) => !before.has(name) && !name.includes("/"),
   );
   return added
-    .filter((name) => name !== "orphan" && name !== "foregroundDeletion")
+    .filter((name) => !STANDARD_FINALIZERS.has(name))
     .sort(compareUtf8)
     .map((name) => {
       const path = name.includes(".") ? " including a path (/)" : "";

@@ -21,6 +21,11 @@ export const maxJsonPatchCopyBytes: number = 3 * 1024 * 1024;
  * one of them fails; which and why is in its cause.
  */
 export function applyJsonPatch(document: JsonValue, operations: readonly JsonPatchOperation[]): JsonValue {
+  return runJsonPatch(document, operations).value;
+}
+
+/** The same, with what the operations went into. */
+export function runJsonPatch(document: JsonValue, operations: readonly JsonPatchOperation[]): PatchDocument {
   const target = new PatchDocument(document);
   const budget = { copied: 0 };
   for (const [index, operation] of operations.entries()) {
@@ -32,7 +37,7 @@ export function applyJsonPatch(document: JsonValue, operations: readonly JsonPat
     }
   }
   if (isDeeperThan(target.value, maxJsonDepth)) throw patchNotApplicable(new Error("the result nests too deep"));
-  return target.value;
+  return target;
 }
 
 interface Budget {

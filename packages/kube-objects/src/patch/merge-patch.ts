@@ -33,8 +33,8 @@ function mergeValue(current: JsonValue, patch: JsonValue): JsonValue {
   return isJsonObject(patch) ? applyMergePatch(current, patch) : patch;
 }
 
-// Nulls mean "delete", so they have no place in what is new. Items of lists that are null stay.
-function withoutNulls(value: JsonValue): JsonValue {
+/** A value that is new: nulls mean "delete", so they have no place in it. Items of lists that are null stay. */
+export function withoutNulls(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isJsonObject(value)) return value;
   const out: Record<string, JsonValue> = {};

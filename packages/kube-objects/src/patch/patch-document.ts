@@ -31,6 +31,11 @@ export class PatchDocument {
     return this.#root;
   }
 
+  /** Whether an operation went into an object or list of the document. */
+  isOpened(container: object): boolean {
+    return this.#own.has(container);
+  }
+
   /** Makes the document another value. */
   reset(value: JsonValue): void {
     this.#root = value;

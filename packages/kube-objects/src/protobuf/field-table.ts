@@ -18,10 +18,15 @@ export interface ProtobufField {
 
 /** A field's type: scalars and messages by name, lists and maps of them. */
 export type FieldType =
-  | { readonly kind: "scalar"; readonly scalar: "string" | "bool" | "int32" | "int64" | "float64" | "bytes" }
+  | {
+      readonly kind: "scalar";
+      readonly scalar: "string" | "bool" | "int32" | "int64" | "float64" | "bytes";
+      /** What Go calls it, where it is a type of its own: `v1.PullPolicy`. */
+      readonly goName?: string;
+    }
   | { readonly kind: "message"; readonly name: string }
-  | { readonly kind: "list"; readonly of: FieldType }
-  | { readonly kind: "map"; readonly of: FieldType };
+  | { readonly kind: "list"; readonly of: FieldType; readonly goName?: string }
+  | { readonly kind: "map"; readonly of: FieldType; readonly goName?: string };
 
 type Row = readonly [number, string, string, string];
 
@@ -64,9 +69,11 @@ function parseType(text: string): FieldType {
   if (text.startsWith("map[")) return { kind: "map", of: mapValueType(text.slice(text.indexOf("]") + 1)) };
   const scalar = scalars.find((name) => name === text);
   if (scalar !== undefined) return { kind: "scalar", scalar };
-  if (text === "types.UID") return { kind: "scalar", scalar: "string" };
+  if (text === "types.UID") return { kind: "scalar", scalar: "string", goName: text };
   const entry = Object.hasOwn(rows(), text) ? rows()[text] : undefined;
-  return typeof entry === "string" ? parseType(entry.slice(1)) : { kind: "message", name: text };
+  if (typeof entry !== "string") return { kind: "message", name: text };
+  const type = parseType(entry.slice(1));
+  return type.kind === "message" ? type : { ...type, goName: text.split(".").slice(-2).join(".") };
 }
 
 /** A list cannot be the value of a protobuf map, so Go wraps it in a message with one repeated field. */

@@ -4,6 +4,8 @@ import { parseApiVersion } from "../gvk.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue, setOwnValue } from "../json/own-value.ts";
 import { type FieldType, messageFields, type ProtobufField } from "../protobuf/field-table.ts";
+import { refuseMisfits } from "./decoding-problem.ts";
+import { canonicalBase64 } from "./go-base64.ts";
 import { specialForms } from "./special-forms.ts";
 import { TypedFormError } from "./typed-error.ts";
 
@@ -26,10 +28,23 @@ export function hasTypedForm(apiVersion: string, kind: string): boolean {
  */
 export function toTypedForm(object: JsonObject): TypedForm {
   const { apiVersion, kind, ...fields } = object as { readonly apiVersion: string; readonly kind: string } & JsonObject;
+  const { written, unknown } = write(typeName(apiVersion, kind), fields, "");
+  return { object: { apiVersion, kind, ...written }, unknown };
+}
+
+function write(
+  name: string,
+  value: JsonValue,
+  path: FieldPath,
+): { readonly written: JsonObject; readonly unknown: readonly FieldPath[] } {
   const unknown: FieldPath[] = [];
-  const writer = new TypedWriter(unknown);
-  const written = writer.message(typeName(apiVersion, kind), fields, "");
-  return { object: { apiVersion, kind, ...(written as JsonObject) }, unknown };
+  try {
+    return { written: new TypedWriter(unknown).message(name, value, path) as JsonObject, unknown };
+  } catch (error) {
+    // Found in the order of the type; Go reads in the order of the document.
+    if (error instanceof TypedFormError) refuseMisfits(name, value);
+    throw error;
+  }
 }
 
 /**
@@ -40,12 +55,12 @@ export function toTypedMetadata(metadata: JsonValue): {
   readonly metadata: JsonObject;
   readonly unknown: readonly FieldPath[];
 } {
-  const unknown: FieldPath[] = [];
-  const written = new TypedWriter(unknown).message("meta.v1.ObjectMeta", metadata, "metadata");
-  return { metadata: written as JsonObject, unknown };
+  const { written, unknown } = write("meta.v1.ObjectMeta", metadata, "metadata");
+  return { metadata: written, unknown };
 }
 
-function typeName(apiVersion: string, kind: string): string {
+/** The message of a kind, as the table of fields names it. */
+export function typeName(apiVersion: string, kind: string): string {
   if (kind === "DeleteOptions") return "meta.v1.DeleteOptions";
   const { group, version } = parseApiVersion(apiVersion);
   return `${group === "" ? "core" : group.split(".", 1)[0]}.${version}.${kind}`;
@@ -67,7 +82,7 @@ class TypedWriter {
     const shaped = this.#schemaUnion(name, value, path);
     if (shaped !== undefined) return shaped;
     const given = value === null ? {} : value;
-    if (!isJsonObject(given)) throw mismatch(given, path, goName(name));
+    if (!isJsonObject(given)) throw misfit();
     const written: Record<string, JsonValue> = {};
     const known = new Set(nestedObjects.has(name) && path !== "" ? this.#typeMeta(given, written) : []);
     for (const key of this.#fields(name, given, { path, written })) known.add(key);
@@ -86,10 +101,17 @@ class TypedWriter {
   /** Schemas may be booleans, lists of schemas or lists of names in a few places. */
   #schemaUnion(name: string, value: JsonValue, path: FieldPath): JsonValue | undefined {
     if (!name.startsWith("apiextensions.v1.JSONSchemaPropsOr")) return undefined;
-    if (typeof value === "boolean") return value;
+    const isList = isJsonArray(value) && !name.endsWith("OrBool");
+    if (typeof value === "boolean" || value === null) return value;
     const schema = "apiextensions.v1.JSONSchemaProps";
-    if (!isJsonArray(value)) return this.message(schema, value, path);
-    return value.map((item, index) => (isJsonObject(item) ? this.message(schema, item, indexPath(path, index)) : item));
+    if (isJsonObject(value)) return this.message(schema, value, path);
+    if (name.endsWith("OrBool")) throw misfit();
+    if (!isList) return null;
+    return value.map((item, index) => {
+      if (isJsonObject(item)) return this.message(schema, item, indexPath(path, index));
+      if (name.endsWith("OrArray") && item !== null) throw misfit();
+      return item;
+    });
   }
 
   /** Writes the fields of a message and of those inlined in it; gives the names it knows. */
@@ -135,12 +157,12 @@ class TypedWriter {
       case "message":
         return this.message(type.name, value, path);
       case "list":
-        if (!isJsonArray(value)) throw mismatch(value, path, `[]${goTypeName(type.of)}`);
+        if (!isJsonArray(value)) throw misfit();
         return value.map((item, index) => this.#item(type.of, item, indexPath(path, index)));
       case "map":
         return this.#map(type.of, value, path);
       case "scalar":
-        return scalar(type.scalar, value, path);
+        return scalar(type.scalar, value);
     }
   }
 
@@ -149,67 +171,42 @@ class TypedWriter {
   }
 
   #map(of: FieldType, value: JsonValue, path: FieldPath): JsonValue {
-    if (!isJsonObject(value)) throw mismatch(value, path, `map[string]${goTypeName(of)}`);
+    if (!isJsonObject(value)) throw misfit();
     const written: Record<string, JsonValue> = {};
     for (const [key, member] of Object.entries(value)) setOwnValue(written, key, this.#item(of, member, path));
     return written;
   }
 }
 
-function scalar(name: string, value: JsonValue, path: FieldPath): JsonValue {
+function scalar(name: string, value: JsonValue): JsonValue {
   switch (name) {
     case "string":
-    case "bytes":
-      if (typeof value !== "string") throw mismatch(value, path, name === "bytes" ? "[]uint8" : "string");
+      if (typeof value !== "string") throw misfit();
       return value;
+    case "bytes":
+      if (typeof value !== "string") throw misfit();
+      return canonicalBase64(value);
     case "bool":
-      if (typeof value !== "boolean") throw mismatch(value, path, "bool");
+      if (typeof value !== "boolean") throw misfit();
       return value;
     case "float64":
-      if (typeof value !== "number" && typeof value !== "bigint") throw mismatch(value, path, "float64");
+      if (typeof value !== "number" && typeof value !== "bigint") throw misfit();
       return value;
     default:
-      return integer(value, path, name as "int32" | "int64");
+      return integer(value, name === "int32" ? 2 ** 31 : 2 ** 63);
   }
 }
 
-function integer(value: JsonValue, path: FieldPath, type: "int32" | "int64"): JsonValue {
-  if (typeof value !== "number" && typeof value !== "bigint") throw mismatch(value, path, type);
+function integer(value: JsonValue, limit: number): JsonValue {
+  if (typeof value !== "number" && typeof value !== "bigint") throw misfit();
   const whole = typeof value === "bigint" || Number.isInteger(value);
-  const limit = type === "int32" ? 2 ** 31 : 2 ** 63;
-  if (!whole || value < -limit || value >= limit) {
-    throw new TypedFormError(
-      `json: cannot unmarshal number ${value} into Go struct field ${structField(path)} of type ${type}`,
-    );
-  }
+  if (!whole || value < -limit || value >= limit) throw misfit();
   return value;
 }
 
-function mismatch(value: JsonValue, path: FieldPath, type: string): TypedFormError {
-  return new TypedFormError(
-    `json: cannot unmarshal ${jsonKind(value)} into Go struct field ${structField(path)} of type ${type}`,
-  );
-}
-
-function jsonKind(value: JsonValue): string {
-  if (isJsonArray(value)) return "array";
-  if (typeof value === "boolean") return "bool";
-  return typeof value === "bigint" ? "number" : typeof value;
-}
-
-/** Go names the struct too; without its name the path alone still says where. */
-function structField(path: FieldPath): string {
-  return path.replaceAll(/\[\d+\]/g, "");
-}
-
-function goName(message: string): string {
-  return message.split(".").slice(-2).join(".");
-}
-
-function goTypeName(type: FieldType): string {
-  if (type.kind === "message") return goName(type.name);
-  if (type.kind === "scalar") return type.scalar === "bytes" ? "[]uint8" : type.scalar;
-  return type.kind;
+/** What is wrong is found out by {@link refuseMisfits}. */
+function misfit(): TypedFormError {
+  return new TypedFormError("a value does not fit its type");
 }
 
 function zeroOf(type: FieldType): JsonValue {

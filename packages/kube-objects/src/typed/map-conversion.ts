@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a strategic merge patch made is not read as JSON by the reference: it is converted from a map, field by field, and
+// what does not fit is told in other words.
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { ownValue } from "../json/own-value.ts";
+import { sortedKeys } from "../json/utf8.ts";
+import { type FieldType, messageFields } from "../protobuf/field-table.ts";
+import { specialForms } from "./special-forms.ts";
+import { TypedFormError } from "./typed-error.ts";
+import { typeName } from "./typed-form.ts";
+
+/**
+ * Makes sure that an object of a built-in kind can be converted from a map. Throws a TypedFormError for the first value that
+ * does not fit its type, in the words of the reference's converter.
+ */
+export function requireConvertible({ apiVersion, kind, ...fields }: JsonObject): void {
+  convertMessage(typeName(String(apiVersion), String(kind)), fields);
+}
+
+function convertMessage(name: string, value: JsonValue): void {
+  const special = specialForms[name];
+  if (special !== undefined) {
+    special(value);
+    return;
+  }
+  if (name.startsWith("apiextensions.v1.JSONSchemaPropsOr")) return;
+  if (!isJsonObject(value)) throw new TypedFormError(`cannot restore struct from: ${goKind(value)}`);
+  for (const { name: member, type, inlined } of messageFields(name) ?? []) {
+    if (inlined && type.kind === "message") {
+      convertMessage(type.name, value);
+      continue;
+    }
+    convert(type, ownValue(value, member) ?? null);
+  }
+}
+
+/** Null is the zero value of every type. */
+function convert(type: FieldType, value: JsonValue): void {
+  if (value === null) return;
+  switch (type.kind) {
+    case "message":
+      convertMessage(type.name, value);
+      return;
+    case "list":
+      if (!isJsonArray(value)) throw new TypedFormError(`cannot restore slice from ${goKind(value)}`);
+      for (const item of value) convert(type.of, item);
+      return;
+    case "map":
+      if (!isJsonObject(value)) throw new TypedFormError(`cannot restore map from ${goKind(value)}`);
+      for (const key of sortedKeys(value)) convert(type.of, ownValue(value, key) ?? null);
+      return;
+    case "scalar":
+      convertScalar(type, value);
+  }
+}
+
+function convertScalar({ scalar, goName }: FieldType & { readonly kind: "scalar" }, value: JsonValue): void {
+  const kind = goKind(value);
+  if (scalar === "bytes") {
+    if (kind !== "string") throw new TypedFormError(`cannot restore slice from ${kind}`);
+    return;
+  }
+  const isNumber = kind === "int64" || kind === "float64";
+  const fits =
+    scalar === "int32" || scalar === "int64"
+      ? kind === "int64" || (kind === "float64" && Number.isInteger(value))
+      : scalar === "float64"
+        ? isNumber
+        : kind === scalar;
+  if (fits) return;
+  // Go could convert these, though not in a way anybody means: a number becomes the letter of that number.
+  const isConvertible = scalar === "string" ? kind === "int64" : scalar !== "bool" && isNumber;
+  throw new TypedFormError(
+    isConvertible ? `cannot convert ${kind} to ${goName ?? scalar}` : `unrecognized type: ${scalar}`,
+  );
+}
+
+/** What Go's reflection calls a value of JSON. */
+function goKind(value: JsonValue): string {
+  if (isJsonArray(value)) return "slice";
+  if (typeof value === "number") return Number.isInteger(value) ? "int64" : "float64";
+  if (typeof value === "bigint") return "int64";
+  if (typeof value === "boolean") return "bool";
+  return typeof value === "string" ? "string" : "map";
+}
