@@ -68,9 +68,12 @@ export {
   type RunStep,
   type StepRun,
 } from "./resolution/function-resolver.ts";
+export type { FunctionRevision } from "./resolution/function-revision.ts";
 export {
   createRevisionResolver,
+  type FoundRevision,
   type FunctionRevisions,
+  findRevision,
   type RevisionResolverOptions,
 } from "./resolution/revision-resolver.ts";
 export { isRunnerError, RunnerError, type RunnerErrorCode, type RunnerErrorOptions } from "./runner-error.ts";

@@ -15,7 +15,8 @@ export interface FunctionRevision {
   readonly digest: string;
   readonly isActive: boolean;
   readonly endpoint: string;
-  readonly hasCapabilities: boolean;
+  /** What it declared that it can do; empty while nobody has recorded it. */
+  readonly capabilities: readonly string[];
 }
 
 /** Reads a FunctionRevision; what is missing or of a wrong type counts as not set. */
@@ -34,13 +35,13 @@ export function readRevision(object: JsonObject): FunctionRevision {
     digest: textAt(spec, "digest"),
     isActive: spec["desiredState"] === "Active",
     endpoint: textAt(status, "endpoint"),
-    hasCapabilities: Array.isArray(capabilities) && capabilities.length > 0,
+    capabilities: Array.isArray(capabilities) ? capabilities.map(String) : [],
   };
 }
 
 /** Whether a revision can take calls: it answers, and what it can do has been recorded. */
-export function isServing({ isActive, endpoint, hasCapabilities }: FunctionRevision): boolean {
-  return isActive && endpoint !== "" && hasCapabilities;
+export function isServing({ isActive, endpoint, capabilities }: FunctionRevision): boolean {
+  return isActive && endpoint !== "" && capabilities.length > 0;
 }
 
 /** The revision to prefer: the highest number, then the newest, then by name. */

@@ -38,7 +38,8 @@ export function createRevisionResolver(
     async resolve(reference, signal) {
       try {
         if (!options.revisionSelectors) refuseSelection(reference);
-        return await find(revisions, reference, signal);
+        const { functionName, revision } = await findRevision(revisions, reference, signal);
+        return withEndpoint(functionName, revision);
       } catch (error) {
         const named = reference.functionName || reference.function || "";
         throw wrapError("FETCH", `cannot get gRPC client connection for Function "${named}"`, error);
@@ -56,14 +57,26 @@ function refuseSelection(reference: FunctionReference): void {
   throw new RunnerError("FEATURE_DISABLED", text);
 }
 
-async function find(
+/** The revision a step resolves to, and the Function it is of. */
+export interface FoundRevision {
+  readonly functionName: string;
+  readonly revision: FunctionRevision;
+}
+
+/**
+ * The revision a step resolves to, whether or not it answers yet. Rejects with a RunnerError when there is none. Whether
+ * steps may name revisions at all is not looked at.
+ */
+export async function findRevision(
   revisions: FunctionRevisions,
   reference: FunctionReference,
   signal?: AbortSignal,
-): Promise<FunctionTarget> {
+): Promise<FoundRevision> {
   const { functionName, functionRevisionRef: ref } = reference;
   if (reference.function !== undefined) return findByImage(revisions, reference.function, signal);
-  if (ref !== undefined) return findByName(revisions, { functionName, name: ref.name }, signal);
+  if (ref !== undefined) {
+    return { functionName, revision: await findByName(revisions, { functionName, name: ref.name }, signal) };
+  }
   const labels = new Map(Object.entries(reference.functionRevisionSelector?.matchLabels ?? {}));
   const wanted = [...labels].map(([key, value]) => `${key}=${value}`).sort();
   // Last, so that no selector reaches another function's revisions.
@@ -73,14 +86,14 @@ async function find(
     wanted.length === 0
       ? "cannot find an active FunctionRevision (a FunctionRevision with spec.desiredState: Active)"
       : `no active FunctionRevision of Function "${functionName}" matches ${wanted.join(",")}`;
-  return choose(functionName, active, none);
+  return { functionName, revision: choose(active, none) };
 }
 
 async function findByName(
   revisions: FunctionRevisions,
   { functionName, name }: { readonly functionName: string; readonly name: string },
   signal?: AbortSignal,
-): Promise<FunctionTarget> {
+): Promise<FunctionRevision> {
   const object = await revisions.get(name, signal).catch((error: unknown) => {
     throw wrapError("FETCH", `cannot get FunctionRevision "${name}"`, error);
   });
@@ -90,7 +103,7 @@ async function findByName(
     throw failure("REVISION_FOREIGN", `FunctionRevision "${name}" does not belong to Function "${functionName}"`);
   }
   if (!revision.isActive) throw failure("REVISION_INACTIVE", `FunctionRevision "${name}" is not active`);
-  return withEndpoint(functionName, revision);
+  return revision;
 }
 
 /** A step may name its function by package: any Function's revision that runs exactly that image will do. */
@@ -98,7 +111,7 @@ async function findByImage(
   revisions: FunctionRevisions,
   reference: string,
   signal?: AbortSignal,
-): Promise<FunctionTarget> {
+): Promise<FoundRevision> {
   const match = /^(.+?)(?::[^:/@]+)?@(sha256:[0-9a-f]{64})$/.exec(reference);
   const [, source, digest] = match ?? [];
   const active = (await listActive(revisions, new Map(), signal)).filter(
@@ -106,8 +119,8 @@ async function findByImage(
   );
   const advice = `install it with a Function whose spec.package is ${reference}`;
   const none = `no active FunctionRevision runs ${reference}: ${advice}`;
-  const owner = String(highest(active)?.labels[packageLabel] ?? "");
-  return choose(owner, active, none);
+  const revision = choose(active, none);
+  return { functionName: String(revision.labels[packageLabel] ?? ""), revision };
 }
 
 function sourceOf(image: string): string {
@@ -128,10 +141,10 @@ async function listActive(
 }
 
 /** While a new revision is coming up the one before it goes on serving, so that no reconcile fails over an upgrade. */
-function choose(functionName: string, active: readonly FunctionRevision[], none: string): FunctionTarget {
+function choose(active: readonly FunctionRevision[], none: string): FunctionRevision {
   const chosen = highest(active.filter(isServing)) ?? highest(active);
   if (chosen === undefined) throw failure("NO_ACTIVE_REVISION", none);
-  return withEndpoint(functionName, chosen);
+  return chosen;
 }
 
 function withEndpoint(functionName: string, revision: FunctionRevision): FunctionTarget {
