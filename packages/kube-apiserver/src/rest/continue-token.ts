@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { posix } from "node:path";
-import { badRequest, expired, isJsonObject, JsonSyntaxError, parseJson, type StatusError } from "@purlin/kube-objects";
+import {
+  badRequest,
+  expired,
+  goQuote,
+  isJsonObject,
+  JsonSyntaxError,
+  parseJson,
+  type StatusError,
+} from "@purlin/kube-objects";
 
 /** Where a list goes on. */
 export interface ContinueToken {
@@ -47,8 +55,16 @@ function parse(token: string): { readonly v?: unknown; readonly rv?: unknown; re
   if (bad !== -1 || token.length % 4 === 1) {
     throw refused(`: illegal base64 data at input byte ${bad === -1 ? token.length - 1 : bad}`);
   }
+  const bytes = Buffer.from(token, "base64url");
+  const [first = 0] = bytes;
+  if (first > 0x7f) {
+    // Go looks at bytes, and shows one as the character of that number.
+    throw refused(
+      `: invalid character '${goQuote(String.fromCharCode(first)).slice(1, -1)}' looking for beginning of value`,
+    );
+  }
   try {
-    const value = parseJson(Buffer.from(token, "base64url").toString());
+    const value = parseJson(bytes.toString());
     return isJsonObject(value) ? value : {};
   } catch (error) {
     throw error instanceof JsonSyntaxError ? refused(`: ${error.message}`) : error;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   decodeProtobuf,
+  isBadRequest,
   JsonSyntaxError,
   type JsonValue,
   ProtobufError,
@@ -8,7 +9,7 @@ import {
   unsupportedMediaType,
 } from "@purlin/kube-objects";
 import type { ApiRequest } from "../request/api-request.ts";
-import { readYaml } from "./yaml-body.ts";
+import { readYaml, type YamlReading } from "./yaml-body.ts";
 
 /** What a body says. */
 export interface DecodedBody {
@@ -88,7 +89,7 @@ export function decodeBytes(bytes: Uint8Array, type: string): DecodedBody {
   }
   const text = decoder.decode(bytes);
   if (type === YAML_TYPE) {
-    const { value, duplicates } = readYaml(text);
+    const { value, duplicates } = fromYaml(text, bytes);
     const strictText = `yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`;
     return { value, strictErrors: duplicates, ...(duplicates.length === 0 ? {} : { strictText }) };
   }
@@ -106,6 +107,17 @@ function fromJson(text: string, bytes: Uint8Array): ReturnType<typeof parseJsonS
     throw error;
   }
 }
+
+function fromYaml(text: string, bytes: Uint8Array): YamlReading {
+  try {
+    return readYaml(text);
+  } catch (error) {
+    throw isBadRequest(error) ? new UndecodableBody((error as Error).message.replace(CONVERTING, ""), bytes) : error;
+  }
+}
+
+/** What is said about patches and not about bodies. */
+const CONVERTING = /^error converting YAML to JSON: /;
 
 function fromProtobuf(bytes: Uint8Array): JsonValue {
   try {

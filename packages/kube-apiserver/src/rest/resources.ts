@@ -99,7 +99,7 @@ function requireMethod(type: ResourceType, request: ApiRequest, target: Resource
       throw badRequest("name must be provided");
     }
     // What is created while its kind goes away is refused with its name, once that is known.
-    if (!verbs.includes(verb) && verb !== "create") {
+    if (!verbs.includes(verb) && (verb !== "create" || subresource !== "")) {
       throw methodNotSupported(type, verb);
     }
     return;

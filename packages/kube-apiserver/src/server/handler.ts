@@ -7,6 +7,7 @@ import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import { textPayload } from "../request/payload.ts";
 import { methodNotAllowed, noSuchResource } from "../request/plain-refusals.ts";
 import { requestTarget } from "../request/request-target.ts";
+import { requireTimeout } from "../request/request-timeout.ts";
 
 /** Answers requests for a path that is no resource; undefined: not mine. */
 export type PathEndpoint = (request: ApiRequest) => ApiResponse | undefined;
@@ -43,6 +44,9 @@ export function createHandler(options: HandlerOptions): Handler {
 async function route(original: ApiRequest, options: HandlerOptions): Promise<ApiResponse> {
   const request = impersonated(original, options.authorizer);
   const target = requestTarget(request.method, request.path, request.query);
+  if (target.verb !== "watch") {
+    requireTimeout(request.query);
+  }
   const decision = options.authorizer(request.user, target);
   if (!decision.allowed) {
     const denied = errorResponse(accessDenied(request.user, target, decision), request);

@@ -55,31 +55,31 @@ test("empty optional fields go, fields that are always written come", () => {
 const mistakes: Record<string, { readonly object: JsonObject; readonly says: string }> = {
   "string for a number": {
     object: { apiVersion: "apps/v1", kind: "Deployment", spec: { replicas: "3" } },
-    says: "json: cannot unmarshal string into Go struct field spec.replicas of type int32",
+    says: "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32",
   },
   "fraction for a whole number": {
     object: { apiVersion: "apps/v1", kind: "Deployment", spec: { replicas: 1.5 } },
-    says: "json: cannot unmarshal number 1.5 into Go struct field spec.replicas of type int32",
+    says: "json: cannot unmarshal number 1.5 into Go struct field DeploymentSpec.spec.replicas of type int32",
   },
   "number too large": {
     object: { apiVersion: "apps/v1", kind: "Deployment", spec: { replicas: 4294967296 } },
-    says: "json: cannot unmarshal number 4294967296 into Go struct field spec.replicas of type int32",
+    says: "json: cannot unmarshal number 4294967296 into Go struct field DeploymentSpec.spec.replicas of type int32",
   },
   "number for a label": {
     object: { apiVersion: "v1", kind: "ConfigMap", metadata: { labels: { a: 1 } } },
-    says: "json: cannot unmarshal number into Go struct field metadata.labels of type string",
+    says: "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string",
   },
   "list for an object": {
     object: { apiVersion: "v1", kind: "Pod", spec: [] },
-    says: "json: cannot unmarshal array into Go struct field spec of type v1.PodSpec",
+    says: "json: cannot unmarshal array into Go struct field Pod.spec of type v1.PodSpec",
   },
   "object for a list": {
     object: { apiVersion: "v1", kind: "Pod", spec: { containers: {} } },
-    says: "json: cannot unmarshal object into Go struct field spec.containers of type []v1.Container",
+    says: "json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container",
   },
   "no time": {
     object: { apiVersion: "v1", kind: "Event", firstTimestamp: "yesterday" },
-    says: 'parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": cannot parse',
+    says: 'parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": cannot parse "yesterday" as "2006"',
   },
 };
 for (const [name, { object, says }] of Object.entries(mistakes)) {

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Go's JSON decoder says about a value that does not fit its type: the first one in the order of the document.
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { ownValue } from "../json/own-value.ts";
+import { type FieldType, messageFields } from "../protobuf/field-table.ts";
+import { canonicalBase64 } from "./go-base64.ts";
+import { specialForms } from "./special-forms.ts";
+import { TypedFormError } from "./typed-error.ts";
+
+/** Throws a TypedFormError for the first value in a message that does not fit; returns when all do. */
+export function refuseMisfits(message: string, value: JsonValue): void {
+  checkMessage(message, value, { struct: "", fields: [] });
+}
+
+/** Where the decoder is: the struct it fills, and the fields that led there. */
+interface Place {
+  readonly struct: string;
+  readonly fields: readonly string[];
+}
+
+const schemaMessage = "apiextensions.v1.JSONSchemaProps";
+
+function checkMessage(name: string, value: JsonValue, place: Place): void {
+  if (value === null) return;
+  if (specialForms[name] !== undefined) {
+    checkSpecial(name, value, place);
+    return;
+  }
+  if (name.startsWith(`${schemaMessage}Or`)) {
+    checkSchemaUnion(name, value, place);
+    return;
+  }
+  if (!isJsonObject(value)) throw misfit(value, goName(name), place);
+  checkFields(name, value, place);
+}
+
+function checkFields(name: string, object: JsonObject, { fields }: Place): void {
+  const struct = name.split(".").at(-1) ?? "";
+  const known = fieldsByName(name);
+  for (const key of Object.keys(object)) {
+    const field = known.get(key);
+    const value = ownValue(object, key) ?? null;
+    if (field === undefined || value === null) continue;
+    checkValue(field.type, value, { struct, fields: [...fields, ...field.through, key] });
+  }
+}
+
+interface NamedField {
+  readonly type: FieldType;
+  /** The structs it is inlined through. */
+  readonly through: readonly string[];
+}
+
+/** The fields of a message by name, with those of the messages inlined in it. */
+function fieldsByName(name: string, through: readonly string[] = []): Map<string, NamedField> {
+  const found = new Map<string, NamedField>();
+  for (const { name: field, type, inlined } of messageFields(name) ?? []) {
+    if (!inlined || type.kind !== "message") {
+      found.set(field, { type, through });
+      continue;
+    }
+    const inner = fieldsByName(type.name, [...through, type.name.split(".").at(-1) ?? ""]);
+    for (const [key, one] of inner) found.set(key, one);
+  }
+  return found;
+}
+
+function checkValue(type: FieldType, value: JsonValue, place: Place): void {
+  switch (type.kind) {
+    case "message":
+      checkMessage(type.name, value, place);
+      return;
+    case "list":
+      if (!isJsonArray(value)) throw misfit(value, typeText(type), place);
+      for (const item of value) if (item !== null) checkValue(type.of, item, place);
+      return;
+    case "map":
+      if (!isJsonObject(value)) throw misfit(value, typeText(type), place);
+      for (const item of Object.values(value)) if (item !== null) checkValue(type.of, item, place);
+      return;
+    case "scalar":
+      checkScalar(type, value, place);
+  }
+}
+
+function checkScalar(type: FieldType & { readonly kind: "scalar" }, value: JsonValue, place: Place): void {
+  switch (type.scalar) {
+    case "string":
+      if (typeof value !== "string") throw misfit(value, typeText(type), place);
+      return;
+    case "bytes":
+      if (typeof value !== "string") throw misfit(value, typeText(type), place);
+      canonicalBase64(value);
+      return;
+    case "bool":
+      if (typeof value !== "boolean") throw misfit(value, typeText(type), place);
+      return;
+    case "float64":
+      if (typeof value !== "number" && typeof value !== "bigint") throw misfit(value, typeText(type), place);
+      return;
+    default:
+      checkInteger(type.scalar, value, place);
+  }
+}
+
+function checkInteger(type: "int32" | "int64", value: JsonValue, place: Place): void {
+  if (typeof value !== "number" && typeof value !== "bigint") throw misfit(value, type, place);
+  const whole = typeof value === "bigint" || Number.isInteger(value);
+  const limit = type === "int32" ? 2 ** 31 : 2 ** 63;
+  if (!whole || value < -limit || value >= limit) throw cannotUnmarshal(`number ${value}`, type, place);
+}
+
+function checkSpecial(name: string, value: JsonValue, place: Place): void {
+  const isTime = name === "meta.v1.Time" || name === "meta.v1.MicroTime";
+  if (isTime && typeof value !== "string") throw misfit(value, "string", place);
+  if (name === "intstr.IntOrString" && typeof value !== "string") checkInteger("int32", value, place);
+  specialForms[name]?.(value);
+}
+
+/** Schemas may be booleans, lists of schemas or lists of names in a few places. */
+function checkSchemaUnion(name: string, value: JsonValue, place: Place): void {
+  if (isJsonObject(value)) checkMessage(schemaMessage, value, place);
+  if (name.endsWith("OrArray") && isJsonArray(value)) {
+    for (const item of value) checkMessage(schemaMessage, item, place);
+  }
+  if (name.endsWith("OrBool") && !isJsonObject(value) && typeof value !== "boolean") {
+    throw new TypedFormError("boolean or JSON schema expected");
+  }
+}
+
+function misfit(value: JsonValue, type: string, place: Place): TypedFormError {
+  return cannotUnmarshal(jsonKind(value), type, place);
+}
+
+function cannotUnmarshal(what: string, type: string, { struct, fields }: Place): TypedFormError {
+  const into = fields.length === 0 ? "Go value" : `Go struct field ${struct}.${fields.join(".")}`;
+  return new TypedFormError(`json: cannot unmarshal ${what} into ${into} of type ${type}`);
+}
+
+function jsonKind(value: JsonValue): string {
+  if (isJsonArray(value)) return "array";
+  if (typeof value === "boolean") return "bool";
+  return typeof value === "bigint" ? "number" : typeof value;
+}
+
+function goName(message: string): string {
+  return message.split(".").slice(-2).join(".");
+}
+
+function typeText(type: FieldType): string {
+  switch (type.kind) {
+    case "message":
+      return goName(type.name);
+    case "scalar":
+      return type.goName ?? (type.scalar === "bytes" ? "[]uint8" : type.scalar);
+    case "list":
+      return type.goName ?? `[]${typeText(type.of)}`;
+    case "map":
+      return type.goName ?? `map[string]${typeText(type.of)}`;
+  }
+}
