@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+import { setImmediate as turn } from "node:timers/promises";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { kubectlSchema } from "@purlin/kube-objects/yaml";
+import { load, YAMLException } from "js-yaml";
+import { PackageError } from "./package-error.ts";
+
+/** One object of a package and the line of the stream on which its document begins. */
+export interface PackageDocument {
+  readonly object: JsonObject;
+  readonly line: number;
+}
+
+/** The stream of a package is not read beyond this. */
+export const maxPackageBytes: number = 200 * 1024 * 1024;
+const maxDocumentLength = 8 * 1024 * 1024;
+const maxDepth = 1_000;
+
+/**
+ * Reads the documents of `package.yaml` one by one, and lets others have their turn in between: real ones hold hundreds of CRDs.
+ * Documents of blanks and comments are skipped. `name` is what errors call the stream.
+ */
+export async function parsePackageStream(text: string, name: string): Promise<PackageDocument[]> {
+  const documents: PackageDocument[] = [];
+  for (const { body, line } of splitDocuments(text)) {
+    if (isBlank(body)) continue;
+    if (body.length > maxDocumentLength) throw new PackageError(`${name}:${line}: the document is larger than 8 MiB`);
+    documents.push({ object: parseDocument(body, line, name), line });
+    await turn();
+  }
+  return documents;
+}
+
+function* splitDocuments(text: string): Generator<{ readonly body: string; readonly line: number }> {
+  let line = 1;
+  let from = 0;
+  for (const mark of text.matchAll(/^---(?=\s|$).*$/gm)) {
+    const body = text.slice(from, mark.index);
+    yield { body, line };
+    line += countLines(body);
+    // What follows the mark on its own line belongs to the document.
+    from = mark.index + 3;
+  }
+  yield { body: text.slice(from), line };
+}
+
+function countLines(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
+  return count;
+}
+
+function isBlank(body: string): boolean {
+  for (const [line] of body.matchAll(/^.*$/gm)) {
+    if (!/^\s*(?:#.*|\.\.\.\s*)?$/.test(line)) return false;
+  }
+  return true;
+}
+
+function parseDocument(body: string, line: number, name: string): JsonObject {
+  let value: unknown;
+  try {
+    value = load(body, { schema: kubectlSchema, maxDepth });
+  } catch (error) {
+    const { reason = String(error), mark } = error instanceof YAMLException ? error : {};
+    throw new PackageError(`${name}:${line + (mark?.line ?? 0)}: not valid YAML: ${reason}`, { cause: error });
+  }
+  if (!isJsonObject(value)) throw new PackageError(`${name}:${line}: expected an object with apiVersion and kind`);
+  return value;
+}
