@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { pythonSdk, typescriptSdk } from "../../../tools/peers/catalog.ts";
+import { etcd, kubernetes } from "../../../tools/peers/kubernetes.ts";
 
 /** The versions of everything that takes part in a figure. */
 export function versions(): Record<string, string> {
@@ -10,7 +11,7 @@ export function versions(): Record<string, string> {
     v8: process.versions.v8,
     "@grpc/grpc-js": versionOf("@grpc/grpc-js"),
     "@bufbuild/protobuf": versionOf("@bufbuild/protobuf"),
-    ...Object.fromEntries([pythonSdk, typescriptSdk].map(({ name, version }) => [name, version])),
+    ...Object.fromEntries([pythonSdk, typescriptSdk, kubernetes, etcd].map(({ name, version }) => [name, version])),
   };
 }
 
