@@ -10,7 +10,8 @@ const tokens = [
   staticTokens(new Map([["admin-token", { name: "admin", groups: ["system:masters"] }]])),
   staticTokens(new Map([["robot-token", serviceAccountUser("ns", "robot", "uid-1")]])),
 ];
-const jane = { commonName: "jane", organizations: ["devs", "ops"] };
+const jane = { commonName: "jane", organizations: ["devs", "ops"], fingerprint: "ab01" };
+const extra = { "authentication.kubernetes.io/credential-id": ["X509SHA256=ab01"] };
 const none: Credentials = { certificate: undefined, authorization: undefined };
 
 const cases: Record<string, { reason: string; credentials: Partial<Credentials>; want: User | "401" }> = {
@@ -22,12 +23,12 @@ const cases: Record<string, { reason: string; credentials: Partial<Credentials>;
   Certificate: {
     reason: "the common name is the user, organizations are groups",
     credentials: { certificate: jane },
-    want: { name: "jane", groups: ["devs", "ops", "system:authenticated"] },
+    want: { name: "jane", groups: ["devs", "ops", "system:authenticated"], extra },
   },
   CertificateBeforeToken: {
     reason: "a verified certificate decides",
     credentials: { certificate: jane, authorization: "Bearer wrong" },
-    want: { name: "jane", groups: ["devs", "ops", "system:authenticated"] },
+    want: { name: "jane", groups: ["devs", "ops", "system:authenticated"], extra },
   },
   Token: {
     reason: "a known bearer",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { unauthorized } from "@purlin/kube-objects";
-import { ANONYMOUS, authenticated, type User } from "./user.ts";
+import { ANONYMOUS, authenticated, CREDENTIAL_ID, type User } from "./user.ts";
 
 /** What a caller shows to prove who they are. */
 export interface Credentials {
@@ -14,6 +14,8 @@ export interface Credentials {
 export interface CertificateSubject {
   readonly commonName: string;
   readonly organizations: readonly string[];
+  /** SHA-256 of the certificate, in hexadecimal digits. */
+  readonly fingerprint: string;
 }
 
 /** Knows the bearer of a token, or not. */
@@ -26,7 +28,9 @@ export type TokenAuthenticator = (token: string) => User | undefined;
 export function authenticate(credentials: Credentials, tokens: readonly TokenAuthenticator[]): User {
   const { certificate, authorization } = credentials;
   if (certificate !== undefined && certificate !== "rejected" && certificate.commonName !== "") {
-    return authenticated({ name: certificate.commonName, groups: certificate.organizations });
+    const { commonName, organizations, fingerprint } = certificate;
+    const extra = { [CREDENTIAL_ID]: [`X509SHA256=${fingerprint}`] };
+    return authenticated({ name: commonName, groups: organizations, extra });
   }
   const token = bearerToken(authorization);
   if (token !== undefined) {

@@ -38,12 +38,48 @@ const cases: Record<string, { reason: string; user: User; access: AccessAttribut
   HealthWrite: { reason: "asking is reading", user: ANONYMOUS, access: path("/readyz", "post"), want: false },
   Lookalike: { reason: "no prefix of a name", user: ANONYMOUS, access: path("/readyzz"), want: false },
   Discovery: { reason: "not for strangers", user: ANONYMOUS, access: path("/apis"), want: false },
+  OwnDiscovery: { reason: "whoever is known finds their way", user: jane, access: path("/apis/apps/v1"), want: true },
+  OwnDocuments: { reason: "and what kinds look like", user: jane, access: path("/openapi/v3"), want: true },
+  Near: { reason: "a path beside is none below", user: jane, access: path("/apisx"), want: false },
+  DiscoveryWrite: { reason: "finding is reading", user: jane, access: path("/apis", "post"), want: false },
+  Self: {
+    reason: "whoever is known may ask about themselves",
+    user: jane,
+    access: { ...secrets, verb: "create", group: "authorization.k8s.io", resource: "selfsubjectaccessreviews" },
+    want: true,
+  },
+  SelfAnonymous: {
+    reason: "there is no self to ask about",
+    user: ANONYMOUS,
+    access: { ...secrets, verb: "create", group: "authorization.k8s.io", resource: "selfsubjectaccessreviews" },
+    want: false,
+  },
+  OtherReview: {
+    reason: "nobody asks about others",
+    user: jane,
+    access: { ...secrets, verb: "create", group: "authorization.k8s.io", resource: "subjectaccessreviews" },
+    want: false,
+  },
+  SelfRead: {
+    reason: "asking is creating",
+    user: jane,
+    access: { ...secrets, verb: "get", group: "authorization.k8s.io", resource: "selfsubjectaccessreviews" },
+    want: false,
+  },
   Metrics: { reason: "not for strangers", user: jane, access: path("/metrics"), want: false },
 };
 
 for (const [name, { reason, user, access, want }] of Object.entries(cases)) {
   test(`authorize: ${name}`, () => assert.equal(adminAuthorizer(user, access).allowed, want, reason));
 }
+
+test("what everybody may is told as the reference tells it", () => {
+  const { reason } = adminAuthorizer(jane, path("/openapi/v2"));
+  assert.equal(
+    reason,
+    'RBAC: allowed by ClusterRoleBinding "system:discovery" of ClusterRole "system:discovery" to Group "system:authenticated"',
+  );
+});
 
 const denials: Record<string, { access: AccessAttributes; reason?: string; want: string }> = {
   List: {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { forbidden, goQuote, type StatusError } from "@purlin/kube-objects";
+import { grantedReason } from "./default-grants.ts";
 import { MASTERS_GROUP, SERVICE_ACCOUNTS_GROUP, type User } from "./user.ts";
 
 /** What somebody wants to do: something with a resource, or with a path that is none. */
@@ -31,10 +32,7 @@ export interface AccessDecision {
 /** Decides about every request, and answers every access review. */
 export type Authorizer = (user: User, access: AccessAttributes) => AccessDecision;
 
-/** Paths everybody may read: whoever watches over the server has no credentials for it. */
-const PUBLIC_PATHS: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz", "/version", "/version/"]);
-
-/** Masters and ServiceAccounts may do everything, everybody may ask how the server is, nobody else may do anything. */
+/** Masters and ServiceAccounts may do everything, everybody else what everybody may on every cluster. */
 export const adminAuthorizer: Authorizer = (user, access) => {
   if (user.groups.includes(MASTERS_GROUP)) {
     return { allowed: true, reason: "" };
@@ -42,10 +40,8 @@ export const adminAuthorizer: Authorizer = (user, access) => {
   if (user.groups.includes(SERVICE_ACCOUNTS_GROUP)) {
     return { allowed: true, reason: "service accounts are trusted by this server" };
   }
-  if (access.kind === "path" && access.verb === "get" && PUBLIC_PATHS.has(access.path)) {
-    return { allowed: true, reason: "" };
-  }
-  return { allowed: false, reason: "" };
+  const reason = grantedReason(user, access);
+  return { allowed: reason !== undefined, reason: reason ?? "" };
 };
 
 /** 403 in the words of the reference. */

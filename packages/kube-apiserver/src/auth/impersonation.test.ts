@@ -28,8 +28,21 @@ const cases: Record<string, { reason: string; headers: Record<string, string>; w
   },
   Everything: {
     reason: "uid and extra, whose key is escaped",
-    headers: { "impersonate-user": "bob", "impersonate-uid": "7", "impersonate-extra-acme.com%2fteam": "a,b" },
-    want: { name: "bob", uid: "7", groups: ["system:authenticated"], extra: { "acme.com/team": ["a", "b"] } },
+    headers: { "impersonate-user": "bob", "impersonate-uid": "7", "impersonate-extra-acme.com%2fteam": "a, b,c" },
+    want: { name: "bob", uid: "7", groups: ["system:authenticated"], extra: { "acme.com/team": ["a", "b,c"] } },
+  },
+  Account: {
+    reason: "a ServiceAccount is in the groups of its own",
+    headers: { "impersonate-user": "system:serviceaccount:ns:robot" },
+    want: {
+      name: "system:serviceaccount:ns:robot",
+      groups: ["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"],
+    },
+  },
+  AccountGroups: {
+    reason: "unless others are named",
+    headers: { "impersonate-user": "system:serviceaccount:ns:robot", "impersonate-group": "devs" },
+    want: { name: "system:serviceaccount:ns:robot", groups: ["devs", "system:authenticated"] },
   },
 };
 

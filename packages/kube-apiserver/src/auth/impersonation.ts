@@ -2,7 +2,7 @@
 import { badRequest, unclassifiedError } from "@purlin/kube-objects";
 import type { ApiRequest } from "../request/api-request.ts";
 import { type Authorizer, accessDenied, type ResourceAccess } from "./authorizer.ts";
-import { ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, type User } from "./user.ts";
+import { ANONYMOUS, AUTHENTICATED_GROUP, SERVICE_ACCOUNTS_GROUP, UNAUTHENTICATED_GROUP, type User } from "./user.ts";
 
 const EXTRA_PREFIX = "impersonate-extra-";
 
@@ -29,23 +29,31 @@ export function impersonated(request: ApiRequest, authorizer: Authorizer): ApiRe
 
 function impersonatedUser(request: ApiRequest, name: string): User {
   const { headers } = request;
-  const groups = (headers["impersonate-group"] ?? "")
-    .split(",")
-    .map((group) => group.trim())
-    .filter(Boolean);
+  const groups = valuesOf(headers["impersonate-group"]);
   const always = name === ANONYMOUS.name ? UNAUTHENTICATED_GROUP : AUTHENTICATED_GROUP;
+  const wanted = groups.length === 0 ? accountGroups(name) : groups;
   const extra = Object.fromEntries(
-    extraHeaders(request).map((header) => [
-      extraKey(header),
-      (headers[header] ?? "").split(",").map((value) => value.trim()),
-    ]),
+    extraHeaders(request).map((header) => [extraKey(header), valuesOf(headers[header])]),
   );
   return {
     name,
-    groups: groups.includes(always) ? groups : [...groups, always],
+    groups: wanted.includes(always) ? wanted : [...wanted, always],
     ...(headers["impersonate-uid"] === undefined ? {} : { uid: headers["impersonate-uid"] }),
     ...(Object.keys(extra).length === 0 ? {} : { extra }),
   };
+}
+
+/** Headers that come several times are joined by a comma and a blank; a comma alone belongs to a value. */
+function valuesOf(header: string | undefined): string[] {
+  return (header ?? "").split(", ").filter(Boolean);
+}
+
+const ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
+
+/** Whoever acts for a ServiceAccount and names no groups is in those of the account. */
+function accountGroups(name: string): readonly string[] {
+  const [, namespace] = ACCOUNT.exec(name) ?? [];
+  return namespace === undefined ? [] : [SERVICE_ACCOUNTS_GROUP, `${SERVICE_ACCOUNTS_GROUP}:${namespace}`];
 }
 
 function extraHeaders({ headers }: ApiRequest): string[] {
@@ -62,15 +70,11 @@ function extraKey(header: string): string {
 
 /** Everything somebody must be allowed to be in order to be this user. */
 function accesses(user: User, groups: string | undefined): ResourceAccess[] {
-  const match = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user.name);
+  const match = ACCOUNT.exec(user.name);
   const [, namespace = "", account = ""] = match ?? [];
   const main =
     match === null ? impersonate("users", user.name) : { ...impersonate("serviceaccounts", account), namespace };
-  const wanted = (groups ?? "")
-    .split(",")
-    .map((group) => group.trim())
-    .filter(Boolean);
-  return [main, ...wanted.map((group) => impersonate("groups", group))];
+  return [main, ...valuesOf(groups).map((group) => impersonate("groups", group))];
 }
 
 function impersonate(resource: string, name: string): ResourceAccess {

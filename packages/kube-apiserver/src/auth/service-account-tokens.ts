@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createPublicKey, type KeyObject, randomUUID, sign, verify } from "node:crypto";
 import type { TokenAuthenticator } from "./authenticate.ts";
-import { serviceAccountUser } from "./user.ts";
+import { CREDENTIAL_ID, serviceAccountUser } from "./user.ts";
 
 /** Who every token of this server is for, unless it says otherwise. */
 export const API_AUDIENCE = "https://kubernetes.default.svc";
@@ -21,6 +21,7 @@ interface Claims {
   readonly aud: readonly string[];
   readonly exp: number;
   readonly nbf: number;
+  readonly jti?: string;
   readonly "kubernetes.io": {
     readonly namespace: string;
     readonly serviceaccount: { readonly name: string; readonly uid: string };
@@ -77,7 +78,8 @@ export class ServiceAccountTokens {
     if (seconds >= claims.exp || seconds < claims.nbf - 10 || !this.#isPresent(account)) {
       return undefined;
     }
-    return serviceAccountUser(namespace, account.name, account.uid);
+    const user = serviceAccountUser(namespace, account.name, account.uid);
+    return claims.jti === undefined ? user : { ...user, extra: { [CREDENTIAL_ID]: [`JTI=${claims.jti}`] } };
   };
 
   #verified(token: string): Claims | undefined {

@@ -8,6 +8,9 @@ export interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
+/** The key of {@link User.extra} that says which credential somebody came with. */
+export const CREDENTIAL_ID = "authentication.kubernetes.io/credential-id";
+
 /** Whose members may do everything. */
 export const MASTERS_GROUP = "system:masters";
 export const AUTHENTICATED_GROUP = "system:authenticated";

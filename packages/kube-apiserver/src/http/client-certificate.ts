@@ -23,5 +23,9 @@ function read(socket: TLSSocket): CertificateSubject | "rejected" | "none" {
     return "rejected";
   }
   const subject = certificate.toLegacyObject().subject as unknown as Record<string, string | string[] | undefined>;
-  return { commonName: [subject["CN"] ?? ""].flat().at(-1) ?? "", organizations: [subject["O"] ?? []].flat() };
+  return {
+    commonName: [subject["CN"] ?? ""].flat().at(-1) ?? "",
+    organizations: [subject["O"] ?? []].flat(),
+    fingerprint: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
+  };
 }

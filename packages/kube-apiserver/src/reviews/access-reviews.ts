@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-
-import {
-  badRequest,
-  invalid,
-  invalidPrinted,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "@purlin/kube-objects";
+import { badRequest, invalid, invalidPrinted, isJsonObject, type JsonObject } from "@purlin/kube-objects";
 import type { AccessAttributes, AccessDecision, Authorizer } from "../auth/authorizer.ts";
-import { authenticated, type User } from "../auth/user.ts";
+import type { User } from "../auth/user.ts";
 import { objectAt, textAt, valueAt } from "../builtin/read-field.ts";
-
-/** Answers a review: the status to fill in. */
-export type Review = (review: JsonObject, user: User, namespace: string) => JsonObject;
+import { type Question, type Review, withStatus } from "./review-resource.ts";
+import { rulesReview } from "./rules-review.ts";
 
 /** The reviews of the authorization group, answered by the authorizer that judges requests. */
 export function accessReviews(authorizer: Authorizer): Readonly<Record<string, Review>> {
+  const decided = (question: Question, user: User, access: AccessAttributes): JsonObject =>
+    withStatus(question, verdict(authorizer(user, access)));
   return {
-    selfsubjectaccessreviews: (review, user) => verdict(authorizer(user, accessOf(objectAt(review, "spec")))),
-    subjectaccessreviews: (review) => verdict(authorizer(subjectOf(review), accessOf(objectAt(review, "spec")))),
-    localsubjectaccessreviews: (review, _user, namespace) =>
-      verdict(authorizer(subjectOf(review), localAccess(review, namespace))),
-    selfsubjectrulesreviews: (_review, user) => rulesFor(authorizer, user),
+    selfsubjectaccessreviews: (question) =>
+      decided(question, question.user, accessOf(objectAt(question.review, "spec"))),
+    subjectaccessreviews: (question) =>
+      decided(question, subjectOf(question.review), accessOf(objectAt(question.review, "spec"))),
+    localsubjectaccessreviews: (question) =>
+      decided(question, subjectOf(question.review), localAccess(question.review, question.namespace)),
+    selfsubjectrulesreviews: rulesReview(authorizer),
   };
 }
 
@@ -71,25 +66,4 @@ function subjectOf(review: JsonObject): User {
     throw badRequest('spec.user: Invalid value: "": at least one of user or group must be specified');
   }
   return { name, groups: Array.isArray(groups) ? groups.map(String) : [], ...(uid === "" ? {} : { uid }) };
-}
-
-/** Nobody here is allowed some things: it is everything or what everybody is. */
-function rulesFor(authorizer: Authorizer, user: User): JsonObject {
-  const anything: AccessAttributes = {
-    kind: "resource",
-    verb: "*",
-    group: "*",
-    version: "*",
-    resource: "*",
-    subresource: "",
-    namespace: "",
-    name: "",
-  };
-  const { allowed } = authorizer(authenticated(user), anything);
-  const all: JsonValue[] = [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }];
-  const everyPath: JsonValue[] = [{ verbs: ["*"], nonResourceURLs: ["*"] }];
-  const publicPaths: JsonValue[] = [
-    { verbs: ["get"], nonResourceURLs: ["/healthz", "/livez", "/readyz", "/version", "/version/"] },
-  ];
-  return { resourceRules: allowed ? all : [], nonResourceRules: allowed ? everyPath : publicPaths, incomplete: false };
 }

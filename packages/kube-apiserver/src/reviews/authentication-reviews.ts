@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { type JsonObject, type JsonValue, timestamp } from "@purlin/kube-objects";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import { authenticated, type User } from "../auth/user.ts";
 import { textAt } from "../builtin/read-field.ts";
-import type { Review } from "./access-reviews.ts";
+import { type Review, withStatus } from "./review-resource.ts";
 
 /** The reviews of the authentication group. */
 export function authenticationReviews(tokens: () => readonly TokenAuthenticator[]): Readonly<Record<string, Review>> {
   return {
-    selfsubjectreviews: (_review, user) => ({ userInfo: userInfo(user) }),
-    tokenreviews: (review) => tokenStatus(textAt(review, "spec", "token"), tokens()),
+    selfsubjectreviews: ({ review, user, now }) => ({
+      ...review,
+      metadata: { creationTimestamp: timestamp(now) },
+      status: { userInfo: userInfo(user) },
+    }),
+    tokenreviews: (question) => withStatus(question, tokenStatus(textAt(question.review, "spec", "token"), tokens())),
   };
 }
 

@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects";
+import type { User } from "../auth/user.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { readBody, readObject } from "../rest/decode-object.ts";
 import { negotiateForm, objectResponse } from "../rest/object-response.ts";
 import type { SpecialResource } from "../rest/resources.ts";
 import type { RestRequest } from "../rest/rest-context.ts";
 import { writeOptions } from "../rest/write-options.ts";
-import type { Review } from "./access-reviews.ts";
 
-/** Resources that are only asked, never stored: the answer is the question with its status filled in. */
+/** A review that is asked for. */
+export interface Question {
+  /** As it was sent, with who sent it in its managedFields. */
+  readonly review: JsonObject;
+  readonly user: User;
+  readonly namespace: string;
+  readonly now: Date;
+}
+
+/** Answers a review. */
+export type Review = (question: Question) => JsonObject;
+
+/** The question with its status filled in. */
+export function withStatus({ review }: Question, status: JsonObject): JsonObject {
+  return { ...review, status };
+}
+
+/** Resources that are only asked, never stored. */
 export function reviewResource(group: string, reviews: Readonly<Record<string, Review>>): SpecialResource {
   return (rest) => {
     const { type, target } = rest;
@@ -24,6 +41,6 @@ async function answer(rest: RestRequest, review: Review): Promise<CompleteRespon
   const options = writeOptions(request, "CreateOptions");
   const object = readObject(rest, body, options.fieldValidation);
   const { object: managed } = rest.strategy.fieldManager("").update(undefined, object, options.manager);
-  const answered: JsonObject = { ...managed, status: review(object, request.user, target.namespace) };
-  return objectResponse(rest, answered, form, 201);
+  const question = { review: managed, user: request.user, namespace: target.namespace, now: rest.now() };
+  return objectResponse(rest, review(question), form, 201);
 }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { AccessAttributes } from "./authorizer.ts";
+import { AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, type User } from "./user.ts";
+
+/** What everybody in a group may do on every cluster, in the form of a role. */
+export interface Grant {
+  /** The role, and the binding that gives it. */
+  readonly role: string;
+  readonly groups: readonly string[];
+  readonly resources: readonly {
+    readonly group: string;
+    readonly resources: readonly string[];
+    readonly verb: string;
+  }[];
+  /** Paths that may be read; a star at the end stands for everything below. */
+  readonly paths: readonly string[];
+}
+
+const PUBLIC_PATHS = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
+
+/** The grants of the reference that do not need rules of RBAC to be evaluated: to know oneself, and to find one's way. */
+export const DEFAULT_GRANTS: readonly Grant[] = [
+  {
+    role: "system:basic-user",
+    groups: [AUTHENTICATED_GROUP],
+    resources: [
+      {
+        group: "authorization.k8s.io",
+        resources: ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+        verb: "create",
+      },
+      { group: "authentication.k8s.io", resources: ["selfsubjectreviews"], verb: "create" },
+    ],
+    paths: [],
+  },
+  {
+    role: "system:public-info-viewer",
+    groups: [AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP],
+    resources: [],
+    paths: PUBLIC_PATHS,
+  },
+  {
+    role: "system:discovery",
+    groups: [AUTHENTICATED_GROUP],
+    resources: [],
+    paths: [
+      "/api",
+      "/api/*",
+      "/apis",
+      "/apis/*",
+      "/healthz",
+      "/livez",
+      "/openapi",
+      "/openapi/*",
+      ...PUBLIC_PATHS.slice(2),
+    ],
+  },
+];
+
+/** Why somebody may do something by default; undefined: they may not. */
+export function grantedReason(user: User, access: AccessAttributes): string | undefined {
+  for (const grant of DEFAULT_GRANTS) {
+    const group = grant.groups.find((name) => user.groups.includes(name));
+    if (group !== undefined && covers(grant, access)) {
+      return `RBAC: allowed by ClusterRoleBinding "${grant.role}" of ClusterRole "${grant.role}" to Group "${group}"`;
+    }
+  }
+  return undefined;
+}
+
+function covers({ resources, paths }: Grant, access: AccessAttributes): boolean {
+  if (access.kind === "path") {
+    return access.verb === "get" && paths.some((path) => matches(path, access.path));
+  }
+  return resources.some(
+    ({ group, resources: names, verb }) =>
+      access.verb === verb && access.group === group && access.subresource === "" && names.includes(access.resource),
+  );
+}
+
+function matches(pattern: string, path: string): boolean {
+  return pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
+}
