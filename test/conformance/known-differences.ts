@@ -3,7 +3,14 @@
 import type { KnownDifference } from "./harness/verdict.ts";
 
 /** Differences that stay: the product decided so. */
-export const acceptedDifferences: readonly KnownDifference[] = [];
+export const acceptedDifferences: readonly KnownDifference[] = [
+  {
+    case: "90 an integer written as a fraction",
+    asked: "POST a field that a rule reads",
+    reason:
+      "1.0 is the integer 1 to schemas and on the way out (kube-api.md §5.4, §6.6); the reference forgets that in its rules alone",
+  },
+];
 
 /** Differences that go: what they show is not built yet. This list may only shrink. */
 export const notBuiltYet: readonly KnownDifference[] = [
@@ -19,14 +26,9 @@ export const notBuiltYet: readonly KnownDifference[] = [
   "63 what may not change",
   "82 unknown fields of built-in objects",
   "84 unknown fields in patches",
-  "85 rules of a schema",
-  "85 rules of every kind",
-  "89 what a schema leaves alone",
-  "90 numbers beyond doubles",
   "91 owners and annotations",
   "92 finalizers without a domain",
   "93 JSON patches",
-  "94 merge patches",
   "95 strategic merge patches of a deployment",
   "95 strategic merge patches of metadata and status",
   "106 applies that are none",

@@ -16,6 +16,10 @@ import { changeSpec, withSpec } from "../harness/spec-crd.ts";
 
 const text = { type: "string" };
 
+/** A widget whose spec is written just so. */
+const inForm = (name: string, spec: string): string =>
+  `{"apiVersion":"example.org/v1","kind":"Widget","metadata":{"name":"${name}"},"spec":${spec}}`;
+
 export const objectRulesCases: readonly Case[] = [
   line(88, "defaults", async (s) => {
     await s.post(widgets(s), widget("none", {}));
@@ -106,14 +110,17 @@ export const objectRulesCases: readonly Case[] = [
     await s.patch(`${widgets(s, "n-0")}?fieldManager=m&force=true`, "apply", widget("n-0", { big: 9007199254740997n }));
     for (let n = 0; n < 4; n += 1) await watch.next();
     await s.get(widgets(s));
-    // A rule that reads the field as an integer takes no other form of it.
-    const inForm = (name: string, spec: string): string =>
-      `{"apiVersion":"example.org/v1","kind":"Widget","metadata":{"name":"${name}"},"spec":${spec}}`;
-    await s.post(widgets(s), inForm("odd", '{"size":1.0}'));
     const free = '{"a":1.0,"b":1e3,"c":1.50,"d":-0.0,"e":1E-7,"f":123456789012345680000,"g":0.1,"h":1e21,"i":-1e-9}';
     await s.post(widgets(s), inForm("forms", `{"ratio":1e3,"big":1e3,"free":${free}}`));
     const { text: raw } = await s.get(widgets(s, "forms"), { quiet: true });
     s.note("forms of numbers", /"spec":(\{.*\})\}/.exec(raw)?.[1]);
+  }),
+
+  line(90, "an integer written as a fraction", async (s) => {
+    await s.post(`${widgets(s)}?dryRun=All`, inForm("even", '{"big":1.0}'), { part: ({ spec }) => spec });
+    await s.post(`${widgets(s)}?dryRun=All`, inForm("odd", '{"size":1.0}'), {
+      title: "POST a field that a rule reads",
+    });
   }),
 
   line(91, "owners and annotations", async (s) => {

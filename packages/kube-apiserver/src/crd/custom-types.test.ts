@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects";
-import { validateCustom } from "../custom/custom-validation.ts";
+import { errorsOf, validateCustom } from "../custom/custom-validation.ts";
 import { customKind } from "./custom-types.ts";
 
 const note = /some validation rules were not checked/;
@@ -14,7 +14,8 @@ function messagesFor(spec: JsonObject): string[] {
   const kind = customKind({ spec: { group: "example.org", names: { kind: "Gate", plural: "gates" }, versions } });
   const version = kind.versions.get("v1");
   assert.ok(version);
-  return validateCustom({ spec: { colour: "blue" } }, undefined, version).errors.map(({ body }) => body);
+  const change = { object: { spec: { colour: "blue" } }, old: undefined, endpoint: "" } as const;
+  return errorsOf(validateCustom(change, version), []).map(({ body }) => body);
 }
 
 const colour = { properties: { colour: { type: "string", enum: ["red"] } } };

@@ -3,6 +3,7 @@ import { createRuleSet, type Schema, validateRules } from "@purlin/cel";
 import { type FieldError, type JsonObject, subdomainName } from "@purlin/kube-objects";
 import type { CustomKind, CustomVersion } from "../custom/custom-strategy.ts";
 import type { RunRules } from "../custom/custom-validation.ts";
+import type { ScaleFields } from "../custom/scale-problems.ts";
 import type { ResourceType, Subresource } from "../registry/resource-type.ts";
 import { acceptedNames, isConditionTrue } from "./crd-conditions.ts";
 import { objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
@@ -95,6 +96,7 @@ function customVersion(version: JsonObject, around: Around): CustomVersion {
   return {
     name: textAt(version, "name"),
     schema,
+    scale: scaleFields(objectAt(objectAt(version, "subresources") ?? {}, "scale")),
     hasStatus: objectAt(objectAt(version, "subresources") ?? {}, "status") !== undefined,
     columns: objectsAt(version, "additionalPrinterColumns"),
     selectableFields: objectsAt(version, "selectableFields").map((field) => textAt(field, "jsonPath")),
@@ -104,6 +106,15 @@ function customVersion(version: JsonObject, around: Around): CustomVersion {
       rules ??= { run: rulesOf(schema) };
       return rules.run;
     },
+  };
+}
+
+function scaleFields(scale: JsonObject | undefined): ScaleFields | undefined {
+  if (scale === undefined) return undefined;
+  return {
+    specReplicas: textAt(scale, "specReplicasPath"),
+    statusReplicas: textAt(scale, "statusReplicasPath"),
+    selector: textAt(scale, "labelSelectorPath") || undefined,
   };
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   applyDefaults,
+  coerceEmbedded,
+  compareUtf8,
   createFieldManager,
   customResourceType,
   dropForbiddenNulls,
   type FieldManager,
+  fieldErrorText,
   fieldSetOfPaths,
   isJsonObject,
   type JsonObject,
@@ -16,18 +19,16 @@ import {
 import type { DecodedObject, Endpoint, ObjectStrategy } from "../rest/object-strategy.ts";
 import { customPrinter } from "../table/custom-columns.ts";
 import { jsonPath } from "../table/json-path.ts";
-import { type RunRules, validateCustom } from "./custom-validation.ts";
+import { type Change, type CustomFindings, type CustomRules, errorsOf, validateCustom } from "./custom-validation.ts";
 
 /** One version of a custom kind, as its strategy needs it. */
-export interface CustomVersion {
+export interface CustomVersion extends CustomRules {
   readonly name: string;
-  readonly schema: JsonObject;
   readonly hasStatus: boolean;
   readonly columns: readonly JsonObject[];
   readonly selectableFields: readonly string[];
   /** What to tell whoever still uses this version. */
   readonly deprecationWarning: string | undefined;
-  readonly runRules: RunRules | undefined;
 }
 
 /** A custom kind with all its versions. */
@@ -46,14 +47,21 @@ export function customStrategy(kind: CustomKind, versionName: string, now: () =>
   const apiVersion = `${kind.group}/${versionName}`;
   const served = new WeakMap<JsonObject, JsonObject>();
   const managers = new Map<Endpoint, FieldManager>();
+  // Errors and warnings are asked for one after the other, and validation is what costs.
+  const validated = new WeakMap<JsonObject, CustomFindings>();
+  const validate = (change: Change): CustomFindings => {
+    const findings = validated.get(change.object) ?? validateCustom(change, version);
+    validated.set(change.object, findings);
+    return findings;
+  };
 
   return {
     decode: (value) => decodeCustom(value, schema),
     prepareCreate: (object) => (hasStatus ? without(object, "status") : object),
     prepareUpdate: (object, old, endpoint) => prepareUpdate(object, old, { endpoint, hasStatus }),
-    validateCreate: (object) => validateCustom(object, undefined, version).errors,
-    validateUpdate: (object, old) => validateCustom(object, old, version).errors,
-    warnings: (object, old) => (old === undefined ? [] : validateCustom(object, old, version).warnings),
+    validateCreate: (object, known) => errorsOf(validate({ object, old: undefined, endpoint: "" }), known),
+    validateUpdate: (object, old, endpoint, known) => errorsOf(validate({ object, old, endpoint }), known),
+    warnings: (object, old) => (old === undefined ? [] : ruleWarnings(validate({ object, old, endpoint: "" }))),
     fieldValue: (object, field) => selectableValue(object, field, version.selectableFields),
     requestWarnings: () => (version.deprecationWarning === undefined ? [] : [version.deprecationWarning]),
     hasOwnFields: true,
@@ -76,12 +84,20 @@ export function customStrategy(kind: CustomKind, versionName: string, now: () =>
   };
 }
 
-/** Reads a body: unknown fields out, forbidden nulls out, metadata in its form, defaults in. */
+/** Reads a body: unknown fields out, forbidden nulls out, all metadata in its form, defaults in. */
 function decodeCustom(value: JsonObject, schema: JsonObject): DecodedObject {
-  const { object, unknown } = prune(value, schema);
-  const { metadata, unknown: unknownMetadata } = toTypedMetadata(ownValue(object, "metadata") ?? {});
-  const cleaned = dropForbiddenNulls({ ...object, metadata }, schema);
-  return { object: applyDefaults(cleaned, schema), unknownFields: [...unknown, ...unknownMetadata].sort() };
+  const { metadata, unknown: unknownMetadata } = toTypedMetadata(ownValue(value, "metadata") ?? {});
+  const { object, unknown } = prune({ ...value, metadata }, schema);
+  const coerced = coerceEmbedded(dropForbiddenNulls(object, schema), schema);
+  return {
+    object: applyDefaults(coerced.object, schema),
+    unknownFields: [...[...unknownMetadata].sort(compareUtf8), ...unknown, ...coerced.unknown],
+  };
+}
+
+/** What an update left as wrong as it was. */
+function ruleWarnings({ rules }: CustomFindings): string[] {
+  return rules === undefined || rules === "not run" ? [] : rules.unchanged.map(fieldErrorText);
 }
 
 function without(object: JsonObject, name: string): JsonObject {
@@ -124,7 +140,8 @@ function selectableValue(object: JsonObject, field: string, selectable: readonly
 /** A stored object in another version, and with the defaults that have come since; itself when nothing differs. */
 function showAs(stored: JsonObject, apiVersion: string, schema: JsonObject): JsonObject {
   const versioned = withApiVersion(stored, apiVersion);
-  return applyDefaults(dropForbiddenNulls(prune(versioned, schema).object, schema), schema);
+  const cleaned = dropForbiddenNulls(prune(versioned, schema).object, schema);
+  return applyDefaults(coerceEmbedded(cleaned, schema, { dropsInvalid: true }).object, schema);
 }
 
 function withApiVersion(object: JsonObject, apiVersion: string): JsonObject {

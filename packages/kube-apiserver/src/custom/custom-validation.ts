@@ -4,23 +4,46 @@ import {
   checkListTypes,
   checkValue,
   type FieldError,
-  fieldErrorText,
   invalidValue,
+  isJsonObject,
   type JsonObject,
+  ownValue,
   type SchemaFinding,
 } from "@purlin/kube-objects";
+import type { Endpoint } from "../rest/object-strategy.ts";
 import { isUnchangedAt } from "./correlate.ts";
+import { type ScaleFields, scaleSpecProblems, scaleStatusProblems } from "./scale-problems.ts";
+
+/** What the CEL rules of a schema say about an object: errors, and what an update left as wrong as it was. */
+export interface RuleFindings {
+  readonly errors: readonly FieldError[];
+  readonly unchanged: readonly FieldError[];
+}
 
 /** Runs the CEL rules of a schema over an object. */
-export type RunRules = (
-  object: JsonObject,
-  old: JsonObject | undefined,
-) => { readonly errors: readonly FieldError[]; readonly unchanged: readonly FieldError[] };
+export type RunRules = (object: JsonObject, old: JsonObject | undefined) => RuleFindings;
 
-/** What validation found: errors, and warnings about what an update left as wrong as it was. */
+/** What a custom object is validated by. */
+export interface CustomRules {
+  readonly schema: JsonObject;
+  readonly scale: ScaleFields | undefined;
+  readonly runRules: RunRules | undefined;
+}
+
+/** What validation found. */
 export interface CustomFindings {
-  readonly errors: readonly FieldError[];
-  readonly warnings: readonly string[];
+  /** What is wrong without asking the rules. */
+  readonly shape: readonly FieldError[];
+  /** What the rules say; `not run` when the shape does not allow it, undefined when there are none. */
+  readonly rules: RuleFindings | "not run" | undefined;
+}
+
+/** An object that is to be validated, and how it came. */
+export interface Change {
+  readonly object: JsonObject;
+  /** The object it is to replace. */
+  readonly old: JsonObject | undefined;
+  readonly endpoint: Endpoint;
 }
 
 /** Findings that say the object is not of the schema's shape: rules written for that shape cannot be run. */
@@ -32,35 +55,75 @@ const stopsRules: ReadonlySet<string> = new Set([
   "FieldValueTypeInvalid",
 ]);
 
-const notChecked =
-  "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+const stops = ({ type }: FieldError): boolean => stopsRules.has(type);
 
-/** Validates a custom object against its schema and rules; `old` is the object it is to replace. */
-export function validateCustom(
-  object: JsonObject,
-  old: JsonObject | undefined,
-  { schema, runRules }: { readonly schema: JsonObject; readonly runRules: RunRules | undefined },
-): CustomFindings {
+/** Validates a custom object against its schema and rules. */
+export function validateCustom(change: Change, rules: CustomRules): CustomFindings {
+  const shape = [...shapeProblems(change, rules), ...listProblems(change, rules)];
+  if (rules.runRules === undefined) return { shape, rules: undefined };
+  return { shape, rules: shape.some(stops) ? "not run" : rules.runRules(change.object, change.old) };
+}
+
+/** All errors of an object whose metadata has these: they too can stop the rules. */
+export function errorsOf({ shape, rules }: CustomFindings, metadata: readonly FieldError[]): readonly FieldError[] {
+  if (rules === undefined) return shape;
+  if (rules !== "not run" && !metadata.some(stops)) return [...shape, ...rules.errors];
+  const notChecked =
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+  return [...shape, invalidValue(undefined, null, notChecked)];
+}
+
+function shapeProblems(change: Change, rules: CustomRules): FieldError[] {
+  if (change.endpoint === "status") return statusProblems(change, rules);
+  const { object, old } = change;
+  const { schema, scale } = rules;
   const values = checkValue(object, schema).filter(
-    (finding) => old === undefined || !isForgiven(finding, object, old, schema),
+    (finding) => old === undefined || !isForgiven(finding, { object, old, schema }),
   );
-  const embedded = checkEmbeddedResources(object, schema);
-  const lists = old !== undefined && checkListTypes(old, schema).length > 0 ? [] : checkListTypes(object, schema);
-  const shape = [...values, ...embedded, ...lists].flatMap(toFieldErrors);
-  if (runRules === undefined) return { errors: shape, warnings: [] };
-  if (shape.some(({ type }) => stopsRules.has(type))) {
-    return { errors: [...shape, invalidValue(undefined, null, notChecked)], warnings: [] };
-  }
-  const { errors, unchanged } = runRules(object, old);
-  return { errors: [...shape, ...errors], warnings: unchanged.map(fieldErrorText) };
+  return [
+    ...values.flatMap(toFieldErrors),
+    ...(scale === undefined ? [] : [...scaleSpecProblems(object, scale), ...scaleStatusProblems(object, scale)]),
+    ...checkEmbeddedResources(object, schema).flatMap(toFieldErrors),
+  ];
+}
+
+/** Whoever writes the status answers for nothing else, and its findings are told as those of a whole object. */
+function statusProblems({ object, old = {} }: Change, { schema, scale }: CustomRules): FieldError[] {
+  const status = ownValue(object, "status");
+  const properties = ownValue(schema, "properties");
+  const own = isJsonObject(properties) ? ownValue(properties, "status") : undefined;
+  const values = status === undefined || !isJsonObject(own) ? [] : checkValue(status, own).map(inStatus);
+  return [
+    ...values.filter((finding) => !isForgiven(finding, { object, old, schema })).flatMap(toFieldErrors),
+    ...(scale === undefined ? [] : scaleStatusProblems(object, scale)),
+  ];
+}
+
+function inStatus(finding: SchemaFinding): SchemaFinding {
+  const under = (path: string): string => (path.startsWith("[") ? `status${path}` : `status.${path}`);
+  const field = finding.field === "<nil>" ? "status" : under(finding.field);
+  return { ...finding, field, path: finding.path === "" ? "status" : under(finding.path) };
+}
+
+/** An update is not blamed for lists that had items twice before. */
+function listProblems({ object, old }: Change, { schema }: CustomRules): FieldError[] {
+  const found = checkListTypes(object, schema);
+  if (found.length === 0 || (old !== undefined && checkListTypes(old, schema).length > 0)) return [];
+  return found.flatMap(toFieldErrors);
 }
 
 function toFieldErrors({ type, field, body }: SchemaFinding): FieldError[] {
   return type === "UnknownField" ? [] : [{ type, field, body }];
 }
 
+interface Updated {
+  readonly object: JsonObject;
+  readonly old: JsonObject;
+  readonly schema: JsonObject;
+}
+
 /** An update is not blamed for what it left as it was; what a composition of schemas finds is never forgiven. */
-function isForgiven(finding: SchemaFinding, object: JsonObject, old: JsonObject, schema: JsonObject): boolean {
+function isForgiven(finding: SchemaFinding, { object, old, schema }: Updated): boolean {
   if (finding.field === "<nil>" || finding.path === "") return false;
   return isUnchangedAt(placeOf(finding), object, old, schema);
 }

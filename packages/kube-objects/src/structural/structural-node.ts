@@ -66,7 +66,8 @@ class LazyNode implements StructuralNode {
 
   get additional(): { readonly node: StructuralNode | undefined } | undefined {
     const value = ownValue(this.#schema, "additionalProperties");
-    if (value === undefined || value === false || value === null) return undefined;
+    // `false` declares that there are none: what is there nevertheless is not unknown but wrong.
+    if (value === undefined || value === null) return undefined;
     return { node: childNode(value) };
   }
 
