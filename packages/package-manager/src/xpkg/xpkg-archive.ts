@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdtemp, rename, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { extract, pack } from "tar-stream";
+import { parseImageConfig } from "../image/image-config.ts";
+import type { ContentStore } from "../oci/content-store.ts";
+import { digestOf, hexOf } from "../oci/digest.ts";
+import type { Descriptor } from "../oci/manifest.ts";
+import { mediaTypes } from "../oci/media-types.ts";
+import { readBody } from "../oci/registry-http.ts";
+import type { BuiltImage } from "./build-image.ts";
+import { PackageError } from "./package-error.ts";
+import { xpkgAnnotation } from "./read-package.ts";
+
+const maxConfigBytes = 4 * 1024 * 1024;
+
+/**
+ * Writes an image to one file, in the layout of `docker save`: what `.xpkg` files are. The annotations of layers have no place
+ * there; labels of the configuration bring them back.
+ */
+export async function writeArchive(store: ContentStore, { manifest }: BuiltImage, path: string): Promise<void> {
+  const layers = unique(manifest.layers);
+  const table = [
+    {
+      Config: manifest.config.digest,
+      RepoTags: [],
+      Layers: manifest.layers.map(({ digest }) => layerFile(digest)),
+    },
+  ];
+  const draft = `${path}.partial`;
+  const tar = pack();
+  const writing = pipeline(tar, createWriteStream(draft));
+  writing.catch(() => {});
+  const add = async (name: string, size: number, content: Readable): Promise<void> => {
+    const sink = tar.entry({ name, size, mode: 0o644, mtime: new Date(0) });
+    for await (const chunk of content as AsyncIterable<Buffer>) {
+      if (!sink.write(chunk)) await new Promise<void>((go) => sink.once("drain", () => go()));
+    }
+    await new Promise<void>((go) => sink.once("close", () => go()).end(null));
+  };
+  try {
+    await add(manifest.config.digest, manifest.config.size, store.open(manifest.config.digest));
+    for (const { digest, size } of layers) await add(layerFile(digest), size, store.open(digest));
+    const index = Buffer.from(JSON.stringify(table));
+    await add("manifest.json", index.length, Readable.from([index]));
+    tar.finalize();
+    await writing;
+    await rename(draft, path);
+  } catch (error) {
+    tar.destroy(error as Error);
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+function layerFile(digest: string): string {
+  return `${hexOf(digest)}.tar.gz`;
+}
+
+function unique(layers: readonly Descriptor[]): Descriptor[] {
+  return [...new Map(layers.map((layer) => [layer.digest, layer])).values()];
+}
+
+/** Reads a file in the layout of `docker save` into the store. `name` is what errors call it. */
+export async function readArchive(store: ContentStore, path: string, name: string): Promise<BuiltImage> {
+  const folder = await mkdtemp(join(tmpdir(), "purlin-archive-"));
+  try {
+    const files = await unpackArchive(path, folder, name);
+    return await imageOf(store, files, name);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface ArchiveFiles {
+  readonly small: ReadonlyMap<string, Buffer>;
+  readonly large: ReadonlyMap<string, string>;
+}
+
+async function unpackArchive(path: string, folder: string, name: string): Promise<ArchiveFiles> {
+  const small = new Map<string, Buffer>();
+  const large = new Map<string, string>();
+  const tar = extract();
+  const reading = pipeline(createReadStream(path), tar);
+  reading.catch(() => {});
+  try {
+    for await (const entry of tar) {
+      const { name: file, size, type } = entry.header;
+      if (type === "file" && size <= maxConfigBytes) {
+        small.set(file, await readBody(entry as unknown as Readable, maxConfigBytes));
+      } else if (type === "file") {
+        // The archive's own names stay in the table: files on disk are numbered.
+        const target = join(folder, String(large.size));
+        await pipeline(entry as unknown as Readable, createWriteStream(target, { mode: 0o600 }));
+        large.set(file, target);
+      } else entry.resume();
+    }
+    await reading;
+  } catch (error) {
+    const { message } = error as Error;
+    throw new PackageError(`${name} is no package file: ${message}`, { cause: error });
+  }
+  return { small, large };
+}
+
+async function imageOf(store: ContentStore, files: ArchiveFiles, name: string): Promise<BuiltImage> {
+  const { configName, layerNames } = tableOf(files.small.get("manifest.json"), name);
+  const configBytes = files.small.get(configName);
+  if (configBytes === undefined) throw new PackageError(`${name} is no package file: ${configName} is missing`);
+  const { labels } = parseImageConfig(configBytes, name);
+  const layers: Descriptor[] = [];
+  for (const layerName of layerNames) {
+    const { digest, size } = await addFile(store, files, layerName, name);
+    const kind = labels[`${xpkgAnnotation}:${digest}`];
+    const mediaType = mediaTypes.ociLayerGzip;
+    layers.push({ mediaType, digest, size, ...(kind !== undefined && { annotations: { [xpkgAnnotation]: kind } }) });
+  }
+  const config = { mediaType: mediaTypes.ociConfig, digest: digestOf(configBytes), size: configBytes.length };
+  await ingest(store, config, configBytes);
+  const manifest = { schemaVersion: 2, mediaType: mediaTypes.ociManifest, config, layers };
+  const bytes = Buffer.from(JSON.stringify(manifest));
+  const descriptor = { mediaType: mediaTypes.ociManifest, digest: digestOf(bytes), size: bytes.length };
+  await ingest(store, descriptor, bytes);
+  return { descriptor, manifest, bytes };
+}
+
+function tableOf(bytes: Buffer | undefined, name: string): { configName: string; layerNames: string[] } {
+  try {
+    const [first] = JSON.parse(bytes?.toString("utf8") ?? "") as { Config: string; Layers: string[] }[];
+    if (typeof first?.Config === "string" && Array.isArray(first.Layers)) {
+      return { configName: first.Config, layerNames: first.Layers };
+    }
+  } catch {
+    // Told below.
+  }
+  throw new PackageError(`${name} is no package file: it has no manifest.json; make one with "purlin xpkg build"`);
+}
+
+async function addFile(
+  store: ContentStore,
+  { small, large }: ArchiveFiles,
+  file: string,
+  name: string,
+): Promise<{ digest: string; size: number }> {
+  const bytes = small.get(file);
+  if (bytes !== undefined) {
+    const descriptor = { digest: digestOf(bytes), size: bytes.length };
+    await ingest(store, descriptor, bytes);
+    return descriptor;
+  }
+  const path = large.get(file);
+  if (path === undefined) throw new PackageError(`${name} is no package file: the layer ${file} is missing`);
+  const descriptor = { digest: await digestOfFile(path), size: (await stat(path)).size };
+  await store.ingest(descriptor, async () => ({ bytes: createReadStream(path), offset: 0 }));
+  return descriptor;
+}
+
+async function digestOfFile(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return `sha256:${hash.digest("hex")}`;
+}
+
+function ingest(store: ContentStore, descriptor: { digest: string; size: number }, bytes: Buffer): Promise<void> {
+  return store.ingest(descriptor, async () => ({ bytes: Readable.from([bytes]), offset: 0 }));
+}
