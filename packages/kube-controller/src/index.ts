@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What reconcilers are given.
-export type { ApplyOutcome, CachedListOptions, ControllerClient } from "./client/controller-client.ts";
+export { type ApplyIdentity, wouldApplyChange } from "./apply/would-change.ts";
+export type {
+  ApplyIfChangedOptions,
+  ApplyOutcome,
+  CachedListOptions,
+  ClosableControllerClient,
+  ControllerClient,
+} from "./client/controller-client.ts";
+export { type ControllerClientOptions, createControllerClient } from "./client/create-controller-client.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export type { Reconcile, ReconcileResult } from "./controller/reconcile.ts";
 // CRDs of our kinds: how they are written down and installed.
@@ -31,5 +39,7 @@ export {
 export { conditions, nameRef } from "./crd/shapes.ts";
 // Running controllers.
 export type { ControllerEngine, ControllerSpec, WatchId, WatchSpec } from "./engine/controller-engine.ts";
+export { type ControllerEngineOptions, createControllerEngine } from "./engine/create-controller-engine.ts";
 export { type EventRecorder, type EventText, noEvents } from "./events/event-recorder.ts";
 export { type Log, type LogFields, silentLog } from "./log.ts";
+export type { Backoff, RetryRate } from "./queue/retry-delays.ts";

@@ -17,6 +17,12 @@ export interface CachedListOptions extends CallOptions {
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
+/** Options of {@link ControllerClient.applyIfChanged}. */
+export interface ApplyIfChangedOptions extends ApplyOptions {
+  /** The object as the caller has just read it. Saves a read of a type that is not cached. */
+  readonly observed?: KubeObject | undefined;
+}
+
 /** What {@link ControllerClient.applyIfChanged} did. */
 export interface ApplyOutcome {
   /** The object as it is stored. */
@@ -39,5 +45,10 @@ export interface ControllerClient extends KubeWriter {
   readonly live: KubeReader;
   readonly mapper: RestMapper;
   /** A server-side apply that is not sent when nothing would change. The result is the same either way. */
-  applyIfChanged(object: KubeObject, options: ApplyOptions): Promise<ApplyOutcome>;
+  applyIfChanged(object: KubeObject, options: ApplyIfChangedOptions): Promise<ApplyOutcome>;
+}
+
+/** A controller client that follows types until it is closed. */
+export interface ClosableControllerClient extends ControllerClient {
+  close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CacheChange, ObjectKey, TypeRef } from "@purlin/kube-client";
 import type { Reconcile } from "../controller/reconcile.ts";
+import type { Backoff, RetryRate } from "../queue/retry-delays.ts";
 
 /** Which watch of a controller: the purpose it serves and the type it watches. */
 export interface WatchId {
@@ -21,7 +22,10 @@ export interface ControllerSpec {
   readonly reconcile: Reconcile;
   /** How many keys may be reconciled at the same time. */
   readonly concurrency?: number | undefined;
-  readonly backoff?: { readonly baseMs: number; readonly maxMs: number } | undefined;
+  /** The delays of a key after failures; one second to one minute unless told otherwise. */
+  readonly backoff?: Backoff | undefined;
+  /** How many retries of all its keys together may start; as many as there are unless told otherwise. */
+  readonly retryRate?: RetryRate | undefined;
 }
 
 /** Controllers and their watches, started and stopped while the process runs. All informers are shared. */

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  type CallOptions,
+  type InformerLease,
+  type InformerPool,
+  isNoMatch,
+  type KubeObject,
+  type ObjectKey,
+  type RestMapper,
+  type TypeRef,
+} from "@purlin/kube-client";
+import type { Clock } from "../clock.ts";
+import { OwnWrites } from "./own-writes.ts";
+
+/** The objects of one type: those its informer holds, and what we wrote since. */
+export interface CachedType {
+  readonly writes: OwnWrites;
+  readonly namespaced: boolean;
+}
+
+/** What {@link CachedTypes} needs. */
+export interface CachedTypesOptions {
+  readonly informers: InformerPool;
+  readonly mapper: RestMapper;
+  readonly clock: Clock;
+  /** A type nobody has read for so long is no longer followed on account of reads. */
+  readonly idleMs: number;
+}
+
+interface Entry {
+  readonly lease: InformerLease;
+  readonly writes: OwnWrites;
+  namespaced: boolean | undefined;
+  usedAt: number;
+}
+
+const sweepEveryMs = 60_000;
+
+/** The types that are read through caches: followed from the first read on, for as long as they are read. */
+export class CachedTypes {
+  readonly #options: CachedTypesOptions;
+  readonly #entries = new Map<string, Entry>();
+  #cancelSweep: () => void;
+
+  constructor(options: CachedTypesOptions) {
+    this.#options = options;
+    this.#cancelSweep = options.clock.schedule(sweepEveryMs, () => this.#sweep());
+  }
+
+  /** The names of the types that are followed. */
+  get followed(): readonly string[] {
+    return [...this.#entries.keys()];
+  }
+
+  /** The cache of a type, complete. Rejects when its objects cannot be listed. */
+  async open(type: TypeRef, { signal }: CallOptions = {}): Promise<CachedType> {
+    const entry = this.#entry(type);
+    entry.usedAt = this.#options.clock.now();
+    const { informer } = entry.lease;
+    if (!informer.isReady) {
+      try {
+        await informer.ready(signal);
+      } catch (error) {
+        if (isNoMatch(error)) await this.#drop(nameOf(type), entry);
+        throw error;
+      }
+    }
+    entry.namespaced ??= (await this.#options.mapper.mapping(type, signal)).namespaced;
+    return { writes: entry.writes, namespaced: entry.namespaced };
+  }
+
+  /** Takes note of a write. */
+  stored(object: KubeObject): void {
+    this.#writesOf(object)?.stored(object);
+  }
+
+  /** The newer one of an object somebody read and what we wrote. */
+  newest(object: KubeObject): KubeObject | undefined {
+    const writes = this.#entries.get(nameOf(object))?.writes;
+    return writes === undefined ? object : writes.newest(object);
+  }
+
+  /** What is known of an object without asking anybody. */
+  known(type: TypeRef, key: ObjectKey): KubeObject | undefined {
+    return this.#writesOf(type)?.get(key);
+  }
+
+  deleted(object: KubeObject): void {
+    this.#writesOf(object)?.deleted(object);
+  }
+
+  async close(): Promise<void> {
+    this.#cancelSweep();
+    await Promise.all([...this.#entries].map(([name, entry]) => this.#drop(name, entry)));
+  }
+
+  /** Who watches a type will read it: what is written before the first read counts as well. */
+  #writesOf(type: TypeRef): OwnWrites | undefined {
+    const followed = this.#entries.get(nameOf(type));
+    if (followed === undefined && this.#options.informers.peek(type) === undefined) return undefined;
+    return (followed ?? this.#entry(type)).writes;
+  }
+
+  #entry(type: TypeRef): Entry {
+    const name = nameOf(type);
+    const known = this.#entries.get(name);
+    if (known !== undefined) return known;
+    const lease = this.#options.informers.acquire(type);
+    const writes = new OwnWrites(lease.informer);
+    const entry: Entry = { lease, writes, namespaced: undefined, usedAt: this.#options.clock.now() };
+    this.#entries.set(name, entry);
+    return entry;
+  }
+
+  async #drop(name: string, entry: Entry): Promise<void> {
+    if (this.#entries.get(name) !== entry) return;
+    this.#entries.delete(name);
+    entry.writes.close();
+    await entry.lease.release();
+  }
+
+  #sweep(): void {
+    const { clock, idleMs } = this.#options;
+    const idleSince = clock.now() - idleMs;
+    for (const [name, entry] of this.#entries) {
+      if (entry.usedAt < idleSince || !entry.lease.informer.isReady) void this.#drop(name, entry);
+      else entry.writes.sweep();
+    }
+    this.#cancelSweep = clock.schedule(sweepEveryMs, () => this.#sweep());
+  }
+}
+
+function nameOf({ apiVersion, kind }: TypeRef): string {
+  return `${apiVersion}/${kind}`;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  type ApplyOptions,
+  type InformerPool,
+  type KubeClient,
+  type KubeObject,
+  keyOf,
+  type ObjectKey,
+  type TypeRef,
+  type WriteOptions,
+} from "@purlin/kube-client";
+import { isNotFound } from "@purlin/kube-objects";
+import { wouldApplyChange } from "../apply/would-change.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { CachedTypes } from "./cached-type.ts";
+import type {
+  ApplyIfChangedOptions,
+  ApplyOutcome,
+  CachedListOptions,
+  ClosableControllerClient,
+} from "./controller-client.ts";
+import { listLive } from "./list-live.ts";
+import { SentApplies } from "./sent-applies.ts";
+
+/** What {@link createControllerClient} is given. */
+export interface ControllerClientOptions {
+  readonly client: KubeClient;
+  /** Shared with the engine, so that a type is followed once. */
+  readonly informers: InformerPool;
+  /** Types that are always read live. Default: Secrets. */
+  readonly uncached?: readonly TypeRef[] | undefined;
+  readonly clock?: Clock | undefined;
+  /** A type nobody has read for so long is no longer followed. Default: ten minutes. */
+  readonly idleMs?: number | undefined;
+}
+
+const secrets: TypeRef = { apiVersion: "v1", kind: "Secret" };
+const tenMinutesMs = 600_000;
+
+/** Makes the client of all reconcilers of one process. Close it before the pool. */
+export function createControllerClient(options: ControllerClientOptions): ClosableControllerClient {
+  const { client, informers, uncached = [secrets], clock = systemClock, idleMs = tenMinutesMs } = options;
+  const types = new CachedTypes({ informers, mapper: client.mapper, clock, idleMs });
+  const sent = new SentApplies();
+  const live = new Set(uncached.map(nameOf));
+  const isLive = (type: TypeRef): boolean => live.has(nameOf(type));
+
+  async function get(type: TypeRef, key: ObjectKey, call: { signal?: AbortSignal | undefined } = {}) {
+    if (isLive(type)) return getLive(client, type, key, call);
+    const { writes, namespaced } = await types.open(type, call);
+    return writes.get(namespaced ? key : { name: key.name });
+  }
+
+  async function list(type: TypeRef, { namespace, labels = {}, signal }: CachedListOptions = {}) {
+    if (isLive(type)) return listLive(client, type, { namespace, labels, signal });
+    const { writes, namespaced } = await types.open(type, { signal });
+    const wanted = Object.entries(labels);
+    const matches = ({ metadata }: KubeObject): boolean => wanted.every(([k, v]) => metadata.labels?.[k] === v);
+    return writes.list(matches, namespaced ? namespace : undefined);
+  }
+
+  function noted(stored: KubeObject, { dryRun, subresource }: WriteOptions = {}): KubeObject {
+    // Other subresources answer with objects of other kinds.
+    const isItself = subresource === undefined || subresource === "status";
+    if (dryRun !== true && isItself && !isLive(stored)) types.stored(stored);
+    return stored;
+  }
+
+  async function apply(object: KubeObject, call: ApplyOptions): Promise<KubeObject> {
+    return noted(await client.apply(object, call), call);
+  }
+
+  async function observed(object: KubeObject, { observed: read, signal }: ApplyIfChangedOptions) {
+    if (read === undefined) return get(object, keyOf(object), { signal });
+    return isLive(object) ? read : types.newest(read);
+  }
+
+  async function applyIfChanged(object: KubeObject, call: ApplyIfChangedOptions): Promise<ApplyOutcome> {
+    const current = await observed(object, call);
+    if (current !== undefined && call.dryRun !== true) {
+      const isDone = !wouldApplyChange(current, object, call) || sent.isLast(object, call, current);
+      if (isDone) return { object: current, sent: false };
+    }
+    const { observed: _observed, ...options } = call;
+    const stored = await apply(object, options);
+    if (call.dryRun !== true) {
+      if (wouldApplyChange(stored, object, call)) sent.remember(object, call, stored);
+      else sent.forget(object, call);
+    }
+    return { object: stored, sent: true };
+  }
+
+  return {
+    get,
+    list,
+    live: client,
+    mapper: client.mapper,
+    create: async (object, call) => noted(await client.create(object, call), call),
+    update: async (object, call) => noted(await client.update(object, call), call),
+    patch: async (type, patch, call) => noted(await client.patch(type, patch, call), call),
+    apply,
+    applyIfChanged,
+    async delete(type, call = {}) {
+      const known = isLive(type) ? undefined : types.known(type, type);
+      await client.delete(type, call);
+      if (known !== undefined && goesAtOnce(known, call)) types.deleted(known);
+    },
+    deleteCollection: (type, call) => client.deleteCollection(type, call),
+    close: () => types.close(),
+  };
+}
+
+/** Whether nothing holds an object that is deleted. If we are wrong, its informer will say so. */
+function goesAtOnce(
+  { metadata }: KubeObject,
+  { dryRun, propagationPolicy, preconditions }: Parameters<KubeClient["delete"]>[1] & object,
+): boolean {
+  if (dryRun === true || (propagationPolicy !== undefined && propagationPolicy !== "Background")) return false;
+  if (preconditions?.uid !== undefined && preconditions.uid !== metadata.uid) return false;
+  return (metadata.finalizers ?? []).length === 0;
+}
+
+async function getLive(
+  client: KubeClient,
+  type: TypeRef,
+  key: ObjectKey,
+  { signal }: { readonly signal?: AbortSignal | undefined },
+): Promise<KubeObject | undefined> {
+  try {
+    return await client.get(type, key, { signal });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+function nameOf({ apiVersion, kind }: TypeRef): string {
+  return `${apiVersion}/${kind}`;
+}

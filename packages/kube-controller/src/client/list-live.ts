@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject, KubeReader, TypeRef } from "@purlin/kube-client";
+import type { CachedListOptions } from "./controller-client.ts";
+
+const pageSize = 500;
+
+/** All objects of a type from the server itself, page by page. */
+export async function listLive(
+  reader: KubeReader,
+  type: TypeRef,
+  { namespace, labels = {}, signal }: CachedListOptions,
+): Promise<readonly KubeObject[]> {
+  const terms = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const labelSelector = terms.length === 0 ? undefined : terms.join(",");
+  const objects: KubeObject[] = [];
+  let next: string | undefined;
+  do {
+    const page = await reader.list(type, { namespace, labelSelector, signal, limit: pageSize, continue: next });
+    for (const item of page.items) objects.push(item);
+    next = page.continue;
+  } while (next !== undefined);
+  return objects;
+}

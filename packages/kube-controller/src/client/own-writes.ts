@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type Informer, type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-client";
+import { compareVersions } from "./resource-version.ts";
+
+type OwnWrite =
+  | { readonly kind: "stored"; readonly object: KubeObject; readonly lists: number }
+  // `version` is the newest one known of the deleted object.
+  | { readonly kind: "deleted"; readonly uid: string; readonly version: string; readonly lists: number };
+
+/** How many writes of one type may wait for their informer; the oldest go first. */
+const mostWrites = 10_000;
+
+/**
+ * What this process wrote to the objects of one type and its informer has not seen yet. Reads that go through here are
+ * never older than our own writes.
+ */
+export class OwnWrites {
+  readonly #informer: Informer;
+  readonly #writes = new Map<string, OwnWrite>();
+  readonly #unsubscribe: () => void;
+
+  constructor(informer: Informer) {
+    this.#informer = informer;
+    this.#unsubscribe = informer.subscribe(({ object }) => this.#look(keyText(keyOf(object))));
+  }
+
+  get size(): number {
+    return this.#writes.size;
+  }
+
+  stored(object: KubeObject): void {
+    if (isGone(object)) {
+      this.deleted(object);
+      return;
+    }
+    const key = keyText(keyOf(object));
+    const { resourceVersion } = object.metadata;
+    const known = this.#writes.get(key);
+    if (known?.kind === "stored" && compareVersions(known.object.metadata.resourceVersion, resourceVersion) > 0) return;
+    this.#remember(key, { kind: "stored", object, lists: this.#informer.lists });
+  }
+
+  /** An object that had nothing to wait for was deleted; this is the last we know of it. */
+  deleted(object: KubeObject): void {
+    const { uid = "", resourceVersion: version = "" } = object.metadata;
+    this.#remember(keyText(keyOf(object)), { kind: "deleted", uid, version, lists: this.#informer.lists });
+  }
+
+  get(key: ObjectKey): KubeObject | undefined {
+    const text = keyText(key);
+    this.#look(text);
+    return this.#overlay(this.#informer.get(key), this.#writes.get(text));
+  }
+
+  /** The newer one of an object somebody read and what we wrote. */
+  newest(object: KubeObject): KubeObject | undefined {
+    const key = keyText(keyOf(object));
+    this.#look(key);
+    const write = this.#writes.get(key);
+    if (write?.kind !== "stored") return this.#overlay(object, write);
+    const isNewer = compareVersions(write.object.metadata.resourceVersion, object.metadata.resourceVersion) > 0;
+    return isNewer ? write.object : object;
+  }
+
+  list(wanted: (object: KubeObject) => boolean, namespace?: string): KubeObject[] {
+    const objects = this.#informer.list(namespace === undefined ? {} : { namespace });
+    for (const key of this.#writes.keys()) this.#look(key);
+    if (this.#writes.size === 0) return objects.filter(wanted);
+    const seen = objects.flatMap((object) => {
+      const write = this.#writes.get(keyText(keyOf(object)));
+      return write === undefined ? object : (this.#overlay(object, write) ?? []);
+    });
+    const known = new Set(seen.map((object) => keyText(keyOf(object))));
+    const added = [...this.#writes].flatMap(([key, write]) =>
+      write.kind === "stored" && !known.has(key) ? write.object : [],
+    );
+    const inNamespace = added.filter((object) => namespace === undefined || object.metadata.namespace === namespace);
+    return [...seen, ...inNamespace].filter(wanted);
+  }
+
+  /** Drops what the informer knows by now. */
+  sweep(): void {
+    for (const key of this.#writes.keys()) this.#look(key);
+  }
+
+  close(): void {
+    this.#unsubscribe();
+    this.#writes.clear();
+  }
+
+  #overlay(cached: KubeObject | undefined, write: OwnWrite | undefined): KubeObject | undefined {
+    if (write === undefined) return cached;
+    if (write.kind === "stored") return write.object;
+    return cached?.metadata.uid === write.uid ? undefined : cached;
+  }
+
+  #remember(key: string, write: OwnWrite): void {
+    this.#writes.delete(key);
+    this.#writes.set(key, write);
+    if (this.#writes.size <= mostWrites) return;
+    const [oldest] = this.#writes.keys();
+    if (oldest !== undefined) this.#writes.delete(oldest);
+  }
+
+  #look(key: string): void {
+    const write = this.#writes.get(key);
+    if (write !== undefined && this.#isKnown(key, write)) this.#writes.delete(key);
+  }
+
+  #isKnown(key: string, write: OwnWrite): boolean {
+    const informer = this.#informer;
+    // The second list since began after the write; if it does not show it, the server has lost it.
+    if (informer.lists >= write.lists + 2) return true;
+    if (write.kind === "stored") {
+      return compareVersions(informer.resourceVersion, write.object.metadata.resourceVersion) >= 0;
+    }
+    if (compareVersions(informer.resourceVersion, write.version) < 0) return false;
+    const cached = this.#cached(key);
+    return cached?.metadata.uid !== write.uid || cached.metadata.deletionTimestamp !== undefined;
+  }
+
+  #cached(key: string): KubeObject | undefined {
+    const slash = key.indexOf("/");
+    return this.#informer.get(
+      slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) },
+    );
+  }
+}
+
+/** The last finalizer of a deleted object went, and the object with it. */
+function isGone({ metadata }: KubeObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = metadata;
+  return Boolean(deletionTimestamp) && deletionGracePeriodSeconds === 0 && (finalizers ?? []).length === 0;
+}

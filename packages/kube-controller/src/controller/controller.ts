@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ObjectKey } from "@purlin/kube-client";
+import { isConflict } from "@purlin/kube-objects";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { ControllerMetrics, ReconcileOutcome } from "../metrics.ts";
+import { type Backoff, createRetryDelays, type RetryDelays, type RetryRate } from "../queue/retry-delays.ts";
+import { type QueuedItem, WorkQueue } from "../queue/work-queue.ts";
+import type { Reconcile, ReconcileResult } from "./reconcile.ts";
+
+/** What a controller is made of. */
+export interface ControllerOptions {
+  readonly name: string;
+  readonly reconcile: Reconcile;
+  readonly concurrency: number;
+  readonly backoff: Backoff;
+  readonly retryRate?: RetryRate | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: ControllerMetrics;
+  /** How long running reconciles may go on when the controller stops, before their signal aborts. */
+  readonly stopGraceMs: number;
+}
+
+// So many reconciles may begin before the event loop gets its turn: one that only reads caches never waits for anything.
+const burst = 16;
+
+/** A queue and the reconciles that empty it. */
+export class Controller {
+  readonly #options: ControllerOptions;
+  readonly #queue: WorkQueue;
+  readonly #retries: RetryDelays;
+  readonly #stopping = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+  #pumping = false;
+  #stopped = false;
+
+  constructor(options: ControllerOptions) {
+    const { clock, metrics } = options;
+    this.#options = options;
+    this.#queue = new WorkQueue(clock, () => this.#pump(), metrics);
+    this.#retries = createRetryDelays(clock, options.backoff, options.retryRate);
+    metrics.started(options.concurrency);
+  }
+
+  enqueue(key: ObjectKey, afterMs = 0): void {
+    this.#queue.addAfter(key, afterMs);
+  }
+
+  /** Begins no more reconciles and waits for those that run: first patiently, then with their signal aborted. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#queue.close();
+    const { clock, stopGraceMs, name, metrics } = this.#options;
+    const abort = (): void => this.#stopping.abort(new Error(`controller "${name}" is stopping`));
+    const cancel = clock.schedule(stopGraceMs, abort);
+    await Promise.all(this.#running);
+    cancel();
+    abort();
+    metrics.stopped();
+  }
+
+  #pump(): void {
+    if (this.#pumping || this.#stopped) return;
+    this.#pumping = true;
+    setImmediate(() => {
+      this.#pumping = false;
+      this.#begin();
+    });
+  }
+
+  #begin(): void {
+    for (let begun = 0; this.#running.size < this.#options.concurrency; begun++) {
+      if (begun === burst) {
+        this.#pump();
+        return;
+      }
+      const item = this.#queue.take();
+      if (item === undefined) return;
+      const running = this.#work(item).finally(() => {
+        this.#running.delete(running);
+        this.#options.metrics.active(this.#running.size);
+        this.#pump();
+      });
+      this.#running.add(running);
+      this.#options.metrics.active(this.#running.size);
+    }
+  }
+
+  async #work(item: QueuedItem): Promise<void> {
+    const { reconcile, clock, metrics } = this.#options;
+    const began = clock.now();
+    metrics.taken((began - item.since) / 1000);
+    const outcome = await Promise.try(() => reconcile(item.key, this.#stopping.signal)).then(
+      (result) => this.#succeeded(item, result),
+      (error: unknown) => this.#failed(item, error),
+    );
+    metrics.reconciled(outcome, (clock.now() - began) / 1000);
+    this.#queue.done(item);
+  }
+
+  #succeeded({ key, text }: QueuedItem, { requeue, requeueAfterMs }: ReconcileResult): ReconcileOutcome {
+    if (requeueAfterMs !== undefined && requeueAfterMs > 0) {
+      this.#retries.forget(text);
+      this.#queue.addAfter(key, requeueAfterMs);
+      return "requeue_after";
+    }
+    if (requeue === true) {
+      this.#retry(key, text, "failure");
+      return "requeue";
+    }
+    this.#retries.forget(text);
+    return "success";
+  }
+
+  #failed({ key, text }: QueuedItem, error: unknown): ReconcileOutcome {
+    if (isConflict(error)) {
+      this.#retry(key, text, "conflict");
+      return "requeue";
+    }
+    // What fails because the controller stops is not the object's failure.
+    if (!this.#stopping.signal.aborted) {
+      const { log, name } = this.#options;
+      log.error("reconcile failed", { controller: name, object: text, error: textOf(error) });
+    }
+    this.#retry(key, text, "failure");
+    return "error";
+  }
+
+  #retry(key: ObjectKey, text: string, why: "failure" | "conflict"): void {
+    this.#options.metrics.retried();
+    this.#queue.addAfter(key, this.#retries.next(text, why));
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

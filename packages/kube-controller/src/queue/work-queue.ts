@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+import { keyText, type ObjectKey } from "@purlin/kube-client";
+import type { Clock } from "../clock.ts";
+import { DelayHeap, type Due } from "./delay-heap.ts";
+
+/** An item taken from the queue. */
+export interface QueuedItem {
+  readonly key: ObjectKey;
+  readonly text: string;
+  /** When it became ready. */
+  readonly since: number;
+}
+
+/** What happens in a queue, for its metrics. */
+export interface QueueObserver {
+  added(): void;
+  depth(ready: number): void;
+}
+
+// The heap is made anew when it has mostly entries that no longer count.
+const leftovers = 64;
+
+const nobody: QueueObserver = { added() {}, depth() {} };
+
+/**
+ * Keys to be worked on, first come first served. A key is there once however often it is added; one that is being worked
+ * on waits until that is done; a delayed key waits for the earliest time it was given.
+ */
+export class WorkQueue {
+  readonly #clock: Clock;
+  readonly #onReady: () => void;
+  readonly #observer: QueueObserver;
+  readonly #ready = new Map<string, QueuedItem>();
+  readonly #working = new Set<string>();
+  // Added while being worked on: ready again as soon as that is done.
+  readonly #again = new Map<string, QueuedItem>();
+  readonly #delays = new DelayHeap<ObjectKey>();
+  // What counts for a delayed key; other entries the heap has of it are leftovers.
+  readonly #waiting = new Map<string, Due<ObjectKey>>();
+  #timer: { readonly at: number; readonly cancel: () => void } | undefined;
+  #closed = false;
+
+  /** `onReady` is called when there may be something to take. */
+  constructor(clock: Clock, onReady: () => void, observer: QueueObserver = nobody) {
+    this.#clock = clock;
+    this.#onReady = onReady;
+    this.#observer = observer;
+  }
+
+  /** How many keys are ready. */
+  get size(): number {
+    return this.#ready.size;
+  }
+
+  /** How many keys wait for their time. */
+  get delayed(): number {
+    return this.#waiting.size;
+  }
+
+  add(key: ObjectKey): void {
+    if (this.#closed) return;
+    const text = keyText(key);
+    // Whatever it was to wait for is looked at now.
+    this.#waiting.delete(text);
+    if (this.#ready.has(text) || this.#again.has(text)) return;
+    this.#observer.added();
+    const item = { key, text, since: this.#clock.now() };
+    if (this.#working.has(text)) this.#again.set(text, item);
+    else this.#makeReady(item);
+  }
+
+  addAfter(key: ObjectKey, delayMs: number): void {
+    if (this.#closed) return;
+    if (delayMs <= 0) {
+      this.add(key);
+      return;
+    }
+    const text = keyText(key);
+    if (this.#ready.has(text) || this.#again.has(text)) return;
+    const at = this.#clock.now() + delayMs;
+    const known = this.#waiting.get(text);
+    if (known !== undefined && known.at <= at) return;
+    const entry = { at, value: key };
+    this.#waiting.set(text, entry);
+    this.#delays.push(entry);
+    if (this.#delays.size > 2 * this.#waiting.size + leftovers) this.#delays.reset(this.#waiting.values());
+    this.#arm();
+  }
+
+  /** The next key; {@link WorkQueue.done} must follow. */
+  take(): QueuedItem | undefined {
+    const next = this.#ready.entries().next();
+    if (next.done === true) return undefined;
+    const [text, item] = next.value;
+    this.#ready.delete(text);
+    this.#working.add(text);
+    this.#observer.depth(this.#ready.size);
+    return item;
+  }
+
+  /** The work on a key has ended. */
+  done({ text }: QueuedItem): void {
+    this.#working.delete(text);
+    const again = this.#again.get(text);
+    if (again === undefined || this.#closed) return;
+    this.#again.delete(text);
+    this.#makeReady(again);
+  }
+
+  /** Forgets everything and takes nothing more. */
+  close(): void {
+    this.#closed = true;
+    this.#ready.clear();
+    this.#again.clear();
+    this.#waiting.clear();
+    this.#delays.reset();
+    this.#timer?.cancel();
+    this.#observer.depth(0);
+  }
+
+  #makeReady(item: QueuedItem): void {
+    this.#ready.set(item.text, item);
+    this.#observer.depth(this.#ready.size);
+    this.#onReady();
+  }
+
+  #arm(): void {
+    const next = this.#delays.peek();
+    if (next === undefined || (this.#timer !== undefined && this.#timer.at <= next.at)) return;
+    this.#timer?.cancel();
+    const cancel = this.#clock.schedule(Math.max(0, next.at - this.#clock.now()), () => this.#wake());
+    this.#timer = { at: next.at, cancel };
+  }
+
+  #wake(): void {
+    this.#timer = undefined;
+    const now = this.#clock.now();
+    for (let next = this.#delays.peek(); next !== undefined && next.at <= now; next = this.#delays.peek()) {
+      this.#delays.pop();
+      // An earlier entry of the same key may have been taken, or the key may have been added without delay since.
+      if (this.#waiting.get(keyText(next.value)) === next) this.add(next.value);
+    }
+    this.#arm();
+  }
+}
