@@ -25,10 +25,13 @@ function asLoad(child: ChildProcess): Load {
   return {
     pid: child.pid ?? 0,
     do: async (job) => {
+      const done = new AbortController();
+      const { signal } = done;
       child.send(job);
-      const [outcome] = (await Promise.race([once(child, "message"), once(child, "exit")])) as [
-        Outcome | number | null,
-      ];
+      const answers = [once(child, "message", { signal }), once(child, "exit", { signal })];
+      const [outcome] = (await Promise.race(answers)) as [Outcome | number | null];
+      Promise.allSettled(answers).catch(() => {});
+      done.abort();
       if (outcome === null || typeof outcome !== "object") throw new Error(`the loader left with ${outcome}`);
       if ("error" in outcome) throw new Error(outcome.error);
       return outcome.numbers;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import type { SeenChange } from "./event-log.ts";
+
+/** What is known of one object. No version: it was never there, or it was deleted. */
+export interface KnownState {
+  readonly version?: bigint | undefined;
+  readonly text?: string | undefined;
+}
+
+/** Everything clients were told by a server over all its lives, and what follows from it. */
+export class Ledger {
+  readonly #states = new Map<string, KnownState>();
+  /** What was being written when the server died: it may be there or not. */
+  readonly #tried = new Map<string, string | undefined>();
+  readonly #byVersion = new Map<bigint, string>();
+  acknowledged = 0;
+
+  stateOf(name: string): KnownState {
+    return this.#states.get(name) ?? {};
+  }
+
+  /** A write was answered. */
+  answered(name: string, state: KnownState): void {
+    this.acknowledged += 1;
+    this.#states.set(name, state);
+    if (state.version !== undefined) this.#note({ name, text: state.text, version: state.version });
+  }
+
+  /** A write was sent, and nobody will ever answer. */
+  unanswered(name: string, text: string | undefined): void {
+    this.#tried.set(name, text);
+  }
+
+  /** Holds what is there after a crash against what was told before it. */
+  verify(present: ReadonlyMap<string, { readonly version: bigint; readonly text: string }>): void {
+    for (const [name, state] of this.#states) {
+      const now = present.get(name);
+      const isKept = now?.version === state.version && now?.text === state.text;
+      // What nobody answered may have happened, after all that was answered.
+      const hasHappened =
+        this.#tried.has(name) && now?.text === this.#tried.get(name) && (now?.version ?? 0n) !== state.version;
+      assert.ok(isKept || hasHappened, `${name} was ${show(state)} and is ${show(now ?? {})}`);
+    }
+    for (const [name, now] of present) {
+      assert.ok(this.#states.has(name) || this.#tried.get(name) === now.text, `${name} was never written`);
+      this.#states.set(name, now);
+    }
+    // What is seen now must stay.
+    for (const name of this.#states.keys()) if (!present.has(name)) this.#states.set(name, {});
+    this.#tried.clear();
+  }
+
+  /** Holds what a watcher was told against what others were. */
+  compare(changes: readonly SeenChange[]): void {
+    for (const change of changes) this.#note(change);
+  }
+
+  /** Versions of the changes after one, as far as anybody was told of them. */
+  versionsAfter(version: bigint): bigint[] {
+    return [...this.#byVersion.keys()].filter((one) => one > version).sort((a, b) => (a < b ? -1 : 1));
+  }
+
+  #note({ name, text, version }: SeenChange): void {
+    const change = `${name} ${text ?? "deleted"}`;
+    const known = this.#byVersion.get(version);
+    assert.equal(known ?? change, change, `version ${version} was given twice`);
+    this.#byVersion.set(version, change);
+  }
+}
+
+const show = ({ version, text }: KnownState): string => (version === undefined ? "absent" : `"${text}" at ${version}`);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The API server as its command runs it, in a process that may be killed, starved and lied to.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { load } from "js-yaml";
+import type { Target } from "../../conformance/harness/wire.ts";
+
+/** How to run the server. */
+export interface ServerOptions {
+  readonly directory: string;
+  /** Options of Node itself. */
+  readonly nodeOptions?: readonly string[];
+  /** A command in front of the server's own, such as one that limits what it may use. */
+  readonly wrapper?: readonly string[];
+}
+
+/** A server that is starting or running. */
+export interface ServerProcess extends AsyncDisposable {
+  readonly child: ChildProcess;
+  /** How to reach it, once it says that it serves. Fails when it ends before that. */
+  readonly ready: Promise<Target>;
+  /** Everything it has complained about so far. */
+  complaints(): string;
+  /** kill -9; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Asks it to stop and gives its exit code. */
+  stop(): Promise<number | null>;
+  /** Resident memory in MiB. */
+  memory(): number;
+}
+
+const command = join(import.meta.dirname, "../../../packages/cli/bin/purlin.js");
+
+/** A directory that is removed when the test file ends. */
+export function chaosDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "chaos-"));
+  after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Starts the server and does not wait for it. */
+export function startServer({ directory, nodeOptions = [], wrapper = [] }: ServerOptions): ServerProcess {
+  const line = [...wrapper, process.execPath, ...nodeOptions, command, "apiserver", "--data-dir", directory];
+  const [program = "", ...args] = line;
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const said = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      said[name] += text;
+    });
+  }
+  const ready = untilReady(child, said, directory);
+  // Those who kill it before it serves do not ask.
+  ready.catch(() => {});
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    if (child.exitCode === null && child.signalCode === null) {
+      const exit = once(child, "exit");
+      child.kill(signal);
+      await exit;
+    }
+    return child.exitCode;
+  };
+  return {
+    child,
+    ready,
+    complaints: () => said.stderr,
+    kill: async () => void (await end("SIGKILL")),
+    stop: () => end("SIGTERM"),
+    memory: () => residentMemory(child.pid ?? 0),
+    [Symbol.asyncDispose]: async () => void (await end("SIGKILL")),
+  };
+}
+
+async function untilReady(
+  child: ChildProcess,
+  said: { readonly stdout: string; readonly stderr: string },
+  directory: string,
+): Promise<Target> {
+  const exit = once(child, "exit");
+  while (!said.stdout.includes("runs no Pods")) {
+    const [code, signal] = (await Promise.race([exit, once(child.stdout ?? child, "data")])) as unknown[];
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`the server left with ${String(code ?? signal)}: ${said.stderr}`);
+    }
+  }
+  // Through the process itself: it may see directories that nobody else does.
+  return readTarget(`/proc/${child.pid}/root${join(directory, "kubeconfig")}`);
+}
+
+interface Kubeconfig {
+  readonly clusters: readonly [{ readonly cluster: Readonly<Record<string, string>> }];
+  readonly users: readonly [{ readonly user: Readonly<Record<string, string>> }];
+}
+
+function readTarget(path: string): Target {
+  const { clusters, users } = load(readFileSync(path, "utf8")) as Kubeconfig;
+  const pem = (text = ""): string => Buffer.from(text, "base64").toString();
+  const { cluster } = clusters[0];
+  const { user } = users[0];
+  return {
+    server: cluster["server"] ?? "",
+    caPem: pem(cluster["certificate-authority-data"]),
+    certPem: pem(user["client-certificate-data"]),
+    keyPem: pem(user["client-key-data"]),
+  };
+}
+
+function residentMemory(pid: number): number {
+  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Number(kibibytes) / 1024;
+}
