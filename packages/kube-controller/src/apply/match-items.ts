@@ -106,7 +106,8 @@ function keyedItems(entries: readonly KeyedEntry[]): OwnedItems {
     byApplied.set(
       textOf(
         value,
-        names.filter((name) => node.fields?.has(name) === true),
+        // An atomic item, such as an owner reference, lists no fields: it was applied whole.
+        names.filter((name) => node.fields === undefined || node.fields.has(name)),
       ),
       item,
     );

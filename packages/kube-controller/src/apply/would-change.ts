@@ -133,7 +133,8 @@ class Comparison {
   /** At a node with nothing below it: a scalar, something atomic, an empty map, or nothing of ours at all. */
   #leafDiffers(node: FieldSet, wanted: JsonValue, current: JsonValue | undefined): boolean {
     if (!node.member) return this.#unownedDiffers(node, wanted, current);
-    if (current === undefined) return true;
+    // Built-in kinds forget that something empty was mentioned, but not who did so.
+    if (current === undefined) return !isEmptyContainer(wanted);
     if (isContainer(wanted) && this.#isShared()) {
       // Others own parts of it, so it is not atomic: we own it as an empty one, and it may hold what others put there.
       return !isEmptyContainer(wanted) || !sameForm(wanted, current);
