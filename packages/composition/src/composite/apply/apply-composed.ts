@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { isInvalid } from "@purlin/kube-objects";
+import { composedFieldManager } from "../../composite-resource/field-manager.ts";
+import { textOf } from "../../composite-resource/wrap-error.ts";
+import type { Observed } from "../observe/observe.ts";
+import { ComposedResourceError } from "../run/compose-error.ts";
+import type { PipelineEvent } from "../run/pipeline-outcome.ts";
+import type { DesiredResource } from "./desired-resources.ts";
+import { forEachLimited } from "./for-each-limited.ts";
+
+/** A composed resource after it was applied. */
+export interface ComposedResource {
+  readonly name: string;
+  readonly ready: boolean;
+  /** False when the API server refused it as invalid. */
+  readonly synced: boolean;
+}
+
+/** How applying went. */
+export interface AppliedResources {
+  readonly resources: readonly ComposedResource[];
+  readonly events: readonly PipelineEvent[];
+}
+
+const atOnce = 8;
+
+/**
+ * Applies the composed resources. One that is invalid is reported and the others go on; any other failure ends it, with
+ * those not yet begun left alone.
+ */
+export async function applyComposed(
+  desired: readonly DesiredResource[],
+  { resources: observed }: Pick<Observed, "resources">,
+  xr: KubeObject,
+  { client, signal }: { readonly client: ControllerClient; readonly signal: AbortSignal },
+): Promise<AppliedResources> {
+  const options = { fieldManager: composedFieldManager(xr), force: true, signal };
+  const refused = new Map<string, PipelineEvent>();
+  await forEachLimited(desired, atOnce, async ({ name, object }) => {
+    const text = `cannot apply composed resource "${name}"`;
+    try {
+      await client.applyIfChanged(object, { ...options, observed: sameKind(observed.get(name)?.object, object) });
+    } catch (error) {
+      if (!isInvalid(error)) throw failed(text, object, error);
+      refused.set(name, warn(`${text}: ${textOf(error)}`));
+    }
+  });
+  const resources = desired.map(({ name, ready }) => ({ name, ready, synced: !refused.has(name) }));
+  return { resources, events: resources.flatMap(({ name }) => refused.get(name) ?? []) };
+}
+
+/** A resource whose kind changed is another object under the same name in the pipeline. */
+function sameKind(observed: KubeObject | undefined, { apiVersion, kind }: KubeObject): KubeObject | undefined {
+  return observed?.apiVersion === apiVersion && observed.kind === kind ? observed : undefined;
+}
+
+function failed(text: string, { apiVersion, kind, metadata: { namespace } }: KubeObject, error: unknown): Error {
+  return new ComposedResourceError(text, { apiVersion, kind, namespace }, error);
+}
+
+function warn(message: string): PipelineEvent {
+  return { type: "Warning", reason: "ComposeResources", message, forClaim: false, detail: "" };
+}

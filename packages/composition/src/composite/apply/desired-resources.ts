@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+import { Ready, type Resource, type State } from "@purlin/function-protocol";
+import type { KubeObject, RestMapper } from "@purlin/kube-client";
+import { compareUtf8, gvkOf, type JsonObject } from "@purlin/kube-objects";
+import { withMember } from "../../composite-resource/members.ts";
+import { during, wrapError } from "../../composite-resource/wrap-error.ts";
+import { described, kindAndName, type Observation, type Observed } from "../observe/observe.ts";
+import type { PipelineEvent } from "../run/pipeline-outcome.ts";
+import { withComposedMetadata } from "./composed-metadata.ts";
+import { requireValidName } from "./composed-name.ts";
+
+/** A composed resource as it is to be applied. */
+export interface DesiredResource {
+  /** Its name in the pipeline. */
+  readonly name: string;
+  readonly object: KubeObject;
+  /** Whether its function says so; nobody else looks. */
+  readonly ready: boolean;
+}
+
+/** The composed resources of a pipeline, and what there is to say about them. */
+export interface DesiredResources {
+  readonly resources: readonly DesiredResource[];
+  readonly events: readonly PipelineEvent[];
+}
+
+/** What turning a desired state into objects depends on. */
+export interface DesiredContext {
+  readonly xr: KubeObject;
+  readonly observed: Observed;
+  readonly mapper: RestMapper;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The objects a desired state stands for, in the order of their names, complete with name, namespace, labels and owner.
+ * Rejects when one of them cannot be an object of this XR.
+ */
+export async function desiredResources(state: State | undefined, context: DesiredContext): Promise<DesiredResources> {
+  const entries = [...(state?.resources ?? [])].sort(([a], [b]) => compareUtf8(a, b));
+  const resources: DesiredResource[] = [];
+  const events: PipelineEvent[] = [];
+  for (const [name, resource] of entries) {
+    const identified = identify(decoded(name, resource), context.observed.resources.get(name));
+    const event = await checkNamespace(name, identified, context);
+    if (event !== undefined) events.push(event);
+    const object = withComposedMetadata(name, identified, context.xr);
+    requireValidName(name, object);
+    resources.push({ name, object, ready: resource.ready === Ready.READY_TRUE });
+  }
+  return { resources, events };
+}
+
+function decoded(name: string, { resource }: Resource): KubeObject {
+  try {
+    const value: JsonObject = resource?.value ?? {};
+    gvkOf(value);
+    return { ...value, metadata: { ...(value["metadata"] as JsonObject | undefined) } } as unknown as KubeObject;
+  } catch (error) {
+    throw wrapError(`cannot unmarshal desired composed resource "${name}" from RunFunctionResponse`, error);
+  }
+}
+
+/** What exists keeps its identity: a function can neither rename nor move it. */
+function identify(object: KubeObject, observed: Observation | undefined): KubeObject {
+  if (observed === undefined) return object;
+  const { name, namespace, generateName } = observed.object.metadata;
+  const identity = Object.entries({ name, namespace, generateName });
+  return identity.reduce((o, [field, value]) => withMember(o, ["metadata", field], value || undefined), object);
+}
+
+/** A namespaced XR composes namespaced resources, in its own namespace. */
+async function checkNamespace(
+  name: string,
+  object: KubeObject,
+  { xr, mapper, signal }: DesiredContext,
+): Promise<PipelineEvent | undefined> {
+  const own = xr.metadata.namespace;
+  const wanted = object.metadata.namespace;
+  if (!own || wanted === own) return undefined;
+  if (wanted) {
+    const text = `cannot create composed resource "${name}" in namespace "${wanted}", using XR namespace "${own}" instead`;
+    return { type: "Warning", reason: "NamespaceOverridden", message: text, forClaim: false, detail: "" };
+  }
+  const question = `cannot check if composed resource "${name}" is namespaced ${kindAndName(object)}`;
+  const { namespaced } = await during(question, () => mapper.mapping(object, signal));
+  if (namespaced) return undefined;
+  throw new Error(`cannot apply cluster scoped ${described(name, object)} for a namespaced composite resource.`);
+}

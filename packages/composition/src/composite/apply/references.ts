@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { compareUtf8, type JsonValue } from "@purlin/kube-objects";
+import { fieldManagers } from "../../composite-resource/constants.ts";
+import { type CompositeSchema, type ResourceRef, withMachinery } from "../../composite-resource/machinery.ts";
+import { during } from "../../composite-resource/wrap-error.ts";
+
+/** References to objects in the order they are stored in. Those of a namespaced XR name no namespace: it is its own. */
+export function referencesTo(objects: readonly KubeObject[], xr: KubeObject): readonly ResourceRef[] {
+  const refs = objects.map((object) => referenceTo(object, xr));
+  return refs
+    .map((ref) => ({ ref, key: `${ref.apiVersion}${ref.kind}${ref.name}${ref.namespace ?? ""}` }))
+    .sort((a, b) => compareUtf8(a.key, b.key))
+    .map(({ ref }) => ref);
+}
+
+function referenceTo({ apiVersion, kind, metadata }: KubeObject, xr: KubeObject): ResourceRef {
+  const { name = "", namespace } = metadata;
+  const placed = namespace && !xr.metadata.namespace ? { namespace } : {};
+  return { apiVersion, kind, name, ...placed };
+}
+
+/**
+ * Stores the references, before any object they name is made: what is not written down could be lost. The XR's uid goes
+ * along, so that one deleted meanwhile is not made again.
+ */
+export async function applyReferences(
+  xr: KubeObject,
+  refs: readonly ResourceRef[],
+  { client, schema, signal }: { client: ControllerClient; schema: CompositeSchema; signal: AbortSignal },
+): Promise<KubeObject> {
+  const wanted = withMachinery(identityOf(xr), schema, { resourceRefs: refs as unknown as JsonValue });
+  return during("cannot update composed resource references", async () => {
+    const options = { fieldManager: fieldManagers.composite, force: true, observed: xr, signal };
+    return (await client.applyIfChanged(wanted, options)).object;
+  });
+}
+
+/** An object of which nothing is known but which one it is. */
+export function identityOf({ apiVersion, kind, metadata: { name = "", namespace, uid } }: KubeObject): KubeObject {
+  return { apiVersion, kind, metadata: { name, ...(namespace ? { namespace } : {}), ...(uid ? { uid } : {}) } };
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type KubeObject, keyOf } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { ignoreNotFound } from "@purlin/kube-objects";
+import { fieldManagers, labels } from "../../composite-resource/constants.ts";
+import { withMember } from "../../composite-resource/members.ts";
+import { controllerOf } from "../../composite-resource/metadata.ts";
+import { during } from "../../composite-resource/wrap-error.ts";
+import { forEachLimited } from "../apply/for-each-limited.ts";
+import { kindAndName, type Observed } from "../observe/observe.ts";
+
+/** A composed resource nobody wants any more. */
+export interface Garbage {
+  readonly name: string;
+  readonly object: KubeObject;
+}
+
+const atOnce = 8;
+
+/**
+ * The observed resources that are not desired and are ours to delete. What has no controller was never ours: a reference
+ * to it may be forged. Throws when one belongs to somebody else.
+ */
+export function garbageOf({ composite, resources }: Observed, desired: ReadonlySet<string>): readonly Garbage[] {
+  const unwanted = [...resources].filter(([name]) => !desired.has(name));
+  return unwanted.flatMap(([name, { object }]) => {
+    const controller = controllerOf(object);
+    if (controller === undefined) return [];
+    if (controller.uid === composite.object.metadata.uid) return [{ name, object }];
+    const { kind, name: owner } = controller;
+    throw new Error(`refusing to delete composed resource "${name}" that is controlled by ${kind} "${owner}"`);
+  });
+}
+
+/** Deletes what nobody wants any more. Must succeed before the references to it go. */
+export async function collectGarbage(
+  observed: Observed,
+  desired: ReadonlySet<string>,
+  client: ControllerClient,
+  signal: AbortSignal,
+): Promise<void> {
+  await during("cannot garbage collect composed resources that are no longer desired", () =>
+    forEachLimited(garbageOf(observed, desired), atOnce, (garbage) => remove(garbage, client, signal)),
+  );
+}
+
+/** The labels go first: what lingers because of its finalizers is not part of the tree any more. */
+async function remove({ name, object }: Garbage, client: ControllerClient, signal: AbortSignal): Promise<void> {
+  const what = `"${name}" ${kindAndName(object)}`;
+  await during(`cannot cleanup composed resource labels of resource ${what}`, () =>
+    removeLabels(object, client, signal),
+  );
+  const { apiVersion, kind, metadata } = object;
+  const preconditions = metadata.uid === undefined ? {} : { uid: metadata.uid };
+  await during(`cannot delete composed resource ${what}`, () =>
+    ignoreNotFound(
+      client.delete({ apiVersion, kind, ...keyOf(object) }, { propagationPolicy: "Foreground", preconditions, signal }),
+    ),
+  );
+}
+
+async function removeLabels(object: KubeObject, client: ControllerClient, signal: AbortSignal): Promise<void> {
+  const names = [labels.composite, labels.claimName, labels.claimNamespace];
+  const bare = names.reduce((o, name) => withMember(o, ["metadata", "labels", name], undefined), object);
+  if (bare === object) return;
+  await ignoreNotFound(client.update(bare, { fieldManager: fieldManagers.update, signal }));
+}

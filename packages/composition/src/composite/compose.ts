@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+import { create, type Resource, ResourceSelector } from "@purlin/function-protocol";
+import { secretsFrom } from "@purlin/function-runner";
+import { isNoMatch, type KubeObject } from "@purlin/kube-client";
+import { type AppliedResources, applyComposed } from "./apply/apply-composed.ts";
+import { type DesiredResources, desiredResources } from "./apply/desired-resources.ts";
+import { applyReferences, referencesTo } from "./apply/references.ts";
+import { upgradeManagedFields } from "./apply/upgrade-managed-fields.ts";
+import { collectGarbage } from "./collect/collect-garbage.ts";
+import { clientReader } from "./observe/client-reader.ts";
+import { type Observed, observe } from "./observe/observe.ts";
+import type { Pass } from "./pass.ts";
+import type { Prepared } from "./prepare.ts";
+import type { PipelineOutcome, StepRequirement } from "./run/pipeline-outcome.ts";
+import { runPipeline } from "./run/run-pipeline.ts";
+
+/** What composing an XR led to. */
+export interface Composition {
+  /** The XR with its references as they are now. */
+  readonly xr: KubeObject;
+  readonly outcome: PipelineOutcome;
+  readonly applied: AppliedResources;
+  /** Events of the desired state, beside those of the pipeline. */
+  readonly desired: DesiredResources;
+  /** What the pipeline wants of the XR itself. */
+  readonly composite: Resource | undefined;
+}
+
+/**
+ * Composes an XR: observe, run the pipeline, collect what is no longer wanted, write down what will be, apply it.
+ * References are stored before anything they name is made, and garbage goes before its references do, so that wherever
+ * this ends the next pass finds everything there is.
+ */
+export async function compose(
+  { xr, revision }: Prepared,
+  pass: Pass,
+  onStored: (xr: KubeObject) => void,
+): Promise<Composition> {
+  const { ports, signal } = pass;
+  const { client, kind } = ports;
+  const observed = await observe(xr, kind, client, signal);
+  const outcome = await runPipeline(revision, observed, surroundings(pass));
+  ports.onPipeline?.(xr, outcome.context);
+  const desired = await desiredResources(outcome.desired, { xr, observed, mapper: client.mapper, signal });
+  const objects = desired.resources.map(({ object }) => object);
+  await collectGarbage(observed, new Set(desired.resources.map(({ name }) => name)), client, signal);
+  const referred = await applyReferences(xr, referencesTo(objects, xr), { client, schema: kind.schema, signal });
+  onStored(referred);
+  // Before they are made: the event of a resource must find whose it is.
+  const requirements = await Promise.all(outcome.requirements.map((wanted) => inScope(wanted, pass)));
+  pass.state.tracker.record(pass.key, { composed: objects, requirements });
+  const applied = await applyDesired(desired, observed, referred, pass);
+  return { xr: referred, outcome, applied, desired, composite: outcome.desired?.composite };
+}
+
+function surroundings(pass: Pass): Parameters<typeof runPipeline>[2] {
+  const { ports, key, state, settings, deadline, signal } = pass;
+  return {
+    runStep: ports.runStep,
+    sources: { secrets: secretsFrom(clientReader(ports.client)), ...ports.fetchers },
+    seeds: (step) => (settings.realtime ? state.tracker.seeds(key, step) : new Map()),
+    deadline,
+    signal,
+    context: ports.context,
+  };
+}
+
+async function applyDesired(
+  desired: DesiredResources,
+  observed: Observed,
+  xr: KubeObject,
+  { ports: { client }, signal }: Pass,
+): Promise<AppliedResources> {
+  const existing = desired.resources.flatMap(({ name }) => observed.resources.get(name)?.object ?? []);
+  await upgradeManagedFields(existing, client, signal);
+  return applyComposed(desired.resources, observed, xr, { client, signal });
+}
+
+/** A namespace means nothing to a cluster-scoped kind, whatever a function says. */
+async function inScope(wanted: StepRequirement, { ports, signal }: Pass): Promise<StepRequirement> {
+  const { selector } = wanted;
+  if (!selector.namespace) return wanted;
+  try {
+    if ((await ports.client.mapper.mapping(selector, signal)).namespaced) return wanted;
+  } catch (error) {
+    if (isNoMatch(error)) return wanted;
+    throw error;
+  }
+  return { ...wanted, selector: create(ResourceSelector, { ...selector, namespace: undefined }) };
+}

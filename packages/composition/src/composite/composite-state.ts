@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ObjectKey, TypeRef } from "@purlin/kube-client";
+import type { WatchSpec } from "@purlin/kube-controller";
+import type { CompositePorts } from "./ports.ts";
+import { type CircuitBreaker, createCircuitBreaker } from "./watch/circuit-breaker.ts";
+import { type CompositionUsers, createCompositionUsers } from "./watch/composition-users.ts";
+import { createDependencyTracker, type DependencyTracker } from "./watch/dependency-tracker.ts";
+import { createOwnEchoes, type OwnEchoes } from "./watch/own-echoes.ts";
+import { createWatchCollection, type WatchCollection } from "./watch/watch-collection.ts";
+
+/** What a composite controller remembers between passes. All of it can be lost: it is found out again. */
+export interface CompositeState {
+  readonly breaker: CircuitBreaker;
+  readonly tracker: DependencyTracker;
+  readonly users: CompositionUsers;
+  readonly echoes: OwnEchoes;
+  readonly collection: WatchCollection;
+  /** Watches on kinds, made once for each. */
+  readonly dependencyWatches: Map<string, WatchSpec>;
+}
+
+/** The name of the controller of a definition's composite resources. */
+export function controllerName(definition: string): string {
+  return `composite/${definition}`;
+}
+
+/** The memory of a controller that has just started. */
+export function createCompositeState(ports: CompositePorts): CompositeState {
+  const { clock, engine, log } = ports;
+  const controller = controllerName(ports.kind.definition);
+  const dependencyWatches = new Map<string, WatchSpec>();
+  const tracker = createDependencyTracker((type: TypeRef) => {
+    dependencyWatches.delete(`${type.apiVersion}/${type.kind}`);
+    collection.schedule();
+  });
+  const collection = createWatchCollection({ controller, engine, tracker: () => tracker, clock, log });
+  return {
+    breaker: createCircuitBreaker({ controller, clock, limits: ports.breakerLimits, metrics: ports.breakerMetrics }),
+    tracker,
+    users: createCompositionUsers(ports.kind.schema),
+    echoes: createOwnEchoes(),
+    collection,
+    dependencyWatches,
+  };
+}
+
+/** Forgets an XR that is gone. */
+export function forgetComposite({ tracker, breaker }: CompositeState, key: ObjectKey): void {
+  tracker.forget(key);
+  breaker.forget(key);
+}

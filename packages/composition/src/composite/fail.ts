@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { isConflict, isInvalid } from "@purlin/kube-objects";
+import type { ConditionText } from "../composite-resource/conditions.ts";
+import { reconcileError } from "../composite-resource/standard-conditions.ts";
+import { textOf } from "../composite-resource/wrap-error.ts";
+import { type Account, closeAccount, type Outcome } from "./account.ts";
+import { isReconcileFailure, ReconcileFailure } from "./failure.ts";
+import type { Pass } from "./pass.ts";
+import { diagnoseAccess } from "./report/rbac-diagnosis.ts";
+import { readClaim, tell } from "./report/tell.ts";
+import { type FatalResult, isComposedResourceError, isFatalResult } from "./run/compose-error.ts";
+
+/**
+ * Ends a pass in which a step failed: tells why, in an event and in the Synced condition, and throws what it was given.
+ * A conflict is no failure: somebody was faster, and the next pass will see what they did.
+ */
+export async function fail(
+  xr: KubeObject,
+  error: unknown,
+  pass: Pass,
+  { account, conditions = [] }: { readonly account: Account; readonly conditions?: readonly ConditionText[] },
+): Promise<never> {
+  if (!isReconcileFailure(error) || isConflict(error) || pass.statusSignal.aborted) throw error;
+  pass.ports.events.event(xr, { type: "Warning", reason: error.reason, message: error.message });
+  await tryClose(xr, pass, account, { conditions: [...conditions, reconcileError(error.message)] });
+  throw error;
+}
+
+/** Ends a pass in which composing failed. Nobody knows now what functions would say about their other conditions. */
+export async function composeFailed(xr: KubeObject, error: unknown, pass: Pass, account: Account): Promise<never> {
+  if (isConflict(error) || pass.statusSignal.aborted) throw error;
+  const message = `cannot compose resources: ${textOf(error)}`;
+  const fatal = isFatalResult(error) ? error.result : undefined;
+  const reason = fatal === undefined ? "ComposeResources" : fatal.reason || "ReconcileError";
+  pass.ports.events.event(xr, { type: "Warning", reason, message });
+  const text = await conditionText(xr, error, message, pass);
+  if (fatal !== undefined) await tellFatal(xr, fatal, reason, pass);
+  await tryClose(xr, pass, account, {
+    conditions: [reconcileError(text)],
+    pipeline: fatal?.conditions ?? [],
+    undetermined: true,
+    functionRevisions: pass.settings.functionRevisions ? fatal?.functionRevisions : undefined,
+  });
+  throw new ReconcileFailure(reason, message, error);
+}
+
+/** What stays in the condition. Texts of invalid objects change all the time; a status must not change with them. */
+async function conditionText(xr: KubeObject, error: unknown, message: string, pass: Pass): Promise<string> {
+  if (isInvalid(error)) return "cannot compose resources: some resources were invalid, check events";
+  if (!isComposedResourceError(error)) return message;
+  const denied = await diagnoseAccess(error.resource, pass.ports.client, pass.statusSignal);
+  if (denied === undefined) return message;
+  pass.ports.events.event(xr, { type: "Warning", reason: "RoleBasedAccessControl", message: denied });
+  return `[${message}, ${denied}]`;
+}
+
+async function tellFatal(xr: KubeObject, fatal: FatalResult, reason: string, pass: Pass): Promise<void> {
+  const audience = audienceOf(pass);
+  const claim = fatal.forClaim ? await readClaim(xr, audience) : undefined;
+  if (claim !== undefined) pass.ports.events.event(claim, { type: "Warning", reason, message: fatal.message });
+  await tell(xr, fatal.events, audience);
+}
+
+/** Who is told about what happens to an XR. */
+export function audienceOf({ ports, statusSignal }: Pass): Parameters<typeof tell>[2] {
+  const { events, client, kind, log } = ports;
+  return { events, client, schema: kind.schema, log, signal: statusSignal };
+}
+
+/** The error is told by whoever gets it; a status that cannot be written must not hide it. */
+async function tryClose(xr: KubeObject, pass: Pass, account: Account, outcome: Outcome): Promise<void> {
+  await closeAccount(xr, pass, account, outcome).catch((error: unknown) => {
+    pass.ports.log.debug("cannot tell about a failed reconcile", { name: xr.metadata.name, error: textOf(error) });
+  });
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ResourceReader } from "@purlin/function-runner";
+import { isNoMatch, type KubeObject } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { formatApiVersion, type GroupVersionKind, type JsonObject } from "@purlin/kube-objects";
+
+/** Reads what functions require through a controller's client: from shared caches, Secrets live. */
+export function clientReader(client: Pick<ControllerClient, "get" | "list" | "mapper">): ResourceReader {
+  return {
+    async scopeOf(gvk, signal) {
+      try {
+        return (await client.mapper.mapping(typeOf(gvk), signal)).namespaced ? "Namespaced" : "Cluster";
+      } catch (error) {
+        if (isNoMatch(error)) return undefined;
+        throw error;
+      }
+    },
+    async get(gvk, { namespace, name, signal }) {
+      return asJson(await client.get(typeOf(gvk), { namespace, name }, { signal }));
+    },
+    async list(gvk, { namespace, labels, signal }) {
+      const objects = await client.list(typeOf(gvk), { namespace, labels: Object.fromEntries(labels), signal });
+      return objects as unknown as readonly JsonObject[];
+    },
+  };
+}
+
+function typeOf(gvk: GroupVersionKind): { readonly apiVersion: string; readonly kind: string } {
+  return { apiVersion: formatApiVersion(gvk), kind: gvk.kind };
+}
+
+function asJson(object: KubeObject | undefined): JsonObject | undefined {
+  return object as unknown as JsonObject | undefined;
+}

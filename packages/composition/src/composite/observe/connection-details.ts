@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+import { secretData } from "@purlin/function-runner";
+import type { KubeObject } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import type { JsonObject } from "@purlin/kube-objects";
+import { kinds } from "../../composite-resource/constants.ts";
+import { connectionSecretRefOf } from "../../composite-resource/machinery.ts";
+
+/** Secret values by key. */
+export type ConnectionDetails = ReadonlyMap<string, Uint8Array>;
+
+/** No details. */
+export const noDetails: ConnectionDetails = new Map();
+
+/** What is in the Secret an object says it writes to. None named, or none there yet, is no details. */
+export async function readConnectionDetails(
+  object: KubeObject,
+  client: ControllerClient,
+  signal: AbortSignal,
+): Promise<ConnectionDetails> {
+  const ref = connectionSecretRefOf(object, "legacy");
+  if (ref === undefined) return noDetails;
+  const namespace = object.metadata.namespace || ref.namespace;
+  const secret = await client.get(kinds.secret, { namespace, name: ref.name }, { signal });
+  return secret === undefined ? noDetails : secretData(secret as unknown as JsonObject);
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+import { create, Resource, State } from "@purlin/function-protocol";
+import { observedStruct } from "@purlin/function-runner";
+import { isNoMatch, type KubeObject, type ObjectKey } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { ignoreNotFound } from "@purlin/kube-objects";
+import { annotations } from "../../composite-resource/constants.ts";
+import { type ResourceRef, resourceRefsOf } from "../../composite-resource/machinery.ts";
+import { annotationOf, controllerOf } from "../../composite-resource/metadata.ts";
+import { during } from "../../composite-resource/wrap-error.ts";
+import type { CompositeKind } from "../ports.ts";
+import { type ConnectionDetails, noDetails, readConnectionDetails } from "./connection-details.ts";
+
+/** An object as it is, with its connection details. */
+export interface Observation {
+  readonly object: KubeObject;
+  readonly connectionDetails: ConnectionDetails;
+}
+
+/** The XR and what it composed, as they are. */
+export interface Observed {
+  readonly composite: Observation;
+  /** By name in the pipeline. */
+  readonly resources: ReadonlyMap<string, Observation>;
+}
+
+/** Reads the composed resources the XR refers to, and the details that belong to them and to the XR. */
+export async function observe(
+  xr: KubeObject,
+  kind: CompositeKind,
+  client: ControllerClient,
+  signal: AbortSignal,
+): Promise<Observed> {
+  const resources = await during("cannot get existing composed resources", () =>
+    observeResources(xr, resourceRefsOf(xr, kind.schema), client, signal),
+  );
+  const connectionDetails =
+    kind.schema === "modern"
+      ? noDetails
+      : await during("cannot fetch composite resource connection details", () =>
+          readConnectionDetails(xr, client, signal),
+        );
+  return { composite: { object: xr, connectionDetails }, resources };
+}
+
+async function observeResources(
+  xr: KubeObject,
+  refs: readonly ResourceRef[],
+  client: ControllerClient,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Observation>> {
+  const named = refs.filter(({ name }) => name !== undefined && name !== "");
+  const objects = await Promise.all(named.map((ref) => readComposed(xr, ref, client, signal)));
+  const resources = new Map<string, Observation>();
+  for (const object of objects) {
+    if (object === undefined || isForeign(object, xr)) continue;
+    const name = resourceNameOf(object);
+    const connectionDetails = await during(`cannot fetch connection details for ${described(name, object)}`, () =>
+      during("cannot get connection secret of composed resource", () => readConnectionDetails(object, client, signal)),
+    );
+    resources.set(name, { object, connectionDetails });
+  }
+  return resources;
+}
+
+async function readComposed(
+  xr: KubeObject,
+  ref: ResourceRef,
+  client: ControllerClient,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  const namespace = xr.metadata.namespace || ref.namespace || undefined;
+  const key: ObjectKey = { namespace, name: ref.name ?? "" };
+  return during("cannot get composed resource", async () => {
+    try {
+      // A cache may be behind. Making a resource again because of that would be worse than one more read.
+      const cached = await client.get(ref, key, { signal });
+      return cached ?? (await ignoreNotFound(client.live.get(ref, key, { signal })));
+    } catch (error) {
+      // A kind that is not served has no objects; whoever still wants one will hear about it when applying.
+      if (isNoMatch(error)) return undefined;
+      throw error;
+    }
+  });
+}
+
+/** What somebody else controls is none of ours, whatever a reference says. */
+function isForeign(object: KubeObject, xr: KubeObject): boolean {
+  const controller = controllerOf(object);
+  return controller !== undefined && controller.uid !== xr.metadata.uid;
+}
+
+function resourceNameOf(object: KubeObject): string {
+  const name = annotationOf(object, annotations.resourceName);
+  if (name !== undefined) return name;
+  throw new Error(`encountered composed resource without required "${annotations.resourceName}" annotation`);
+}
+
+/** A composed resource in messages. */
+export function described(name: string, object: KubeObject): string {
+  return `composed resource "${name}" ${kindAndName(object)}`;
+}
+
+/** What an object is, in messages that name it otherwise. */
+export function kindAndName({ kind, metadata }: KubeObject): string {
+  return `(a ${kind} named ${metadata.name ?? ""})`;
+}
+
+/** The observed state as functions get it. Objects are encoded once for each version of theirs. */
+export function observedState({ composite, resources }: Observed): State {
+  return create(State, {
+    composite: resourceMessage(composite),
+    resources: new Map([...resources].map(([name, observation]) => [name, resourceMessage(observation)])),
+  });
+}
+
+function resourceMessage({ object, connectionDetails }: Observation): Resource {
+  return create(Resource, { resource: observedStruct(object), connectionDetails: new Map(connectionDetails) });
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject, ObjectKey } from "@purlin/kube-client";
+import type { Clock } from "@purlin/kube-controller";
+import { conditionTime } from "../composite-resource/conditions.ts";
+import type { CompositeState } from "./composite-state.ts";
+import { type CompositePorts, type CompositeSettings, defaultSettings } from "./ports.ts";
+import type { Stamp } from "./report/condition-changes.ts";
+import type { StatusRules } from "./report/status-after.ts";
+import type { DefinitionFacts } from "./select/definition.ts";
+
+/** One look at one XR. */
+export interface Pass {
+  readonly key: ObjectKey;
+  readonly ports: CompositePorts;
+  readonly settings: CompositeSettings;
+  readonly state: CompositeState;
+  /** When composing must be done, in milliseconds since the epoch. */
+  readonly deadline: number;
+  /** Aborts at the deadline, or when the controller stops. */
+  readonly signal: AbortSignal;
+  /** Aborts a little later, so that running out of time can still be told. */
+  readonly statusSignal: AbortSignal;
+}
+
+/** Settings complete with defaults. */
+export function settingsOf({ settings }: CompositePorts): CompositeSettings {
+  return { ...defaultSettings, ...settings };
+}
+
+/** Runs one look with its deadlines. */
+export async function withDeadlines<T>(
+  from: Omit<Pass, "deadline" | "signal" | "statusSignal">,
+  stopped: AbortSignal,
+  run: (pass: Pass) => Promise<T>,
+): Promise<T> {
+  const { clock } = from.ports;
+  const { deadlineMs, statusGraceMs } = from.settings;
+  const work = startTimer(clock, deadlineMs);
+  const status = startTimer(clock, deadlineMs + statusGraceMs);
+  try {
+    return await run({
+      ...from,
+      deadline: clock.now() + deadlineMs,
+      signal: AbortSignal.any([stopped, work.signal]),
+      statusSignal: AbortSignal.any([stopped, status.signal]),
+    });
+  } finally {
+    work.cancel();
+    status.cancel();
+  }
+}
+
+function startTimer(clock: Clock, ms: number): { readonly signal: AbortSignal; readonly cancel: () => void } {
+  const controller = new AbortController();
+  const late = new Error(`the reconcile did not finish within ${ms / 1000} seconds`);
+  const cancel = clock.schedule(ms, () => controller.abort(late));
+  return { signal: controller.signal, cancel };
+}
+
+/** The time and generation that go into the conditions of an XR. */
+export function stampFor(xr: KubeObject, { clock, timestamp }: CompositePorts): Stamp {
+  return { time: timestamp?.() ?? conditionTime(clock.now()), generation: xr.metadata.generation };
+}
+
+/** Which status fields are ours. Until the definition is known, those every XR has. */
+export function rulesFor({ kind }: CompositePorts, definition: DefinitionFacts | undefined): StatusRules {
+  return { schema: kind.schema, ownFields: definition?.ownStatusFields ?? new Set() };
+}

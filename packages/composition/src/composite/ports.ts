@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Struct } from "@purlin/function-protocol";
+import type { RequirementFetchers, RunStep } from "@purlin/function-runner";
+import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import type { Clock, ControllerClient, ControllerEngine, EventRecorder, Log } from "@purlin/kube-controller";
+import type { CompositeSchema } from "../composite-resource/machinery.ts";
+import type { BreakerMetrics } from "./watch/breaker-metrics.ts";
+import type { BreakerLimits } from "./watch/circuit-breaker.ts";
+
+/** The kind of composite resource a controller looks after. */
+export interface CompositeKind {
+  /** The name of the XRD that defines it. */
+  readonly definition: string;
+  /** The referenceable version. */
+  readonly type: TypeRef;
+  readonly schema: CompositeSchema;
+}
+
+/** What can be set about reconciling composite resources. */
+export interface CompositeSettings {
+  /** Wake an XR when something it composed or required changes; without it XRs are looked at in intervals. */
+  readonly realtime: boolean;
+  readonly pollIntervalMs: number;
+  /** What an XR may ask for at most by annotation. */
+  readonly minPollIntervalMs: number;
+  /** Say in the status which function revision ran each step. */
+  readonly functionRevisions: boolean;
+  readonly deadlineMs: number;
+  /** What is kept for telling about a reconcile that ran out of time. */
+  readonly statusGraceMs: number;
+}
+
+/** What holds unless somebody says otherwise. */
+export const defaultSettings: CompositeSettings = {
+  realtime: true,
+  pollIntervalMs: 60_000,
+  minPollIntervalMs: 1_000,
+  functionRevisions: false,
+  deadlineMs: 120_000,
+  statusGraceMs: 20_000,
+};
+
+/** Everything a composite controller needs from its surroundings. */
+export interface CompositePorts {
+  readonly kind: CompositeKind;
+  readonly client: ControllerClient;
+  readonly events: EventRecorder;
+  readonly engine: Pick<ControllerEngine, "startWatches" | "stopWatches" | "watchesOf">;
+  readonly runStep: RunStep;
+  /** What pipeline steps declare they need is read through these. */
+  readonly fetchers: RequirementFetchers;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings?: Partial<CompositeSettings> | undefined;
+  readonly breakerLimits?: Partial<BreakerLimits> | undefined;
+  readonly breakerMetrics?: BreakerMetrics | undefined;
+  /** From 0 up to, and without, 1. */
+  readonly random?: (() => number) | undefined;
+  /** The time that goes into conditions; that of the clock unless given. */
+  readonly timestamp?: (() => string) | undefined;
+  /** What the pipeline's context holds before the first step. */
+  readonly context?: Struct | undefined;
+  /** Told what a pipeline ended with, before anything is applied. */
+  readonly onPipeline?: ((xr: KubeObject, context: Struct | undefined) => void) | undefined;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { isConflict } from "@purlin/kube-objects";
+import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
+import { withFinalizer } from "../composite-resource/metadata.ts";
+import { wrapError } from "../composite-resource/wrap-error.ts";
+import { attempt, ReconcileFailure, type StepText, steps } from "./failure.ts";
+import type { Pass } from "./pass.ts";
+import { configure, requireValidPipeline } from "./select/configure.ts";
+import type { DefinitionFacts } from "./select/definition.ts";
+import { selectComposition } from "./select/select-composition.ts";
+import { selectRevision, selectRevisionSelector } from "./select/select-revision.ts";
+import { type Selection, selected, startSelection } from "./select/selection.ts";
+
+/** An XR that is ready to be composed, and stored so. */
+export interface Prepared {
+  readonly xr: KubeObject;
+  readonly revision: KubeObject;
+}
+
+/** Where a step of the preparation takes the XR. */
+interface Preparation {
+  readonly selection: Selection;
+  readonly revision?: KubeObject;
+}
+
+type PreparationStep = (before: Preparation) => Promise<Preparation> | Preparation;
+
+/**
+ * Decides what the XR is composed by and marks it as ours: finalizer, Composition, revision, label and Secret. All that
+ * changes is stored with one update before anything is made; what a failing step left undone is stored by the next pass.
+ */
+export async function prepare(
+  xr: KubeObject,
+  definition: () => Promise<DefinitionFacts>,
+  pass: Pass,
+  onStored: (xr: KubeObject) => void,
+): Promise<Prepared> {
+  let current: Preparation = { selection: startSelection(xr) };
+  try {
+    for (const step of preparationSteps(definition, pass)) current = await step(current);
+  } catch (error) {
+    // The steps before it succeeded, and what they decided stays, a random choice above all.
+    await store(current.selection, pass).then(onStored, rethrowConflict);
+    throw error;
+  }
+  const stored = await store(current.selection, pass);
+  onStored(stored);
+  return { xr: stored, revision: current.revision ?? stored };
+}
+
+function preparationSteps(definition: () => Promise<DefinitionFacts>, pass: Pass): readonly PreparationStep[] {
+  const { ports, signal } = pass;
+  const change = (step: StepText, action: (before: Selection) => Promise<Selection> | Selection): PreparationStep => {
+    return async (before) => ({ ...before, selection: await attempt(step, () => action(before.selection)) });
+  };
+  return [
+    change(steps.finalizer, (before) =>
+      selected(before, steps.finalizer, withFinalizer(before.xr, finalizers.composite)),
+    ),
+    change(steps.composition, async (before) => selectComposition(before, await definition(), ports, signal)),
+    change(steps.revisionSelector, async (before) => selectRevisionSelector(before, await definition(), ports)),
+    ({ selection }) => attempt(steps.revision, () => selectRevision(selection, ports, signal)),
+    ({ selection, revision }) => ({ selection, revision: checked(revision) }),
+    ({ selection, revision }) =>
+      attempt(steps.configure, () => ({
+        selection: revision === undefined ? selection : configure(selection, revision, ports.kind),
+        ...(revision && { revision }),
+      })),
+  ];
+}
+
+/** The validity gate has its own words, without a prefix. */
+function checked(revision: KubeObject | undefined): KubeObject {
+  if (revision === undefined) throw new Error("no revision was selected");
+  try {
+    requireValidPipeline(revision);
+    return revision;
+  } catch (error) {
+    throw ReconcileFailure.saying("ComposeResources", error);
+  }
+}
+
+/** Stores what was decided and tells about it. Nothing decided is nothing to store. */
+async function store({ xr, events, changedBy }: Selection, { ports, signal }: Pass): Promise<KubeObject> {
+  const stored = changedBy === undefined ? xr : await update(xr, changedBy, ports.client, signal);
+  for (const event of events) ports.events.event(stored, event);
+  return stored;
+}
+
+async function update(
+  xr: KubeObject,
+  changedBy: StepText,
+  client: Pass["ports"]["client"],
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  return attempt(changedBy, async () => {
+    try {
+      return await client.update(xr, { fieldManager: fieldManagers.update, signal });
+    } catch (error) {
+      throw changedBy === steps.finalizer ? error : wrapError("cannot update composite resource", error);
+    }
+  });
+}
+
+function rethrowConflict(error: unknown): void {
+  if (isConflict(error)) throw error;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import type { ReconcileResult } from "@purlin/kube-controller";
+import { reconcileError } from "../composite-resource/standard-conditions.ts";
+import { wrapError } from "../composite-resource/wrap-error.ts";
+import { type Account, draftOf, expectEcho, type Outcome } from "./account.ts";
+import type { Composition } from "./compose.ts";
+import { controllerName } from "./composite-state.ts";
+import { audienceOf, composeFailed } from "./fail.ts";
+import { attempt, isReconcileFailure, steps } from "./failure.ts";
+import { noDetails } from "./observe/connection-details.ts";
+import { type Pass, stampFor } from "./pass.ts";
+import { publishConnection } from "./report/publish-connection.ts";
+import { type Readiness, readinessOf } from "./report/readiness.ts";
+import { requeueAfter } from "./report/requeue.ts";
+import { appliedStatus, desiredStatus, statusAfter } from "./report/status-after.ts";
+import { tell } from "./report/tell.ts";
+import { applyStatus } from "./report/write-status.ts";
+import type { DefinitionFacts } from "./select/definition.ts";
+import { watchOn } from "./watches.ts";
+
+/** What came after composing: the outcome for the status, and the failure if there was one. */
+interface Aftermath {
+  readonly outcome: Outcome;
+  readonly published: boolean;
+  readonly failure?: unknown;
+}
+
+/**
+ * Ends a pass that composed everything: watches, connection secret, status, events. The status is written once, with
+ * what functions want and what we say, also when watching or publishing failed.
+ */
+export async function reportComposition(
+  composition: Composition,
+  pass: Pass,
+  account: Account,
+  definition: DefinitionFacts,
+): Promise<ReconcileResult> {
+  const readiness = readinessOf(composition.applied.resources, composition.composite?.ready);
+  const aftermath = await afterComposing(composition, pass, definition, readiness);
+  const stored = await writeStatus(composition, aftermath.outcome, pass, account);
+  if (aftermath.failure !== undefined) return endWith(stored, aftermath.failure, pass);
+  await tellAll(stored, composition, pass, { readiness, published: aftermath.published });
+  const { settings, ports } = pass;
+  const { ttlMs } = composition.outcome;
+  return requeueAfter({ xr: stored, settled: readiness.settled, ttlMs, settings, random: ports.random ?? Math.random });
+}
+
+async function afterComposing(
+  composition: Composition,
+  pass: Pass,
+  definition: DefinitionFacts,
+  readiness: Readiness,
+): Promise<Aftermath> {
+  const { outcome, xr } = composition;
+  const functionRevisions = pass.settings.functionRevisions ? outcome.functionRevisions : undefined;
+  try {
+    if (pass.settings.realtime) await attempt(steps.watch, () => startWatches(pass));
+    const published = await attempt(steps.publish, () => publish(composition, pass, definition));
+    const publishedAt = published ? stampFor(xr, pass.ports).time : undefined;
+    const conditions = readiness.conditions;
+    return { published, outcome: { conditions, pipeline: outcome.conditions, publishedAt, functionRevisions } };
+  } catch (failure) {
+    if (!isReconcileFailure(failure)) throw failure;
+    const conditions = [reconcileError(failure.message)];
+    return { failure, published: false, outcome: { conditions, functionRevisions } };
+  }
+}
+
+async function startWatches({ ports, state }: Pass): Promise<void> {
+  const watches = state.tracker.neededTypes().map((type) => {
+    const name = `${type.apiVersion}/${type.kind}`;
+    const known = state.dependencyWatches.get(name) ?? watchOn(type, state);
+    state.dependencyWatches.set(name, known);
+    return known;
+  });
+  await ports.engine.startWatches(controllerName(ports.kind.definition), watches);
+}
+
+async function publish(
+  { xr, composite }: Composition,
+  { ports, signal }: Pass,
+  { connectionSecretKeys: keys }: DefinitionFacts,
+): Promise<boolean> {
+  if (ports.kind.schema !== "legacy") return false;
+  return publishConnection(xr, { details: composite?.connectionDetails ?? noDetails, keys }, ports.client, signal);
+}
+
+async function writeStatus(
+  { xr, composite }: Composition,
+  outcome: Outcome,
+  pass: Pass,
+  account: Account,
+): Promise<KubeObject> {
+  const after = statusAfter(xr, draftOf(account, outcome), account.rules, stampFor(xr, pass.ports));
+  try {
+    const wanted = desiredStatus(composite?.resource?.value);
+    const status = appliedStatus(wanted, after, account.rules);
+    const stored = await applyStatus(xr, status, pass.ports.client, pass.statusSignal);
+    expectEcho(xr, stored, pass);
+    return stored;
+  } catch (error) {
+    return composeFailed(xr, wrapError("cannot apply composite resource status", error), pass, account);
+  }
+}
+
+/** Nothing but the failure is told: what the pipeline said will be said again. */
+function endWith(xr: KubeObject, failure: unknown, { ports }: Pass): never {
+  if (isReconcileFailure(failure)) {
+    ports.events.event(xr, { type: "Warning", reason: failure.reason, message: failure.message });
+  }
+  throw failure;
+}
+
+async function tellAll(
+  xr: KubeObject,
+  { outcome, desired, applied }: Composition,
+  pass: Pass,
+  { readiness, published }: { readonly readiness: Readiness; readonly published: boolean },
+): Promise<void> {
+  const { events } = pass.ports;
+  if (published) {
+    const message = "Successfully published connection details";
+    events.event(xr, { type: "Normal", reason: "PublishConnectionSecret", message });
+  }
+  await tell(xr, [...outcome.events, ...desired.events, ...applied.events], audienceOf(pass));
+  for (const event of readiness.events) events.event(xr, event);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  type Condition,
+  type ConditionText,
+  sameCondition,
+  setCondition,
+  stampCondition,
+  systemConditionTypes,
+} from "../../composite-resource/conditions.ts";
+import type { PipelineCondition } from "../run/pipeline-outcome.ts";
+
+/** What happens to the conditions of an XR in one pass. */
+export interface ConditionChanges {
+  /** Set by the controller itself; they carry the generation. */
+  readonly own: readonly ConditionText[];
+  /** Set by functions, in the order they said so. */
+  readonly pipeline: readonly PipelineCondition[];
+  /** Whether composing failed, so that nobody knows what the other conditions of functions are. */
+  readonly undetermined: boolean;
+}
+
+/** When, and for which generation, conditions are set. */
+export interface Stamp {
+  readonly time: string;
+  readonly generation: number | undefined;
+}
+
+const fatalError = {
+  status: "Unknown",
+  reason: "FatalError",
+  message: "A fatal error occurred before the status of this condition could be determined.",
+} as const;
+
+/** The conditions of functions that count: those of the control plane are not theirs to set. */
+export function settable(conditions: readonly PipelineCondition[]): readonly PipelineCondition[] {
+  return conditions.filter(({ type }) => !systemConditionTypes.has(type));
+}
+
+/** The conditions after a pass. */
+export function conditionsAfter(
+  current: readonly Condition[],
+  { own, pipeline, undetermined }: ConditionChanges,
+  stamp: Stamp,
+): readonly Condition[] {
+  const fromFunctions = settable(pipeline);
+  const marked = undetermined ? markOthers(current, new Set(fromFunctions.map(({ type }) => type)), stamp) : current;
+  const owned = own.reduce(
+    (all, text) => setCondition(all, stampCondition(text, stamp.time, stamp.generation)),
+    marked,
+  );
+  return fromFunctions.reduce((all, { forClaim: _, ...text }) => setCondition(all, timed(text, stamp.time)), owned);
+}
+
+/** Functions' conditions carry no generation: a function does not say which one it looked at. */
+function timed(text: ConditionText, time: string): Condition {
+  return stampCondition(text, time, undefined);
+}
+
+function markOthers(
+  current: readonly Condition[],
+  set: ReadonlySet<string>,
+  { generation }: Stamp,
+): readonly Condition[] {
+  return current.map((condition) => {
+    if (systemConditionTypes.has(condition.type) || set.has(condition.type)) return condition;
+    const { type, lastTransitionTime } = condition;
+    const marked = stampCondition({ type, ...fatalError }, lastTransitionTime, generation);
+    return sameCondition(condition, marked) ? condition : marked;
+  });
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+import { Buffer } from "node:buffer";
+import { secretData } from "@purlin/function-runner";
+import type { KubeObject } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import type { JsonObject } from "@purlin/kube-objects";
+import { connectionSecretType, fieldManagers, kinds } from "../../composite-resource/constants.ts";
+import { connectionSecretRefOf } from "../../composite-resource/machinery.ts";
+import { memberAt } from "../../composite-resource/members.ts";
+import { controllerOf, controllerReference, withOwner } from "../../composite-resource/metadata.ts";
+import { during } from "../../composite-resource/wrap-error.ts";
+import type { ConnectionDetails } from "../observe/connection-details.ts";
+
+/** What goes into the Secret of an XR. */
+export interface Publication {
+  readonly details: ConnectionDetails;
+  /** The keys its definition lets through; none means all. */
+  readonly keys: readonly string[];
+}
+
+/**
+ * Writes connection details to the Secret a legacy XR names. Keys are added and changed, never taken away. Says whether
+ * anything was written.
+ */
+export async function publishConnection(
+  xr: KubeObject,
+  { details, keys }: Publication,
+  client: ControllerClient,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const ref = connectionSecretRefOf(xr, "legacy");
+  if (ref === undefined) return false;
+  const data = encoded(allowed(details, keys));
+  return during("cannot apply connection secret", async () => {
+    const existing = await client.get(kinds.secret, ref, { signal });
+    if (existing === undefined) return createSecret(xr, data, client, signal);
+    refuseForeign(existing, xr);
+    if (holds(existing, data) && controllerOf(existing) !== undefined) return false;
+    const { ownerReferences } = withOwner(existing, controllerReference(xr)).metadata;
+    const { resourceVersion = "" } = existing.metadata;
+    const patch = { data, metadata: { ownerReferences, resourceVersion } } as unknown as JsonObject;
+    await client.patch({ ...kinds.secret, ...ref }, patch, {
+      type: "merge",
+      fieldManager: fieldManagers.update,
+      signal,
+    });
+    return true;
+  });
+}
+
+async function createSecret(
+  xr: KubeObject,
+  data: JsonObject,
+  client: ControllerClient,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { name = "", namespace = "" } = connectionSecretRefOf(xr, "legacy") ?? {};
+  const ownerReferences = [controllerReference(xr)];
+  const secret = { ...kinds.secret, metadata: { name, namespace, ownerReferences }, type: connectionSecretType, data };
+  await client.create(secret, { fieldManager: fieldManagers.update, signal });
+  return true;
+}
+
+function allowed(details: ConnectionDetails, keys: readonly string[]): ConnectionDetails {
+  if (keys.length === 0) return details;
+  return new Map([...details].filter(([key]) => keys.includes(key)));
+}
+
+function encoded(details: ConnectionDetails): JsonObject {
+  return Object.fromEntries([...details].map(([key, bytes]) => [key, Buffer.from(bytes).toString("base64")]));
+}
+
+function refuseForeign(secret: KubeObject, xr: KubeObject): void {
+  const controller = controllerOf(secret);
+  const type = String(memberAt(secret, ["type"]) ?? "");
+  if (controller !== undefined && controller.uid !== xr.metadata.uid) {
+    throw new Error(`existing secret is not controlled by UID "${xr.metadata.uid ?? ""}"`);
+  }
+  if (controller === undefined && type !== connectionSecretType) {
+    throw new Error(`refusing to modify uncontrolled secret of type "${type}"`);
+  }
+}
+
+/** A key that functions no longer return stays in the Secret, so it must not count as a difference. */
+function holds(secret: KubeObject, data: JsonObject): boolean {
+  const stored = secretData({ data: memberAt(secret, ["data"]) ?? {} });
+  return Object.entries(data).every(([key, value]) => {
+    const bytes = stored.get(key);
+    return bytes !== undefined && Buffer.from(bytes).toString("base64") === value;
+  });
+}

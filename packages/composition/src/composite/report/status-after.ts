@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { type Condition, conditionsOf, systemConditionTypes } from "../../composite-resource/conditions.ts";
+import type { CompositeSchema } from "../../composite-resource/machinery.ts";
+import { objectAt, textsAt, withMember } from "../../composite-resource/members.ts";
+import type { FunctionRevisionUsed } from "../run/pipeline-outcome.ts";
+import type { OwnStatusField } from "../select/definition.ts";
+import { type ConditionChanges, conditionsAfter, type Stamp, settable } from "./condition-changes.ts";
+
+/** What a pass has to say in the status of an XR. */
+export interface StatusDraft {
+  readonly conditions: ConditionChanges;
+  /** The token of a reconcile request that this pass answers. */
+  readonly handledRequest?: string | undefined;
+  /** When connection details were written, if this pass did. */
+  readonly publishedAt?: string | undefined;
+  /** Which function revisions ran; undefined when the status does not tell. */
+  readonly functionRevisions?: readonly FunctionRevisionUsed[] | undefined;
+}
+
+/** Which status fields belong to the control plane on this kind of XR. */
+export interface StatusRules {
+  readonly schema: CompositeSchema;
+  readonly ownFields: ReadonlySet<OwnStatusField>;
+}
+
+/** The whole status after a pass in which functions set nothing: everything else stays. */
+export function statusAfter(xr: KubeObject, draft: StatusDraft, rules: StatusRules, stamp: Stamp): JsonObject {
+  const conditions = conditionsAfter(conditionsOf(xr), draft.conditions, stamp);
+  let status = withMember(objectAt(xr, ["status"]), ["conditions"], conditions as unknown as JsonValue);
+  if (rules.schema === "legacy") status = withClaimConditions(status, draft, rules);
+  if (draft.publishedAt !== undefined) {
+    status = withMember(status, ["connectionDetails", "lastPublishedTime"], draft.publishedAt);
+  }
+  if (draft.handledRequest !== undefined && rules.ownFields.has("lastHandledReconcileAt")) {
+    status = withMember(status, ["lastHandledReconcileAt"], draft.handledRequest);
+  }
+  if (draft.functionRevisions !== undefined && rules.ownFields.has("crossplane")) {
+    const revisions = draft.functionRevisions as unknown as JsonValue;
+    status = withMember(status, ["crossplane", "functionRevisions"], revisions);
+  }
+  return status;
+}
+
+/** Types meant for the claim stay in the list for good, in the order they were first mentioned. */
+function withClaimConditions(status: JsonObject, { conditions }: StatusDraft, { ownFields }: StatusRules): JsonObject {
+  const before = textsAt(status, ["claimConditionTypes"]);
+  const named = settable(conditions.pipeline).filter(({ forClaim }) => forClaim);
+  const types = [...new Set([...before, ...named.map(({ type }) => type)])];
+  if (types.length === 0) return status;
+  const listed = withMember(status, ["claimConditionTypes"], types);
+  return ownFields.has("claimConditions") ? withMember(listed, ["claimConditions"], types) : listed;
+}
+
+/** The status to apply: what functions want, and over it what belongs to the control plane. */
+export function appliedStatus(desired: JsonObject, after: JsonObject, rules: StatusRules): JsonObject {
+  const machinery = machineryFields(rules);
+  const fromFunctions = Object.entries(desired).filter(([key]) => !machinery.has(key));
+  const ours = Object.entries(after).filter(([key]) => machinery.has(key));
+  const applied: JsonObject = Object.fromEntries([...fromFunctions, ...ours]);
+  return withMember(applied, ["conditions"], withFunctionConditions(desired, after));
+}
+
+function machineryFields({ schema, ownFields }: StatusRules): ReadonlySet<string> {
+  const always = schema === "legacy" ? ["conditions", "claimConditionTypes", "connectionDetails"] : ["conditions"];
+  const given = [...ownFields].filter((field) => schema === "legacy" || field !== "claimConditions");
+  return new Set([...always, ...given]);
+}
+
+/** Conditions in a desired status are taken once: what is stored, or said properly, wins. */
+function withFunctionConditions(desired: JsonObject, after: JsonObject): JsonValue {
+  const stored = conditionsOf({ status: after });
+  const types = new Set(stored.map(({ type }) => type));
+  const isNew = ({ type }: Condition): boolean => !types.has(type) && !systemConditionTypes.has(type);
+  return [...stored, ...conditionsOf({ status: desired }).filter(isNew)] as unknown as JsonValue;
+}
+
+/** The status in the composite resource a pipeline desires. */
+export function desiredStatus(composite: JsonObject | undefined): JsonObject {
+  const status = composite?.["status"];
+  return isJsonObject(status) ? status : {};
+}

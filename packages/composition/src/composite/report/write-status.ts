@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { fieldManagers } from "../../composite-resource/constants.ts";
+import { objectAt } from "../../composite-resource/members.ts";
+import { identityOf } from "../apply/references.ts";
+
+/** Stores a status as a whole; nothing is sent when it is the one that is stored. */
+export async function replaceStatus(
+  xr: KubeObject,
+  status: JsonObject,
+  client: ControllerClient,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  if (jsonEqual(status as JsonValue, objectAt(xr, ["status"]))) return xr;
+  return client.update({ ...xr, status }, { subresource: "status", fieldManager: fieldManagers.update, signal });
+}
+
+/**
+ * Applies a status: fields applied before and not now are taken away. It holds what functions want and what the control
+ * plane says, so that a pass costs one write and not two.
+ */
+export async function applyStatus(
+  xr: KubeObject,
+  status: JsonObject,
+  client: ControllerClient,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const options = { subresource: "status", fieldManager: fieldManagers.composite, force: true, observed: xr, signal };
+  return (await client.applyIfChanged({ ...identityOf(xr), status }, options)).object;
+}
+
+/** Whether two versions of an XR differ in conditions alone, as far as functions can tell. */
+export function sameButConditions(before: KubeObject, after: KubeObject): boolean {
+  return jsonEqual(withoutConditions(before), withoutConditions(after));
+}
+
+function withoutConditions(xr: KubeObject): JsonValue {
+  const { conditions: _, ...rest } = objectAt(xr, ["status"]);
+  return rest;
+}

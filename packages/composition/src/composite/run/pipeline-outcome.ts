@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ResourceSelector, State, Struct } from "@purlin/function-protocol";
+import type { EventText } from "@purlin/kube-controller";
+import type { ConditionText } from "../../composite-resource/conditions.ts";
+
+/** An event of a pipeline. On the XR it carries the detail, on the claim the bare message. */
+export interface PipelineEvent extends EventText {
+  /** The claim gets it too, if there is one. */
+  readonly forClaim: boolean;
+  /** What goes before the message on the XR; empty for none. */
+  readonly detail: string;
+}
+
+/** A condition of a pipeline. */
+export interface PipelineCondition extends ConditionText {
+  readonly forClaim: boolean;
+}
+
+/** Which revision of its function ran a step. */
+export interface FunctionRevisionUsed {
+  readonly step: string;
+  readonly functionRevision: string;
+}
+
+/** Resources a step asked for, by the name it gave them. */
+export interface StepRequirement {
+  readonly step: string;
+  readonly name: string;
+  readonly selector: ResourceSelector;
+}
+
+/** What a pipeline that ran to its end said. */
+export interface PipelineOutcome {
+  readonly desired: State | undefined;
+  readonly context: Struct | undefined;
+  readonly events: readonly PipelineEvent[];
+  readonly conditions: readonly PipelineCondition[];
+  readonly requirements: readonly StepRequirement[];
+  readonly functionRevisions: readonly FunctionRevisionUsed[];
+  /** The shortest time a step's answer holds; undefined when none said. */
+  readonly ttlMs: number | undefined;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  type Condition,
+  type Duration,
+  type Result,
+  type RunFunctionResponse,
+  Severity,
+  Status,
+  Target,
+} from "@purlin/function-protocol";
+import type { PipelineCondition, PipelineEvent } from "./pipeline-outcome.ts";
+
+/** What one response tells people. */
+export interface StepResults {
+  readonly events: readonly PipelineEvent[];
+  readonly conditions: readonly PipelineCondition[];
+  /** The first fatal result; results after it do not count. */
+  readonly fatal: Result | undefined;
+}
+
+/** Reads the results and conditions of a response. Conditions count whatever the results say. */
+export function readResults(step: string, { results, conditions }: RunFunctionResponse): StepResults {
+  const end = results.findIndex(({ severity }) => severity === Severity.SEVERITY_FATAL);
+  const before = end < 0 ? results : results.slice(0, end);
+  return {
+    events: before.map((result) => eventOf(step, result)),
+    conditions: conditions.map(conditionFrom),
+    fatal: results[end],
+  };
+}
+
+function eventOf(step: string, { severity, message, reason, target }: Result): PipelineEvent {
+  const common = { reason: reason || "ComposeResources", message };
+  const detail = `Pipeline step "${step}"`;
+  if (severity === Severity.SEVERITY_NORMAL || severity === Severity.SEVERITY_WARNING) {
+    const type = severity === Severity.SEVERITY_NORMAL ? "Normal" : "Warning";
+    return { ...common, type, forClaim: isForClaim(target), detail: `${detail}: ` };
+  }
+  const text = `${detail} returned a result of unknown severity (assuming warning): ${message}`;
+  return { ...common, type: "Warning", message: text, forClaim: false, detail: "" };
+}
+
+/** Whether a target includes the claim. Whatever is not understood is for the composite resource alone. */
+export function isForClaim(target: Target | undefined): boolean {
+  return target === Target.TARGET_COMPOSITE_AND_CLAIM;
+}
+
+function conditionFrom({ type, status, reason, message, target }: Condition): PipelineCondition {
+  return {
+    type,
+    status: statusText(status),
+    reason,
+    forClaim: isForClaim(target),
+    ...(message ? { message } : {}),
+  };
+}
+
+function statusText(status: Status): PipelineCondition["status"] {
+  if (status === Status.STATUS_CONDITION_TRUE) return "True";
+  return status === Status.STATUS_CONDITION_FALSE ? "False" : "Unknown";
+}
+
+/** Milliseconds of a response's time to live; undefined when it says none. */
+export function ttlOf({ meta }: RunFunctionResponse): number | undefined {
+  const ms = meta?.ttl === undefined ? 0 : milliseconds(meta.ttl);
+  return ms > 0 ? ms : undefined;
+}
+
+function milliseconds({ seconds, nanos }: Duration): number {
+  return Number(seconds) * 1000 + nanos / 1e6;
+}
+
+/** The shorter of two times, where there are any. */
+export function shorter(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return Math.min(a, b);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { conditionOf, conditionsOf } from "../../composite-resource/conditions.ts";
+import { labels } from "../../composite-resource/constants.ts";
+import { connectionSecretRefOf, withMachinery } from "../../composite-resource/machinery.ts";
+import { textAt, withMember } from "../../composite-resource/members.ts";
+import { labelOf } from "../../composite-resource/metadata.ts";
+import { steps } from "../failure.ts";
+import type { CompositeKind } from "../ports.ts";
+import { isFor } from "./select-composition.ts";
+import { type Selection, selected } from "./selection.ts";
+
+/** Throws unless the revision's pipeline was found to be valid. */
+export function requireValidPipeline(revision: KubeObject): void {
+  const { status, message } = conditionOf(conditionsOf(revision), "ValidPipeline");
+  if (status === "True") return;
+  const name = revision.metadata.name ?? "";
+  const why = message || "pipeline status unknown";
+  throw new Error(`selected CompositionRevision ${name} does not have a valid function pipeline: ${why}`);
+}
+
+/**
+ * Prepares the XR for its revision: the label its tree shares, and for legacy XRs the place of its connection secret.
+ * Throws when the revision is made for another kind.
+ */
+export function configure(before: Selection, revision: KubeObject, kind: CompositeKind): Selection {
+  const named = withTreeLabel(before.xr);
+  if (!isFor(revision, before.xr)) {
+    throw new Error("referenced composition is not compatible with this composite resource");
+  }
+  return selected(before, steps.configure, withSecretRef(named, revision, kind));
+}
+
+/** A nested XR keeps the label of its root, which it got when it was composed. */
+function withTreeLabel(xr: KubeObject): KubeObject {
+  if (labelOf(xr, labels.composite) !== undefined) return xr;
+  return withMember(xr, ["metadata", "labels", labels.composite], xr.metadata.name ?? "");
+}
+
+function withSecretRef(xr: KubeObject, revision: KubeObject, { schema }: CompositeKind): KubeObject {
+  const namespace = textAt(revision, ["spec", "writeConnectionSecretsToNamespace"]);
+  if (schema !== "legacy" || namespace === undefined || connectionSecretRefOf(xr, schema) !== undefined) return xr;
+  return withMachinery(xr, schema, { writeConnectionSecretToRef: { name: xr.metadata.uid ?? "", namespace } });
+}

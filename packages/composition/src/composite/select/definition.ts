@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { isJsonObject, notFound } from "@purlin/kube-objects";
+import { apiGroup, kinds } from "../../composite-resource/constants.ts";
+import type { MatchLabels } from "../../composite-resource/machinery.ts";
+import { memberAt, objectAt, textAt, textMapAt, textsAt } from "../../composite-resource/members.ts";
+import { during } from "../../composite-resource/wrap-error.ts";
+import type { CompositePorts } from "../ports.ts";
+
+/** What an XRD says about reconciling its composite resources. */
+export interface DefinitionFacts {
+  readonly enforcedComposition: string | undefined;
+  readonly defaultComposition: string | undefined;
+  readonly defaultRevisionSelector: MatchLabels | undefined;
+  /** Keys a connection secret may have; none means any. */
+  readonly connectionSecretKeys: readonly string[];
+  /** Status fields that are ours unless the author declared a field of that name. */
+  readonly ownStatusFields: ReadonlySet<OwnStatusField>;
+}
+
+/** Status fields of ours that give way to fields of the same name in the author's schema. */
+export type OwnStatusField = "claimConditions" | "lastHandledReconcileAt" | "crossplane";
+
+const giveWay: readonly OwnStatusField[] = ["claimConditions", "lastHandledReconcileAt", "crossplane"];
+const known = new WeakMap<KubeObject, DefinitionFacts>();
+
+/** Reads the XRD from the cache each time, so that an edit counts at once. */
+export async function readDefinition({ client, kind }: CompositePorts, signal: AbortSignal): Promise<DefinitionFacts> {
+  return during("cannot get composite resource definition", async () => {
+    const definition = await client.get(kinds.definition, { name: kind.definition }, { signal });
+    if (definition === undefined) {
+      throw notFound({ group: apiGroup, resource: "compositeresourcedefinitions" }, kind.definition);
+    }
+    const facts = known.get(definition) ?? factsOf(definition);
+    if (Object.isFrozen(definition)) known.set(definition, facts);
+    return facts;
+  });
+}
+
+/** The facts in an XRD. */
+export function factsOf(definition: KubeObject): DefinitionFacts {
+  const selector = memberAt(definition, ["spec", "defaultCompositionRevisionSelector"]);
+  return {
+    enforcedComposition: textAt(definition, ["spec", "enforcedCompositionRef", "name"]),
+    defaultComposition: textAt(definition, ["spec", "defaultCompositionRef", "name"]),
+    defaultRevisionSelector: isJsonObject(selector) ? (textMapAt(selector, ["matchLabels"]) ?? {}) : undefined,
+    connectionSecretKeys: textsAt(definition, ["spec", "connectionSecretKeys"]),
+    ownStatusFields: new Set(giveWay.filter((field) => !authorDeclares(definition, field))),
+  };
+}
+
+function authorDeclares(definition: KubeObject, field: string): boolean {
+  const versions = memberAt(definition, ["spec", "versions"]);
+  const referenceable = Array.isArray(versions)
+    ? versions.filter((v) => isJsonObject(v) && v["referenceable"] === true)
+    : [];
+  const schema = referenceable.at(-1);
+  if (!isJsonObject(schema)) return false;
+  const path = ["schema", "openAPIV3Schema", "properties", "status", "properties"];
+  return Object.hasOwn(objectAt(schema, path), field);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { kinds } from "../../composite-resource/constants.ts";
+import { compositionRefOf, compositionSelectorOf, withMachinery } from "../../composite-resource/machinery.ts";
+import { textAt } from "../../composite-resource/members.ts";
+import { during } from "../../composite-resource/wrap-error.ts";
+import { steps } from "../failure.ts";
+import type { CompositePorts } from "../ports.ts";
+import type { DefinitionFacts } from "./definition.ts";
+import { normal, type Selection, selected } from "./selection.ts";
+
+/**
+ * Decides which Composition the XR uses: the one its definition enforces, else the one it names, else its definition's
+ * default if it has no selector, else any of those its selector matches. What is decided stays.
+ */
+export async function selectComposition(
+  before: Selection,
+  definition: DefinitionFacts,
+  ports: CompositePorts,
+  signal: AbortSignal,
+): Promise<Selection> {
+  const { schema } = ports.kind;
+  const chosen = takeGiven(before, definition, schema);
+  const name = compositionRefOf(chosen.xr, schema) ?? (await pickMatching(chosen.xr, ports, signal));
+  const xr = compositionRefOf(chosen.xr, schema) === name ? chosen.xr : withComposition(chosen.xr, schema, name);
+  if (compositionRefOf(before.xr, schema) === name) return selected(chosen, steps.composition, xr);
+  return selected(
+    chosen,
+    steps.composition,
+    xr,
+    normal("SelectComposition", `Successfully selected composition: ${name}`),
+  );
+}
+
+type Schema = CompositePorts["kind"]["schema"];
+
+function takeGiven(before: Selection, definition: DefinitionFacts, schema: Schema): Selection {
+  const { enforcedComposition, defaultComposition } = definition;
+  const current = compositionRefOf(before.xr, schema);
+  if (enforcedComposition !== undefined && current !== enforcedComposition) {
+    const event = normal("CompositionSelection", "Enforced composition has been selected");
+    return selected(before, steps.composition, withComposition(before.xr, schema, enforcedComposition), event);
+  }
+  const undecided = current === undefined && compositionSelectorOf(before.xr, schema) === undefined;
+  if (!undecided || defaultComposition === undefined) return before;
+  const event = normal("CompositionSelection", "Default composition has been selected");
+  return selected(before, steps.composition, withComposition(before.xr, schema, defaultComposition), event);
+}
+
+function withComposition(xr: KubeObject, schema: Schema, name: string): KubeObject {
+  return withMachinery(xr, schema, { compositionRef: { name } });
+}
+
+async function pickMatching(
+  xr: KubeObject,
+  { client, kind, random = Math.random }: CompositePorts,
+  signal: AbortSignal,
+): Promise<string> {
+  const labels = compositionSelectorOf(xr, kind.schema) ?? {};
+  const listed = await during("cannot list Compositions", () => client.list(kinds.composition, { labels, signal }));
+  const names = listed.filter((composition) => isFor(composition, xr)).map(({ metadata }) => metadata.name ?? "");
+  const picked = names.sort()[Math.floor(random() * names.length)];
+  if (picked === undefined) throw new Error("no compatible Compositions found");
+  return picked;
+}
+
+/** Whether a Composition or revision is made for composite resources of this very version and kind. */
+export function isFor(composition: KubeObject, { apiVersion, kind }: KubeObject): boolean {
+  const path = ["spec", "compositeTypeRef"];
+  return textAt(composition, [...path, "apiVersion"]) === apiVersion && textAt(composition, [...path, "kind"]) === kind;
+}

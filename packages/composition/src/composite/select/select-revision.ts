@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { notFound } from "@purlin/kube-objects";
+import { apiGroup, kinds } from "../../composite-resource/constants.ts";
+import {
+  type CompositeSchema,
+  compositionRefOf,
+  revisionRefOf,
+  revisionSelectorOf,
+  updatePolicyOf,
+  withMachinery,
+} from "../../composite-resource/machinery.ts";
+import { during } from "../../composite-resource/wrap-error.ts";
+import { steps } from "../failure.ts";
+import type { CompositePorts } from "../ports.ts";
+import { chooseRevision, newestRevision, type RevisionChoice, revisionLabels } from "./choose-revision.ts";
+import type { DefinitionFacts } from "./definition.ts";
+import { normal, type Selection, selected, warning } from "./selection.ts";
+
+/** A selection that knows its CompositionRevision. */
+export interface RevisionSelection {
+  readonly selection: Selection;
+  readonly revision: KubeObject;
+}
+
+/** Gives an XR that neither names nor selects a revision the selector of its definition. */
+export function selectRevisionSelector(
+  before: Selection,
+  definition: DefinitionFacts,
+  ports: CompositePorts,
+): Selection {
+  const { schema } = ports.kind;
+  const { defaultRevisionSelector } = definition;
+  const decided = revisionSelectorOf(before.xr, schema) ?? revisionRefOf(before.xr, schema);
+  if (decided !== undefined || defaultRevisionSelector === undefined) return before;
+  const xr = withMachinery(before.xr, schema, {
+    compositionRevisionSelector: { matchLabels: { ...defaultRevisionSelector } },
+  });
+  const event = normal("CompositionSelection", "Default revision selector has been selected");
+  return selected(before, steps.revisionSelector, xr, event);
+}
+
+/** Finds the revision the XR is to use, and names it in the XR. */
+export async function selectRevision(
+  before: Selection,
+  ports: CompositePorts,
+  signal: AbortSignal,
+): Promise<RevisionSelection> {
+  const { schema } = ports.kind;
+  const ref = revisionRefOf(before.xr, schema);
+  const policy = updatePolicyOf(before.xr, schema);
+  const pinned = policy === "Manual" && ref !== undefined ? await pinnedRevision(ref, ports, signal) : undefined;
+  const choice = chooseRevision({ policy, ref, selector: revisionSelectorOf(before.xr, schema), pinned });
+  if (choice.use === "pinned") return { selection: before, revision: pinned ?? missing(ref ?? "") };
+  const newest = await findNewest(before.xr, choice, ports, signal);
+  if (newest === undefined) return stayOn(before, pinned ?? missing(ref ?? ""), schema);
+  return { selection: moveTo(before, newest, schema), revision: newest };
+}
+
+async function pinnedRevision(
+  ref: string,
+  { client }: CompositePorts,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  return during("cannot get CompositionRevision", () => client.get(kinds.revision, { name: ref }, { signal }));
+}
+
+function missing(name: string): never {
+  const gone = notFound({ group: apiGroup, resource: "compositionrevisions" }, name);
+  throw new Error(`cannot get CompositionRevision: ${gone.message}`, { cause: gone });
+}
+
+async function findNewest(
+  xr: KubeObject,
+  { use, matching }: Exclude<RevisionChoice, { use: "pinned" }>,
+  { client, kind }: CompositePorts,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  const name = compositionRefOf(xr, kind.schema) ?? "";
+  const composition = await during("cannot get Composition", async () => {
+    const found = await client.get(kinds.composition, { name }, { signal });
+    // A pinned XR whose Composition is gone has nowhere to move, and no reason to fail.
+    if (found !== undefined || use === "newest-or-stay") return found;
+    throw notFound({ group: apiGroup, resource: "compositions" }, name);
+  });
+  if (composition === undefined) return undefined;
+  const revisions = await during("cannot fetch composition revision: cannot list CompositionRevisions", () =>
+    client.list(kinds.revision, { labels: revisionLabels(name, matching), signal }),
+  );
+  const newest = newestRevision(revisions, composition.metadata.uid ?? "");
+  if (newest === undefined && use === "newest") throw new Error("no compatible CompositionRevisions found");
+  return newest;
+}
+
+function moveTo(before: Selection, { metadata: { name = "" } }: KubeObject, schema: CompositeSchema): Selection {
+  if (revisionRefOf(before.xr, schema) === name) return before;
+  const xr = withMachinery(before.xr, schema, { compositionRevisionRef: { name } });
+  return selected(before, steps.revision, xr, normal("SelectComposition", `Selected composition revision: ${name}`));
+}
+
+function stayOn(before: Selection, pinned: KubeObject, schema: CompositeSchema): RevisionSelection {
+  const composition = compositionRefOf(before.xr, schema) ?? "";
+  const nothing = `no CompositionRevision of Composition "${composition}" matches the compositionRevisionSelector`;
+  const event = warning("SelectComposition", `${nothing}, staying on "${pinned.metadata.name ?? ""}"`);
+  return { selection: selected(before, steps.revision, before.xr, event), revision: pinned };
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Reconcile, WatchSpec } from "@purlin/kube-controller";
+import { createCompositeState } from "./composite-state.ts";
+import type { CompositePorts } from "./ports.ts";
+import { createReconcile } from "./reconciler.ts";
+import { baseWatches } from "./watches.ts";
+
+/** A controller of composite resources, to be started by an engine under the name `composite/<definition>`. */
+export interface CompositeController {
+  readonly reconcile: Reconcile;
+  /** The watches it needs from the start. It starts those on dependencies itself. */
+  readonly watches: readonly WatchSpec[];
+  /** To be called when it has stopped. */
+  close(): void;
+}
+
+/** Makes the controller of one kind of composite resource. What it remembers goes with it. */
+export function createCompositeController(ports: CompositePorts): CompositeController {
+  const state = createCompositeState(ports);
+  return {
+    reconcile: createReconcile(ports, state),
+    watches: baseWatches(ports.kind, state),
+    close: () => state.collection.close(),
+  };
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-client";
+import type { Clock } from "@purlin/kube-controller";
+import { isDeleted } from "../../composite-resource/metadata.ts";
+import { type BreakerMetrics, type BreakerVerdict, noBreakerMetrics } from "./breaker-metrics.ts";
+
+/** How many watch events an XR may get. */
+export interface BreakerLimits {
+  readonly burst: number;
+  readonly refillPerSecond: number;
+  /** How long it stays open at least. */
+  readonly cooldownMs: number;
+  /** How often one event passes while it is open. */
+  readonly halfOpenMs: number;
+  /** After this long without events an XR is forgotten. */
+  readonly idleMs: number;
+}
+
+/** What holds unless somebody says otherwise. */
+export const defaultLimits: BreakerLimits = {
+  burst: 100,
+  refillPerSecond: 1,
+  cooldownMs: 5 * 60_000,
+  halfOpenMs: 30_000,
+  idleMs: 24 * 3_600_000,
+};
+
+/** Whether an XR gets its events, and if not who sends too many. */
+export type CircuitState = { readonly open: false } | { readonly open: true; readonly triggeredBy: string };
+
+/** Keeps objects that change all the time from keeping an XR busy all the time. */
+export interface CircuitBreaker {
+  /** Whether an event about `object` may wake the XR. It weighs two for an update, as the old object counts as well. */
+  admit(target: ObjectKey, object: KubeObject, weight: 1 | 2): boolean;
+  state(target: ObjectKey): CircuitState;
+  /** A new XR of the same name starts afresh. */
+  forget(target: ObjectKey): void;
+}
+
+/** What a breaker is made with. */
+export interface BreakerOptions {
+  readonly controller: string;
+  readonly clock: Pick<Clock, "now">;
+  readonly limits?: Partial<BreakerLimits> | undefined;
+  readonly metrics?: BreakerMetrics | undefined;
+}
+
+const ringSize = 16;
+
+interface Circuit {
+  tokens: number;
+  refilledAt: number;
+  lastAllowed: number;
+  openedAt: number | undefined;
+  triggeredBy: string;
+  sources: string[];
+}
+
+/** A breaker for all XRs of one controller. */
+export function createCircuitBreaker(options: BreakerOptions): CircuitBreaker {
+  const { controller, clock, metrics = noBreakerMetrics } = options;
+  const limits: BreakerLimits = { ...defaultLimits, ...options.limits };
+  const circuits = new Map<string, Circuit>();
+
+  function circuitOf(key: string, now: number): Circuit {
+    const known = circuits.get(key);
+    if (known !== undefined) {
+      // To the end of the map, which is thus in the order of the last events.
+      circuits.delete(key);
+      circuits.set(key, known);
+      return known;
+    }
+    dropIdle(circuits, now - limits.idleMs);
+    const fresh: Circuit = {
+      tokens: limits.burst,
+      refilledAt: now,
+      lastAllowed: now,
+      openedAt: undefined,
+      triggeredBy: "",
+      sources: [],
+    };
+    circuits.set(key, fresh);
+    return fresh;
+  }
+
+  function verdictOn(circuit: Circuit, now: number): BreakerVerdict {
+    if (circuit.openedAt === undefined) return "Allowed";
+    return now > circuit.lastAllowed + limits.halfOpenMs ? "HalfOpenAllowed" : "Dropped";
+  }
+
+  function record(circuit: Circuit, verdict: BreakerVerdict, source: string, now: number): void {
+    refill(circuit, limits, now);
+    circuit.sources = [...circuit.sources, source].slice(-ringSize);
+    metrics.event(controller, verdict);
+    if (circuit.openedAt !== undefined) {
+      if (verdict === "HalfOpenAllowed") circuit.lastAllowed = now;
+      if (now - circuit.openedAt < limits.cooldownMs) return;
+      circuit.openedAt = undefined;
+      circuit.sources = [];
+      metrics.closed(controller);
+    }
+    if (circuit.tokens >= 1) {
+      circuit.tokens -= 1;
+      return;
+    }
+    circuit.openedAt = now;
+    circuit.lastAllowed = now;
+    circuit.triggeredBy = mostFrequent(circuit.sources);
+    metrics.opened(controller);
+  }
+
+  return {
+    admit(target, object, weight) {
+      // What goes must be seen to go, or finalizers would wait for the next resync.
+      if (isDeleted(object)) return true;
+      const now = clock.now();
+      const circuit = circuitOf(keyText(target), now);
+      const source = sourceOf(object);
+      let admitted = false;
+      for (let count = 0; count < weight; count++) {
+        const verdict = verdictOn(circuit, now);
+        record(circuit, verdict, source, now);
+        admitted ||= verdict !== "Dropped";
+      }
+      return admitted;
+    },
+    state(target) {
+      const circuit = circuits.get(keyText(target));
+      if (circuit?.openedAt === undefined) return { open: false };
+      return { open: true, triggeredBy: circuit.triggeredBy };
+    },
+    forget: (target) => void circuits.delete(keyText(target)),
+  };
+}
+
+function refill(circuit: Circuit, { burst, refillPerSecond }: BreakerLimits, now: number): void {
+  const gained = ((now - circuit.refilledAt) / 1000) * refillPerSecond;
+  circuit.tokens = Math.min(burst, circuit.tokens + Math.max(0, gained));
+  circuit.refilledAt = now;
+}
+
+/** Looks at the idle ones only: entries are in the order of their last event. */
+function dropIdle(circuits: Map<string, Circuit>, before: number): void {
+  for (const [key, { refilledAt }] of circuits) {
+    if (refilledAt >= before) return;
+    circuits.delete(key);
+  }
+}
+
+function mostFrequent(sources: readonly string[]): string {
+  const counts = new Map<string, number>();
+  let best = "";
+  for (const source of sources) {
+    const count = (counts.get(source) ?? 0) + 1;
+    counts.set(source, count);
+    if (count >= (counts.get(best) ?? 0)) best = source;
+  }
+  return best;
+}
+
+function sourceOf({ kind, metadata: { name = "", namespace } }: KubeObject): string {
+  return namespace ? `${kind}/${name} (${namespace})` : `${kind}/${name}`;
+}

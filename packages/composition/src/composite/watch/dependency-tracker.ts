@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ResourceSelector } from "@purlin/function-protocol";
+import { type KubeObject, keyText, type ObjectKey, type TypeRef } from "@purlin/kube-client";
+import type { StepRequirement } from "../run/pipeline-outcome.ts";
+import { type ObjectReference, ReferenceIndex } from "./reference-index.ts";
+
+/** What an XR depends on. */
+export interface Dependencies {
+  readonly composed: readonly KubeObject[];
+  readonly requirements: readonly StepRequirement[];
+}
+
+/** Knows which XRs depend on which objects. In memory only: it fills as XRs are reconciled. */
+export interface DependencyTracker {
+  /** Replaces what is known about an XR. */
+  record(xr: ObjectKey, dependencies: Dependencies): void;
+  forget(xr: ObjectKey): void;
+  /** The XRs that depend on an object, each once. Costs as much as there are, not as many as are known. */
+  dependents(object: KubeObject): Iterable<ObjectKey>;
+  /** Resources a step of an XR asked for last time, by the name it gave them. */
+  seeds(xr: ObjectKey, step: string): ReadonlyMap<string, ResourceSelector>;
+  /** The kinds some XR depends on. */
+  neededTypes(): readonly TypeRef[];
+  isNeeded(type: TypeRef): boolean;
+}
+
+interface Entry {
+  readonly references: readonly ObjectReference[];
+  readonly requirements: readonly StepRequirement[];
+}
+
+const noSeeds: ReadonlyMap<string, ResourceSelector> = new Map();
+
+/** A tracker for the XRs of one controller. `onUnneeded` is told when nobody depends on a kind any more. */
+export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = () => {}): DependencyTracker {
+  const entries = new Map<string, Entry>();
+  const index = new ReferenceIndex();
+
+  function drop(key: string): readonly ObjectReference[] {
+    const entry = entries.get(key);
+    for (const reference of entry?.references ?? []) index.remove(key, reference);
+    entries.delete(key);
+    return entry?.references ?? [];
+  }
+
+  function tellUnneeded(references: readonly ObjectReference[]): void {
+    for (const { type } of references) if (!index.has(type)) onUnneeded(type);
+  }
+
+  return {
+    record(xr, { composed, requirements }) {
+      const key = keyText(xr);
+      const before = drop(key);
+      const references = [...composed.map(referenceTo), ...requirements.map(({ selector }) => selectionOf(selector))];
+      for (const reference of references) index.add(key, xr, reference);
+      entries.set(key, { references, requirements });
+      tellUnneeded(before);
+    },
+    forget: (xr) => tellUnneeded(drop(keyText(xr))),
+    dependents: (object) => index.find(object),
+    seeds(xr, step) {
+      const requirements = entries.get(keyText(xr))?.requirements.filter((wanted) => wanted.step === step) ?? [];
+      return requirements.length === 0 ? noSeeds : new Map(requirements.map(({ name, selector }) => [name, selector]));
+    },
+    neededTypes: () => index.types(),
+    isNeeded: (type) => index.has(type),
+  };
+}
+
+function referenceTo({ apiVersion, kind, metadata }: KubeObject): ObjectReference {
+  const { name = "", namespace = "" } = metadata;
+  return { type: { apiVersion, kind }, namespace, match: { name } };
+}
+
+function selectionOf({ apiVersion, kind, namespace = "", match }: ResourceSelector): ObjectReference {
+  const type = { apiVersion, kind };
+  if (match?.case === "matchName") return { type, namespace, match: { name: match.value } };
+  const labels = match?.case === "matchLabels" ? match.value.labels : new Map<string, string>();
+  return { type, namespace, match: { labels } };
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client";
+import { compareUtf8 } from "@purlin/kube-objects";
+
+/** Which objects somebody depends on: one by name, or those that carry labels. */
+export interface ObjectReference {
+  readonly type: TypeRef;
+  /** With a name, empty means cluster-scoped; with labels, empty means any. */
+  readonly namespace: string;
+  readonly match: { readonly name: string } | { readonly labels: ReadonlyMap<string, string> };
+}
+
+interface Holder {
+  readonly key: ObjectKey;
+  /** One holder may refer to the same in several ways. */
+  count: number;
+}
+
+interface Slot {
+  readonly reference: ObjectReference;
+  readonly holders: Map<string, Holder>;
+}
+
+interface KindIndex {
+  readonly type: TypeRef;
+  /** By what an object must have for the reference to be worth a look: its name, one label, or nothing. */
+  readonly anchors: Map<string, Map<string, Slot>>;
+  size: number;
+}
+
+/** References by what they refer to. Finding those that match an object costs its labels and the matches, no more. */
+export class ReferenceIndex {
+  readonly #kinds = new Map<string, KindIndex>();
+
+  add(holder: string, key: ObjectKey, reference: ObjectReference): void {
+    const kind = getOrMake(this.#kinds, kindKey(reference.type), () => ({
+      type: reference.type,
+      anchors: new Map<string, Map<string, Slot>>(),
+      size: 0,
+    }));
+    const slots = getOrMake(kind.anchors, anchorOf(reference), () => new Map<string, Slot>());
+    const slot = getOrMake(slots, referenceKey(reference), () => ({ reference, holders: new Map<string, Holder>() }));
+    getOrMake(slot.holders, holder, () => ({ key, count: 0 })).count++;
+    kind.size++;
+  }
+
+  remove(holder: string, reference: ObjectReference): void {
+    const kind = this.#kinds.get(kindKey(reference.type));
+    const slots = kind?.anchors.get(anchorOf(reference));
+    const slot = slots?.get(referenceKey(reference));
+    const held = slot?.holders.get(holder);
+    if (kind === undefined || slots === undefined || slot === undefined || held === undefined) return;
+    if (--held.count === 0) slot.holders.delete(holder);
+    if (slot.holders.size === 0) slots.delete(referenceKey(reference));
+    if (slots.size === 0) kind.anchors.delete(anchorOf(reference));
+    if (--kind.size === 0) this.#kinds.delete(kindKey(reference.type));
+  }
+
+  has(type: TypeRef): boolean {
+    return this.#kinds.has(kindKey(type));
+  }
+
+  types(): readonly TypeRef[] {
+    return [...this.#kinds.values()].map(({ type }) => type);
+  }
+
+  /** The keys of everybody who refers to the object, each once. */
+  find(object: KubeObject): Iterable<ObjectKey> {
+    const anchors = this.#kinds.get(kindKey(object))?.anchors;
+    if (anchors === undefined) return [];
+    const found = new Map<string, ObjectKey>();
+    for (const anchor of anchorsOf(object)) {
+      for (const { reference, holders } of anchors.get(anchor)?.values() ?? []) {
+        if (!matches(reference, object)) continue;
+        for (const [holder, { key }] of holders) found.set(holder, key);
+      }
+    }
+    return found.values();
+  }
+}
+
+function matches({ namespace, match }: ObjectReference, { metadata }: KubeObject): boolean {
+  const own = metadata.namespace ?? "";
+  if ("name" in match) return namespace === own && match.name === metadata.name;
+  if (namespace !== "" && namespace !== own) return false;
+  const labels = metadata.labels ?? {};
+  for (const [key, value] of match.labels) if (!Object.hasOwn(labels, key) || labels[key] !== value) return false;
+  return true;
+}
+
+function anchorOf({ match }: ObjectReference): string {
+  if ("name" in match) return `name ${match.name}`;
+  const [first] = sorted(match.labels);
+  return first === undefined ? "all" : `label ${JSON.stringify(first)}`;
+}
+
+function anchorsOf({ metadata }: KubeObject): string[] {
+  const labels = Object.entries(metadata.labels ?? {}).map((label) => `label ${JSON.stringify(label)}`);
+  return ["all", `name ${metadata.name ?? ""}`, ...labels];
+}
+
+function referenceKey({ namespace, match }: ObjectReference): string {
+  return JSON.stringify([namespace, "name" in match ? match.name : sorted(match.labels)]);
+}
+
+function sorted(labels: ReadonlyMap<string, string>): [string, string][] {
+  return [...labels].sort(([a], [b]) => compareUtf8(a, b));
+}
+
+function kindKey({ apiVersion, kind }: TypeRef): string {
+  return `${apiVersion}/${kind}`;
+}
+
+function getOrMake<T>(map: Map<string, T>, key: string, make: () => T): T {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Clock, ControllerEngine, Log } from "@purlin/kube-controller";
+import { textOf } from "../../composite-resource/wrap-error.ts";
+import type { DependencyTracker } from "./dependency-tracker.ts";
+import { dependencyWatch } from "./watch-types.ts";
+
+/** Ends watches on kinds that no XR depends on any more. */
+export interface WatchCollection {
+  /** A kind lost its last dependent: look in a while, as another may come. */
+  schedule(): void;
+  collect(): Promise<void>;
+  close(): void;
+}
+
+/** What a collection works on. */
+export interface WatchCollectionOptions {
+  readonly controller: string;
+  readonly engine: Pick<ControllerEngine, "stopWatches" | "watchesOf">;
+  readonly tracker: () => Pick<DependencyTracker, "isNeeded">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const delayMs = 60_000;
+
+/** Looks only when there may be something to end, so that a steady control plane does nothing. */
+export function createWatchCollection(options: WatchCollectionOptions): WatchCollection {
+  const { controller, engine, tracker, clock, log } = options;
+  let cancel: (() => void) | undefined;
+  let closed = false;
+
+  async function collect(): Promise<void> {
+    const unneeded = engine
+      .watchesOf(controller)
+      .filter(({ type, object }) => type === dependencyWatch && !tracker().isNeeded(object));
+    if (unneeded.length > 0) await engine.stopWatches(controller, unneeded);
+  }
+
+  function run(): void {
+    cancel = undefined;
+    collect().catch((error: unknown) => {
+      log.info("cannot stop unneeded watches", { controller, error: textOf(error) });
+    });
+  }
+
+  return {
+    collect,
+    schedule() {
+      if (!closed) cancel ??= clock.schedule(delayMs, run);
+    },
+    close() {
+      closed = true;
+      cancel?.();
+    },
+  };
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
+import type { KubeObject, ObjectKey } from "@purlin/kube-client";
+import {
+  type ControllerClient,
+  type EventRecorder,
+  type EventText,
+  type ReconcileResult,
+  silentLog,
+  systemClock,
+} from "@purlin/kube-controller";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { type CompositeState, createCompositeState } from "../composite/composite-state.ts";
+import { clientReader } from "../composite/observe/client-reader.ts";
+import type { CompositeKind, CompositePorts } from "../composite/ports.ts";
+import { createReconcile } from "../composite/reconciler.ts";
+import { type Condition, conditionOf, conditionsOf } from "../composite-resource/conditions.ts";
+import { kinds, labels } from "../composite-resource/constants.ts";
+import { controllerReference } from "../composite-resource/metadata.ts";
+import { definitionFacts } from "../definition/definition-facts.ts";
+import type { TestCluster } from "./test-cluster.ts";
+import { createTestFunctions, type TestFunctions } from "./test-functions.ts";
+
+/** An event as tests compare it: `Kind/name Type Reason: message`. */
+export type EventLine = string;
+
+/** One kind of XR on a real API server, its controller's reconcile, and functions to set at will. */
+export interface CompositeBench {
+  readonly cluster: TestCluster;
+  readonly kind: CompositeKind;
+  readonly functions: TestFunctions;
+  readonly state: CompositeState;
+  readonly ports: CompositePorts;
+  /** Events since the last call. */
+  takeEvents(): EventLine[];
+  /** Makes a Composition with a valid revision. Each step is the name of its function, or a step. */
+  compositionOf(name: string, steps: readonly (string | JsonObject)[], wish?: CompositionWish): Promise<KubeObject>;
+  /** Makes an XR. */
+  xr(name: string, spec?: JsonObject, metadata?: JsonObject): Promise<KubeObject>;
+  reconcile(key: ObjectKey | string): Promise<ReconcileResult>;
+  /** The XR as it is stored now. */
+  read(key: ObjectKey | string): Promise<KubeObject>;
+  condition(key: ObjectKey | string, type: string): Promise<Condition>;
+}
+
+/** What a test wants of a Composition beside the ordinary. */
+export interface CompositionWish {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly spec?: JsonObject;
+  readonly valid?: JsonObject | null;
+}
+
+/** Makes a bench for the XRs of a definition, with ports of its own where a test needs them. */
+export function createCompositeBench(
+  cluster: TestCluster,
+  xrd: KubeObject,
+  ports: Partial<CompositePorts> = {},
+): CompositeBench {
+  const facts = definitionFacts(xrd);
+  const kind: CompositeKind = { definition: facts.name, type: facts.compositeType, schema: facts.schema };
+  const lines: EventLine[] = [];
+  const client: ControllerClient = ports.client ?? cluster.client;
+  const fetchers = { resources: createResourceFetcher(clientReader(client)), schema: noSchemas };
+  const functions = createTestFunctions(fetchers);
+  const complete: CompositePorts = {
+    kind,
+    client,
+    events: recorder(lines),
+    engine: { startWatches: async () => {}, stopWatches: async () => {}, watchesOf: () => [] },
+    runStep: functions.runStep,
+    fetchers,
+    clock: systemClock,
+    log: silentLog,
+    random: () => 0.5,
+    ...ports,
+  };
+  const state = createCompositeState(complete);
+  const reconcile = createReconcile(complete, state);
+  const keyFrom = (key: ObjectKey | string): ObjectKey => (typeof key === "string" ? { name: key } : key);
+  const read = (key: ObjectKey | string): Promise<KubeObject> => cluster.kube.get(kind.type, keyFrom(key));
+  return {
+    cluster,
+    kind,
+    functions,
+    state,
+    ports: complete,
+    takeEvents: () => lines.splice(0),
+    compositionOf: (name, steps, wish) => makeComposition(cluster, kind, { name, steps, ...wish }),
+    xr: (name, spec = {}, metadata = {}) =>
+      cluster.kube.create({ ...kind.type, metadata: { name, ...metadata }, spec } as KubeObject),
+    reconcile: (key) => reconcile(keyFrom(key), new AbortController().signal),
+    read,
+    condition: async (key, type) => conditionOf(conditionsOf(await read(key)), type),
+  };
+}
+
+function recorder(lines: EventLine[]): EventRecorder {
+  const self: EventRecorder = {
+    event(object: KubeObject, { type, reason, message }: EventText) {
+      lines.push(`${object.kind}/${object.metadata.name} ${type} ${reason}: ${message}`);
+    },
+    with: () => self,
+  };
+  return self;
+}
+
+interface CompositionFacts extends CompositionWish {
+  readonly name: string;
+  readonly steps: readonly (string | JsonObject)[];
+}
+
+async function makeComposition(
+  { kube }: TestCluster,
+  { type }: CompositeKind,
+  { name, steps, labels: extra = {}, spec = {}, valid }: CompositionFacts,
+): Promise<KubeObject> {
+  const pipeline = steps.map((step) => (typeof step === "string" ? { step, functionRef: { name: step } } : step));
+  const whole = { compositeTypeRef: { ...type }, mode: "Pipeline", pipeline: pipeline as JsonValue, ...spec };
+  const composition = await kube.create({ ...kinds.composition, metadata: { name, labels: extra }, spec: whole });
+  await makeRevision({ kube }, composition, { revision: 1, labels: extra, valid });
+  return composition;
+}
+
+/** Makes a further revision of a Composition. */
+export async function makeRevision(
+  { kube }: Pick<TestCluster, "kube">,
+  composition: KubeObject,
+  wish: {
+    revision: number;
+    labels?: Readonly<Record<string, string>>;
+    valid?: JsonObject | null | undefined;
+    spec?: JsonObject;
+  },
+): Promise<KubeObject> {
+  const { name = "" } = composition.metadata;
+  const { spec } = composition as unknown as { spec: JsonObject };
+  const revision = await kube.create({
+    ...kinds.revision,
+    metadata: {
+      name: `${name}-${wish.revision}`,
+      labels: { ...wish.labels, [labels.compositionName]: name },
+      ownerReferences: [controllerReference(composition)],
+    },
+    spec: { ...spec, revision: wish.revision, ...wish.spec },
+  });
+  if (wish.valid === null) return revision;
+  const condition = {
+    type: "ValidPipeline",
+    status: "True",
+    reason: "ValidPipeline",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+    ...wish.valid,
+  };
+  const status = { conditions: [condition] };
+  return kube.update({ ...revision, status }, { subresource: "status" });
+}
+
+/** A ConfigMap a function may desire. */
+export function configMap(data: Readonly<Record<string, string>> = {}, metadata: JsonObject = {}): JsonObject {
+  return { apiVersion: "v1", kind: "ConfigMap", metadata, data };
+}
