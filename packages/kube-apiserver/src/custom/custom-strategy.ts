@@ -57,6 +57,8 @@ export function customStrategy(kind: CustomKind, versionName: string, now: () =>
 
   return {
     decode: (value) => decodeCustom(value, schema),
+    // Its fields were checked when it was merged; what was null in it stays so, as in the reference.
+    decodeApplied: (object) => applyDefaults(withTypedMetadata(object), schema),
     prepareCreate: (object) => (hasStatus ? without(object, "status") : object),
     prepareUpdate: (object, old, endpoint) => prepareUpdate(object, old, { endpoint, hasStatus }),
     validateCreate: (object, known) => errorsOf(validate({ object, old: undefined, endpoint: "" }), known),
@@ -93,6 +95,10 @@ function decodeCustom(value: JsonObject, schema: JsonObject): DecodedObject {
     object: applyDefaults(coerced.object, schema),
     unknownFields: [...[...unknownMetadata].sort(compareUtf8), ...unknown, ...coerced.unknown],
   };
+}
+
+function withTypedMetadata(object: JsonObject): JsonObject {
+  return { ...object, metadata: toTypedMetadata(ownValue(object, "metadata") ?? {}).metadata };
 }
 
 /** What an update left as wrong as it was. */

@@ -96,7 +96,7 @@ function decoded({ strategy, type }: RestRequest, object: JsonObject): JsonObjec
     if (!type.custom) {
       requireConvertible(object);
     }
-    return strategy.decode(object).object;
+    return strategy.decodeApplied?.(object) ?? strategy.decode(object).object;
   } catch (error) {
     if (!(error instanceof TypedFormError)) {
       throw error;

@@ -23,6 +23,8 @@ export interface ObjectStrategy {
   kindProblem?(kind: string, apiVersion: string, value: JsonObject): string | undefined;
   /** Reads a body as an object of the type, with defaults. Throws 400 for a body that cannot be one. */
   decode(value: JsonObject): DecodedObject;
+  /** What was applied, as an object of the type with defaults; read like any other when there is no such way. */
+  decodeApplied?(object: JsonObject): JsonObject;
   /** Sets what the server decides about a new object. */
   prepareCreate(object: JsonObject): JsonObject;
   /** Sets what the server decides about a changed object, which is to replace `old`. */

@@ -2,6 +2,7 @@
 import { badRequest, goQuote, isJsonObject, isStatusError, type JsonValue, maxJsonDepth } from "@purlin/kube-objects";
 import { wideIntegerSchema } from "@purlin/kube-objects/yaml";
 import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents, YAMLException } from "js-yaml";
+import { yamlProblem } from "./yaml-problem.ts";
 
 /** What a YAML body says, and what is wrong with it strictly speaking: keys that come twice. */
 export interface YamlReading {
@@ -25,28 +26,11 @@ export function readYaml(text: string): YamlReading {
       throw error;
     }
     throw badRequest(
-      `error converting YAML to JSON: yaml: ${error instanceof Error ? reasonOf(error) : String(error)}`,
+      `error converting YAML to JSON: yaml: ${error instanceof Error ? yamlProblem(error, text) : String(error)}`,
       error,
     );
   }
 }
-
-function reasonOf(error: Error): string {
-  if (!(error instanceof YAMLException)) {
-    return error.message;
-  }
-  // The first line is not worth a number to the reference.
-  const line = error.mark === undefined || error.mark.line === 0 ? "" : `line ${error.mark.line + 1}: `;
-  const [, words] = WORDS_OF_REFERENCE.find(([pattern]) => pattern.test(error.reason)) ?? [];
-  return `${line}${words ?? error.reason}`;
-}
-
-/** Common mistakes, in the words of the reference's parser. */
-const WORDS_OF_REFERENCE: readonly (readonly [RegExp, string])[] = [
-  [/bad indentation of a mapping entry/, "mapping values are not allowed in this context"],
-  [/unexpected end of the stream within a (single|double) quoted scalar/, "found unexpected end of stream"],
-  [/tab characters must not be used|reserved character/, "found character that cannot start any token"],
-];
 
 /** Undefined when a key comes twice. */
 function constructStrictly(events: Event[], source: string): unknown[] | undefined {
@@ -100,7 +84,8 @@ function requireJson(value: unknown, budget: { left: number }): void {
     throw badRequest("error converting YAML to JSON: yaml: document contains excessive aliasing");
   }
   if (typeof value === "number" && !Number.isFinite(value)) {
-    throw badRequest(`error converting YAML to JSON: json: unsupported value: ${value}`);
+    const shown = Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
+    throw badRequest(`error converting YAML to JSON: json: unsupported value: ${shown}`);
   }
   if (Array.isArray(value)) {
     for (const item of value) {
