@@ -21,7 +21,6 @@ export const notBuiltYet: readonly KnownDifference[] = [
   "39 columns of every type",
   "45 initial events, a bookmark, then what happens",
   "95 strategic merge patches of metadata and status",
-  "106 applies that are none",
   "112 apply through another version",
   "113 scale",
   "121 a kind goes",
