@@ -54,7 +54,7 @@ async function compareServers(one: Case): Promise<void> {
 
 function save(directory: string, one: Case, transcripts: object): void {
   mkdirSync(directory, { recursive: true });
-  const raw = (_: string, value: unknown): unknown => (typeof value === "bigint" ? JSON.rawJSON(String(value)) : value);
+  const raw = (_: string, value: unknown): unknown => (typeof value === "bigint" ? `${value}n` : value);
   writeFileSync(join(directory, `${namespaceOf(one)}.json`), `${JSON.stringify(transcripts, raw, 1)}\n`);
 }
 

@@ -1,8 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The CRDs of packages.
-// The CRDs of packages.
-export { functionCrds, functionCrds, packageCrds, packageCrds } from "./crds/package-crds.ts";
+export { functionCrds, packageCrds } from "./crds/package-crds.ts";
+// Images, their files and their registries.
+export { folderEntries, type LayerEntry } from "./image/layer-entry.ts";
+export { type LayerSource, type UnpackBudget, unpackLayer } from "./image/unpack-layer.ts";
+export { type ContentStore, openContentStore } from "./oci/content-store.ts";
+export { formatReference, type ImageReference, parseReference, sourceOf } from "./oci/image-reference.ts";
+export type { Descriptor, ImageManifest, Platform } from "./oci/manifest.ts";
+export { isOciError, OciError, type OciErrorCode } from "./oci/oci-error.ts";
+export { platformOfNode } from "./oci/platform.ts";
+export { createRegistryClient, type RegistryClient, type RegistryClientOptions } from "./oci/registry-client.ts";
+export {
+  type CredentialsFor,
+  credentialsFromDockerConfig,
+  firstCredentials,
+  type RegistryCredentials,
+} from "./oci/registry-credentials.ts";
 // Functions as child processes.
 export type {
   FunctionProcess,
@@ -28,3 +42,13 @@ export {
 } from "./process/supervisor.ts";
 export { isWorkerMessage, type WorkerMessage } from "./process/worker-message.ts";
 export { workerProgram } from "./process/worker-program.ts";
+export { type Registry, type RegistryOptions, startRegistry } from "./registry/registry.ts";
+// Packages.
+export { type BuiltImage, buildImage, type PackageImageParts } from "./xpkg/build-image.ts";
+export { type PackageContents, parsePackage } from "./xpkg/package-contents.ts";
+export { isPackageError, PackageError } from "./xpkg/package-error.ts";
+export type { PackageDependency, PackageKind, PackageMeta } from "./xpkg/package-meta.ts";
+export { isComplete, type PulledImage, type PullOptions, pullImage } from "./xpkg/pull-image.ts";
+export { pushPackage } from "./xpkg/push-package.ts";
+export { packageLayers, readPackageText } from "./xpkg/read-package.ts";
+export { readArchive, writeArchive } from "./xpkg/xpkg-archive.ts";

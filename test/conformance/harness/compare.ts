@@ -73,8 +73,6 @@ export function describeDifferences(differences: readonly Difference[], limit = 
 }
 
 function text(value: unknown): string {
-  const json = JSON.stringify(value, (_, member) =>
-    typeof member === "bigint" ? JSON.rawJSON(String(member)) : member,
-  );
+  const json = JSON.stringify(value, (_, member) => (typeof member === "bigint" ? `${member}n` : (member as unknown)));
   return json.length > 1500 ? `${json.slice(0, 1500)}… (${json.length} characters)` : json;
 }
