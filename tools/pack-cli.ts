@@ -16,6 +16,7 @@ import {
   root,
   writeManifest,
 } from "./publish/build-package.ts";
+import { bundleName, bundlePackage } from "./publish/bundle-package.ts";
 import { packagesBelow, partOf } from "./publish/package-graph.ts";
 
 const cli = join(root, "packages/cli");
@@ -28,12 +29,18 @@ export function buildCli(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
   for (const part of libraries) {
     const target = join(folder, "node_modules", part.name);
-    buildPackage(part, folder, target);
-    writeManifest(target, commonManifest(part));
+    bundlePackage(part, target);
+    writeManifest(target, libraryManifest(part));
   }
   buildPackage(itself, folder, folder);
   writeManifest(folder, cliManifest());
   copyAssets(folder);
+}
+
+/** Nobody but the command reads it, so there are no types. */
+function libraryManifest(part: Part): object {
+  const exports = Object.entries(part.entries).map(([path, entry]) => [path, `./dist/${bundleName(entry)}.js`]);
+  return { ...commonManifest(part), exports: Object.fromEntries(exports) };
 }
 
 function copyAssets(folder: string): void {
