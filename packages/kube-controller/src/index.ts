@@ -40,6 +40,21 @@ export { conditions, nameRef } from "./crd/shapes.ts";
 // Running controllers.
 export type { ControllerEngine, ControllerSpec, WatchId, WatchSpec } from "./engine/controller-engine.ts";
 export { type ControllerEngineOptions, createControllerEngine } from "./engine/create-controller-engine.ts";
+export { retryBackoff, type WatchingController } from "./engine/watching-controller.ts";
 export { type EventRecorder, type EventText, noEvents } from "./events/event-recorder.ts";
 export { type Log, type LogFields, silentLog } from "./log.ts";
+// Reading and changing plain objects.
+export {
+  type Condition,
+  type ConditionText,
+  conditionOf,
+  conditionsOf,
+  conditionTime,
+  sameCondition,
+  setCondition,
+  stampCondition,
+  withConditions,
+} from "./object/conditions.ts";
+export { memberAt, objectAt, textAt, textMapAt, textsAt, withMember } from "./object/members.ts";
+export { during, textOf, wrapError } from "./object/wrap-error.ts";
 export type { Backoff, RetryRate } from "./queue/retry-delays.ts";

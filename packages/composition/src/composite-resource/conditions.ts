@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { isJsonObject, type JsonValue } from "@purlin/kube-objects";
-import { memberAt, withMember } from "./members.ts";
-
-/** One condition of an object, as it is stored. */
-export interface Condition {
-  readonly type: string;
-  readonly status: "True" | "False" | "Unknown";
-  readonly reason: string;
-  readonly lastTransitionTime: string;
-  readonly message?: string;
-  readonly observedGeneration?: number;
-}
-
-/** What a controller says about an object; time and generation are added when it is set. */
-export type ConditionText = Pick<Condition, "type" | "status" | "reason" | "message">;
+export {
+  type Condition,
+  type ConditionText,
+  conditionOf,
+  conditionsOf,
+  conditionTime,
+  sameCondition,
+  setCondition,
+  stampCondition,
+  withConditions,
+} from "@purlin/kube-controller";
 
 /** Condition types that belong to the control plane: functions cannot set them. */
 export const systemConditionTypes: ReadonlySet<string> = new Set([
@@ -24,55 +19,3 @@ export const systemConditionTypes: ReadonlySet<string> = new Set([
   "Responsive",
   "UpToDate",
 ]);
-
-/** The conditions of an object, whatever else its status holds. */
-export function conditionsOf(object: object): readonly Condition[] {
-  const value = memberAt(object, ["status", "conditions"]);
-  if (!Array.isArray(value)) return [];
-  return value.filter((item) => isJsonObject(item) && typeof item["type"] === "string") as unknown as Condition[];
-}
-
-/** The condition of a type. One that is absent reads as `Unknown`, without reason and time. */
-export function conditionOf(conditions: readonly Condition[], type: string): Condition {
-  const found = conditions.find((condition) => condition.type === type);
-  return found ?? { type, status: "Unknown", reason: "", lastTransitionTime: "" };
-}
-
-/**
- * Sets a condition. One that says the same keeps its place and its time; otherwise the new one takes the place of its
- * type, time included, and a new type goes to the end. Generations differ only when both sides name one.
- */
-export function setCondition(conditions: readonly Condition[], condition: Condition): readonly Condition[] {
-  const index = conditions.findIndex(({ type }) => type === condition.type);
-  if (index < 0) return [...conditions, condition];
-  const before = conditions[index];
-  return before !== undefined && sameCondition(before, condition) ? conditions : conditions.with(index, condition);
-}
-
-/** Whether two conditions of one type say the same; their times do not count. */
-export function sameCondition(a: Condition, b: Condition): boolean {
-  const texts = a.status === b.status && a.reason === b.reason && (a.message ?? "") === (b.message ?? "");
-  const [one, other] = [a.observedGeneration ?? 0, b.observedGeneration ?? 0];
-  return texts && (one === 0 || other === 0 || one === other);
-}
-
-/** The object with these conditions in its status. */
-export function withConditions<T extends KubeObject>(object: T, conditions: readonly Condition[]): T {
-  return withMember(object, ["status", "conditions"], conditions as unknown as JsonValue);
-}
-
-/** A condition a controller sets itself: stamped with a time and, when the object has one, its generation. */
-export function stampCondition(text: ConditionText, time: string, generation: number | undefined): Condition {
-  const { message, ...rest } = text;
-  return {
-    ...rest,
-    lastTransitionTime: time,
-    ...(message ? { message } : {}),
-    ...(generation ? { observedGeneration: generation } : {}),
-  };
-}
-
-/** A time as the API server stores it in conditions: whole seconds. */
-export function conditionTime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
-}

@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: Apache-2.0
+export { retryBackoff, type WatchingController } from "@purlin/kube-controller";
