@@ -52,14 +52,12 @@ export class OwnWrites {
     return this.#overlay(this.#informer.get(key), this.#writes.get(text));
   }
 
-  /** The newer one of an object somebody read and what we wrote. */
+  /** The newer one of an object somebody read and the one we know; undefined when it has gone since it was read. */
   newest(object: KubeObject): KubeObject | undefined {
-    const key = keyText(keyOf(object));
-    this.#look(key);
-    const write = this.#writes.get(key);
-    if (write?.kind !== "stored") return this.#overlay(object, write);
-    const isNewer = compareVersions(write.object.metadata.resourceVersion, object.metadata.resourceVersion) > 0;
-    return isNewer ? write.object : object;
+    const known = this.get(keyOf(object));
+    const { resourceVersion } = object.metadata;
+    const version = known === undefined ? this.#informer.resourceVersion : known.metadata.resourceVersion;
+    return compareVersions(version, resourceVersion) >= 0 ? known : object;
   }
 
   list(wanted: (object: KubeObject) => boolean, namespace?: string): KubeObject[] {

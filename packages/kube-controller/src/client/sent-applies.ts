@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
 import { type ApplyOptions, type KubeObject, keyOf, keyText } from "@purlin/kube-client";
-import { type JsonValue, printJson } from "@purlin/kube-objects";
+import { goJson, type JsonValue } from "@purlin/kube-objects";
 
 /** How many applies are remembered; the oldest go first, and are at worst sent again. */
 const mostApplies = 10_000;
@@ -46,6 +46,6 @@ function keyOfApply(object: KubeObject, { fieldManager, subresource = "", force 
 
 function hashOf(object: KubeObject): string {
   return createHash("sha256")
-    .update(printJson(object as unknown as JsonValue))
+    .update(goJson(object as unknown as JsonValue))
     .digest("base64");
 }

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type CacheChange, isNoMatch, keyOf, type ObjectKey } from "@purlin/kube-client";
+import { Registry } from "prom-client";
+import { type EmbeddedCluster, startEmbeddedCluster, until } from "../testing/embedded-cluster.ts";
+import { manualClock } from "../testing/manual-clock.ts";
+import type { ControllerEngine, WatchSpec } from "./controller-engine.ts";
+import { type ControllerEngineOptions, createControllerEngine } from "./create-controller-engine.ts";
+
+const configMap = { apiVersion: "v1", kind: "ConfigMap" };
+const widget = { apiVersion: "example.org/v1", kind: "Widget" };
+const self = (type: string, object = configMap): WatchSpec => ({
+  type,
+  object,
+  keys: ({ object: one }: CacheChange) => (one.metadata.namespace === "default" ? [keyOf(one)] : []),
+});
+
+async function withEngine(
+  use: (engine: ControllerEngine, cluster: EmbeddedCluster) => Promise<void>,
+  options: Partial<ControllerEngineOptions> = {},
+): Promise<void> {
+  await using cluster = await startEmbeddedCluster();
+  const engine = createControllerEngine({ informers: cluster.informers, ...options });
+  try {
+    await use(engine, cluster);
+  } finally {
+    await engine.close();
+  }
+}
+
+function recording(): { seen: string[]; reconcile: (key: ObjectKey) => Promise<object> } {
+  const seen: string[] = [];
+  return {
+    seen,
+    async reconcile({ name }) {
+      seen.push(name);
+      return {};
+    },
+  };
+}
+
+const create = ({ client }: EmbeddedCluster, name: string) =>
+  client.create({ ...configMap, metadata: { name, namespace: "default" } });
+
+test("a watch tells what is there, then what changes, until it is stopped", async () => {
+  await withEngine(async (engine, cluster) => {
+    const { seen, reconcile } = recording();
+    await create(cluster, "before");
+    engine.start({ name: "test", reconcile });
+    await engine.startWatches("test", [self("Self")]);
+    await until(() => seen.includes("before"), "the object that was there is looked at");
+    await create(cluster, "after");
+    await until(() => seen.includes("after"), "the new object is looked at");
+    await engine.stopWatches("test", [self("Self"), self("Other")]);
+    assert.deepEqual(engine.watchesOf("test"), []);
+    assert.equal(cluster.informers.peek(configMap), undefined, "nobody needs the informer");
+    await create(cluster, "late");
+    engine.enqueue("test", { name: "told" });
+    await until(() => seen.includes("told"), "the controller itself goes on");
+    assert.ok(!seen.includes("late"));
+  });
+});
+
+test("controllers share one informer a type, and starting again costs nothing", async () => {
+  await withEngine(async (engine, cluster) => {
+    const [one, two] = [recording(), recording()];
+    engine.start({ name: "one", reconcile: one.reconcile });
+    engine.start({ name: "two", reconcile: two.reconcile });
+    engine.start({ name: "two", reconcile: () => Promise.reject(new Error("not this one")) });
+    await Promise.all([
+      engine.startWatches("one", [self("A"), self("B")]),
+      engine.startWatches("one", [self("A")]),
+      engine.startWatches("two", [self("A")]),
+    ]);
+    await engine.startWatches("two", [self("A")]);
+    assert.equal(cluster.sent.filter((line) => line === "GET /api/v1/configmaps").length, 2, "one list and one watch");
+    assert.deepEqual(
+      engine.watchesOf("one").map(({ type }) => type),
+      ["A", "B"],
+    );
+    await create(cluster, "x");
+    await until(() => one.seen.length > 0 && two.seen.length > 0, "both are told");
+    await engine.stop("one");
+    assert.ok(cluster.informers.peek(configMap) !== undefined);
+    assert.deepEqual([engine.isRunning("one"), engine.isRunning("two")], [false, true]);
+    await create(cluster, "y");
+    await until(() => two.seen.includes("y"), "the other one is told");
+    assert.ok(!one.seen.includes("y"));
+  });
+});
+
+test("what is asked of a controller that does not run", async () => {
+  await withEngine(async (engine) => {
+    await assert.rejects(engine.startWatches("none", [self("A")]), /controller "none" is not running/);
+    await assert.rejects(engine.stopWatches("none", [self("A")]), /controller "none" is not running/);
+    engine.enqueue("none", { name: "a" });
+    await engine.stop("none");
+    assert.deepEqual([engine.watchesOf("none"), engine.isRunning("none")], [[], false]);
+    await engine.close();
+    assert.throws(() => engine.start({ name: "x", reconcile: async () => ({}) }), /the engine is closed/);
+  });
+});
+
+test("a type nobody serves is named; the watches that could start stay; it can be asked for again", async () => {
+  await withEngine(async (engine, cluster) => {
+    const { seen, reconcile } = recording();
+    engine.start({ name: "test", reconcile });
+    const specs = [self("A", widget), self("B")];
+    await assert.rejects(engine.startWatches("test", specs), (error) => {
+      assert.ok(isNoMatch((error as Error).cause));
+      assert.match(String(error), /cannot watch Widget \(example\.org\/v1\): no matches for kind/);
+      return true;
+    });
+    assert.deepEqual(
+      engine.watchesOf("test").map(({ type }) => type),
+      ["B"],
+    );
+    assert.equal(cluster.informers.peek(widget), undefined);
+    await cluster.client.create(widgetCrd);
+    await until(
+      () =>
+        engine.startWatches("test", specs).then(
+          () => true,
+          () => false,
+        ),
+      "the type is served",
+    );
+    await cluster.client.create({ ...widget, metadata: { name: "w", namespace: "default" } });
+    await until(() => seen.includes("w"), "its objects are told");
+  });
+});
+
+test("a watch whose CRD goes tells its objects as deleted, and comes back with the CRD by itself", async () => {
+  await withEngine(async (engine, { client, informers }) => {
+    const told: string[] = [];
+    engine.start({ name: "test", reconcile: async () => ({}) });
+    await client.create(widgetCrd);
+    const spec: WatchSpec = {
+      type: "A",
+      object: widget,
+      keys({ type, object }) {
+        told.push(`${type} ${object.metadata.name}`);
+        return [];
+      },
+    };
+    const started = (): Promise<boolean> =>
+      engine.startWatches("test", [spec]).then(
+        () => true,
+        () => false,
+      );
+    await until(started, "the type is served");
+    await client.create({ ...widget, metadata: { name: "one", namespace: "default" } });
+    await until(() => told.includes("added one"), "the object is told");
+    await client.delete({ ...widgetCrd, name: "widgets.example.org" });
+    await until(() => told.includes("deleted one") && informers.peek(widget)?.isReady === false, "all is gone");
+    await assert.rejects(engine.startWatches("test", [spec]), /cannot watch Widget/);
+    assert.equal(engine.watchesOf("test").length, 1, "it waits for its type");
+    await client.create(widgetCrd);
+    await until(started, "the type is served again");
+    await client.create({ ...widget, metadata: { name: "two", namespace: "default" } });
+    await until(() => told.includes("added two"), "objects are told again");
+  });
+});
+
+test("every object is told again each sync interval", async () => {
+  const clock = manualClock();
+  await withEngine(
+    async (engine, cluster) => {
+      for (const name of ["a", "b"]) await create(cluster, name);
+      const told: string[] = [];
+      engine.start({ name: "test", reconcile: async () => ({}) });
+      const spec: WatchSpec = {
+        type: "A",
+        object: configMap,
+        keys(change) {
+          const { name, namespace } = change.object.metadata;
+          if (namespace === "default" && change.type === "updated" && change.previous === change.object)
+            told.push(name ?? "");
+          return [];
+        },
+      };
+      await engine.startWatches("test", [spec]);
+      clock.advance(110_000);
+      assert.deepEqual(told.filter((name) => name.length === 1).sort(), ["a", "b"]);
+      clock.advance(110_000);
+      assert.deepEqual(told.filter((name) => name.length === 1).sort(), ["a", "a", "b", "b"]);
+    },
+    { clock, resyncMs: 100_000 },
+  );
+});
+
+test("a mapping that fails harms nobody else", async () => {
+  const logged: string[] = [];
+  const log = { debug() {}, info() {}, error: (message: string) => void logged.push(message) };
+  await withEngine(
+    async (engine, cluster) => {
+      const { seen, reconcile } = recording();
+      engine.start({ name: "test", reconcile });
+      const broken: WatchSpec = {
+        ...self("Broken"),
+        keys() {
+          throw new Error("boom");
+        },
+      };
+      await engine.startWatches("test", [broken, self("Fine")]);
+      await create(cluster, "x");
+      await until(() => seen.includes("x"), "the other watch is told");
+      assert.ok(logged.includes("cannot map a watch event"));
+    },
+    { log },
+  );
+});
+
+test("a controller that is started again waits for the end of the one before", async () => {
+  await withEngine(async (engine) => {
+    const order: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    engine.start({
+      name: "test",
+      async reconcile() {
+        order.push("old begins");
+        await gate.promise;
+        order.push("old ends");
+        return {};
+      },
+    });
+    engine.enqueue("test", { name: "a" });
+    await until(() => order.length === 1, "the old one works");
+    const stopped = engine.stop("test");
+    engine.start({
+      name: "test",
+      async reconcile() {
+        order.push("new begins");
+        return {};
+      },
+    });
+    engine.enqueue("test", { name: "a" });
+    await new Promise((resolve) => setImmediate(resolve));
+    gate.resolve();
+    await stopped;
+    await until(() => order.length === 3, "the new one works");
+    assert.deepEqual(order, ["old begins", "old ends", "new begins"]);
+  });
+});
+
+test("metrics have the names dashboards know", async () => {
+  const registry = new Registry();
+  await withEngine(
+    async (engine, cluster) => {
+      const { seen, reconcile } = recording();
+      engine.start({ name: "composite/x", reconcile, concurrency: 7 });
+      await engine.startWatches("composite/x", [self("CompositeResource")]);
+      await create(cluster, "a");
+      await until(() => seen.includes("a"), "the object is looked at");
+      const text = await registry.metrics();
+      for (const line of [
+        'engine_controllers_started_total{controller="composite/x"} 1',
+        'engine_watches_started_total{controller="composite/x",type="CompositeResource"} 1',
+        'controller_runtime_max_concurrent_reconciles{controller="composite/x"} 7',
+        'controller_runtime_reconcile_total{controller="composite/x",result="success"}',
+        'workqueue_adds_total{name="composite/x"}',
+      ]) {
+        assert.ok(text.includes(line), `${line} in\n${text}`);
+      }
+      await engine.stop("composite/x");
+      const after = await registry.metrics();
+      assert.ok(after.includes('engine_watches_stopped_total{controller="composite/x",type="CompositeResource"} 1'));
+      assert.ok(after.includes('engine_controllers_stopped_total{controller="composite/x"} 1'));
+      assert.ok(!after.includes('workqueue_depth{name="composite/x"}'), "a gauge of something gone");
+    },
+    { registry },
+  );
+});
+
+const widgetCrd = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "widgets.example.org" },
+  spec: {
+    group: "example.org",
+    scope: "Namespaced",
+    names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+  },
+};
