@@ -2,7 +2,7 @@
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
 import type { CompositeSchema } from "../composite-resource/machinery.ts";
-import { memberAt, objectAt, textAt, textsAt } from "../composite-resource/members.ts";
+import { memberAt, objectAt, textAt } from "../composite-resource/members.ts";
 
 /** Where composite resources of a definition live, and in which style their schema is. */
 export type CompositeScope = "LegacyCluster" | "Namespaced" | "Cluster";
@@ -25,27 +25,20 @@ export interface DefinitionFacts {
   readonly compositeType: TypeRef;
   /** The kind of claims, when the definition offers any. */
   readonly claimType: TypeRef | undefined;
-  /** Which connection details are published; empty: all. */
-  readonly connectionSecretKeys: readonly string[];
-  /** Which of our status fields the controllers may write. */
-  readonly statusFields: AddedStatusFields;
 }
 
 /** Reads a CompositeResourceDefinition, in whichever of its versions. */
-export function definitionFacts(xrd: KubeObject, options: { readonly functionRevisions: boolean }): DefinitionFacts {
+export function definitionFacts(xrd: KubeObject): DefinitionFacts {
   const scope = scopeOf(xrd);
-  const isLegacy = scope === "LegacyCluster";
   const claimKind = textAt(xrd, ["spec", "claimNames", "kind"]);
   return {
     name: xrd.metadata.name ?? "",
     uid: xrd.metadata.uid ?? "",
     generation: xrd.metadata.generation ?? 0,
     scope,
-    schema: isLegacy ? "legacy" : "modern",
+    schema: scope === "LegacyCluster" ? "legacy" : "modern",
     compositeType: { apiVersion: referenceableApiVersion(xrd), kind: textAt(xrd, ["spec", "names", "kind"]) ?? "" },
     claimType: claimKind === undefined ? undefined : { apiVersion: referenceableApiVersion(xrd), kind: claimKind },
-    connectionSecretKeys: isLegacy ? textsAt(xrd, ["spec", "connectionSecretKeys"]) : [],
-    statusFields: addedStatusFields(referenceableVersion(xrd) ?? {}, isLegacy, options.functionRevisions),
   };
 }
 
@@ -61,7 +54,8 @@ export function versionsOf(xrd: KubeObject): readonly JsonObject[] {
   return Array.isArray(versions) ? versions.filter(isJsonObject) : [];
 }
 
-function referenceableVersion(xrd: KubeObject): JsonObject | undefined {
+/** The version whose objects are stored and reconciled: the last that says so. */
+export function referenceableVersion(xrd: KubeObject): JsonObject | undefined {
   return versionsOf(xrd).findLast(({ referenceable }) => referenceable === true);
 }
 

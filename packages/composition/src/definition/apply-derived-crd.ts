@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { type ControllerClient, crdType } from "@purlin/kube-controller";
+import { type JsonObject, type JsonValue, jsonEqual, toTypedForm } from "@purlin/kube-objects";
+import { fieldManagers } from "../composite-resource/constants.ts";
+import { memberAt, objectAt, textAt } from "../composite-resource/members.ts";
+import { controllerOf, isControlledBy } from "../composite-resource/metadata.ts";
+import { textOf } from "../composite-resource/wrap-error.ts";
+
+/** A derived CRD as it is stored. */
+export interface AppliedCrd {
+  readonly crd: KubeObject;
+  readonly isChanged: boolean;
+}
+
+/**
+ * Stores a derived CRD: created when there is none, otherwise labels, annotations, owner and spec are replaced. Nothing is
+ * written when nothing would change. Rejects when somebody else controls a CRD of that name.
+ */
+export async function applyDerivedCrd(
+  client: ControllerClient,
+  wanted: KubeObject,
+  signal: AbortSignal,
+): Promise<AppliedCrd> {
+  const stored = await client.get(crdType, { name: wanted.metadata.name ?? "" }, { signal });
+  if (stored !== undefined) checkControl(stored, wanted);
+  if (stored !== undefined && isAsWanted(stored, wanted)) return { crd: stored, isChanged: false };
+  const options = { fieldManager: fieldManagers.update, signal };
+  const write =
+    stored === undefined ? client.create(wanted, options) : client.update(replaced(stored, wanted), options);
+  const crd = await write.catch((error: unknown) => inTermsOfDefinition(error, wanted));
+  return { crd, isChanged: crd.metadata.resourceVersion !== stored?.metadata.resourceVersion };
+}
+
+/** What all versions have alike the server calls by a name that definitions do not have. */
+function inTermsOfDefinition(error: unknown, wanted: KubeObject): never {
+  const text = textOf(error);
+  const versions = memberAt(wanted, ["spec", "versions"]);
+  const place =
+    Array.isArray(versions) && versions.length === 1 ? "spec.versions[0].schema" : "spec.versions[*].schema";
+  const translated = text.replaceAll("spec.validation.openAPIV3Schema", `${place}.openAPIV3Schema`);
+  throw translated === text ? error : new Error(translated, { cause: error });
+}
+
+function checkControl(stored: KubeObject, wanted: KubeObject): void {
+  const controller = controllerOf(stored);
+  const uid = controllerOf(wanted)?.uid ?? "";
+  if (controller === undefined || isControlledBy(stored, uid)) return;
+  const { kind, name } = controller;
+  throw new Error(
+    `existing object is not controlled by UID "${uid}": CustomResourceDefinition "${stored.metadata.name}" belongs to ${kind} "${name}"`,
+  );
+}
+
+function replaced(stored: KubeObject, wanted: KubeObject): KubeObject {
+  const { labels: _labels, annotations: _annotations, ownerReferences: _owners, ...kept } = stored.metadata;
+  return { ...stored, metadata: { ...kept, ...wanted.metadata }, spec: wanted["spec"] };
+}
+
+/** Whether the server would store exactly what is stored already. */
+function isAsWanted(stored: KubeObject, wanted: KubeObject): boolean {
+  const same = (a: unknown, b: unknown): boolean => jsonEqual((a ?? {}) as JsonValue, (b ?? {}) as JsonValue);
+  return (
+    same(stored.metadata.labels, wanted.metadata.labels) &&
+    same(stored.metadata.annotations, wanted.metadata.annotations) &&
+    same(stored.metadata.ownerReferences, wanted.metadata.ownerReferences) &&
+    same(stored["spec"], asStored(wanted))
+  );
+}
+
+/** The spec in the server's form: what its types do not know is gone, and its defaults are there. */
+function asStored(crd: KubeObject): JsonObject {
+  const spec = objectAt(toTypedForm(crd as unknown as JsonObject).object, ["spec"]);
+  const kind = textAt(spec, ["names", "kind"]) ?? "";
+  const names = { singular: kind.toLowerCase(), listKind: `${kind}List`, ...objectAt(spec, ["names"]) };
+  return { ...spec, names, conversion: conversionOf(spec) };
+}
+
+const httpsPort = 443;
+
+function conversionOf(spec: JsonObject): JsonObject {
+  const conversion = { strategy: "None", ...objectAt(spec, ["conversion"]) };
+  const service = memberAt(conversion, ["webhook", "clientConfig", "service"]);
+  if (service === undefined) return conversion;
+  const webhook = objectAt(conversion, ["webhook"]);
+  const clientConfig = objectAt(webhook, ["clientConfig"]);
+  const withPort = { port: httpsPort, ...(service as JsonObject) };
+  return { ...conversion, webhook: { ...webhook, clientConfig: { ...clientConfig, service: withPort } } };
+}

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import { crdType, silentLog, systemClock } from "@purlin/kube-controller";
+import { type JsonObject, StatusError } from "@purlin/kube-objects";
+import { type Condition, conditionsOf } from "../composite-resource/conditions.ts";
+import { kinds } from "../composite-resource/constants.ts";
+import { memberAt, withMember } from "../composite-resource/members.ts";
+import { appDefinition, cacheDefinition, definitionVersion } from "../testing/definitions.ts";
+import { find, startTestControl, type TestControl, until } from "../testing/test-control.ts";
+import { createDefinedController, createOfferedController } from "./definition-controllers.ts";
+import type { CreateInstanceController } from "./definition-deps.ts";
+
+const appXrd = "xapps.platform.example.org";
+const cacheXrd = "caches.platform.example.org";
+const xappType: TypeRef = { apiVersion: "platform.example.org/v1alpha1", kind: "XApp" };
+const appType: TypeRef = { apiVersion: "platform.example.org/v1alpha1", kind: "App" };
+
+interface Running extends AsyncDisposable {
+  readonly control: TestControl;
+  /** What instance controllers were started for, and closed, in order. */
+  readonly life: string[];
+  xrd(name?: string): Promise<KubeObject | undefined>;
+  condition(type: string, name?: string): Promise<Condition | undefined>;
+  /** Waits for a condition of a definition. */
+  becomes(type: string, wanted: Partial<Condition>, name?: string): Promise<Condition>;
+  events(): string[];
+}
+
+/** Both controllers of definitions, with instance controllers that free what is deleted and do nothing else. */
+async function start(): Promise<Running> {
+  const control = await startTestControl();
+  const { client, engine, events } = control;
+  const life: string[] = [];
+  const freeing =
+    (side: "composite" | "claim"): CreateInstanceController =>
+    (facts) => {
+      const type = side === "composite" ? facts.compositeType : (facts.claimType ?? facts.compositeType);
+      life.push(`start ${side} ${type.apiVersion} ${type.kind}`);
+      return {
+        reconcile: async (key) => {
+          const object = await client.get(type, key);
+          if (object?.metadata.deletionTimestamp && object.metadata.finalizers?.includes("test/held")) {
+            await client.update(withMember(object, ["metadata", "finalizers"], []));
+          }
+          return {};
+        },
+        watches: [
+          {
+            type: "Instance",
+            object: type,
+            keys: ({ object: { metadata } }) => [{ namespace: metadata.namespace, name: metadata.name ?? "" }],
+          },
+        ],
+        close: () => life.push(`close ${side}`),
+      };
+    };
+  const deps = { client, engine, events, clock: systemClock, log: silentLog, functionRevisions: false };
+  await control.run(createDefinedController({ ...deps, compositeController: freeing("composite") }));
+  await control.run(createOfferedController({ ...deps, claimController: freeing("claim") }));
+  const xrd: Running["xrd"] = (name = appXrd) => find(control.users, kinds.definition, name);
+  const condition: Running["condition"] = async (type, name) =>
+    conditionsOf((await xrd(name)) ?? {}).find((one) => one.type === type);
+  return {
+    control,
+    life,
+    xrd,
+    condition,
+    becomes: (type, wanted, name) =>
+      until(`${type} ${JSON.stringify(wanted)}`, async () => {
+        const found = await condition(type, name);
+        const entries = Object.entries(wanted) as [keyof Condition, unknown][];
+        return found !== undefined && entries.every(([key, value]) => found[key] === value) && found;
+      }),
+    events: () => events.texts(),
+    [Symbol.asyncDispose]: () => control[Symbol.asyncDispose](),
+  };
+}
+
+const established = { status: "True", reason: "WatchingCompositeResource" } as const;
+const offered = { status: "True", reason: "WatchingCompositeResourceClaim" } as const;
+
+suite("a definition that is established", () => {
+  test("makes composite resources and claims possible, and says so", async () => {
+    await using running = await start();
+    const { control } = running;
+    await control.users.create(appDefinition());
+    assert.equal((await running.becomes("Established", established)).observedGeneration, 1);
+    await running.becomes("Offered", offered);
+    const xrd = await running.xrd();
+    assert.ok(xrd);
+    assert.deepEqual([...(xrd.metadata.finalizers ?? [])].sort(), [
+      "defined.apiextensions.crossplane.io",
+      "offered.apiextensions.crossplane.io",
+    ]);
+    assert.deepEqual(memberAt(xrd, ["status", "controllers"]), {
+      compositeResourceType: xappType,
+      compositeResourceClaimType: appType,
+    });
+    assert.ok(control.engine.isRunning(`composite/${appXrd}`) && control.engine.isRunning(`claim/${appXrd}`));
+    assert.equal(conditionsOf(xrd).length, 2, "nothing failed, so nothing is said about it");
+    const applied = running.events().filter((text) => text.includes("Applied"));
+    assert.deepEqual(applied.sort(), [
+      "Normal EstablishComposite: Applied composite resource CustomResourceDefinition: xapps.platform.example.org",
+      "Normal OfferClaim: Applied composite resource claim CustomResourceDefinition: apps.platform.example.org",
+    ]);
+    const sources = new Set(control.events.all.map(({ source }) => source));
+    assert.deepEqual([...sources].sort(), [
+      "defined/compositeresourcedefinition.apiextensions.crossplane.io",
+      "offered/compositeresourcedefinition.apiextensions.crossplane.io",
+    ]);
+  });
+
+  test("30: nothing is written, and nothing is said, when nothing changes", async () => {
+    await using running = await start();
+    const { control } = running;
+    const schema = { type: "object", example: { a: 1 }, properties: { spec: { type: "object", required: [] } } };
+    await control.users.create(appDefinition({ schema }));
+    await running.becomes("Established", established);
+    await running.becomes("Offered", offered);
+    await control.client.get(kinds.definition, { name: appXrd });
+    const deps = {
+      ...control,
+      clock: systemClock,
+      log: silentLog,
+      functionRevisions: false,
+      compositeController: () => ({ reconcile: async () => ({}), watches: [] }),
+      claimController: () => ({ reconcile: async () => ({}), watches: [] }),
+    };
+    control.takeWrites();
+    control.events.take();
+    for (const controller of [createDefinedController(deps), createOfferedController(deps)]) {
+      await controller.spec.reconcile({ name: appXrd }, new AbortController().signal);
+    }
+    assert.deepEqual(control.takeWrites(), []);
+    assert.deepEqual(running.events(), []);
+  });
+
+  test("40: without claims there is no Offered, and the type of claims is empty", async () => {
+    await using running = await start();
+    await running.control.users.create(cacheDefinition("Namespaced"));
+    await running.becomes("Established", established, cacheXrd);
+    assert.equal(await running.condition("Offered", cacheXrd), undefined);
+    const xrd = await running.xrd(cacheXrd);
+    assert.deepEqual(memberAt(xrd ?? {}, ["status", "controllers", "compositeResourceClaimType"]), {
+      apiVersion: "",
+      kind: "",
+    });
+    assert.ok(!running.control.engine.isRunning(`claim/${cacheXrd}`));
+  });
+
+  test("6: claims may be offered later", async () => {
+    await using running = await start();
+    const { control } = running;
+    const { claimNames: _later, ...spec } = appDefinition()["spec"] as JsonObject;
+    await control.users.create({ ...appDefinition(), spec });
+    await running.becomes("Established", { ...established, observedGeneration: 1 });
+    await control.users.patch(
+      { ...kinds.definition, name: appXrd },
+      { spec: { claimNames: { kind: "App", plural: "apps" } } },
+      { type: "merge" },
+    );
+    await running.becomes("Offered", offered);
+    await running.becomes("Established", { ...established, observedGeneration: 2 });
+  });
+
+  test("27: the update policy is stored on legacy composite resources, and on modern ones that have spec.crossplane", async () => {
+    await using running = await start();
+    const { users } = running.control;
+    await users.create(appDefinition());
+    await users.create(cacheDefinition("Cluster"));
+    await running.becomes("Established", established);
+    await running.becomes("Established", established, cacheXrd);
+    const legacy = await users.create({ ...xappType, metadata: { name: "a" }, spec: {} });
+    assert.equal(memberAt(legacy, ["spec", "compositionUpdatePolicy"]), "Automatic");
+    const cache = { apiVersion: "platform.example.org/v1", kind: "Cache" };
+    const bare = await users.create({ ...cache, metadata: { name: "a" }, spec: {} });
+    assert.deepEqual(bare["spec"], {});
+    const set = await users.create({ ...cache, metadata: { name: "b" }, spec: { crossplane: {} } });
+    assert.deepEqual(set["spec"], { crossplane: { compositionUpdatePolicy: "Automatic" } });
+  });
+});
+
+suite("a definition that changes", () => {
+  test("31: any change of its spec restarts the composite side only", async () => {
+    await using running = await start();
+    const { control } = running;
+    await control.users.create(appDefinition());
+    await running.becomes("Offered", offered);
+    await running.becomes("Established", { ...established, observedGeneration: 1 });
+    const schema = {
+      type: "object",
+      properties: { spec: { type: "object", properties: { size: { type: "integer" } } } },
+    };
+    const versions = [definitionVersion("v1alpha1", { schema })];
+    await control.users.patch({ ...kinds.definition, name: appXrd }, { spec: { versions } }, { type: "merge" });
+    await running.becomes("Established", { ...established, observedGeneration: 2 });
+    const restarted = "Normal RestartComposite: XRD specification changed; restarting controller to apply updates";
+    assert.equal(running.events().filter((text) => text === restarted).length, 1);
+    assert.deepEqual(
+      running.life.filter((line) => line.includes("composite")),
+      [
+        "start composite platform.example.org/v1alpha1 XApp",
+        "close composite",
+        "start composite platform.example.org/v1alpha1 XApp",
+      ],
+    );
+    assert.deepEqual(
+      running.life.filter((line) => line.includes("claim")),
+      ["start claim platform.example.org/v1alpha1 App"],
+    );
+    const made = await control.users.create({ ...xappType, metadata: { name: "a" }, spec: { size: 3 } });
+    assert.equal(memberAt(made, ["spec", "size"]), 3, "the new schema counts");
+  });
+
+  test("31: a change of labels alone changes the CRDs and restarts nothing", async () => {
+    await using running = await start();
+    const { control } = running;
+    await control.users.create(appDefinition());
+    await running.becomes("Offered", offered);
+    await running.becomes("Established", established);
+    await control.users.patch(
+      { ...kinds.definition, name: appXrd },
+      { metadata: { labels: { team: "a" } } },
+      { type: "merge" },
+    );
+    await until("labels on both CRDs", async () => {
+      const crds = await Promise.all(
+        [appXrd, "apps.platform.example.org"].map((name) => find(control.users, crdType, name)),
+      );
+      return crds.every((crd) => crd?.metadata.labels?.["team"] === "a");
+    });
+    assert.ok(!running.events().some((text) => text.includes("RestartComposite")));
+    assert.equal((await running.condition("Established"))?.observedGeneration, 1);
+  });
+
+  test("33: another referenceable version restarts both sides", async () => {
+    await using running = await start();
+    const { control } = running;
+    await control.users.create(appDefinition());
+    await running.becomes("Offered", offered);
+    await running.becomes("Established", established);
+    const versions = [definitionVersion("v1alpha1", { version: { referenceable: false } }), definitionVersion("v1")];
+    await control.users.patch({ ...kinds.definition, name: appXrd }, { spec: { versions } }, { type: "merge" });
+    const moved = { apiVersion: "platform.example.org/v1", kind: "XApp" };
+    await until("both types moved", async () => {
+      const types = memberAt((await running.xrd()) ?? {}, ["status", "controllers"]) as
+        | Record<string, { apiVersion: string }>
+        | undefined;
+      return ["compositeResourceType", "compositeResourceClaimType"].every(
+        (field) => types?.[field]?.apiVersion === moved.apiVersion,
+      );
+    });
+    assert.ok(running.life.includes("start composite platform.example.org/v1 XApp"));
+    assert.ok(running.life.includes("start claim platform.example.org/v1 App"));
+  });
+});
+
+suite("a definition that cannot be", () => {
+  const wrong: Record<string, { reason: string; xrd: KubeObject; event: RegExp; claim?: boolean }> = {
+    Name: {
+      reason: "12: its name is not plural and group",
+      xrd: appDefinition({ metadata: { name: "other.platform.example.org" } }),
+      event:
+        /^Warning EstablishComposite: cannot apply rendered composite resource CustomResourceDefinition: .*metadata\.name/,
+    },
+    Schema: {
+      reason: "13: a version has no schema",
+      xrd: appDefinition({ spec: { versions: [{ name: "v1", served: true, referenceable: true }] } }),
+      event:
+        /^Warning RenderCRD: cannot render composite resource CustomResourceDefinition: cannot generate CRD for "Composite Resource" "xapps\.platform\.example\.org": spec\.versions\[0\]\.schema: custom resource validation cannot be nil$/,
+    },
+    TwoReferenceable: {
+      reason: "two versions are referenceable",
+      xrd: appDefinition({ spec: { versions: [definitionVersion("v1"), definitionVersion("v2")] } }),
+      event: /: spec\.versions: only one may be referenceable, but "v1" and "v2" are$/,
+    },
+    NoneReferenceable: {
+      reason: "no version is referenceable",
+      xrd: appDefinition({ version: { referenceable: false } }),
+      event: /: spec\.versions: none is referenceable; set referenceable: true on the version to store$/,
+    },
+    NotServed: {
+      reason: "the referenceable version is not served",
+      xrd: appDefinition({ version: { served: false } }),
+      event: /: spec\.versions\[0\]\.served: the referenceable version must be served$/,
+    },
+    NoVersions: {
+      reason: "no versions at all",
+      xrd: appDefinition({ spec: { versions: [] } }),
+      event: /: spec\.versions: none is referenceable/,
+    },
+    BadType: {
+      reason: "a type that no schema knows is named by its place",
+      xrd: appDefinition({
+        schema: { type: "object", properties: { spec: { type: "object", properties: { a: { type: "text" } } } } },
+      }),
+      event:
+        /^Warning EstablishComposite: .*spec\.versions\[0\]\.schema\.openAPIV3Schema\.properties\[spec\]\.properties\[a\]\.type/,
+    },
+    ClaimKind: {
+      reason: "24: the claim has the composite resource's kind",
+      xrd: appDefinition({ spec: { claimNames: { kind: "XApp", plural: "apps" } } }),
+      event:
+        /^Warning RenderCRD: cannot render composite resource claim CustomResourceDefinition: .*: "XApp" conflicts with composite resource name$/,
+      claim: true,
+    },
+  };
+
+  for (const [name, { reason, xrd, event, claim }] of Object.entries(wrong)) {
+    test(`${name}: ${reason}`, async () => {
+      await using running = await start();
+      const xrdName = xrd.metadata.name ?? "";
+      await running.control.users.create(xrd);
+      const failure = { status: "False", reason: claim ? "ClaimReconcileError" : "ReconcileError" } as const;
+      const { message = "" } = await running.becomes("Synced", failure, xrdName);
+      const told = running.events().find((text) => event.test(text));
+      assert.ok(told, running.events().join("\n"));
+      assert.ok(told.endsWith(message), message);
+      if (!claim) assert.equal(await running.condition("Established", xrdName), undefined);
+    });
+  }
+
+  test("the failure is over when its cause is", async () => {
+    await using running = await start();
+    const { users } = running.control;
+    await users.create(appDefinition({ version: { referenceable: false } }));
+    await running.becomes("Synced", { status: "False" });
+    const versions = [definitionVersion("v1alpha1")];
+    await users.patch({ ...kinds.definition, name: appXrd }, { spec: { versions } }, { type: "merge" });
+    await running.becomes("Established", established);
+    await running.becomes("Synced", { status: "True", reason: "ReconcileSuccess" });
+  });
+
+  test("29: a CRD of somebody else is left alone; one of nobody is adopted", async () => {
+    await using running = await start();
+    const { users } = running.control;
+    const crd = (name: string, plural: string, kind: string, owners: JsonObject[]): KubeObject =>
+      ({
+        ...crdType,
+        metadata: { name, ...(owners.length > 0 && { ownerReferences: owners }) },
+        spec: {
+          group: "platform.example.org",
+          names: { kind, plural },
+          scope: "Cluster",
+          versions: [{ name: "v0", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+        },
+      }) as unknown as KubeObject;
+    const owner = { apiVersion: "v1", kind: "ConfigMap", name: "other", uid: "other-uid", controller: true };
+    const theirs = await users.create(crd(appXrd, "xapps", "XApp", [owner]));
+    await users.create(crd(cacheXrd, "caches", "Cache", []));
+    await users.create(appDefinition());
+    await users.create(
+      cacheDefinition("Cluster", {
+        spec: { versions: [definitionVersion("v1"), definitionVersion("v0", { version: { referenceable: false } })] },
+      }),
+    );
+    const { message } = await running.becomes("Synced", { status: "False" });
+    assert.match(message ?? "", /existing object is not controlled by UID ".+": .* belongs to ConfigMap "other"$/);
+    await running.becomes("Established", established, cacheXrd);
+    const [left, adopted] = await Promise.all([find(users, crdType, appXrd), find(users, crdType, cacheXrd)]);
+    assert.equal(left?.metadata.generation, theirs.metadata.generation);
+    assert.equal(adopted?.metadata.ownerReferences?.[0]?.kind, "CompositeResourceDefinition");
+  });
+
+  test("38: a conflict is tried again without a word; another failure is told and tried again", async () => {
+    await using running = await start();
+    const { control } = running;
+    let conflicts = 2;
+    control.failWhen(({ method, path }) => {
+      if (method !== "PUT" || !path.endsWith(`/compositeresourcedefinitions/${appXrd}`) || conflicts-- <= 0)
+        return undefined;
+      return new StatusError({
+        kind: "Status",
+        apiVersion: "v1",
+        metadata: {},
+        status: "Failure",
+        reason: "Conflict",
+        code: 409,
+        message: "changed",
+      });
+    });
+    await control.users.create(appDefinition());
+    await running.becomes("Established", established);
+    assert.deepEqual(
+      running.events().filter((text) => text.startsWith("Warning")),
+      [],
+    );
+  });
+
+  test("39: when watches cannot be started the definition waits, and the next look tries again", async () => {
+    await using running = await start();
+    const { control } = running;
+    const stop = control.failWhen(({ path, query }) =>
+      path === "/apis/platform.example.org/v1alpha1/xapps" && query?.["watch"] === undefined
+        ? new StatusError({
+            kind: "Status",
+            apiVersion: "v1",
+            metadata: {},
+            status: "Failure",
+            reason: "Forbidden",
+            code: 403,
+            message: "no",
+          })
+        : undefined,
+    );
+    await control.users.create(appDefinition());
+    await until("the CRD", async () => find(control.users, crdType, appXrd));
+    assert.equal(await running.condition("Established"), undefined);
+    stop();
+    await running.becomes("Established", established);
+  });
+});

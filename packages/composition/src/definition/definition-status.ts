@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import {
+  type Condition,
+  type ConditionText,
+  conditionOf,
+  conditionsOf,
+  conditionTime,
+  setCondition,
+  stampCondition,
+  withConditions,
+} from "../composite-resource/conditions.ts";
+import { fieldManagers } from "../composite-resource/constants.ts";
+import { memberAt, withMember } from "../composite-resource/members.ts";
+import { reconcileSuccess } from "../composite-resource/standard-conditions.ts";
+import type { DefinitionDeps } from "./definition-deps.ts";
+import { claimSide, compositeSide, type DefinitionSide } from "./definition-side.ts";
+
+function withCondition(xrd: KubeObject, text: ConditionText, deps: DefinitionDeps): KubeObject {
+  const condition = stampCondition(text, conditionTime(deps.clock.now()), xrd.metadata.generation);
+  return withConditions(xrd, setCondition(conditionsOf(xrd), condition));
+}
+
+function syncedOf(xrd: KubeObject): Condition {
+  return conditionOf(conditionsOf(xrd), "Synced");
+}
+
+/** The definition of a side that runs: what it reconciles, and no failure of its own any more. */
+export function withRunning(xrd: KubeObject, side: DefinitionSide, type: TypeRef, deps: DefinitionDeps): KubeObject {
+  const none = { apiVersion: "", kind: "" };
+  const { apiVersion, kind } = type;
+  const controllers = {
+    compositeResourceType: none,
+    compositeResourceClaimType: none,
+    ...(memberAt(xrd, ["status", "controllers"]) as object | undefined),
+    [side.statusField]: { apiVersion, kind },
+  };
+  const running = withCondition(withMember(xrd, ["status", "controllers"], controllers), side.running, deps);
+  return withoutFailure(running, side, deps);
+}
+
+/** The definition with another condition. */
+export function withState(xrd: KubeObject, state: ConditionText, deps: DefinitionDeps): KubeObject {
+  return withCondition(xrd, state, deps);
+}
+
+function withoutFailure(xrd: KubeObject, side: DefinitionSide, deps: DefinitionDeps): KubeObject {
+  return syncedOf(xrd).reason === side.failure ? withCondition(xrd, reconcileSuccess, deps) : xrd;
+}
+
+/**
+ * The definition with the failure of a side in its Synced condition, which it has only since something failed. When both
+ * sides fail, the composite side's is shown: without composite resources there is no use for claims.
+ */
+export function withFailure(xrd: KubeObject, side: DefinitionSide, message: string, deps: DefinitionDeps): KubeObject {
+  if (side === claimSide && syncedOf(xrd).reason === compositeSide.failure) return xrd;
+  return withCondition(xrd, { type: "Synced", status: "False", reason: side.failure, message }, deps);
+}
+
+/** Stores the status of a definition unless it is what is stored already. */
+export async function writeStatus(
+  deps: DefinitionDeps,
+  before: KubeObject,
+  after: KubeObject,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const [had, has] = [before["status"] ?? null, after["status"] ?? null] as readonly [JsonValue, JsonValue];
+  if (jsonEqual(had, has)) return before;
+  return deps.client.update(after, { subresource: "status", fieldManager: fieldManagers.update, signal });
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { CreateInstanceController, DefinitionDeps, InstanceController } from "./definition-deps.ts";
+import type { DefinitionFacts } from "./definition-facts.ts";
+import type { DefinitionSide } from "./definition-side.ts";
+
+const concurrentReconciles = 100;
+
+/** The controllers that one side of definitions has started, by the name of their definition. */
+export interface InstanceControllers {
+  /** What the running controller was made for. */
+  running(definition: string): DefinitionFacts | undefined;
+  /** Does nothing when it runs. */
+  start(facts: DefinitionFacts): void;
+  /** Starts the watches that do not run yet. */
+  startWatches(definition: string): Promise<void>;
+  /** Does nothing when it does not run. */
+  stop(definition: string): Promise<void>;
+}
+
+/** A controller is made when it is started, not at every look at its definition: what it remembers goes with it. */
+export function createInstanceControllers(
+  { engine, concurrency = concurrentReconciles, backoff }: DefinitionDeps,
+  side: DefinitionSide,
+  create: CreateInstanceController,
+): InstanceControllers {
+  const made = new Map<string, { readonly facts: DefinitionFacts; readonly controller: InstanceController }>();
+  const nameOf = (definition: string): string => `${side.prefix}/${definition}`;
+  const forget = (definition: string): void => {
+    made.get(definition)?.controller.close?.();
+    made.delete(definition);
+  };
+  const running = (definition: string): DefinitionFacts | undefined =>
+    engine.isRunning(nameOf(definition)) ? made.get(definition)?.facts : undefined;
+  return {
+    running,
+    start(facts) {
+      if (running(facts.name) !== undefined) return;
+      // One that ended by itself is made anew.
+      forget(facts.name);
+      const controller = create(facts);
+      engine.start({ name: nameOf(facts.name), reconcile: controller.reconcile, concurrency, backoff });
+      made.set(facts.name, { facts, controller });
+    },
+    async startWatches(definition) {
+      await engine.startWatches(nameOf(definition), made.get(definition)?.controller.watches ?? []);
+    },
+    async stop(definition) {
+      await engine.stop(nameOf(definition));
+      forget(definition);
+    },
+  };
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The embedded API server with all our kinds, and what controllers get, for tests of one controller or several.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import {
+  createDirectTransport,
+  createInformerPool,
+  createKubeClient,
+  type KubeClient,
+  type KubeObject,
+  type KubeRequest,
+  type KubeTransport,
+  type TypeRef,
+} from "@purlin/kube-client";
+import {
+  type ClosableControllerClient,
+  type ControllerEngine,
+  createControllerClient,
+  createControllerEngine,
+  installCrds,
+} from "@purlin/kube-controller";
+import { compositionCrds } from "../crds/composition-crds.ts";
+import type { WatchingController } from "../watching-controller.ts";
+import { RecordedEvents } from "./recorded-events.ts";
+
+/** A control plane without controllers. */
+export interface TestControl extends AsyncDisposable {
+  /** Straight to the server, as a user would. */
+  readonly users: KubeClient;
+  /** As controllers see it: what it wrote itself it sees at once. */
+  readonly client: ClosableControllerClient;
+  readonly engine: ControllerEngine;
+  readonly events: RecordedEvents;
+  /** Every write of controllers since the last time this was asked, as `METHOD path`. */
+  takeWrites(): string[];
+  /** Lets matching requests of controllers fail; returns how to stop. */
+  failWhen(matches: (request: KubeRequest) => Error | undefined): () => void;
+  run(controller: WatchingController): Promise<void>;
+}
+
+const admin = { name: "admin", groups: [MASTERS_GROUP] };
+
+/** Starts one. `more` are CRDs beside our own. */
+export async function startTestControl(more: readonly KubeObject[] = []): Promise<TestControl> {
+  const directory = mkdtempSync(join(tmpdir(), "composition-"));
+  const server = await startApiServer({ directory });
+  const users = createKubeClient(createDirectTransport(server.handle, admin));
+  const seen = watched(createDirectTransport(server.handle, admin, "crossplane"));
+  const inner = createKubeClient(seen.transport);
+  await installCrds(users, [...compositionCrds(), ...more]);
+  const informers = createInformerPool(inner);
+  const client = createControllerClient({ client: inner, informers });
+  const engine = createControllerEngine({ informers });
+  return {
+    users,
+    client,
+    engine,
+    events: new RecordedEvents(),
+    takeWrites: seen.takeWrites,
+    failWhen: seen.failWhen,
+    async run({ spec, watches }) {
+      engine.start(spec);
+      await engine.startWatches(spec.name, watches);
+    },
+    async [Symbol.asyncDispose]() {
+      await engine.close();
+      await client.close();
+      await informers.stop();
+      await inner.close();
+      await users.close();
+      await server.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+interface WatchedTransport {
+  readonly transport: KubeTransport;
+  takeWrites(): string[];
+  failWhen: TestControl["failWhen"];
+}
+
+function watched(inner: KubeTransport): WatchedTransport {
+  const writes: string[] = [];
+  const faults = new Set<(request: KubeRequest) => Error | undefined>();
+  const refuse = (request: KubeRequest): void => {
+    for (const fault of faults) {
+      const error = fault(request);
+      if (error !== undefined) throw error;
+    }
+  };
+  return {
+    takeWrites: () => writes.splice(0),
+    failWhen(fault) {
+      faults.add(fault);
+      return () => faults.delete(fault);
+    },
+    transport: {
+      async request(request) {
+        refuse(request);
+        if (request.method !== "GET") writes.push(`${request.method} ${request.path}`);
+        return inner.request(request);
+      },
+      async stream(request) {
+        refuse(request);
+        return inner.stream(request);
+      },
+      close: () => inner.close(),
+    },
+  };
+}
+
+const patienceMs = 60_000;
+
+/** Waits until `look` gives something, and gives it. */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | undefined | false> | T | undefined | false,
+): Promise<T> {
+  const deadline = Date.now() + patienceMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > deadline) throw new Error(`still waiting: ${what}`);
+    await delay(5);
+  }
+}
+
+/** An object, or undefined when there is none. */
+export async function find(
+  client: KubeClient,
+  type: TypeRef,
+  name: string,
+  namespace?: string,
+): Promise<KubeObject | undefined> {
+  const { items } = await client.list(type, { fieldSelector: `metadata.name=${name}`, namespace });
+  return items[0];
+}
