@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { connect as connectTcp } from "node:net";
 import { describe, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { gunzipSync } from "node:zlib";
@@ -12,7 +13,7 @@ import type { ApiResponse, EventStream } from "../request/api-response.ts";
 import { errorResponse } from "../request/error-response.ts";
 import { documentPayload, encodedPayload, textPayload } from "../request/payload.ts";
 import { type ClientOptions, connectClient, type TestClient } from "../testing/test-client.ts";
-import { type Listener, listen } from "./listener.ts";
+import { type Listener, listen, type Patience } from "./listener.ts";
 import { MAX_BODY_BYTES, serveExchange } from "./serve-exchange.ts";
 
 const authority = createAuthority({ commonName: "ca" });
@@ -27,7 +28,10 @@ interface Serving extends AsyncDisposable {
   readonly requests: ApiRequest[];
 }
 
-async function serve(handle: (request: ApiRequest) => Promise<ApiResponse> | ApiResponse): Promise<Serving> {
+async function serve(
+  handle: (request: ApiRequest) => Promise<ApiResponse> | ApiResponse,
+  patience: Partial<Patience> = {},
+): Promise<Serving> {
   const requests: ApiRequest[] = [];
   const front = {
     tokens,
@@ -46,6 +50,7 @@ async function serve(handle: (request: ApiRequest) => Promise<ApiResponse> | Api
     host: "localhost",
     clientAuthorityPem: authority.certPem,
     onExchange,
+    patience,
   });
   return { listener, requests, [Symbol.asyncDispose]: () => listener.close(0) };
 }
@@ -378,4 +383,44 @@ test("a renewed certificate serves new connections", async () => {
     issueCertificate(authority, { commonName: "server", dnsNames: ["localhost"], usages: ["server"] }),
   );
   assert.notEqual(await fingerprint(), before);
+});
+
+/** A connection that says so much and no more; resolves when the server has had enough of it. */
+async function untilDropped(port: number, text: string, secure = true): Promise<void> {
+  const options = { port, host: "localhost", ca: authority.certPem, ALPNProtocols: ["http/1.1"] };
+  const socket = secure ? connectTls(options) : connectTcp(options);
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  socket.on("error", () => {});
+  socket.write(text);
+  socket.resume();
+  await closed;
+}
+
+const slow: Record<string, { reason: string; text: string; secure?: boolean }> = {
+  Silence: { reason: "a connection is for asking something", text: "" },
+  HalfHeaders: { reason: "headers end some time", text: "GET /version HTTP/1.1\r\nHost: x\r\nX-Slow: " },
+  NoHandshake: { reason: "TLS begins with a greeting", text: "\u0016\u0003", secure: false },
+};
+
+for (const [name, { reason, text, secure }] of Object.entries(slow)) {
+  test(`clients that never get to the point are dropped: ${name}`, { timeout: 60_000 }, async () => {
+    await using server = await serve(echo, { handshakeMs: 200, headersMs: 200 });
+    await untilDropped(server.listener.port, text, secure);
+    assert.equal(server.requests.length, 0, reason);
+  });
+}
+
+test("who is idle or never said anything does not hold up the end", { timeout: 60_000 }, async () => {
+  const server = await serve(echo);
+  const { port } = server.listener;
+  const idle = untilDropped(port, "GET /a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t0ken\r\n\r\n");
+  while (server.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  // Longer than the test may take: only idle connections are closed at once.
+  const closing = server.listener.close(600_000);
+  await Promise.all([idle, closing]);
+
+  const other = await serve(echo);
+  const silent = untilDropped(other.listener.port, "", false);
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  await Promise.all([silent, other.listener.close(0)]);
 });

@@ -27,7 +27,19 @@ export interface ListenerOptions {
   /** Client certificates are verified against this. */
   readonly clientAuthorityPem: string;
   readonly onExchange: (exchange: Exchange) => void;
+  readonly patience?: Partial<Patience>;
 }
+
+/** How long clients may take before they have said anything that could be answered. */
+export interface Patience {
+  /** For the TLS handshake. */
+  readonly handshakeMs: number;
+  /** For the headers of an HTTP/1.1 request, from its first byte, or from the connection. */
+  readonly headersMs: number;
+}
+
+/** As much as the reference gives. */
+const PATIENCE: Patience = { handshakeMs: 30_000, headersMs: 32_000 };
 
 export interface Listener {
   readonly host: string;
@@ -41,17 +53,24 @@ export interface Listener {
 /** Go clients keep an idle connection for 90 s and do not retry a POST on one the server has just closed: keep it longer. */
 const KEEP_ALIVE_MS = 120_000;
 const KIB = 1024;
+const SWEEP_MS = 50;
 
 /** Serves HTTP/1.1 and HTTP/2 over TLS on one port. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const http1 = http1Server(options.onExchange);
+  const patience = { ...PATIENCE, ...options.patience };
+  const http1 = http1Server(options.onExchange, patience);
   const http2 = http2Server(options.onExchange);
   const sockets = new Set<Socket>();
-  const server = tlsServer(options, (socket) => {
+  const keep = (socket: Socket): void => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
+  };
+  const server = tlsServer({ ...options, handshakeTimeout: patience.handshakeMs }, (socket) => {
+    keep(socket);
     (socket.alpnProtocol === "h2" ? http2.server : http1).emit("connection", socket);
   });
+  // Who never gets through the handshake must be dropped at the end too.
+  server.on("connection", keep);
   server.listen(options.port ?? 0, options.host ?? "127.0.0.1");
   await once(server, "listening");
   const { address, port } = server.address() as AddressInfo;
@@ -67,7 +86,10 @@ function secureContext(options: ListenerOptions): { cert: string; key: string; c
   return { cert: options.certPem, key: options.keyPem, ca: options.clientAuthorityPem, minVersion: "TLSv1.2" };
 }
 
-function tlsServer(options: ListenerOptions, onSocket: (socket: TLSSocket) => void): TlsServer {
+function tlsServer(
+  options: ListenerOptions & { readonly handshakeTimeout: number },
+  onSocket: (socket: TLSSocket) => void,
+): TlsServer {
   const server = createTlsServer({
     ...secureContext(options),
     ALPNProtocols: ["h2", "http/1.1"],
@@ -75,7 +97,7 @@ function tlsServer(options: ListenerOptions, onSocket: (socket: TLSSocket) => vo
     // A certificate of somebody else is answered with 401, not with a broken handshake.
     rejectUnauthorized: false,
     noDelay: true,
-    handshakeTimeout: 30_000,
+    handshakeTimeout: options.handshakeTimeout,
   });
   server.on("secureConnection", onSocket);
   // A handshake that fails concerns nobody but the client, who knows.
@@ -83,12 +105,15 @@ function tlsServer(options: ListenerOptions, onSocket: (socket: TLSSocket) => vo
   return server;
 }
 
-function http1Server(onExchange: (exchange: Exchange) => void): Http1Server {
+function http1Server(onExchange: (exchange: Exchange) => void, { headersMs }: Patience): Http1Server {
   const server = createHttp1Server({
     keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: KEEP_ALIVE_MS + 5_000,
+    headersTimeout: headersMs,
+    connectionsCheckingInterval: Math.min(headersMs, 10_000),
     maxHeaderSize: 64 * KIB,
   });
+  // It never listens itself, and without this event it neither notices slow clients nor knows which connections are idle.
+  server.emit("listening");
   server.on("request", (request, response) => onExchange(http1Exchange(request, response)));
   server.on("checkContinue", (request, response) => {
     response.writeContinue();
@@ -130,7 +155,9 @@ async function close({ server, http1, sessions, sockets }: Parts, graceMs: numbe
   for (const session of sessions) {
     session.close();
   }
-  http1.closeIdleConnections();
+  // A connection is idle from its last answer on, so this is asked again and again.
+  const sweeping = setInterval(() => http1.closeIdleConnections(), SWEEP_MS);
+  http1.close();
   const dropping = setTimeout(() => {
     for (const socket of sockets) {
       socket.destroy();
@@ -138,4 +165,5 @@ async function close({ server, http1, sessions, sockets }: Parts, graceMs: numbe
   }, graceMs);
   await closed;
   clearTimeout(dropping);
+  clearInterval(sweeping);
 }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// A disk that is full, and files that may not be written: writes fail with a Status, reads and watches go on, and when the trouble
+// is over so is the failing. Nothing that was answered is lost, nothing that failed appears.
+import assert from "node:assert/strict";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Target } from "../conformance/harness/wire.ts";
+import { openStream } from "../conformance/harness/wire-stream.ts";
+import { type Answer, ask, configMap, configMaps, listed } from "./harness/config-maps.ts";
+import { canMount, onReadOnlyDirectory, onSmallDisk, setImmutable } from "./harness/own-mounts.ts";
+import { chaosDirectory, startServer } from "./harness/server-process.ts";
+
+const needsMounts = { skip: canMount ? false : "this system lets nobody but root mount anything" };
+const megabyte = 1024 * 1024;
+
+/** Writes until a write fails; gives the names that were answered and the failure. */
+async function writeUntilRefused(target: Target, prefix: string): Promise<{ names: string[]; refusal: Answer }> {
+  const names: string[] = [];
+  for (let i = 0; i < 5000; i += 1) {
+    const name = `${prefix}-${i}`;
+    const answer = await ask(target, "POST", configMaps, configMap(name, "x".repeat(50_000)));
+    if (answer.code !== 201) return { names, refusal: answer };
+    names.push(name);
+  }
+  return assert.fail("the disk never got full");
+}
+
+function assertRefused({ code, body }: Answer, text: RegExp): void {
+  assert.deepEqual([code, body.kind, body.reason], [503, "Status", "ServiceUnavailable"]);
+  assert.match(body.message ?? "", text);
+}
+
+/** Everything a client may still want, and the names that are there. */
+async function assertReadable(target: Target, names: readonly string[]): Promise<void> {
+  assert.deepEqual([...(await listed(target)).keys()].sort(), names.toSorted());
+  assert.equal((await ask(target, "GET", `${configMaps}/${names[0]}`)).code, 200);
+  assert.equal((await ask(target, "GET", "/api/v1/namespaces/default")).code, 200);
+  assert.equal((await ask(target, "GET", "/readyz")).code, 200);
+  const watch = await openStream(target, { method: "GET", path: `${configMaps}?watch=true&resourceVersion=0` });
+  for (const _ of names) assert.equal(((await watch.next(60_000)) as { type: string }).type, "ADDED");
+  watch.close();
+}
+
+test("a full disk", needsMounts, async () => {
+  const directory = chaosDirectory();
+  await using server = startServer({ directory, wrapper: onSmallDisk(directory, 12 * megabyte) });
+  const target = await server.ready;
+  const seen = `/proc/${server.child.pid}/root${directory}`;
+  writeFileSync(join(seen, "ballast"), Buffer.alloc(4 * megabyte));
+  const { names, refusal } = await writeUntilRefused(target, "full");
+  assertRefused(refusal, /full: free some space; reading goes on/);
+  assert.ok(names.length > 5);
+  await assertReadable(target, names);
+  assertRefused(
+    await ask(target, "PUT", `${configMaps}/${names[0]}`, configMap(names[0] ?? "", "y".repeat(50_000))),
+    /full/,
+  );
+  assertRefused(await ask(target, "POST", configMaps, configMap("again", "x".repeat(50_000))), /full/);
+
+  rmSync(join(seen, "ballast"));
+  assert.equal((await ask(target, "POST", configMaps, configMap("after", "room again"))).code, 201);
+  await assertReadable(target, [...names, "after"]);
+  assert.equal(await server.stop(), 0);
+});
+
+test("a write that fails on a full disk is seen by nobody, then or later", needsMounts, async () => {
+  const directory = chaosDirectory();
+  await using server = startServer({ directory, wrapper: onSmallDisk(directory, 12 * megabyte) });
+  const target = await server.ready;
+  const watch = await openStream(target, { method: "GET", path: `${configMaps}?watch=true` });
+  const { names } = await writeUntilRefused(target, "seen");
+  const [first = ""] = names;
+  await ask(target, "POST", configMaps, configMap("never", "x".repeat(50_000)));
+  assert.equal((await ask(target, "GET", `${configMaps}/never`)).code, 404);
+  // Deleting needs a little room too; history lets go of what is old when there is none.
+  const deleted = await ask(target, "DELETE", `${configMaps}/${first}`);
+  const events = deleted.code === 200 ? [...names, first] : names;
+  for (const name of events) {
+    const event = (await watch.next(60_000)) as { readonly object: { readonly metadata: { readonly name: string } } };
+    assert.equal(event.object.metadata.name, name);
+  }
+  await assert.rejects(watch.next(300), /no event/);
+  watch.close();
+});
+
+test("files that may no longer be written", async (t) => {
+  const directory = chaosDirectory();
+  await using server = startServer({ directory });
+  const target = await server.ready;
+  assert.equal((await ask(target, "POST", configMaps, configMap("before", "1"))).code, 201);
+  const files = ["store.db", "store.db-wal"].map((name) => join(directory, name));
+  try {
+    if (!files.every((path) => setImmutable(path, true)))
+      return t.skip("only root may forbid writing to open files here");
+    assertRefused(
+      await ask(target, "POST", configMaps, configMap("refused", "2")),
+      /cannot write to the store in .*; reading goes on/,
+    );
+    await assertReadable(target, ["before"]);
+    const token = await ask(target, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
+      spec: { resourceAttributes: { verb: "get", resource: "pods" } },
+    });
+    assert.equal(token.code, 201, "what stores nothing needs no disk");
+  } finally {
+    for (const path of files) setImmutable(path, false);
+  }
+  assert.equal((await ask(target, "POST", configMaps, configMap("after", "3"))).code, 201);
+  await assertReadable(target, ["before", "after"]);
+});
+
+test(
+  "a directory that is read-only from the start is refused in one line, and left as it is",
+  needsMounts,
+  async () => {
+    const directory = chaosDirectory();
+    {
+      await using first = startServer({ directory });
+      const target = await first.ready;
+      assert.equal((await ask(target, "POST", configMaps, configMap("kept", "1"))).code, 201);
+      assert.equal(await first.stop(), 0);
+    }
+    await using refused = startServer({ directory, wrapper: onReadOnlyDirectory(directory) });
+    await assert.rejects(refused.ready, /--data-dir .*read-only/i);
+    assert.equal(refused.complaints().trim().split("\n").length, 1, refused.complaints());
+    await using again = startServer({ directory });
+    assert.deepEqual([...(await listed(await again.ready)).keys()], ["kept"]);
+  },
+);
