@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
-import { crdType } from "@purlin/kube-controller";
+import { crdType, retryBackoff, type WatchingController } from "@purlin/kube-controller";
 import { apiGroup, kinds } from "../composite-resource/constants.ts";
 import { memberAt, textsAt } from "../composite-resource/members.ts";
 import { controllerOf, hasFinalizer } from "../composite-resource/metadata.ts";
-import { retryBackoff, type WatchingController } from "../watching-controller.ts";
 import type { CreateInstanceController, DefinitionDeps } from "./definition-deps.ts";
 import { definitionReconciler } from "./definition-reconciler.ts";
 import { claimSide, compositeSide, type DefinitionSide } from "./definition-side.ts";

@@ -15,6 +15,7 @@ import {
   type KubeTransport,
   type TypeRef,
 } from "@purlin/kube-client";
+import type { WatchingController } from "@purlin/kube-controller";
 import {
   type ClosableControllerClient,
   type ControllerEngine,
@@ -23,7 +24,6 @@ import {
   installCrds,
 } from "@purlin/kube-controller";
 import { compositionCrds } from "../crds/composition-crds.ts";
-import type { WatchingController } from "../watching-controller.ts";
 import { RecordedEvents } from "./recorded-events.ts";
 
 /** A control plane without controllers. */

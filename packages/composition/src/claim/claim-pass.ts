@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import type { ConditionText } from "../composite-resource/conditions.ts";
+import { fieldManagers } from "../composite-resource/constants.ts";
+import { wrapError } from "../composite-resource/wrap-error.ts";
+import { withCondition } from "./claim-status.ts";
+import type { ClaimPorts, ClaimSettings } from "./ports.ts";
+
+/** One look at a claim. */
+export interface ClaimPass {
+  readonly ports: ClaimPorts;
+  readonly settings: ClaimSettings;
+  /** The time that goes into conditions. */
+  readonly time: string;
+  readonly signal: AbortSignal;
+  /** The claim as it is stored, which changes on the way. */
+  stored: KubeObject;
+}
+
+/** The claim with conditions that its controller sets. */
+export function tellIn(pass: ClaimPass, claim: KubeObject, ...texts: readonly ConditionText[]): KubeObject {
+  return texts.reduce((told, text) => withCondition(told, text, pass.time), claim);
+}
+
+/** Tells whoever looks at the claim. */
+export function tellEvent(
+  { ports, stored }: ClaimPass,
+  event: { readonly type?: "Normal" | "Warning"; readonly reason: string; readonly message: string },
+): void {
+  ports.events.event(stored, { type: "Normal", ...event });
+}
+
+/** Stores the status of a claim unless it is what is stored. */
+export async function writeStatus(pass: ClaimPass, claim: KubeObject): Promise<void> {
+  const { ports, stored, signal } = pass;
+  const [had, has] = [stored["status"] ?? null, claim["status"] ?? null] as readonly [JsonValue, JsonValue];
+  if (jsonEqual(had, has)) return;
+  try {
+    const options = { subresource: "status", fieldManager: fieldManagers.update, signal };
+    pass.stored = await ports.client.update(claim, options);
+  } catch (error) {
+    throw wrapError("cannot update claim status", error);
+  }
+}

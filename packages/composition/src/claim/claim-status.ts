@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import {
+  type ConditionText,
+  conditionOf,
+  conditionsOf,
+  setCondition,
+  stampCondition,
+  systemConditionTypes,
+  withConditions,
+} from "../composite-resource/conditions.ts";
+import { memberAt, objectAt, textsAt, withMember } from "../composite-resource/members.ts";
+import type { AddedStatusFields } from "../definition/definition-facts.ts";
+
+/** The claim with a condition that its controller sets. */
+export function withCondition(claim: KubeObject, text: ConditionText, time: string): KubeObject {
+  const before = conditionsOf(claim);
+  const after = setCondition(before, stampCondition(text, time, claim.metadata.generation));
+  return after === before ? claim : withConditions(claim, after);
+}
+
+/**
+ * The claim with the conditions that functions aimed at it, as its composite resource has them. A type that is listed and
+ * has no condition is skipped: an incomplete one would make the whole status unwritable.
+ */
+export function withCompositeConditions(claim: KubeObject, xr: KubeObject): KubeObject {
+  const source = conditionsOf(xr);
+  const known = new Set(source.map(({ type }) => type));
+  const types = textsAt(xr, ["status", "claimConditionTypes"]).filter(
+    (type) => known.has(type) && !systemConditionTypes.has(type),
+  );
+  const before = conditionsOf(claim);
+  const after = types.reduce((conditions, type) => {
+    const { observedGeneration: _theirs, ...condition } = conditionOf(source, type);
+    const { generation } = claim.metadata;
+    return setCondition(conditions, { ...condition, ...(generation ? { observedGeneration: generation } : {}) });
+  }, before);
+  return after === before ? claim : withConditions(claim, after);
+}
+
+/** What functions put into a composite resource's status for people, without what the control plane keeps there. */
+export function sharedStatus(xr: KubeObject, added: AddedStatusFields): JsonObject | undefined {
+  const status = memberAt(xr, ["status"]);
+  if (status === undefined || status === null) return undefined;
+  if (!isJsonObject(status)) throw new Error("composite resource status was not an object");
+  const dropped = new Set([
+    "conditions",
+    "connectionDetails",
+    "claimConditionTypes",
+    ...(added.claimConditions ? ["claimConditions"] : []),
+    ...(added.lastHandledReconcileAt ? ["lastHandledReconcileAt"] : []),
+    ...(added.functionRevisions ? ["crossplane"] : []),
+  ]);
+  return Object.fromEntries(Object.entries(status).filter(([key]) => !dropped.has(key)));
+}
+
+const claimsOwn = ["conditions", "connectionDetails"];
+
+/** The claim with a status of its own conditions and publication time, and of what it shares with its composite resource. */
+export function withSharedStatus(claim: KubeObject, shared: JsonObject): KubeObject {
+  const status = objectAt(claim, ["status"]);
+  const own = Object.entries(status).filter(([key]) => claimsOwn.includes(key));
+  return withMember(claim, ["status"], { ...shared, ...Object.fromEntries(own) });
+}
+
+/** The same without taking anything away that the claim has. */
+export function withMergedStatus(claim: KubeObject, shared: JsonObject): KubeObject {
+  const status = memberAt(claim, ["status"]);
+  return isJsonObject(status) ? withMember(claim, ["status"], overlaid(status, shared)) : claim;
+}
+
+function overlaid(under: JsonObject, over: JsonObject): JsonObject {
+  const merged: Record<string, JsonValue> = { ...under };
+  for (const [key, value] of Object.entries(over)) {
+    const below = under[key];
+    merged[key] = isJsonObject(below) && isJsonObject(value) ? overlaid(below, value) : value;
+  }
+  return merged;
+}

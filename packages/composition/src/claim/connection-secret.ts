@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { type JsonValue, jsonEqual, notFound } from "@purlin/kube-objects";
+import { connectionSecretType, fieldManagers, kinds } from "../composite-resource/constants.ts";
+import { connectionSecretRefOf } from "../composite-resource/machinery.ts";
+import { memberAt, objectAt } from "../composite-resource/members.ts";
+import { controllerOf, controllerReference, isControlledBy, withOwner } from "../composite-resource/metadata.ts";
+import { during } from "../composite-resource/wrap-error.ts";
+import type { ClaimPorts } from "./ports.ts";
+
+/**
+ * Copies the connection details of a composite resource to the Secret its claim names, when both name one. Says whether
+ * anything was written.
+ */
+export async function propagateConnection(
+  ports: ClaimPorts,
+  claim: KubeObject,
+  xr: KubeObject,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const [from, to] = [connectionSecretRefOf(xr, "legacy"), connectionSecretRefOf(claim, "legacy")];
+  if (from === undefined || to === undefined) return false;
+  const source = await during("cannot get composite resource's connection secret", async () => {
+    const secret = await ports.client.get(kinds.secret, from, { signal });
+    if (secret === undefined) throw notFound({ group: "", resource: "secrets" }, from.name);
+    return secret;
+  });
+  // Whoever may write a claim could otherwise read any Secret by having a composite resource name it.
+  if (!isControlledBy(source, xr.metadata.uid)) {
+    throw new Error("cannot establish control of existing connection secret");
+  }
+  const data = objectAt(source, ["data"]);
+  return during("cannot create or update connection secret", () => store(ports, claim, data, signal));
+}
+
+async function store(
+  { client }: ClaimPorts,
+  claim: KubeObject,
+  data: Readonly<Record<string, JsonValue>>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { namespace = "" } = claim.metadata;
+  const { name = "" } = connectionSecretRefOf(claim, "legacy") ?? {};
+  const options = { fieldManager: fieldManagers.update, signal };
+  const existing = await client.get(kinds.secret, { namespace, name }, { signal });
+  if (existing === undefined) {
+    const metadata = { namespace, name, ownerReferences: [controllerReference(claim)] };
+    await client.create({ ...kinds.secret, metadata, type: connectionSecretType, data }, options);
+    return true;
+  }
+  refuseForeign(existing, claim);
+  const isOurs = isControlledBy(existing, claim.metadata.uid);
+  if (isOurs && jsonEqual(objectAt(existing, ["data"]), data)) return false;
+  await client.update({ ...withOwner(existing, controllerReference(claim)), data }, options);
+  return true;
+}
+
+function refuseForeign(secret: KubeObject, { metadata }: KubeObject): void {
+  const controller = controllerOf(secret);
+  if (controller !== undefined && controller.uid !== metadata.uid) {
+    throw new Error(`existing secret is not controlled by UID "${metadata.uid ?? ""}"`);
+  }
+  const type = memberAt(secret, ["type"]);
+  if (controller === undefined && type !== connectionSecretType) {
+    throw new Error(`refusing to modify uncontrolled secret of type "${String(type)}"`);
+  }
+}

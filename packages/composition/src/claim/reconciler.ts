@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type KubeObject, keyOf } from "@purlin/kube-client";
+import type { Reconcile, ReconcileResult } from "@purlin/kube-controller";
+import { ignoreNotFound, isConflict, parseApiVersion } from "@purlin/kube-objects";
+import { attempt, isReconcileFailure } from "../composite/failure.ts";
+import { conditionTime } from "../composite-resource/conditions.ts";
+import { type ClaimRef, claimRefOf } from "../composite-resource/machinery.ts";
+import { textAt } from "../composite-resource/members.ts";
+import { isDeleted, isPaused } from "../composite-resource/metadata.ts";
+import { reconcileError, reconcilePaused } from "../composite-resource/standard-conditions.ts";
+import { during, textOf } from "../composite-resource/wrap-error.ts";
+import { bindAndSync } from "./bind-and-sync.ts";
+import { claimRefTo } from "./claim-fields.ts";
+import { type ClaimPass, tellEvent, tellIn, writeStatus } from "./claim-pass.ts";
+import { deleteClaim } from "./delete-claim.ts";
+import { type ClaimPorts, defaultClaimSettings } from "./ports.ts";
+import { claimReasons, claimSteps } from "./steps.ts";
+import { managedFieldsUpgrade } from "./upgrade-managed-fields.ts";
+
+const timeoutMs = 60_000;
+
+/** Reconciles the claims of one definition. */
+export function claimReconciler(ports: ClaimPorts): Reconcile {
+  const settings = { ...defaultClaimSettings, ...ports.settings };
+  return async (key, stopping) => {
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
+    const get = (): Promise<KubeObject | undefined> => ports.client.get(ports.kind.claimType, key, { signal });
+    const stored = await during("cannot get claim", get);
+    if (stored === undefined) return {};
+    const pass: ClaimPass = { ports, settings, time: conditionTime(ports.clock.now()), signal, stored };
+    try {
+      return await reconcileClaim(pass);
+    } catch (error) {
+      if (!stopping.aborted) await tellFailure(pass, error, stopping);
+      throw error;
+    }
+  };
+}
+
+async function reconcileClaim(pass: ClaimPass): Promise<ReconcileResult> {
+  if (isPaused(pass.stored)) return pause(pass);
+  const observed = await attempt(claimSteps.observe, () => observe(pass));
+  const other = observed && boundElsewhere(pass, observed);
+  if (observed !== undefined && other !== undefined) return refuse(pass, observed, other);
+  const xr = await attempt(claimSteps.upgrade, () => upgrade(pass, observed));
+  return isDeleted(pass.stored) ? deleteClaim(pass, xr) : bindAndSync(pass, xr);
+}
+
+async function pause(pass: ClaimPass): Promise<ReconcileResult> {
+  const { message = "" } = reconcilePaused;
+  tellEvent(pass, { reason: claimReasons.paused, message });
+  await writeStatus(pass, tellIn(pass, pass.stored, reconcilePaused));
+  return {};
+}
+
+/** The composite resource that the claim refers to; whatever else the reference says, its kind is the definition's. */
+async function observe({ ports, stored, signal }: ClaimPass): Promise<KubeObject | undefined> {
+  const name = textAt(stored, ["spec", "resourceRef", "name"]);
+  return name === undefined ? undefined : ports.client.get(ports.kind.compositeType, { name }, { signal });
+}
+
+/** The claim that a composite resource is bound to, when it is another one. */
+function boundElsewhere({ stored, settings }: ClaimPass, xr: KubeObject): ClaimRef | undefined {
+  const ref = claimRefOf(xr, "legacy");
+  if (ref === undefined) return undefined;
+  const own = claimRefTo(stored);
+  const versionOf = (apiVersion: string): string =>
+    settings.acceptOtherVersions ? parseApiVersion(apiVersion).group : apiVersion;
+  const isOwn =
+    versionOf(ref.apiVersion) === versionOf(own.apiVersion) &&
+    ref.kind === own.kind &&
+    ref.namespace === own.namespace &&
+    ref.name === own.name;
+  return isOwn ? undefined : ref;
+}
+
+/** Trying again would not help: somebody has to correct one of the references, and that wakes the claim. */
+async function refuse(pass: ClaimPass, xr: KubeObject, other: ClaimRef): Promise<ReconcileResult> {
+  const what = `refusing to operate on composite resource "${xr.metadata.name}" that is not bound to this claim`;
+  const message = `${what}: bound to claim "${other.name}"`;
+  tellEvent(pass, { type: "Warning", reason: claimReasons.bind, message });
+  await writeStatus(pass, tellIn(pass, pass.stored, reconcileError(message)));
+  return {};
+}
+
+async function upgrade(pass: ClaimPass, xr: KubeObject | undefined): Promise<KubeObject | undefined> {
+  const patch = xr === undefined || !pass.settings.serverSideApply ? undefined : managedFieldsUpgrade(xr);
+  if (xr === undefined || patch === undefined) return xr;
+  const { ports, signal } = pass;
+  return ignoreNotFound(
+    ports.client.patch({ ...ports.kind.compositeType, ...keyOf(xr) }, patch, { type: "json", signal }),
+  );
+}
+
+/** In an event and in the Synced condition. Ready and what functions said stay as they were. A lost race is no failure. */
+async function tellFailure(pass: ClaimPass, error: unknown, signal: AbortSignal): Promise<void> {
+  if (!isReconcileFailure(error) || isConflict(error)) return;
+  const { reason, message } = error;
+  tellEvent(pass, { type: "Warning", reason, message });
+  try {
+    await writeStatus({ ...pass, signal }, tellIn(pass, pass.stored, reconcileError(message)));
+  } catch (failure) {
+    const { namespace, name } = pass.stored.metadata;
+    pass.ports.log.debug("cannot tell a claim of its failure", { namespace, name, error: textOf(failure) });
+  }
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+import { eventSources } from "../composite-resource/constants.ts";
+import type { InstanceController } from "../definition/definition-deps.ts";
+import type { ClaimPorts } from "./ports.ts";
+import { claimReconciler } from "./reconciler.ts";
+import { claimWatches } from "./watches.ts";
+
+/** The controller of the claims that one definition offers. */
+export function createClaimController(ports: ClaimPorts): InstanceController {
+  const events = ports.events.with(eventSources.claim);
+  return { reconcile: claimReconciler({ ...ports, events }), watches: claimWatches(ports.kind) };
+}

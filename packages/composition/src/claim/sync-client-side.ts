@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way before server-side apply: nothing that was once set is ever taken away again.
+import type { KubeObject } from "@purlin/kube-client";
+import { applyMergePatch, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { annotations, fieldManagers } from "../composite-resource/constants.ts";
+import { machineryField, updatePolicyOf, withMachinery } from "../composite-resource/machinery.ts";
+import { objectAt, withMember } from "../composite-resource/members.ts";
+import { annotationOf } from "../composite-resource/metadata.ts";
+import { during } from "../composite-resource/wrap-error.ts";
+import { annotationsFor, claimRefTo, compositeOnly, labelsFor, specFor } from "./claim-fields.ts";
+import { sharedStatus, withMergedStatus } from "./claim-status.ts";
+import { revisionToSend, withFlowBack } from "./flow-back.ts";
+import { checkSpec, compositeName, type Sync, type SyncInput, storeClaim } from "./sync.ts";
+import { withReference } from "./sync-server-side.ts";
+
+/** Brings claim and composite resource together by create and merge patch. */
+export const syncClientSide: Sync = async (input) => {
+  const { pass, claim, surroundings } = input;
+  const name = input.xr?.metadata.name ?? (await compositeName(input));
+  checkSpec(claim);
+  const referring = withReference(claim, { ...pass.ports.kind.compositeType, name });
+  const referred = await storeClaim(pass, referring);
+  const xr = await during("cannot apply composite resource", () => createOrPatch(input, name));
+  const shared = sharedStatus(xr, surroundings.added);
+  const told = shared === undefined ? referred : withMergedStatus(referred, shared);
+  const filled = withFilledSpec(withRevision(withFlowBack(told, xr, surroundings), xr), xr);
+  return { claim: await storeClaim(pass, filled), xr };
+};
+
+async function createOrPatch(input: SyncInput, name: string): Promise<KubeObject> {
+  const { pass, claim, xr, surroundings } = input;
+  const { ports, signal } = pass;
+  const { compositeType } = ports.kind;
+  const options = { fieldManager: fieldManagers.update, signal };
+  const external = xr && annotationOf(xr, annotations.externalName);
+  const revision = revisionToSend(claim, xr, surroundings);
+  const metadata = { labels: labelsFor(claim), annotations: annotationsFor(claim, external) };
+  const spec = {
+    ...specFor(claim, surroundings.isCompositionEnforced),
+    ...(revision !== undefined && { compositionRevisionRef: revision }),
+    claimRef: claimRefTo(claim) as unknown as JsonValue,
+  };
+  if (xr === undefined)
+    return ports.client.create({ ...compositeType, metadata: { ...metadata, name }, spec }, options);
+  const patch = { metadata, spec } as unknown as JsonObject;
+  const patched = applyMergePatch(xr as unknown as JsonObject, patch);
+  if (jsonEqual(patched, xr as unknown as JsonValue)) return xr;
+  return ports.client.patch({ ...compositeType, name }, patch, { ...options, type: "merge" });
+}
+
+/** Under Automatic the claim has the composite resource's revision, also when that is none. */
+function withRevision(claim: KubeObject, xr: KubeObject): KubeObject {
+  if (updatePolicyOf(xr, "legacy") !== "Automatic") return claim;
+  return withMachinery(claim, "legacy", {
+    compositionRevisionRef: machineryField(xr, "legacy", "compositionRevisionRef"),
+  });
+}
+
+/** Fills what the claim leaves open with what the composite resource has. */
+function withFilledSpec(claim: KubeObject, xr: KubeObject): KubeObject {
+  const theirs = Object.entries(objectAt(xr, ["spec"])).filter(([key]) => !compositeOnly.includes(key));
+  // The revision has rules of its own.
+  const shared = theirs.filter(([key]) => key !== "compositionRevisionRef");
+  const spec = objectAt(claim, ["spec"]);
+  const filled = fill(spec, Object.fromEntries(shared));
+  return jsonEqual(spec, filled) ? claim : withMember(claim, ["spec"], filled);
+}
+
+function fill(target: JsonObject, source: JsonObject): JsonObject {
+  const filled: Record<string, JsonValue> = { ...target };
+  for (const [key, value] of Object.entries(source)) {
+    const own = target[key];
+    if (own === undefined) filled[key] = value;
+    else if (isJsonObject(own) && isJsonObject(value)) filled[key] = fill(own, value);
+  }
+  return filled;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
+import type { WatchSpec } from "@purlin/kube-controller";
+import { parseApiVersion } from "@purlin/kube-objects";
+import { claimRefOf } from "../composite-resource/machinery.ts";
+import type { ClaimKind } from "./ports.ts";
+
+/** What wakes a claim: itself, and every change of a composite resource that is, or was, bound to it. */
+export function claimWatches({ claimType, compositeType }: ClaimKind): readonly WatchSpec[] {
+  const { group } = parseApiVersion(claimType.apiVersion);
+  const boundTo = (xr: KubeObject): readonly ObjectKey[] => {
+    const ref = claimRefOf(xr, "legacy");
+    const isOurs = ref?.kind === claimType.kind && parseApiVersion(ref.apiVersion).group === group;
+    return isOurs ? [{ namespace: ref.namespace, name: ref.name }] : [];
+  };
+  return [
+    { type: "Claim", object: claimType, keys: ({ object }) => [keyOfClaim(object)] },
+    { type: "CompositeResource", object: compositeType, keys: (change) => versionsOf(change).flatMap(boundTo) },
+  ];
+}
+
+function keyOfClaim({ metadata }: KubeObject): ObjectKey {
+  return { namespace: metadata.namespace, name: metadata.name ?? "" };
+}
+
+function versionsOf(change: CacheChange): readonly KubeObject[] {
+  return change.type === "updated" ? [change.previous, change.object] : [change.object];
+}

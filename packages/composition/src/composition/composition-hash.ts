@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createHash } from "node:crypto";
+import type { KubeObject } from "@purlin/kube-client";
+import { type JsonObject, type JsonValue, jsonEqual, printJson, sortedKeys } from "@purlin/kube-objects";
+import { labels } from "../composite-resource/constants.ts";
+import { objectAt, withMember } from "../composite-resource/members.ts";
+
+/** What of a Composition makes a revision: its labels, its annotations and its spec. */
+export interface CompositionContent {
+  readonly labels: JsonObject;
+  readonly annotations: JsonObject;
+  readonly spec: JsonObject;
+}
+
+const ownLabels: ReadonlySet<string> = new Set([labels.compositionName, labels.compositionHash]);
+
+function withoutOwnLabels(object: KubeObject): JsonObject {
+  const all = objectAt(object, ["metadata", "labels"]);
+  return Object.fromEntries(Object.entries(all).filter(([key]) => !ownLabels.has(key)));
+}
+
+/** The content of a Composition. Labels that mark revisions are ours to set. */
+export function contentOf(composition: KubeObject): CompositionContent {
+  return {
+    labels: withoutOwnLabels(composition),
+    annotations: objectAt(composition, ["metadata", "annotations"]),
+    spec: objectAt(composition, ["spec"]),
+  };
+}
+
+/** The content a revision was made of. */
+function contentOfRevision(revision: KubeObject): CompositionContent {
+  return contentOf(withMember(revision, ["spec", "revision"], undefined));
+}
+
+/** A text that is the same for the same content and differs for different ones. */
+export function hashOf(content: CompositionContent): string {
+  const text = printJson(sorted(content as unknown as JsonValue));
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const object = value as JsonObject;
+  return Object.fromEntries(sortedKeys(object).map((key) => [key, sorted(object[key] as JsonValue)]));
+}
+
+const labelLength = 63;
+
+/** As much of a hash as a label holds. */
+export function hashLabel(hash: string): string {
+  return hash.slice(0, labelLength);
+}
+
+/**
+ * Whether a revision is of this content: its hash says so, or it is the same field by field. The latter recognizes
+ * revisions that another control plane made and hashed in its own way.
+ */
+export function isOfContent(revision: KubeObject, content: CompositionContent, hash: string): boolean {
+  if (revision.metadata.labels?.[labels.compositionHash] === hashLabel(hash)) return true;
+  return jsonEqual(contentOfRevision(revision) as unknown as JsonValue, content as unknown as JsonValue);
+}

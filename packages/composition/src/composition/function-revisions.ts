@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+import { developmentOf, type FunctionRevisions } from "@purlin/function-runner";
+import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import type { JsonObject } from "@purlin/kube-objects";
+
+/** Functions, as packages install them. */
+export const functionType: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
+/** Their revisions. */
+export const functionRevisionType: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };
+/** The label that ties a revision to its Function. */
+export const packageLabel = "pkg.crossplane.io/package";
+
+/** The FunctionRevisions a client sees. */
+export function functionRevisionsOf(client: ControllerClient): FunctionRevisions {
+  return {
+    get: async (name, signal) => asJson(await client.get(functionRevisionType, { name }, { signal })),
+    list: async (labels, signal) => {
+      const found = await client.list(functionRevisionType, { labels: Object.fromEntries(labels), signal });
+      return found.map((revision) => revision as unknown as JsonObject);
+    },
+  };
+}
+
+function asJson(object: KubeObject | undefined): JsonObject | undefined {
+  return object as unknown as JsonObject | undefined;
+}
+
+/** Whether a Function says that it is under development. */
+export async function isUnderDevelopment(
+  client: ControllerClient,
+  name: string,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const found = await client.get(functionType, { name }, { signal });
+  return found !== undefined && developmentOf(found as unknown as JsonObject) !== undefined;
+}

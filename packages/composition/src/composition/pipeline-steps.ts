@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { FunctionReference } from "@purlin/function-runner";
+import type { KubeObject } from "@purlin/kube-client";
+import { isJsonObject } from "@purlin/kube-objects";
+import { memberAt, objectAt, textAt, textMapAt } from "../composite-resource/members.ts";
+
+/** Which function each step of a pipeline runs, in order. */
+export function functionReferences(revision: KubeObject): readonly FunctionReference[] {
+  const pipeline = memberAt(revision, ["spec", "pipeline"]);
+  if (!Array.isArray(pipeline)) return [];
+  return pipeline.filter(isJsonObject).map((step) => {
+    const ref = textAt(step, ["functionRevisionRef", "name"]);
+    const selector = memberAt(step, ["functionRevisionSelector"]);
+    const matchLabels = textMapAt(step, ["functionRevisionSelector", "matchLabels"]) ?? {};
+    const image = textAt(step, ["function"]);
+    return {
+      step: textAt(step, ["step"]) ?? "",
+      functionName: textAt(objectAt(step, ["functionRef"]), ["name"]) ?? "",
+      ...(ref !== undefined && { functionRevisionRef: { name: ref } }),
+      ...(selector !== undefined && { functionRevisionSelector: { matchLabels } }),
+      ...(image !== undefined && { function: image }),
+    };
+  });
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import type { JsonValue } from "@purlin/kube-objects";
+import { kinds, labels } from "../composite-resource/constants.ts";
+import { memberAt, withMember } from "../composite-resource/members.ts";
+import { controllerReference, isControlledBy, withOwner } from "../composite-resource/metadata.ts";
+import { wrapError } from "../composite-resource/wrap-error.ts";
+import { contentOf, hashLabel, hashOf, isOfContent } from "./composition-hash.ts";
+
+/** What has to be written so that a Composition's present content is its newest revision. */
+export interface RevisionPlan {
+  /** Revisions to be stored anew: adopted, or renumbered because the Composition went back to them. */
+  readonly updates: readonly KubeObject[];
+  /** The revision of content that is new. */
+  readonly create: KubeObject | undefined;
+}
+
+/**
+ * Plans a Composition's revisions, given all that carry its name. Throws when one of them belongs to somebody else.
+ */
+export function planRevisions(composition: KubeObject, revisions: readonly KubeObject[]): RevisionPlan {
+  const content = contentOf(composition);
+  const hash = hashOf(content);
+  const newest = Math.max(0, ...revisions.map(numberOf));
+  const current = newestFirst(revisions).find((revision) => isOfContent(revision, content, hash));
+  const planned = revisions.map((revision) => {
+    const owned = adopted(composition, revision);
+    const isLate = revision === current && numberOf(revision) !== newest;
+    return isLate ? withMember(owned, ["spec", "revision"], newest + 1) : owned;
+  });
+  return {
+    updates: planned.filter((revision, index) => revision !== revisions[index]),
+    create: current === undefined ? newRevision(composition, hash, newest + 1) : undefined,
+  };
+}
+
+/** The number of a revision; 0 when it has none. */
+export function numberOf(revision: KubeObject): number {
+  const number = memberAt(revision, ["spec", "revision"]);
+  return typeof number === "number" ? number : 0;
+}
+
+function newestFirst(revisions: readonly KubeObject[]): readonly KubeObject[] {
+  return revisions.toSorted((a, b) => numberOf(b) - numberOf(a));
+}
+
+function adopted(composition: KubeObject, revision: KubeObject): KubeObject {
+  if (isControlledBy(revision, composition.metadata.uid)) return revision;
+  try {
+    return withOwner(revision, controllerReference({ ...composition, ...kinds.composition }));
+  } catch (error) {
+    throw wrapError("cannot own CompositionRevision", error);
+  }
+}
+
+const shownHash = 7;
+
+function newRevision(composition: KubeObject, hash: string, revision: number): KubeObject {
+  const { name = "", annotations } = composition.metadata;
+  const { labels: authored, spec } = contentOf(composition);
+  return {
+    ...kinds.revision,
+    metadata: {
+      name: `${name}-${hash.slice(0, shownHash)}`,
+      // Ours come last: a Composition cannot pass its revisions off as another's.
+      labels: {
+        ...(authored as Readonly<Record<string, string>>),
+        [labels.compositionName]: name,
+        [labels.compositionHash]: hashLabel(hash),
+      },
+      ...(annotations && Object.keys(annotations).length > 0 && { annotations }),
+      ownerReferences: [controllerReference({ ...composition, ...kinds.composition })],
+    },
+    spec: { ...spec, revision } as JsonValue,
+  };
+}

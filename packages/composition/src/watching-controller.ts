@@ -1,2 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-export { retryBackoff, type WatchingController } from "@purlin/kube-controller";
