@@ -5,6 +5,7 @@ import {
   type FieldError,
   type FieldManager,
   fieldSetOfPaths,
+  hasTypedForm,
   invalidValue,
   type JsonObject,
   TypedFormError,
@@ -126,9 +127,16 @@ const emptyObjects = new Map<string, JsonObject>();
 function emptyObject(type: ResourceType): JsonObject {
   const apiVersion = apiVersionOf(type);
   const key = `${apiVersion}/${type.kind}`;
-  const known = emptyObjects.get(key) ?? toTypedForm({ apiVersion, kind: type.kind }).object;
+  const known = emptyObjects.get(key) ?? newEmptyObject(apiVersion, type.kind);
   emptyObjects.set(key, known);
   return known;
+}
+
+/** Of a kind without a typed form only the server itself makes objects; they have the parts that most have. */
+function newEmptyObject(apiVersion: string, kind: string): JsonObject {
+  return hasTypedForm(apiVersion, kind)
+    ? toTypedForm({ apiVersion, kind }).object
+    : { apiVersion, kind, metadata: {}, spec: {}, status: {} };
 }
 
 /** Each way to an object changes only its part: the status, or everything else. */

@@ -98,7 +98,7 @@ class RunningServer implements ApiServer {
   /** Serves what was there before, makes what every cluster has, and begins to look after it all. */
   async start(): Promise<void> {
     this.#core.crds.start();
-    await bootstrap(this.#core.client);
+    await bootstrap({ ...this.#core, store: this.#store });
     this.#controllers.start();
   }
 

@@ -1,48 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isAlreadyExists, type JsonObject } from "@purlin/kube-objects";
-import { MASTERS_GROUP } from "../auth/user.ts";
-import type { InternalClient } from "./internal-client.ts";
+import type { Catalog } from "../registry/registry.ts";
+import type { ResourceType } from "../registry/resource-type.ts";
+import { metaOf } from "../rest/object-meta.ts";
+import { objectKey } from "../rest/storage-key.ts";
+import type { Store } from "../store/store.ts";
+import { bootstrapBindings, bootstrapRoles } from "./bootstrap-roles.ts";
+import { type InternalClient, resourcePath } from "./internal-client.ts";
 
 const NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
 const RBAC = "rbac.authorization.k8s.io";
-const BOOTSTRAP_LABELS = { "kubernetes.io/bootstrapping": "rbac-defaults" };
 
-const AUTOUPDATE = { "rbac.authorization.kubernetes.io/autoupdate": "true" };
+/** The Service the API server is known by inside a cluster. Nothing routes to it here. */
+const SERVICE: JsonObject = {
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: "kubernetes", namespace: "default", labels: { component: "apiserver", provider: "kubernetes" } },
+  spec: {
+    clusterIP: "10.96.0.1",
+    ipFamilyPolicy: "SingleStack",
+    ports: [{ name: "https", port: 443, targetPort: 6443 }],
+  },
+};
 
-/** What a cluster has before anybody has made anything: path and object. */
-function bootstrapObjects(): (readonly [path: string, object: JsonObject])[] {
-  return [
-    ...NAMESPACES.map(
-      (name) => ["/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } }] as const,
-    ),
-    [
-      `/apis/${RBAC}/v1/clusterroles`,
-      {
-        apiVersion: `${RBAC}/v1`,
-        kind: "ClusterRole",
-        metadata: { name: "cluster-admin", labels: BOOTSTRAP_LABELS, annotations: AUTOUPDATE },
-        rules: [
-          { apiGroups: ["*"], resources: ["*"], verbs: ["*"] },
-          { nonResourceURLs: ["*"], verbs: ["*"] },
-        ],
-      },
-    ],
-    [
-      `/apis/${RBAC}/v1/clusterrolebindings`,
-      {
-        apiVersion: `${RBAC}/v1`,
-        kind: "ClusterRoleBinding",
-        metadata: { name: "cluster-admin", labels: BOOTSTRAP_LABELS, annotations: AUTOUPDATE },
-        roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "cluster-admin" },
-        subjects: [{ apiGroup: RBAC, kind: "Group", name: MASTERS_GROUP }],
-      },
-    ],
-  ];
+export interface BootstrapOptions {
+  readonly client: InternalClient;
+  readonly catalog: () => Catalog;
+  readonly store: Store<JsonObject>;
 }
 
-/** Makes what is missing of what every cluster has. */
-export async function bootstrap(client: InternalClient): Promise<void> {
-  await Promise.all(bootstrapObjects().map(([path, object]) => createMissing(client, path, object)));
+/** Makes what is missing of what every cluster has. Once it is there, a start costs a look at each and no write. */
+export async function bootstrap(options: BootstrapOptions): Promise<void> {
+  const typeOf = (group: string, resource: string): ResourceType => {
+    const type = options.catalog().find(group, "v1", resource);
+    if (type === undefined) {
+      throw new Error(`${resource} are not served`);
+    }
+    return type;
+  };
+  const namespaces = NAMESPACES.map(
+    (name): JsonObject => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }),
+  );
+  await createAll(options, typeOf("", "namespaces"), namespaces);
+  await Promise.all([
+    createAll(options, typeOf("", "services"), [SERVICE]),
+    createAll(options, typeOf(RBAC, "clusterroles"), bootstrapRoles()),
+    createAll(options, typeOf(RBAC, "clusterrolebindings"), bootstrapBindings()),
+  ]);
+}
+
+async function createAll(
+  { client, store }: BootstrapOptions,
+  type: ResourceType,
+  objects: readonly JsonObject[],
+): Promise<void> {
+  const missing = objects.filter((object) => {
+    const { namespace = "", name = "" } = metaOf(object);
+    return store.get(objectKey(type, namespace, name)) === undefined;
+  });
+  await Promise.all(
+    missing.map((object) => createMissing(client, resourcePath(type, metaOf(object).namespace ?? ""), object)),
+  );
 }
 
 /** Creates an object unless it is there. */

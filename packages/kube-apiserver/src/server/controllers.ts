@@ -2,6 +2,7 @@
 import type { JsonObject } from "@purlin/kube-objects";
 import { GarbageCollector } from "../gc/garbage-collector.ts";
 import type { Store } from "../store/store.ts";
+import { ApiServices } from "./api-services.ts";
 import { garbageActions, ownerFinder } from "./garbage-actions.ts";
 import { NamespaceController } from "./namespace-controller.ts";
 import { createRoleAggregation } from "./role-aggregation.ts";
@@ -23,14 +24,20 @@ export function createControllers(
   const collector = new GarbageCollector({ store, actions, ownerOf: ownerFinder(store, catalog), onError });
   const roles = createRoleAggregation(store, client, onError);
   const namespaces = new NamespaceController({ store, client, catalog, now, onError });
-  core.onPublished = () => collector.revisit();
+  const apiServices = new ApiServices(core.services, onError);
+  core.onPublished = () => {
+    collector.revisit();
+    apiServices.revisit();
+  };
   return {
     start: () => {
+      apiServices.revisit();
       collector.start();
       namespaces.start();
       roles.start();
     },
     stop: () => {
+      apiServices.stop();
       collector.stop();
       namespaces.stop();
       roles.stop();

@@ -54,6 +54,7 @@ export interface ServerCore {
   readonly catalog: () => Catalog;
   readonly watches: OpenWatches;
   readonly crds: CrdController;
+  readonly services: RestServices;
   /** Everybody who knows the bearer of a token. */
   readonly tokens: readonly TokenAuthenticator[];
   readonly now: () => Date;
@@ -103,7 +104,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     isBuiltinPath: (path) => isBuiltinPath(catalog(), path),
     onUnexpected: options.onUnexpected ?? (() => {}),
   });
-  return Object.assign(core, { crds, tokens });
+  return Object.assign(core, { crds, services, tokens });
 }
 
 function paths(options: ServerCoreOptions, catalog: () => Catalog, crds: CrdController): PathEndpoint[] {

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JsonObject } from "@purlin/kube-objects";
+import { metaOf } from "../rest/object-meta.ts";
+import { tempDirectory } from "../store/testing/temp-store.ts";
+import { startTestServer, type TestServer } from "../testing/test-server.ts";
+
+const ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+const BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+const API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices";
+
+async function items(server: TestServer, url: string): Promise<readonly JsonObject[]> {
+  return (await server.body(url))["items"] as unknown as readonly JsonObject[];
+}
+
+async function names(server: TestServer, url: string): Promise<string[]> {
+  return (await items(server, url)).map((item) => metaOf(item).name ?? "");
+}
+
+/** Waits until the roles that are made of others, and the APIServices, are complete. */
+async function settled(server: TestServer): Promise<void> {
+  const isWhole = async (): Promise<boolean> => {
+    const { rules } = (await server.body(`${ROLES}/admin`)) as { readonly rules?: readonly JsonObject[] };
+    const accounts = await names(server, "/api/v1/serviceaccounts");
+    return (rules ?? []).length === 29 && accounts.length === 4 && (await names(server, API_SERVICES)).length === 11;
+  };
+  while (!(await isWhole())) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+test("a new cluster has what every cluster has", async () => {
+  await using server = await startTestServer();
+  await settled(server);
+  assert.deepEqual(await names(server, "/api/v1/namespaces"), [
+    "default",
+    "kube-node-lease",
+    "kube-public",
+    "kube-system",
+  ]);
+  assert.deepEqual(await names(server, BINDINGS), [
+    "cluster-admin",
+    "system:basic-user",
+    "system:discovery",
+    "system:monitoring",
+    "system:public-info-viewer",
+    "system:service-account-issuer-discovery",
+  ]);
+  const rules = Object.fromEntries(
+    (await items(server, ROLES)).map((role) => [metaOf(role).name, (role["rules"] as unknown as JsonObject[]).length]),
+  );
+  // As many as on kube-apiserver 1.36.3.
+  assert.deepEqual(rules, {
+    admin: 29,
+    "cluster-admin": 2,
+    edit: 27,
+    "system:aggregate-to-admin": 2,
+    "system:aggregate-to-edit": 15,
+    "system:aggregate-to-view": 12,
+    "system:auth-delegator": 2,
+    "system:basic-user": 2,
+    "system:discovery": 1,
+    "system:monitoring": 2,
+    "system:public-info-viewer": 1,
+    "system:service-account-issuer-discovery": 1,
+    view: 12,
+  });
+  const { spec } = (await server.body("/api/v1/namespaces/default/services/kubernetes")) as {
+    readonly spec: JsonObject;
+  };
+  assert.equal(spec["clusterIP"], "10.96.0.1");
+});
+
+test("what is there already costs no write at a start, and what is missing comes back", async () => {
+  const directory = tempDirectory();
+  const revision = async (server: TestServer): Promise<string> =>
+    metaOf(await server.body("/api/v1/namespaces")).resourceVersion ?? "";
+  let first: string;
+  {
+    await using server = await startTestServer({ directory });
+    await settled(server);
+    first = await revision(server);
+  }
+  {
+    await using server = await startTestServer({ directory });
+    await settled(server);
+    assert.equal(await revision(server), first);
+    await server.delete(`${ROLES}/system:monitoring`);
+  }
+  await using server = await startTestServer({ directory });
+  assert.equal((await server.send(`${ROLES}/system:monitoring`)).code, 200);
+});
+
+test("every version that is served has an APIService, and nobody else makes one", async () => {
+  await using server = await startTestServer();
+  await settled(server);
+  const apps = await server.body(`${API_SERVICES}/v1.apps`);
+  assert.deepEqual(apps["spec"], { group: "apps", version: "v1", groupPriorityMinimum: 17_800, versionPriority: 15 });
+  const [fields] = metaOf(apps).managedFields ?? [];
+  assert.equal(fields?.manager, "kube-apiserver");
+  const added = await server.send(API_SERVICES, { method: "POST", body: { metadata: { name: "v1.x" } } });
+  assert.equal(added.code, 405);
+});
+
+const widgets = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "widgets.example.org" },
+  spec: {
+    group: "example.org",
+    scope: "Namespaced",
+    names: { plural: "widgets", kind: "Widget" },
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+  },
+};
+
+test("the APIService of a custom group comes and goes with its kinds", async () => {
+  await using server = await startTestServer();
+  const url = `${API_SERVICES}/v1.example.org`;
+  await server.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgets);
+  await server.until(url, ({ code }) => code === 200);
+  const { spec } = await server.body(url);
+  assert.deepEqual(spec, { group: "example.org", version: "v1", groupPriorityMinimum: 1000, versionPriority: 100 });
+  await server.delete("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org");
+  await server.until(url, ({ code }) => code === 404);
+});
