@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Condition } from "../../composite-resource/conditions.ts";
+import { available, reconcileError, reconcileSuccess } from "../../composite-resource/standard-conditions.ts";
+import type { PipelineCondition } from "../run/pipeline-outcome.ts";
+import { conditionsAfter } from "./condition-changes.ts";
+
+const old = "2026-01-01T00:00:00Z";
+const now = "2026-02-01T00:00:00Z";
+const stamp = { time: now, generation: 7 };
+const stored = (type: string, more: Partial<Condition> = {}): Condition => ({
+  type,
+  status: "True",
+  reason: "Fine",
+  lastTransitionTime: old,
+  ...more,
+});
+const said = (type: string, more: Partial<PipelineCondition> = {}): PipelineCondition => ({
+  type,
+  status: "True",
+  reason: "Fine",
+  forClaim: false,
+  ...more,
+});
+const success = { own: [reconcileSuccess, available], undetermined: false };
+const failure = { own: [reconcileError("boom")], undetermined: true };
+
+test("the controller's own conditions carry the generation, those of functions none (quirk 11)", () => {
+  const after = conditionsAfter([], { ...success, pipeline: [said("Db")] }, stamp);
+  assert.deepEqual(
+    after.map(({ type, observedGeneration }) => [type, observedGeneration]),
+    [
+      ["Synced", 7],
+      ["Ready", 7],
+      ["Db", undefined],
+    ],
+  );
+});
+
+for (const type of ["Ready", "Synced", "Healthy", "Responsive", "UpToDate"]) {
+  test(`case 34, C106: a function cannot set ${type}`, () => {
+    const after = conditionsAfter([], { own: [], pipeline: [said(type)], undetermined: false }, stamp);
+    assert.deepEqual(after, []);
+  });
+}
+
+test("case 35: a condition not returned by a successful run stays as it is", () => {
+  const before = [stored("Db")];
+  assert.deepEqual(conditionsAfter(before, { ...success, pipeline: [] }, stamp)[0], before[0]);
+});
+
+test("of several with one type the later counts", () => {
+  const pipeline = [said("Db", { status: "False" }), said("Db", { status: "Unknown", reason: "Second" })];
+  const after = conditionsAfter([], { own: [], pipeline, undetermined: false }, stamp);
+  assert.deepEqual(after, [{ type: "Db", status: "Unknown", reason: "Second", lastTransitionTime: now }]);
+});
+
+test("cases 36 and 37: after a failure the others are unknown, with their old time", () => {
+  const before = [stored("Db"), stored("Image"), stored("Ready"), stored("Responsive")];
+  const after = conditionsAfter(before, { ...failure, pipeline: [said("Image", { status: "False" })] }, stamp);
+  assert.deepEqual(after, [
+    {
+      type: "Db",
+      status: "Unknown",
+      reason: "FatalError",
+      lastTransitionTime: old,
+      message: "A fatal error occurred before the status of this condition could be determined.",
+      observedGeneration: 7,
+    },
+    { type: "Image", status: "False", reason: "Fine", lastTransitionTime: now },
+    stored("Ready"),
+    stored("Responsive"),
+    { ...reconcileError("boom"), lastTransitionTime: now, observedGeneration: 7 },
+  ]);
+});
+
+test("failing again changes nothing", () => {
+  const once = conditionsAfter([stored("Db")], { ...failure, pipeline: [] }, stamp);
+  assert.deepEqual(conditionsAfter(once, { ...failure, pipeline: [] }, { time: "later", generation: 7 }), once);
+});

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import type { ReconcileResult } from "@purlin/kube-controller";
+import { parseGoDuration } from "./go-duration.ts";
+import { askedInterval, requeueAfter } from "./requeue.ts";
+
+const minute = 60_000;
+const xr = (interval?: string): KubeObject => ({
+  apiVersion: "e/v1",
+  kind: "App",
+  metadata: interval === undefined ? {} : { annotations: { "crossplane.io/poll-interval": interval } },
+});
+
+interface Row {
+  readonly reason: string;
+  readonly realtime: boolean;
+  readonly settled?: boolean;
+  readonly interval?: string;
+  readonly ttlMs?: number;
+  readonly want: ReconcileResult;
+}
+
+const rows: Readonly<Record<string, Row>> = {
+  RealtimeSettled: { reason: "events are enough", realtime: true, want: {} },
+  RealtimeUnready: {
+    reason: "case 20: events are enough for an unready one too",
+    realtime: true,
+    settled: false,
+    want: {},
+  },
+  RealtimeTtl: { reason: "answers hold for a time", realtime: true, ttlMs: minute, want: { requeueAfterMs: minute } },
+  RealtimeInterval: {
+    reason: "the XR asks for it",
+    realtime: true,
+    interval: "5m",
+    want: { requeueAfterMs: 5 * minute },
+  },
+  RealtimeBoth: {
+    reason: "case 26: the time answers hold beats the annotation",
+    realtime: true,
+    interval: "1h",
+    ttlMs: 5 * minute,
+    want: { requeueAfterMs: 5 * minute },
+  },
+  PollUnready: {
+    reason: "case 20: at once, through the backoff",
+    realtime: false,
+    settled: false,
+    want: { requeue: true },
+  },
+  PollSettled: { reason: "case 21: the interval", realtime: false, want: { requeueAfterMs: minute } },
+  PollInterval: {
+    reason: "the XR's own interval",
+    realtime: false,
+    interval: "24h",
+    want: { requeueAfterMs: 1440 * minute },
+  },
+  PollTtl: {
+    reason: "the time answers hold is for realtime",
+    realtime: false,
+    ttlMs: 1,
+    want: { requeueAfterMs: minute },
+  },
+};
+
+for (const [name, { reason, realtime, settled = true, interval, ttlMs, want }] of Object.entries(rows)) {
+  test(`requeue, ${name}: ${reason}`, () => {
+    const settings = { realtime, pollIntervalMs: minute, minPollIntervalMs: 1000 };
+    assert.deepEqual(requeueAfter({ xr: xr(interval), settled, ttlMs, settings, random: () => 0.5 }), want);
+  });
+}
+
+test("case 21: the interval is a tenth less to a tenth more", () => {
+  const settings = { realtime: false, pollIntervalMs: 1000, minPollIntervalMs: 1 };
+  const at = (random: number): number | undefined =>
+    requeueAfter({ xr: xr(), settled: true, ttlMs: undefined, settings, random: () => random }).requeueAfterMs;
+  assert.deepEqual([at(0), at(0.999999)], [900, 1100]);
+});
+
+const asked: Readonly<Record<string, number | undefined>> = {
+  "24h": 86_400_000,
+  "1s": 1000,
+  "1ms": 1000,
+  "1m30s": 90_000,
+  abc: undefined,
+  "0s": undefined,
+  "0": undefined,
+  "-5m": undefined,
+  "": undefined,
+  "5": undefined,
+};
+
+for (const [text, want] of Object.entries(asked)) {
+  test(`case 25: the poll annotation "${text}" with a minimum of 1s means ${want}`, () => {
+    assert.equal(askedInterval(xr(text), 1000), want);
+  });
+}
+
+const durations: Readonly<Record<string, number | undefined>> = {
+  "1h2m3s4ms": 3_723_004,
+  "1.5h": 5_400_000,
+  ".5s": 500,
+  "2µs": 0.002,
+  "1000000ns": 1,
+  "-1s": -1000,
+  "+1s": 1000,
+  "1 s": undefined,
+  "1sx": undefined,
+  s: undefined,
+  "-": undefined,
+};
+
+for (const [text, want] of Object.entries(durations)) {
+  test(`a Go duration "${text}" is ${want} ms`, () => assert.equal(parseGoDuration(text), want));
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { create, MatchLabels, ResourceSelector } from "@purlin/function-protocol";
+import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-client";
+import fc from "fast-check";
+import type { StepRequirement } from "../run/pipeline-outcome.ts";
+import { createDependencyTracker, type DependencyTracker } from "./dependency-tracker.ts";
+
+const one: ObjectKey = { namespace: "ns", name: "one" };
+const two: ObjectKey = { name: "two" };
+
+function object(name: string, namespace = "", labels: Record<string, string> = {}, kind = "ConfigMap"): KubeObject {
+  return { apiVersion: "v1", kind, metadata: { name, labels, ...(namespace && { namespace }) } };
+}
+
+function requirement(
+  match: { name?: string; labels?: Record<string, string>; namespace?: string },
+  step = "s",
+): StepRequirement {
+  const selector = create(ResourceSelector, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    namespace: match.namespace,
+    match: match.name
+      ? { case: "matchName", value: match.name }
+      : match.labels && {
+          case: "matchLabels",
+          value: create(MatchLabels, { labels: new Map(Object.entries(match.labels)) }),
+        },
+  });
+  return { step, name: "wanted", selector };
+}
+
+const found = (tracker: DependencyTracker, changed: KubeObject): string[] =>
+  [...tracker.dependents(changed)].map(keyText).sort();
+
+test("case 115: a composed object leads to its XR and to no other", () => {
+  const tracker = createDependencyTracker();
+  tracker.record(one, { composed: [object("a", "ns")], requirements: [] });
+  tracker.record(two, { composed: [object("b", "ns")], requirements: [] });
+  assert.deepEqual(found(tracker, object("a", "ns")), ["ns/one"]);
+  assert.deepEqual(found(tracker, object("a", "other")), []);
+  assert.deepEqual(found(tracker, object("a", "ns", {}, "Secret")), []);
+});
+
+const selections: Readonly<
+  Record<string, { ask: Parameters<typeof requirement>[0]; hits: KubeObject[]; misses: KubeObject[] }>
+> = {
+  "case 116: by name": {
+    ask: { name: "a", namespace: "ns" },
+    hits: [object("a", "ns")],
+    misses: [object("b", "ns"), object("a", "other"), object("a")],
+  },
+  "case 117: by name without namespace is cluster-scoped": {
+    ask: { name: "a" },
+    hits: [object("a")],
+    misses: [object("a", "ns")],
+  },
+  "case 116: by labels": {
+    ask: { labels: { app: "web", tier: "x" } },
+    hits: [object("a", "ns", { app: "web", tier: "x", more: "y" }), object("b", "other", { tier: "x", app: "web" })],
+    misses: [object("a", "ns", { app: "web" }), object("a", "ns", { app: "web", tier: "y" })],
+  },
+  "case 117: by labels in a namespace": {
+    ask: { labels: { app: "web" }, namespace: "ns" },
+    hits: [object("a", "ns", { app: "web" })],
+    misses: [object("a", "other", { app: "web" })],
+  },
+  "case 116: everything of a kind": {
+    ask: {},
+    hits: [object("a"), object("b", "ns")],
+    misses: [object("a", "", {}, "Secret")],
+  },
+  "empty labels are everything": { ask: { labels: {} }, hits: [object("a", "ns")], misses: [] },
+};
+
+for (const [name, { ask, hits, misses }] of Object.entries(selections)) {
+  test(`a requirement ${name}`, () => {
+    const tracker = createDependencyTracker();
+    tracker.record(one, { composed: [], requirements: [requirement(ask)] });
+    for (const hit of hits) assert.deepEqual(found(tracker, hit), ["ns/one"], JSON.stringify(hit));
+    for (const miss of misses) assert.deepEqual(found(tracker, miss), [], JSON.stringify(miss));
+  });
+}
+
+test("case 118: an XR that depends by name and by label is found once", () => {
+  const tracker = createDependencyTracker();
+  const requirements = [
+    requirement({ name: "a", namespace: "ns" }),
+    requirement({ labels: { app: "web" } }),
+    requirement({}),
+  ];
+  tracker.record(one, { composed: [object("a", "ns")], requirements });
+  assert.deepEqual(found(tracker, object("a", "ns", { app: "web" })), ["ns/one"]);
+});
+
+test("case 119: a kind is needed until its last dependent lets go, and that is told once", () => {
+  const told: string[] = [];
+  const tracker = createDependencyTracker(({ kind }) => told.push(kind));
+  const type = { apiVersion: "v1", kind: "ConfigMap" };
+  tracker.record(one, { composed: [object("a", "ns")], requirements: [] });
+  tracker.record(two, { composed: [object("a", "ns")], requirements: [requirement({})] });
+  tracker.record(one, { composed: [], requirements: [] });
+  assert.deepEqual([tracker.isNeeded(type), told], [true, []]);
+  tracker.forget(two);
+  assert.deepEqual([tracker.isNeeded(type), tracker.neededTypes()], [false, []]);
+  assert.deepEqual([...new Set(told)], ["ConfigMap"]);
+});
+
+test("recording again replaces, and keeping a kind does not let go of it in between", () => {
+  const told: string[] = [];
+  const tracker = createDependencyTracker(({ kind }) => told.push(kind));
+  tracker.record(one, { composed: [object("a", "ns")], requirements: [] });
+  tracker.record(one, { composed: [object("b", "ns")], requirements: [] });
+  assert.deepEqual([found(tracker, object("a", "ns")), found(tracker, object("b", "ns"))], [[], ["ns/one"]]);
+  assert.deepEqual(told, []);
+});
+
+test("seeds are what the step asked for last time, by name, the last of a name", () => {
+  const tracker = createDependencyTracker();
+  const [early, late] = [requirement({ name: "a" }), requirement({ name: "b" })];
+  tracker.record(one, { composed: [], requirements: [early, late, requirement({}, "other")] });
+  assert.deepEqual([...tracker.seeds(one, "s")], [["wanted", late.selector]]);
+  assert.equal(tracker.seeds(one, "nobody").size, 0);
+  assert.equal(tracker.seeds(two, "s").size, 0);
+});
+
+test("whatever is recorded and forgotten, the index finds what a plain search finds", () => {
+  const name = fc.constantFrom("a", "b");
+  const namespace = fc.constantFrom("", "n1", "n2");
+  const labels = fc.dictionary(fc.constantFrom("k", "l"), fc.constantFrom("1", "2"), { maxKeys: 2 });
+  const ask = fc.oneof(fc.record({ name, namespace }), fc.record({ labels, namespace }));
+  const action = fc.record({ xr: fc.constantFrom(one, two), asks: fc.option(fc.array(ask, { maxLength: 3 })) });
+  const seen = fc.tuple(name, namespace, labels);
+  fc.assert(
+    fc.property(fc.array(action, { maxLength: 8 }), fc.array(seen, { maxLength: 6 }), (actions, objects) => {
+      const tracker = createDependencyTracker();
+      const known = new Map<string, readonly { name?: string; labels?: Record<string, string>; namespace: string }[]>();
+      for (const { xr, asks } of actions) {
+        known.delete(keyText(xr));
+        if (asks === null) tracker.forget(xr);
+        else {
+          tracker.record(xr, { composed: [], requirements: asks.map((wanted) => requirement(wanted)) });
+          known.set(keyText(xr), asks);
+        }
+      }
+      for (const [n, ns, l] of objects) {
+        const want = [...known].filter(([, asks]) => asks.some((a) => plainMatch(a, n, ns, l))).map(([key]) => key);
+        assert.deepEqual(found(tracker, object(n, ns, l)), want.sort());
+      }
+    }),
+  );
+});
+
+function plainMatch(
+  ask: { name?: string; labels?: Record<string, string>; namespace: string },
+  name: string,
+  namespace: string,
+  labels: Record<string, string>,
+): boolean {
+  if (ask.name !== undefined) return ask.name === name && ask.namespace === namespace;
+  if (ask.namespace !== "" && ask.namespace !== namespace) return false;
+  return Object.entries(ask.labels ?? {}).every(([key, value]) => labels[key] === value);
+}
