@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { memberAt, textAt } from "@purlin/kube-controller";
+import { isJsonObject } from "@purlin/kube-objects";
+
+/** What an ImageConfig can be for, as `status.appliedImageConfigRefs` calls it. */
+export type ImageConfigPurpose = "RewriteImage" | "SetImagePullSecret" | "VerifyImage" | "ConfigureRuntime";
+
+/** An ImageConfig that was applied. */
+export interface AppliedImageConfig {
+  readonly name: string;
+  readonly reason: ImageConfigPurpose;
+}
+
+const purposes: Readonly<Record<ImageConfigPurpose, readonly string[]>> = {
+  RewriteImage: ["spec", "rewriteImage"],
+  SetImagePullSecret: ["spec", "registry", "authentication", "pullSecretRef"],
+  VerifyImage: ["spec", "verification"],
+  ConfigureRuntime: ["spec", "runtime", "configRef"],
+};
+
+/** The ImageConfig for a purpose and the prefix by which it matches. */
+export interface SelectedImageConfig {
+  readonly config: KubeObject;
+  readonly prefix: string;
+}
+
+/** Among the ImageConfigs that say something for the purpose, the one with the longest prefix of the reference. */
+export function selectImageConfig(
+  configs: readonly KubeObject[],
+  reference: string,
+  purpose: ImageConfigPurpose,
+): SelectedImageConfig | undefined {
+  let best: SelectedImageConfig | undefined;
+  for (const config of configs) {
+    if (memberAt(config, purposes[purpose]) === undefined) continue;
+    const prefix = longestPrefix(config, reference);
+    if (prefix !== undefined && prefix.length > (best?.prefix.length ?? -1)) best = { config, prefix };
+  }
+  return best;
+}
+
+/** The longest prefix of an ImageConfig that a reference starts with. */
+export function longestPrefix(config: KubeObject, reference: string): string | undefined {
+  const images = memberAt(config, ["spec", "matchImages"]);
+  const prefixes = (Array.isArray(images) ? images : []).flatMap((image) =>
+    isJsonObject(image) && typeof image["prefix"] === "string" ? [image["prefix"]] : [],
+  );
+  const matching = prefixes.filter((prefix) => reference.startsWith(prefix));
+  return matching.toSorted((a, b) => b.length - a.length)[0];
+}
+
+/** A reference after rewriting and what was applied to it. */
+export interface RewrittenReference {
+  readonly reference: string;
+  readonly applied: readonly AppliedImageConfig[];
+  /** The pull secret that an ImageConfig adds. */
+  readonly pullSecret: string | undefined;
+}
+
+/** Rewrites a reference once, then finds everything else by what it became. */
+export function applyImageConfigs(configs: readonly KubeObject[], original: string): RewrittenReference {
+  const applied: AppliedImageConfig[] = [];
+  const note = (selected: SelectedImageConfig | undefined, reason: ImageConfigPurpose): void => {
+    if (selected !== undefined) applied.push({ name: selected.config.metadata.name ?? "", reason });
+  };
+  const rewrite = selectImageConfig(configs, original, "RewriteImage");
+  const replacement = rewrite && textAt(rewrite.config, ["spec", "rewriteImage", "prefix"]);
+  const reference =
+    rewrite && replacement !== undefined ? replacement + original.slice(rewrite.prefix.length) : original;
+  note(rewrite, "RewriteImage");
+  const secret = selectImageConfig(configs, reference, "SetImagePullSecret");
+  note(secret, "SetImagePullSecret");
+  note(selectImageConfig(configs, reference, "VerifyImage"), "VerifyImage");
+  const pullSecret = secret && textAt(secret.config, [...purposes.SetImagePullSecret, "name"]);
+  return { reference, applied, pullSecret };
+}
+
+/** Whether a change of an ImageConfig can change how a package is fetched. */
+export function concernsFetching(config: KubeObject): boolean {
+  return (["RewriteImage", "SetImagePullSecret"] as const).some(
+    (purpose) => memberAt(config, purposes[purpose]) !== undefined,
+  );
+}
