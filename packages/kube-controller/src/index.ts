@@ -41,7 +41,14 @@ export { conditions, nameRef } from "./crd/shapes.ts";
 export type { ControllerEngine, ControllerSpec, WatchId, WatchSpec } from "./engine/controller-engine.ts";
 export { type ControllerEngineOptions, createControllerEngine } from "./engine/create-controller-engine.ts";
 export { retryBackoff, type WatchingController } from "./engine/watching-controller.ts";
+export {
+  type ClosableEventRecorder,
+  createEventRecorder,
+  type EventRecorderOptions,
+} from "./events/create-event-recorder.ts";
 export { type EventRecorder, type EventText, noEvents } from "./events/event-recorder.ts";
+export { type LeaderElectionOptions, runWhileLeading } from "./leader/leader-election.ts";
+export { type LeaseKey, type LeaseSpec, leaseSpecOf, leaseType } from "./leader/lease.ts";
 export { type Log, type LogFields, silentLog } from "./log.ts";
 // Reading and changing plain objects.
 export {

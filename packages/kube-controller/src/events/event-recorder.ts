@@ -11,8 +11,11 @@ export interface EventText {
 /** Tells users what happens to their objects. Never blocks and never fails its caller. */
 export interface EventRecorder {
   event(object: KubeObject, event: EventText): void;
-  /** The same recorder under another name of the reporting component. */
-  with(source: string): EventRecorder;
+  /**
+   * The same recorder under another name of the reporting component. Events name the controller in an annotation: the
+   * component itself unless told otherwise.
+   */
+  with(source: string, controller?: string): EventRecorder;
 }
 
 /** Records nothing. */

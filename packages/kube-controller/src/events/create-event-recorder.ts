@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+import { setTimeout as delay } from "node:timers/promises";
+import type { KubeWriter } from "@purlin/kube-client";
+import { type Clock, systemClock } from "../clock.ts";
+import { type Log, silentLog } from "../log.ts";
+import { EventCorrelator } from "./event-correlator.ts";
+import type { EventRecorder } from "./event-recorder.ts";
+import { type EventSubject, subjectOf } from "./event-subject.ts";
+import { type EventWrite, EventWriter } from "./event-writer.ts";
+
+/** What {@link createEventRecorder} is given. */
+export interface EventRecorderOptions {
+  readonly client: KubeWriter;
+  /** The reporting component, unless {@link EventRecorder.with} names another. */
+  readonly source: string;
+  readonly clock?: Clock | undefined;
+  readonly log?: Log | undefined;
+  /** Waits before an event is tried again; injected so that tests need not. */
+  readonly sleep?: ((milliseconds: number) => Promise<unknown>) | undefined;
+}
+
+/** A recorder that writes in the background until it is closed. */
+export interface ClosableEventRecorder extends EventRecorder {
+  /** Resolves when everything told so far is written, or given up. */
+  flush(): Promise<void>;
+  /** Writes what is left, but not for longer than `patienceMs`. */
+  close(patienceMs?: number): Promise<void>;
+}
+
+const mostWaiting = 10_000;
+const mostTries = 12;
+const retryMs = 10_000;
+const writers = 4;
+// Functions write messages; whoever reads events wants to read them all.
+const longestMessage = 32_768;
+
+/** Makes the event recorder of one process. */
+export function createEventRecorder(options: EventRecorderOptions): ClosableEventRecorder {
+  const recorder = new BackgroundRecorder(options);
+  return asRecorder(recorder, options.source, options.source);
+}
+
+function asRecorder(recorder: BackgroundRecorder, source: string, controller: string): ClosableEventRecorder {
+  return {
+    event(object, event) {
+      recorder.add(subjectOf(object, { event: { ...event, message: shortened(event.message) }, source, controller }));
+    },
+    with: (component, name = component) => asRecorder(recorder, component, name),
+    flush: () => recorder.flush(),
+    close: (patienceMs) => recorder.close(patienceMs),
+  };
+}
+
+function shortened(message: string): string {
+  if (Buffer.byteLength(message) <= longestMessage) return message;
+  const bytes = Buffer.from(message).subarray(0, longestMessage - 4);
+  // A character that was cut in two becomes a replacement character, which is cut off.
+  return `${bytes.toString().replace(/\uFFFD+$/, "")}…`;
+}
+
+class BackgroundRecorder {
+  readonly #writer: EventWriter;
+  readonly #correlator: EventCorrelator;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #sleep: (milliseconds: number) => Promise<unknown>;
+  readonly #waiting: EventWrite[] = [];
+  readonly #closing = new AbortController();
+  // Writes about one event must stay in order.
+  readonly #busy = new Set<object>();
+  #working = 0;
+  #idle: PromiseWithResolvers<void> | undefined;
+  #closed = false;
+
+  constructor({ client, clock = systemClock, log = silentLog, sleep }: EventRecorderOptions) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#sleep = sleep ?? ((ms) => delay(ms, undefined, { ref: false, signal: this.#closing.signal }).catch(() => {}));
+    this.#correlator = new EventCorrelator(clock);
+    this.#writer = new EventWriter(client, clock);
+  }
+
+  add(subject: EventSubject): void {
+    if (this.#closed) return;
+    const correlated = this.#correlator.correlate(subject);
+    if (correlated.do === "drop") return;
+    if (this.#waiting.length >= mostWaiting) {
+      this.#log.debug("dropped an event: too many wait to be written", { object: subject.text });
+      return;
+    }
+    this.#waiting.push({ subject, correlated, at: this.#clock.now() });
+    this.#work();
+  }
+
+  flush(): Promise<void> {
+    if (this.#waiting.length === 0 && this.#working === 0) return Promise.resolve();
+    this.#idle ??= Promise.withResolvers<void>();
+    return this.#idle.promise;
+  }
+
+  async close(patienceMs = 5000): Promise<void> {
+    this.#closed = true;
+    const cancel = this.#clock.schedule(patienceMs, () => this.#closing.abort(new Error("the recorder was closed")));
+    await this.flush();
+    cancel();
+    this.#closing.abort(new Error("the recorder was closed"));
+  }
+
+  #work(): void {
+    while (this.#working < writers) {
+      const next = this.#next();
+      if (next === undefined) return;
+      this.#working++;
+      this.#busy.add(next.correlated.memory);
+      void this.#write(next).finally(() => {
+        this.#working--;
+        this.#busy.delete(next.correlated.memory);
+        this.#work();
+        if (this.#working > 0 || this.#waiting.length > 0) return;
+        this.#idle?.resolve();
+        this.#idle = undefined;
+      });
+    }
+  }
+
+  #next(): EventWrite | undefined {
+    const free = this.#waiting.findIndex(({ correlated }) => !this.#busy.has(correlated.memory));
+    return free < 0 ? undefined : this.#waiting.splice(free, 1)[0];
+  }
+
+  async #write(write: EventWrite): Promise<void> {
+    for (let tries = 1; tries <= mostTries && !this.#closing.signal.aborted; tries++) {
+      try {
+        await this.#writer.write(write, this.#closing.signal);
+        return;
+      } catch (error) {
+        const text = error instanceof Error ? error.message : String(error);
+        this.#log.debug("cannot write an event", { object: write.subject.text, error: text });
+        if (tries < mostTries) await this.#sleep(retryMs);
+      }
+    }
+  }
+}

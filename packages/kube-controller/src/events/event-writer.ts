@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject, KubeWriter } from "@purlin/kube-client";
+import { findStatusError, isNotFound, type JsonValue, timestamp } from "@purlin/kube-objects";
+import type { Clock } from "../clock.ts";
+import type { Correlated } from "./event-correlator.ts";
+import type { EventSubject } from "./event-subject.ts";
+
+/** An event to be written. */
+export interface EventWrite {
+  readonly subject: EventSubject;
+  readonly correlated: Exclude<Correlated, { readonly do: "drop" }>;
+  readonly at: number;
+}
+
+/** Writes events as client-go's recorder does: core/v1, and again by patching count, message and time. */
+export class EventWriter {
+  readonly #client: KubeWriter;
+  readonly #clock: Clock;
+  #lastName = 0n;
+
+  constructor(client: KubeWriter, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** Rejects when the server could not be reached; what the server refuses is lost, as nobody can make it acceptable. */
+  async write(write: EventWrite, signal: AbortSignal): Promise<void> {
+    const { memory } = write.correlated;
+    try {
+      if (memory.count > 0 && (await this.#repeat(write, signal))) return;
+      await this.#create(write, signal);
+    } catch (error) {
+      if (findStatusError(error) === undefined) throw error;
+    }
+  }
+
+  /** False when the event has expired meanwhile. */
+  async #repeat({ correlated: { memory, message }, at }: EventWrite, signal: AbortSignal): Promise<boolean> {
+    const { name, namespace } = memory;
+    const patch = { count: memory.count + 1, lastTimestamp: timestamp(new Date(at)), message };
+    try {
+      await this.#client.patch({ apiVersion: "v1", kind: "Event", name, namespace }, patch as JsonValue, {
+        type: "strategic",
+        signal,
+      });
+      memory.count++;
+      return true;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      memory.count = 0;
+      return false;
+    }
+  }
+
+  async #create({ subject, correlated: { memory, message }, at }: EventWrite, signal: AbortSignal): Promise<void> {
+    const time = timestamp(new Date(at));
+    const name = `${subject.involvedObject.name}.${this.#nextName()}`;
+    await this.#client.create(eventOf(subject, { name, message, time }), { signal });
+    Object.assign(memory, { name, namespace: subject.namespace, count: 1, firstTimestamp: time });
+  }
+
+  /** Nanoseconds as the reference has them, made up below the millisecond so that no two are the same. */
+  #nextName(): string {
+    const now = BigInt(Math.floor(this.#clock.now())) * 1_000_000n;
+    this.#lastName = now > this.#lastName ? now : this.#lastName + 1n;
+    return this.#lastName.toString(16);
+  }
+}
+
+function eventOf(
+  { event, source, controller, namespace, involvedObject }: EventSubject,
+  { name, message, time }: { readonly name: string; readonly message: string; readonly time: string },
+): KubeObject {
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name, namespace, annotations: { controller } },
+    involvedObject,
+    type: event.type,
+    reason: event.reason,
+    message,
+    source: { component: source },
+    reportingComponent: source,
+    reportingInstance: "",
+    firstTimestamp: time,
+    lastTimestamp: time,
+    count: 1,
+  };
+}
