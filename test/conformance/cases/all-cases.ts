@@ -6,6 +6,7 @@ import { compactionCases } from "./compaction.ts";
 import { contentTypeCases } from "./content-types.ts";
 import { crdCases } from "./crds.ts";
 import { createCases } from "./create.ts";
+import { customObjectCases } from "./custom-objects.ts";
 import { deleteCases } from "./delete.ts";
 import { discoveryCases } from "./discovery.ts";
 import { fieldValidationCases } from "./field-validation.ts";
@@ -17,6 +18,7 @@ import { openApiCases } from "./openapi.ts";
 import { patchCases } from "./patches.ts";
 import { programCases } from "./programs.ts";
 import { readCases } from "./read.ts";
+import { scaleCases } from "./scale.ts";
 import { selectorCases } from "./selectors.ts";
 import { tableCases } from "./tables.ts";
 import { updateCases } from "./update.ts";
@@ -45,7 +47,9 @@ export const allCases: readonly Case[] = [
   ...patchCases,
   ...applyCases,
   ...managedFieldsCases,
+  ...scaleCases,
   ...crdCases,
+  ...customObjectCases,
   ...openApiCases,
   ...compactionCases,
   ...programCases,

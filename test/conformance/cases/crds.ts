@@ -459,6 +459,7 @@ export const crdCases: readonly Case[] = [
     await s.until(ownWidgets(s), ({ code }) => code === 404);
     await s.get(ownWidgets(s));
     await s.until(`/apis/${ownGroup(s)}/v1`, ({ code }) => code === 404);
+    await s.until(`/apis/${ownGroup(s)}`, ({ code }) => code === 404);
     await s.get(`/apis/${ownGroup(s)}`);
     await s.until("/openapi/v3", ({ body }) => body.paths[`apis/${ownGroup(s)}/v1`] === undefined);
     await s.get(`/openapi/v3/apis/${ownGroup(s)}/v1`);

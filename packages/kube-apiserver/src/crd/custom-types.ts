@@ -3,13 +3,13 @@ import { createRuleSet, type Schema, validateRules } from "@purlin/cel";
 import { type FieldError, type JsonObject, subdomainName } from "@purlin/kube-objects";
 import type { CustomKind, CustomVersion } from "../custom/custom-strategy.ts";
 import type { RunRules } from "../custom/custom-validation.ts";
-import type { ScaleFields } from "../custom/scale-problems.ts";
 import type { ResourceType, Subresource } from "../registry/resource-type.ts";
+import { scaleFields } from "../scale/scale-paths.ts";
 import { acceptedNames, isConditionTrue } from "./crd-conditions.ts";
 import { objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
 
 const allVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
-/** While a kind goes away its objects can be looked at and deleted, nothing else. */
+/** What a kind that goes away is said to allow; its objects can be changed as well, or nobody could let go of them. */
 const leavingVerbs = ["delete", "deletecollection", "get", "list", "watch"];
 
 const writeRules: ResourceType["rules"] = {
@@ -49,7 +49,7 @@ export function customTypes(crd: JsonObject): ResourceType[] {
       categories: textsAt(names, "categories"),
       namespaced: textAt(spec, "scope") === "Namespaced",
       verbs: isLeaving ? leavingVerbs : allVerbs,
-      subresources: isLeaving ? [] : subresourcesOf(version),
+      subresources: subresourcesOf(version),
       custom: true,
       storage: { group, resource, version: textAt(storage ?? {}, "name") },
       rules: writeRules,
@@ -96,7 +96,7 @@ function customVersion(version: JsonObject, around: Around): CustomVersion {
   return {
     name: textAt(version, "name"),
     schema,
-    scale: scaleFields(objectAt(objectAt(version, "subresources") ?? {}, "scale")),
+    scale: scaleFields(version),
     hasStatus: objectAt(objectAt(version, "subresources") ?? {}, "status") !== undefined,
     columns: objectsAt(version, "additionalPrinterColumns"),
     selectableFields: objectsAt(version, "selectableFields").map((field) => textAt(field, "jsonPath")),
@@ -106,15 +106,6 @@ function customVersion(version: JsonObject, around: Around): CustomVersion {
       rules ??= { run: rulesOf(schema) };
       return rules.run;
     },
-  };
-}
-
-function scaleFields(scale: JsonObject | undefined): ScaleFields | undefined {
-  if (scale === undefined) return undefined;
-  return {
-    specReplicas: textAt(scale, "specReplicasPath"),
-    statusReplicas: textAt(scale, "statusReplicasPath"),
-    selector: textAt(scale, "labelSelectorPath") || undefined,
   };
 }
 

@@ -131,7 +131,7 @@ function statusMetadata(object: JsonObject, old: JsonObject): JsonValue {
   const managedFields = ownValue(next, "managedFields");
   const resourceVersion = ownValue(next, "resourceVersion");
   return {
-    ...before,
+    ...without(before, "managedFields"),
     ...(managedFields !== undefined && { managedFields }),
     ...(resourceVersion !== undefined && { resourceVersion }),
   };
@@ -171,7 +171,12 @@ function createManager(
     kind: kind.kind,
     versions: {
       typeAt: (apiVersion) => types.get(apiVersion),
-      convert: (object, apiVersion) => (types.has(apiVersion) ? withApiVersion(object, apiVersion) : undefined),
+      convert: (object, apiVersion) => {
+        // As in the reference, where whoever applied through a version that is gone keeps others from applying, until an update
+        // forgets all owners: what works here has to work there.
+        if (!types.has(apiVersion)) throw new Error(`request to convert CR to an invalid group/version: ${apiVersion}`);
+        return withApiVersion(object, apiVersion);
+      },
     },
     ...(endpoint !== "" && { subresource: endpoint }),
     ...(names.length > 0 && {

@@ -53,10 +53,14 @@ export interface ChangePatch {
   readonly findings: readonly string[];
 }
 
-/** Reads a patch. Types without a schema for strategic merging take none of those. */
+/**
+ * Reads a patch. Types without a schema for strategic merging take none of those, and print their objects by name throughout, unless
+ * said otherwise; others as their types have their fields.
+ */
 export async function readPatchRequest(
   request: ApiRequest,
   strategic: (() => StrategicMergeSchema) | undefined,
+  { byName = strategic === undefined }: { readonly byName?: boolean } = {},
 ): Promise<PatchRequest> {
   const type = contentTypeOf(request);
   const accepted = strategic === undefined ? CUSTOM_PATCHES : [...CUSTOM_PATCHES, STRATEGIC_PATCH];
@@ -68,7 +72,7 @@ export async function readPatchRequest(
   if (type === APPLY_PATCH) {
     return { isApply: true, options, ...readConfiguration(body) };
   }
-  return { isApply: false, options, ...readChange(type, body, options, strategic) };
+  return { isApply: false, options, ...readChange(type, body, { options, strategic, byName }) };
 }
 
 type PatchBody = { readonly text: string } | { readonly value: JsonValue };
@@ -86,27 +90,24 @@ async function patchBody({ body }: ApiRequest): Promise<PatchBody> {
 
 type Change = Omit<ChangePatch, "isApply" | "options">;
 
-function readChange(
-  type: string,
-  body: PatchBody,
-  options: PatchOptions,
-  strategic: (() => StrategicMergeSchema) | undefined,
-): Change {
+interface Reading {
+  readonly options: PatchOptions;
+  readonly strategic: (() => StrategicMergeSchema) | undefined;
+  readonly byName: boolean;
+}
+
+function readChange(type: string, body: PatchBody, { options, strategic, byName }: Reading): Change {
   const text = "text" in body ? body.text : printJson(body.value);
-  // Custom objects are printed by name throughout, built-in ones as their types have their fields.
-  const isCustom = strategic === undefined;
   if (type === JSON_PATCH) {
     const { patch, findings } = decodeJsonPatch(text, options.fieldValidation);
     const apply = (current: JsonObject): JsonValue => applyJsonPatch(current, patch);
-    const shown = (current: JsonObject): string =>
-      isCustom ? goJson(apply(current)) : jsonPatchedText(current, patch);
+    const shown = (current: JsonObject): string => (byName ? goJson(apply(current)) : jsonPatchedText(current, patch));
     return { apply, shown, findings, isConverted: false };
   }
   if (type === MERGE_PATCH) {
     const { patch, findings } = decodeMergePatch(text, options.fieldValidation);
     const apply = (current: JsonObject): JsonObject => applyMergePatch(current, patch);
-    const shown = (current: JsonObject): string =>
-      isCustom ? goJson(apply(current)) : mergePatchedText(current, patch);
+    const shown = (current: JsonObject): string => (byName ? goJson(apply(current)) : mergePatchedText(current, patch));
     return { apply, shown, findings, isConverted: false };
   }
   const { patch, findings } = decodeStrategicMergePatch(text, options.fieldValidation);

@@ -34,14 +34,14 @@ export async function patchObject(rest: RestRequest, endpoint: Endpoint): Promis
   if (patch.isApply) {
     return applyObject(rest, { endpoint, patch, form });
   }
-  const edit = (current: JsonObject): JsonObject => edited(rest, current, patch);
+  const edit = (current: JsonObject): JsonObject => patched(rest, current, patch);
   const unconditional = type.rules.unconditionalUpdate;
   const plan = { endpoint, edit, options: patch.options, unconditional, comparesUid: false, tracked: false };
   return applyUpdate(rest, plan, form);
 }
 
 /** The object after the patch, read as anew. What there is to say about it goes into the notes of the request. */
-function edited(rest: RestRequest, current: JsonObject, patch: ChangePatch): JsonObject {
+export function patched(rest: RestRequest, current: JsonObject, patch: ChangePatch): JsonObject {
   const result = patch.apply(current);
   if (!isJsonObject(result)) {
     throw patchNotApplicable();

@@ -98,8 +98,8 @@ function requireMethod(type: ResourceType, request: ApiRequest, target: Resource
     if (isCollection && (verb === "update" || verb === "patch")) {
       throw badRequest("name must be provided");
     }
-    // What is created while its kind goes away is refused with its name, once that is known.
-    if (!verbs.includes(verb) && (verb !== "create" || subresource !== "")) {
+    // While its kind goes away an object can be changed, which is not told; a new one is refused with its name, once that is known.
+    if (!verbs.includes(verb) && subresource !== "") {
       throw methodNotSupported(type, verb);
     }
     return;

@@ -7,30 +7,38 @@ import {
   managersOfParent,
   managersOfScale,
 } from "@purlin/kube-objects";
-import { valueAt } from "../builtin/read-field.ts";
 import { metaOf, withMeta } from "../rest/object-meta.ts";
-import type { ScalePaths } from "./scale-paths.ts";
+import { numberAt, type ScalePaths } from "./scale-paths.ts";
 
 export const SCALE_VERSION = "autoscaling/v1";
 
 /** The Scale of an object: how many there should be and are, under the object's own identity. */
 export function toScale(object: JsonObject, paths: ScalePaths): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metaOf(object);
-  const selector = paths.selector(object);
-  const replicas = numberAt(object, paths.replicas);
+  const { wanted = 0, current, selector } = paths.read(object);
   return {
     kind: "Scale",
     apiVersion: SCALE_VERSION,
     metadata: withoutUndefined({ name, namespace, uid, resourceVersion, creationTimestamp }),
-    spec: replicas === 0 ? {} : { replicas },
-    status: { replicas: numberAt(object, paths.current), ...(selector === "" ? {} : { selector }) },
+    spec: wanted === 0 ? {} : { replicas: wanted },
+    status: { replicas: current, ...(selector === "" ? {} : { selector }) },
   };
 }
+
+/** The count of a Scale whose object has none: whoever changes the Scale has to give it one. */
+export const NO_REPLICAS: number = -(2 ** 31);
 
 /** The Scale with who owns it, as writers see it. */
 export function toManagedScale(object: JsonObject, paths: ScalePaths): JsonObject {
   const managedFields = managersOfScale(metaOf(object).managedFields ?? [], paths.byVersion);
-  return withMeta(toScale(object, paths), { managedFields: managedFields.length === 0 ? undefined : managedFields });
+  const scale = toScale(object, paths);
+  const counted = paths.read(object).wanted === undefined ? { ...scale, spec: { replicas: NO_REPLICAS } } : scale;
+  return withMeta(counted, { managedFields: managedFields.length === 0 ? undefined : managedFields });
+}
+
+/** The replicas a Scale asks for. */
+export function replicasOf(scale: JsonObject): number {
+  return numberAt(scale, "spec", "replicas");
 }
 
 /** The object after its Scale has become this one, asked for at the version of the object. */
@@ -43,13 +51,12 @@ export function withScale(object: JsonObject, scale: JsonObject, paths: ScalePat
     paths: paths.byVersion,
   });
   const { resourceVersion, uid } = metaOf(scale);
-  const scaled = withValue(object, paths.replicas, numberAt(scale, ["spec", "replicas"]));
-  return withMeta(scaled, { managedFields, resourceVersion: resourceVersion ?? "", uid: uid ?? metaOf(object).uid });
-}
-
-function numberAt(object: JsonObject, path: readonly string[]): number {
-  const value = valueAt(object, ...path);
-  return typeof value === "number" ? value : 0;
+  const scaled = withValue(object, paths.replicas, replicasOf(scale));
+  return withMeta(scaled, {
+    managedFields: managedFields.length === 0 ? undefined : managedFields,
+    resourceVersion: resourceVersion ?? "",
+    uid: uid ?? metaOf(object).uid,
+  });
 }
 
 function withValue(object: JsonObject, [name = "", ...rest]: readonly string[], value: JsonValue): JsonObject {

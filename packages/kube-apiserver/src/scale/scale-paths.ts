@@ -1,14 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-import { formatLabelSelector, type JsonObject, type LabelSelectorObject, labelSelectorOf } from "@purlin/kube-objects";
+import {
+  formatLabelSelector,
+  isJsonObject,
+  type JsonObject,
+  type LabelSelectorObject,
+  labelSelectorOf,
+  unclassifiedError,
+} from "@purlin/kube-objects";
 import { objectAt, textAt, valueAt } from "../builtin/read-field.ts";
+import { objectsAt } from "../crd/crd-spec.ts";
+import { namesOf, readAt, type ScaleFields } from "../custom/scale-problems.ts";
 import { apiVersionOf, hasSubresource, type ResourceType } from "../registry/resource-type.ts";
+
+/** What the Scale of an object shows. */
+export interface ScaleState {
+  /** How many there should be; undefined where the object does not say. */
+  readonly wanted: number | undefined;
+  readonly current: number;
+  /** The selector of what is scaled, as text; empty: none. */
+  readonly selector: string;
+}
 
 /** Where objects of a type keep what their Scale shows. */
 export interface ScalePaths {
   readonly replicas: readonly string[];
-  readonly current: readonly string[];
-  /** The selector of what is scaled, as text; empty: none. */
-  readonly selector: (object: JsonObject) => string;
+  readonly read: (object: JsonObject) => ScaleState;
   /** Where each version of the kind keeps its replicas; null for a version without a Scale. */
   readonly byVersion: ReadonlyMap<string, readonly string[] | null>;
 }
@@ -19,50 +35,73 @@ const REPLICAS = ["spec", "replicas"];
 export function builtinScalePaths(type: ResourceType): ScalePaths {
   return {
     replicas: REPLICAS,
-    current: ["status", "replicas"],
-    selector: (object) =>
-      formatLabelSelector(labelSelectorOf(objectAt(object, "spec", "selector") as LabelSelectorObject)),
+    read: (object) => ({
+      wanted: numberAt(object, ...REPLICAS),
+      current: numberAt(object, "status", "replicas"),
+      selector: formatLabelSelector(labelSelectorOf(objectAt(object, "spec", "selector") as LabelSelectorObject)),
+    }),
     byVersion: new Map([[apiVersionOf(type), REPLICAS]]),
   };
 }
 
 /** The paths a CustomResourceDefinition declares for one of its versions. */
 export function customScalePaths(crd: JsonObject, version: string): ScalePaths | undefined {
-  const versions = valueAt(crd, "spec", "versions");
-  const declared = (Array.isArray(versions) ? versions : []) as readonly JsonObject[];
   const group = textAt(crd, "spec", "group");
-  const scaleOf = (one: JsonObject): JsonObject | undefined => {
-    const scale = valueAt(one, "subresources", "scale");
-    return scale === undefined || scale === null ? undefined : (scale as JsonObject);
-  };
-  const own = declared.find((one) => one["name"] === version);
-  const scale = own && scaleOf(own);
-  if (scale === undefined) {
+  const declared = new Map(
+    objectsAt(objectAt(crd, "spec"), "versions").map((one) => [textAt(one, "name"), scaleFields(one)] as const),
+  );
+  const own = declared.get(version);
+  if (own === undefined) {
     return undefined;
   }
-  const selectorPath = names(textAt(scale, "labelSelectorPath"));
   return {
-    replicas: names(textAt(scale, "specReplicasPath")),
-    current: names(textAt(scale, "statusReplicasPath")),
-    selector: (object) => (selectorPath.length === 0 ? "" : textAt(object, ...selectorPath)),
+    replicas: namesOf(own.specReplicas),
+    read: (object) => ({
+      wanted: countAt(object, own.specReplicas),
+      current: countAt(object, own.statusReplicas) ?? 0,
+      selector: own.selector === undefined ? "" : String(foundAt(object, own.selector, "string") ?? ""),
+    }),
     byVersion: new Map(
-      declared.map((one) => {
-        const path = scaleOf(one);
-        return [
-          `${group}/${textAt(one, "name")}`,
-          path === undefined ? null : names(textAt(path, "specReplicasPath")),
-        ] as const;
-      }),
+      [...declared].map(
+        ([name, fields]) => [`${group}/${name}`, fields ? namesOf(fields.specReplicas) : null] as const,
+      ),
     ),
   };
+}
+
+/** What a version of a definition says about its Scale; undefined: it has none. */
+export function scaleFields(version: JsonObject): ScaleFields | undefined {
+  const scale = valueAt(version, "subresources", "scale");
+  if (!isJsonObject(scale)) {
+    return undefined;
+  }
+  return {
+    specReplicas: textAt(scale, "specReplicasPath"),
+    statusReplicas: textAt(scale, "statusReplicasPath"),
+    selector: textAt(scale, "labelSelectorPath") || undefined,
+  };
+}
+
+/** The number at a path; none is 0. */
+export function numberAt(object: JsonObject, ...path: readonly string[]): number {
+  const value = valueAt(object, ...path);
+  return typeof value === "number" ? value : 0;
+}
+
+function countAt(object: JsonObject, path: string): number | undefined {
+  const value = foundAt(object, path, "int64");
+  return value === undefined ? undefined : Number(value);
+}
+
+function foundAt(object: JsonObject, path: string, type: "int64" | "string"): unknown {
+  const { value, problem } = readAt(object, path, type);
+  if (problem !== undefined) {
+    throw unclassifiedError(problem);
+  }
+  return value;
 }
 
 /** Whether objects of a type have a Scale. */
 export function hasScale(type: ResourceType): boolean {
   return hasSubresource(type, "scale");
-}
-
-/** ".spec.replicas" as its names. */
-function names(path: string): string[] {
-  return path.split(".").filter((name) => name !== "");
 }

@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   badRequest,
-  createFieldManager,
-  type FieldManager,
+  internalError,
   invalid,
   invalidValue,
+  isBadRequest,
   type JsonObject,
   notFound,
-  TypedFormError,
-  toTypedForm,
 } from "@purlin/kube-objects";
-import { scaleApplyType, scaleSchema } from "../builtin/apply-versions.ts";
+import { scaleSchema } from "../builtin/apply-versions.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { documentPayload } from "../request/payload.ts";
 import { applyUpdate, type UpdatePlan } from "../rest/apply-update.ts";
+import { readBody, readObject } from "../rest/decode-object.ts";
 import { metaOf } from "../rest/object-meta.ts";
 import { negotiateForm, type ObjectForm } from "../rest/object-response.ts";
-import { type PatchRequest, readPatchRequest } from "../rest/patch-request.ts";
-import { readRequestBody } from "../rest/request-body.ts";
+import { patched } from "../rest/patch.ts";
+import { readPatchRequest } from "../rest/patch-request.ts";
 import type { SpecialResource } from "../rest/resources.ts";
 import type { RestRequest } from "../rest/rest-context.ts";
 import { objectKey } from "../rest/storage-key.ts";
+import { atTarget } from "../rest/update.ts";
 import { writeOptions } from "../rest/write-options.ts";
-import { SCALE_VERSION, toManagedScale, toScale, withScale } from "./scale-object.ts";
+import { applyScale, scaleManager } from "./apply-scale.ts";
+import { NO_REPLICAS, replicasOf, toManagedScale, toScale, withScale } from "./scale-object.ts";
 import type { ScalePaths } from "./scale-paths.ts";
+import { asScaleRequest, requireUid } from "./scale-request.ts";
 
 /** The scale subresource of every type that has one. */
 export function scaleResource(pathsOf: (type: ResourceType) => ScalePaths | undefined): SpecialResource {
@@ -38,7 +40,7 @@ async function answer(rest: RestRequest, paths: ScalePaths): Promise<CompleteRes
   const form = negotiateForm(rest.request);
   switch (rest.target.verb) {
     case "get":
-      return respond(currentObject(rest), paths, form);
+      return respond(currentObject(rest, paths), paths, form);
     case "update":
       return update(rest, paths, form);
     default:
@@ -46,12 +48,20 @@ async function answer(rest: RestRequest, paths: ScalePaths): Promise<CompleteRes
   }
 }
 
-function currentObject({ store, strategy, target, type }: RestRequest): JsonObject {
+function currentObject({ store, strategy, target, type }: RestRequest, paths: ScalePaths): JsonObject {
   const entry = store.get(objectKey(type, target.namespace, target.name));
   if (entry === undefined) {
     throw notFound(type, target.name);
   }
-  return strategy.toServed(entry.value);
+  const object = strategy.toServed(entry.value);
+  if (paths.read(object).wanted === undefined) {
+    throw internalError(`the spec replicas field ${shown(paths)} does not exist`);
+  }
+  return object;
+}
+
+function shown({ replicas }: ScalePaths): string {
+  return JSON.stringify(`.${replicas.join(".")}`);
 }
 
 function respond(object: JsonObject, paths: ScalePaths, { mediaType, pretty }: ObjectForm): CompleteResponse {
@@ -59,51 +69,56 @@ function respond(object: JsonObject, paths: ScalePaths, { mediaType, pretty }: O
 }
 
 async function update(rest: RestRequest, paths: ScalePaths, form: ObjectForm): Promise<CompleteResponse> {
-  const body = await readRequestBody(rest.request, { takesProtobuf: true });
-  const options = writeOptions(rest.request, "UpdateOptions");
-  const sent = typedScale((body?.value ?? {}) as JsonObject);
-  const edit = (): JsonObject => sent;
-  return write(rest, { paths, form, edit, options, tracked: false });
+  const scaleRest = asScaleRequest(rest);
+  const { sent, options } = await readScale(rest, scaleRest);
+  const scale = atTarget(scaleRest, sent);
+  return write(rest, { paths, form, edit: () => scale, options, comparesUid: true, tracked: false });
+}
+
+/** What was sent as a Scale. Of custom kinds the reference does not know how to say what is wrong with it. */
+async function readScale(
+  { type, request }: RestRequest,
+  scaleRest: RestRequest,
+): Promise<{ readonly sent: JsonObject; readonly options: UpdatePlan["options"] }> {
+  try {
+    const body = await readBody(scaleRest);
+    const options = writeOptions(request, "UpdateOptions");
+    return { sent: readObject(scaleRest, body, options.fieldValidation), options };
+  } catch (error) {
+    if (type.custom && isBadRequest(error)) {
+      throw badRequest('no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"', error);
+    }
+    throw error;
+  }
 }
 
 async function patch(rest: RestRequest, paths: ScalePaths, form: ObjectForm): Promise<CompleteResponse> {
-  const request = await readPatchRequest(rest.request, rest.strategy.strategicMerge && scaleSchema);
-  const edit = (scale: JsonObject): JsonObject => patched(request, scale, manager(rest));
-  return write(rest, { paths, form, edit, options: request.options, tracked: request.isApply });
-}
-
-function patched(request: PatchRequest, scale: JsonObject, fields: FieldManager): JsonObject {
+  const scaleRest = asScaleRequest(rest);
+  const request = await readPatchRequest(rest.request, rest.type.custom ? undefined : scaleSchema, { byName: false });
   const { options } = request;
-  const next = request.isApply
-    ? fields.apply(scale, request.config, { manager: options.manager, force: options.force })
-    : request.apply(scale);
-  return typedScale(next as JsonObject);
+  const edit = (scale: JsonObject): JsonObject =>
+    request.isApply ? applyScale(rest, scale, request) : requireUid(rest, patched(scaleRest, scale, request), scale);
+  return write(rest, { paths, form, edit, options, comparesUid: false, tracked: request.isApply });
 }
 
-interface ScaleWrite {
+interface ScaleWrite extends Pick<UpdatePlan, "options" | "comparesUid" | "tracked"> {
   readonly paths: ScalePaths;
   readonly form: ObjectForm;
   readonly edit: (scale: JsonObject) => JsonObject;
-  readonly options: UpdatePlan["options"];
-  readonly tracked: boolean;
 }
 
 /** Changes the Scale of an object, which is to change the object: its replicas, and who owns them. */
-async function write(
-  rest: RestRequest,
-  { paths, form, edit, options, tracked }: ScaleWrite,
-): Promise<CompleteResponse> {
+async function write(rest: RestRequest, { paths, form, edit, tracked, ...how }: ScaleWrite): Promise<CompleteResponse> {
   const plan: UpdatePlan = {
+    ...how,
     endpoint: "scale",
-    options,
     unconditional: true,
-    comparesUid: true,
     tracked: true,
     edit: (object) => {
       const scale = toManagedScale(object, paths);
       const next = edit(scale);
-      requireReplicas(next);
-      const owned = tracked ? next : manager(rest).update(scale, next, options.manager).object;
+      requireReplicas(rest, next, paths);
+      const owned = tracked ? next : scaleManager(rest).update(scale, next, how.options.manager).object;
       return withScale(object, owned, paths);
     },
   };
@@ -112,35 +127,14 @@ async function write(
   return respond(response.payload?.value() as JsonObject, paths, form);
 }
 
-function manager({ now }: RestRequest): FieldManager {
-  const type = scaleApplyType();
-  return createFieldManager({
-    apiVersion: SCALE_VERSION,
-    kind: "Scale",
-    versions: { typeAt: (apiVersion) => (apiVersion === SCALE_VERSION ? type : undefined) },
-    subresource: "scale",
-    now,
-  });
-}
-
-function requireReplicas(scale: JsonObject): void {
-  const replicas = (scale["spec"] as JsonObject | undefined)?.["replicas"] ?? 0;
-  if (typeof replicas === "number" && replicas < 0) {
+/** Custom kinds have their count checked with the object. */
+function requireReplicas({ type }: RestRequest, scale: JsonObject, paths: ScalePaths): void {
+  const replicas = replicasOf(scale);
+  if (type.custom && replicas === NO_REPLICAS) {
+    throw badRequest(`the spec replicas field ${shown(paths)} cannot be empty`);
+  }
+  if (!type.custom && replicas < 0) {
     const error = invalidValue("spec.replicas", replicas, "must be greater than or equal to 0");
     throw invalid({ group: "autoscaling", kind: "Scale" }, metaOf(scale).name ?? "", [error]);
-  }
-}
-
-function typedScale(value: JsonObject): JsonObject {
-  const { apiVersion = SCALE_VERSION, kind = "Scale" } = value;
-  if (apiVersion !== SCALE_VERSION || kind !== "Scale") {
-    throw badRequest(`${String(kind)} in version ${JSON.stringify(apiVersion)} cannot be handled as a Scale`);
-  }
-  try {
-    return toTypedForm({ ...value, apiVersion: SCALE_VERSION, kind: "Scale" }).object;
-  } catch (error) {
-    throw error instanceof TypedFormError
-      ? badRequest(`Scale in version "v1" cannot be handled as a Scale: ${error.message}`)
-      : error;
   }
 }
