@@ -8,17 +8,36 @@ import type { Session } from "../harness/session.ts";
 
 const keyOf = (version: string): string => (version.includes("/") ? `apis/${version}` : `api/${version}`);
 
-/** Without the words: those of built-in schemas are not served. */
-function withoutDescriptions(value: Loose): Loose {
-  if (Array.isArray(value)) return value.map(withoutDescriptions);
+/** Without the words, which those of built-in schemas are not served with, and without answers in protobuf, which are not given. */
+function withoutWords(value: Loose, isTheirs: (text: string) => boolean = () => true): Loose {
+  if (Array.isArray(value))
+    return value.filter((item) => !isProtobuf(item)).map((item) => withoutWords(item, isTheirs));
   if (typeof value !== "object" || value === null) return value;
-  const kept = Object.entries(value).filter(([key, member]) => key !== "description" || typeof member !== "string");
-  return Object.fromEntries(kept.map(([key, member]) => [key, withoutDescriptions(member)]));
+  const isWord = (key: string, member: Loose): boolean =>
+    key === "description" && typeof member === "string" && isTheirs(member);
+  const kept = Object.entries(value).filter(([key, member]) => !isWord(key, member) && !isProtobuf(key));
+  return Object.fromEntries(kept.map(([key, member]) => [key, withoutWords(member, isTheirs)]));
+}
+
+const isProtobuf = (text: unknown): boolean => String(text).startsWith("application/vnd.kubernetes.protobuf");
+
+/** What the author of a CRD wrote stays; what the reference adds to it goes. */
+const withOwnWords = (value: Loose): Loose =>
+  withoutWords(value, (text) => /More info: https:\/\/git\.k8s\.io\/|^\w+List is a list of \w+$/.test(text));
+
+/** The parameters of the old document stand in the places that refer to them. */
+function withParameters(value: Loose, parameters: Loose): Loose {
+  if (Array.isArray(value)) return value.map((item) => withParameters(item, parameters));
+  if (typeof value !== "object" || value === null) return value;
+  const [, name] = /^#\/parameters\/(.*)$/.exec(value.$ref ?? "") ?? [];
+  if (name !== undefined) return parameters[name];
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withParameters(member, parameters)]));
 }
 
 /** The paths of a document that belong to resources the embedded server has. */
 function servedPaths(version: string, paths: Loose): Loose {
   const served = Object.entries(paths).filter(([path]) => {
+    if (!path.startsWith(`/${keyOf(version)}/`)) return false;
     const rest = path
       .replace(`/${keyOf(version)}/`, "")
       .replace(/^namespaces\/\{namespace\}\/(?=[a-z])(?!status|finalize)/, "");
@@ -32,7 +51,7 @@ function servedPaths(version: string, paths: Loose): Loose {
 function reachable(paths: Loose, schemas: Loose): Loose {
   const found = new Set<string>();
   const visit = (value: Loose): void => {
-    for (const [, name = ""] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+    for (const [, name = ""] of JSON.stringify(value).matchAll(/"#\/(?:components\/schemas|definitions)\/([^"]+)"/g)) {
       if (found.has(name)) continue;
       found.add(name);
       visit(schemas[name] ?? {});
@@ -40,6 +59,15 @@ function reachable(paths: Loose, schemas: Loose): Loose {
   };
   visit(paths);
   return Object.fromEntries([...found].sort().map((name) => [name, schemas[name]]));
+}
+
+/** Options belong to every group-version there is, also to those that are not served. */
+function ofServedKinds(schema: Loose): Loose {
+  const key = "x-kubernetes-group-version-kind";
+  const kinds: Loose[] = schema[key] ?? [];
+  const isOfServed = ({ group, version }: Loose): boolean =>
+    Object.hasOwn(servedResources, group === "" ? version : `${group}/${version}`);
+  return kinds.length > 1 ? { ...schema, [key]: kinds.filter(isOfServed) } : schema;
 }
 
 async function documentOf(s: Session, key: string): Promise<Loose> {
@@ -83,13 +111,15 @@ export const openApiCases: readonly Case[] = [
     const own = (name: string): boolean => name.startsWith(reversed);
     const { schemas } = document.components;
     s.note("schemas", Object.keys(schemas).sort());
-    s.note("schemas of the kind", Object.fromEntries(Object.entries(schemas).filter(([name]) => own(name))));
+    s.note(
+      "schemas of the kind",
+      withOwnWords(Object.fromEntries(Object.entries(schemas).filter(([name]) => own(name)))),
+    );
     s.note(
       "schemas beside it",
-      withoutDescriptions(Object.fromEntries(Object.entries(schemas).filter(([name]) => !own(name)))),
+      withoutWords(Object.fromEntries(Object.entries(schemas).filter(([name]) => !own(name)))),
     );
-    for (const [path, operations] of Object.entries(document.paths))
-      s.note(`path ${path}`, withoutDescriptions(operations));
+    for (const [path, operations] of Object.entries(document.paths)) s.note(`path ${path}`, withoutWords(operations));
     const { paths: _, components: __, ...rest } = document;
     s.note("the rest of it", rest);
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(
@@ -105,9 +135,9 @@ export const openApiCases: readonly Case[] = [
     for (const version of Object.keys(servedResources)) {
       const document = await documentOf(s, keyOf(version));
       const paths = servedPaths(version, document.paths);
-      for (const [path, operations] of Object.entries(paths)) s.note(`path ${path}`, withoutDescriptions(operations));
+      for (const [path, operations] of Object.entries(paths)) s.note(`path ${path}`, withoutWords(operations));
       for (const [name, schema] of Object.entries(reachable(paths, document.components.schemas)))
-        s.note(`${version} ${name}`, withoutDescriptions(schema));
+        s.note(`${version} ${name}`, withoutWords(schema));
     }
   }),
 
@@ -117,18 +147,23 @@ export const openApiCases: readonly Case[] = [
     const name = `${reversed}.v1.Widget`;
     await s.until("/openapi/v2", ({ body }) => body.definitions?.[name] !== undefined);
     const { body } = await s.get("/openapi/v2", { part: ({ swagger, info }) => ({ swagger, title: info?.title }) });
-    s.note("the definition of the kind", body.definitions[name]);
-    s.note(
-      "the path of the kind",
-      withoutDescriptions(body.paths[`/apis/${ownGroup(s)}/v1/namespaces/{namespace}/widgets/{name}`]),
-    );
-    for (const known of [
-      "io.k8s.api.core.v1.ConfigMap",
-      "io.k8s.api.apps.v1.Deployment",
-      "io.k8s.api.core.v1.Container",
-      "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
-    ]) {
-      s.note(known, withoutDescriptions(body.definitions[known]));
+    s.note("the definition of the kind", withOwnWords(body.definitions[name]));
+    s.note("the definition of its list", withOwnWords(body.definitions[`${name}List`]));
+    const paths = withParameters(body.paths, body.parameters ?? {});
+    const served = Object.keys(servedResources).flatMap((version) => Object.entries(servedPaths(version, paths)));
+    const own = Object.entries(paths).filter(([path]) => path.startsWith(`/apis/${ownGroup(s)}/`));
+    for (const [path, operations] of [...own, ...served]) {
+      s.note(path, withoutWords(operations));
+    }
+    for (const [known, schema] of Object.entries(reachable(Object.fromEntries(served), body.definitions))) {
+      s.note(known, ofServedKinds(withoutWords(schema)));
+    }
+    const { paths: _, definitions: __, parameters: ___, ...rest } = body;
+    s.note("the rest of it", withoutWords(rest));
+    await s.get("/openapi/v2", { headers: { accept: "text/html" }, compareHeaders: ["vary"] });
+    for (const spelling of ["v2.v1.0", "v2@v1.0"]) {
+      const type = `application/com.github.proto-openapi.spec.${spelling}+protobuf`;
+      await s.get("/openapi/v2", { headers: { accept: type }, part: () => undefined, compareHeaders: ["vary"] });
     }
   }),
 
@@ -136,12 +171,18 @@ export const openApiCases: readonly Case[] = [
     await withOwnWidgets(s);
     await s.until(`/openapi/v3/apis/${ownGroup(s)}/v1`, ({ code }) => code === 200);
     const kind = `widgets.${ownGroup(s)}`;
+    await s.until("/apis", ({ body }) => body.groups.some((group: Loose) => group.name === ownGroup(s)));
+    // What kubectl remembers of the server may be older than the kind; this makes it look again.
+    await s.kubectl(["api-resources", `--api-group=${ownGroup(s)}`], { quiet: true });
     await s.kubectl(["explain", `${kind}.spec`, "--recursive"]);
     await s.kubectl(["explain", `${kind}.spec`]);
     await s.kubectl(["explain", `${kind}.spec.parts.count`]);
     await s.kubectl(["explain", `${kind}.spec.nope`]);
     await s.kubectl(["explain", kind, "--api-version", `${ownGroup(s)}/v1beta1`]);
-    await s.kubectl(["explain", "deployment.spec.template.spec.containers", "--recursive"]);
+    const { stdout: all } = await s.kubectl(["explain", "deployment.spec.template.spec.containers", "--recursive"], {
+      quiet: true,
+    });
+    s.note("explain containers to the bottom", all.replace(/DESCRIPTION:.*?FIELDS:/s, "FIELDS:"));
     const fields = (text: string): string[] => text.split("\n").filter((row) => /^ {2}\S+\t<|^[A-Z]+:/.test(row));
     for (const path of [
       "deployment.spec.template.spec.containers",
@@ -179,8 +220,8 @@ export const openApiCases: readonly Case[] = [
       const schema = findSchema(document, { group, version: "v1", kind });
       return schema === undefined ? "absent" : inlineReferences(document, schema);
     };
-    s.note("Widget", withoutDescriptions(await flattened(ownGroup(s), "Widget")));
-    s.note("Deployment", withoutDescriptions(await flattened("apps", "Deployment")));
-    s.note("ConfigMap", withoutDescriptions(await flattened("", "ConfigMap")));
+    s.note("Widget", withoutWords(await flattened(ownGroup(s), "Widget")));
+    s.note("Deployment", withoutWords(await flattened("apps", "Deployment")));
+    s.note("ConfigMap", withoutWords(await flattened("", "ConfigMap")));
   }),
 ];

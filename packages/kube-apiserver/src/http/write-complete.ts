@@ -20,7 +20,7 @@ export async function writeComplete(exchange: Exchange, response: CompleteRespon
     chunks = [await compress(Buffer.concat(chunks), { level: 1 })];
     size = byteLength(chunks);
     headers["content-encoding"] = "gzip";
-    headers["vary"] = "Accept-Encoding";
+    headers["vary"] = varyWith(String(headers["vary"] ?? ""));
   }
   if (chunks.length > 1 && size <= JOIN_UP_TO) {
     // One frame instead of several: for small answers frames cost more than copying.
@@ -30,6 +30,11 @@ export async function writeComplete(exchange: Exchange, response: CompleteRespon
     headers["content-length"] = String(size);
   }
   exchange.respond(response.code, headers, exchange.method === "HEAD" ? [] : chunks);
+}
+
+/** What the answer depends on already, and the encoding. */
+function varyWith(names: string): string {
+  return names.includes("Accept-Encoding") ? names : ["Accept-Encoding", names].filter(Boolean).join(", ");
 }
 
 function byteLength(chunks: readonly Uint8Array[]): number {

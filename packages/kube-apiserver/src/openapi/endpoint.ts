@@ -1,66 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createHash } from "node:crypto";
-import type { JsonObject } from "@purlin/kube-objects";
+import { type JsonObject, printJson } from "@purlin/kube-objects";
 import type { ApiRequest } from "../request/api-request.ts";
-import type { CompleteResponse } from "../request/api-response.ts";
-import { createNegotiation } from "../request/negotiate.ts";
-import { encodedPayload } from "../request/payload.ts";
+import type { CompleteResponse, Payload } from "../request/api-response.ts";
+import { parseAccept } from "../request/media-type.ts";
+import { textPayload } from "../request/payload.ts";
 import type { PublishedDocuments } from "./published-documents.ts";
+import { PublishedV2Document, type V2Document } from "./v2-document.ts";
 
-const root = "/openapi/v3";
-const year = 365 * 24 * 60 * 60 * 1000;
-const negotiate = createNegotiation(() => false);
+const V3 = "/openapi/v3";
+const V2 = "/openapi/v2";
+const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
+const JSON_TYPE = "application/json";
+const SWAGGER_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+/** The second one is how older clients spell it. */
+const SWAGGER_TYPES = [SWAGGER_TYPE, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"];
 
-/** Answers `/openapi/v3` and the documents below it; undefined for other paths and for documents that are not there. */
+/** Answers `/openapi/v2`, `/openapi/v3` and the documents below it; undefined for other paths. */
 export function createOpenApiEndpoint(
   documents: PublishedDocuments,
   now: () => number,
 ): (request: ApiRequest) => CompleteResponse | undefined {
+  const swagger = new PublishedV2Document(documents);
   return (request) => {
-    if (request.path === root || request.path === `${root}/`) return index(documents, request);
-    if (!request.path.startsWith(`${root}/`)) return undefined;
-    const key = decodeURIComponent(request.path.slice(root.length + 1));
-    const document = documents.document(key);
-    if (document === undefined) return undefined;
-    negotiate(request.headers["accept"]);
-    const asked = request.query.get("hash");
-    if (asked !== null && asked !== document.hash) return movedTo(`${root}/${key}?hash=${document.hash}`);
-    const forever = asked !== null && {
-      "cache-control": "public, immutable",
-      expires: new Date(now() + year).toUTCString(),
-    };
-    return answer(request, document, forever || {});
+    if (request.path === V2) return swaggerAnswer(request, () => swagger.document());
+    if (request.path === V3) return index(documents);
+    if (!request.path.startsWith(`${V3}/`)) return undefined;
+    return document(request, documents, now);
   };
 }
 
 /** The index names each document with the hash of its content, so that a client fetches only what has changed. */
-function index(documents: PublishedDocuments, request: ApiRequest): CompleteResponse {
-  negotiate(request.headers["accept"]);
+function index(documents: PublishedDocuments): CompleteResponse {
   const entries = documents.keys().flatMap((key) => {
     const hash = documents.document(key)?.hash;
-    return hash === undefined ? [] : [[key, { serverRelativeURL: `${root}/${key}?hash=${hash}` }] as const];
+    return hash === undefined ? [] : [[key, { serverRelativeURL: `${V3}/${key}?hash=${hash}` }] as const];
   });
   const value: JsonObject = { paths: Object.fromEntries(entries) };
-  const bytes = Buffer.from(JSON.stringify(value));
-  return answer(request, { value, bytes, hash: createHash("sha512").update(bytes).digest("hex").toUpperCase() }, {});
+  // The reference does not say that it is JSON, whatever was asked for.
+  return { kind: "complete", code: 200, payload: { ...textPayload(printJson(value)), value: () => value } };
 }
 
-interface Content {
-  readonly value: JsonObject;
-  readonly bytes: Uint8Array;
-  readonly hash: string;
-}
-
-function answer(request: ApiRequest, { value, bytes, hash }: Content, more: Record<string, string>): CompleteResponse {
-  const headers = { etag: `"${hash}"`, vary: "Accept", ...more };
-  if (request.headers["if-none-match"] === headers.etag) return { kind: "complete", code: 304, headers };
-  const payload = encodedPayload(
-    () => [bytes],
-    () => value,
+function document(request: ApiRequest, documents: PublishedDocuments, now: () => number): CompleteResponse {
+  const key = decodeURIComponent(request.path.slice(V3.length + 1));
+  const found = documents.document(key);
+  if (found === undefined) return EMPTY_NOT_FOUND;
+  if (accepted(request, [JSON_TYPE]) === undefined) return { ...EMPTY_NOT_ACCEPTABLE, headers: { vary: "Accept" } };
+  const { hash } = found;
+  const asked = request.query.get("hash");
+  if (asked !== null && asked !== hash) return movedTo(`${V3}/${key}?hash=${hash}`);
+  const expires = new Date(now() + YEAR_MS).toUTCString();
+  const forever: Record<string, string> = asked === null ? {} : { "cache-control": "public, immutable", expires };
+  const headers = { etag: `"${hash}"`, vary: "Accept", ...forever };
+  return unlessKnown(
+    request,
+    headers,
+    payloadOf(JSON_TYPE, found.value, () => found.bytes),
   );
+}
+
+function swaggerAnswer(request: ApiRequest, made: () => V2Document): CompleteResponse {
+  const type = accepted(request, [JSON_TYPE, ...SWAGGER_TYPES]);
+  if (type === undefined) return { ...EMPTY_NOT_ACCEPTABLE, headers: SWAGGER_VARY };
+  const { value, json, protobuf, hash } = made();
+  const payload = type === JSON_TYPE ? payloadOf(JSON_TYPE, value, json) : payloadOf(SWAGGER_TYPE, value, protobuf);
+  return unlessKnown(request, { etag: `"${hash}"`, ...SWAGGER_VARY }, payload);
+}
+
+/** The first type, in the client's order of preference, that there is. */
+function accepted({ headers }: ApiRequest, types: readonly string[]): string | undefined {
+  const accept = headers["accept"] ?? "";
+  const clauses = accept.trim() === "" ? [{ type: "*", subtype: "*" }] : parseAccept(accept);
+  for (const { type, subtype } of clauses) {
+    const found = types.find((one) => one === `${type}/${subtype}` || fits(one, type, subtype));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function fits(candidate: string, type: string, subtype: string): boolean {
+  return subtype === "*" && (type === "*" || candidate.startsWith(`${type}/`));
+}
+
+function unlessKnown(
+  request: ApiRequest,
+  headers: Record<string, string> & { readonly etag: string },
+  payload: Payload,
+): CompleteResponse {
+  if (request.headers["if-none-match"] === headers.etag) return { kind: "complete", code: 304, headers };
   return { kind: "complete", code: 200, headers, payload };
 }
 
-function movedTo(location: string): CompleteResponse {
-  return { kind: "complete", code: 301, headers: { location } };
+function payloadOf(contentType: string, value: JsonObject, bytes: () => Uint8Array): Payload {
+  return { contentType, chunks: () => [bytes()], value: () => value };
 }
+
+function movedTo(location: string): CompleteResponse {
+  const empty = { contentType: JSON_TYPE, chunks: () => [], value: () => null };
+  return { kind: "complete", code: 301, headers: { location }, payload: empty };
+}
+
+const SWAGGER_VARY = { vary: "Accept-Encoding, Accept" };
+const EMPTY_NOT_FOUND: CompleteResponse = { kind: "complete", code: 404 };
+const EMPTY_NOT_ACCEPTABLE: CompleteResponse = { kind: "complete", code: 406 };

@@ -90,10 +90,11 @@ test("a stale hash is sent to the current one, no hash is answered but not for e
   assert.deepEqual([again?.code, again?.payload], [304, undefined]);
 });
 
-test("other paths and documents that are not served are left to others", () => {
+test("other paths are left to others, documents that are not served are not found", () => {
   const { endpoint } = setUp();
-  assert.equal(endpoint(ask("/openapi/v2")), undefined);
-  assert.equal(endpoint(ask("/openapi/v3/apis/nope.example.org/v1")), undefined);
+  assert.equal(endpoint(ask("/openapi")), undefined);
+  assert.equal(endpoint(ask("/openapi/v2/x")), undefined);
+  assert.deepEqual(endpoint(ask("/openapi/v3/apis/nope.example.org/v1")), { kind: "complete", code: 404 });
 });
 
 test("a custom kind is published with its metadata, and gone with its definition", () => {
@@ -106,7 +107,7 @@ test("a custom kind is published with its metadata, and gone with its definition
   assert.ok(!inlined.includes("$ref") && inlined.includes("ownerReferences") && inlined.includes('"size"'));
   stop();
   documents.forgetUnserved();
-  assert.equal(endpoint(ask("/openapi/v3/apis/example.org/v1")), undefined);
+  assert.equal(endpoint(ask("/openapi/v3/apis/example.org/v1"))?.code, 404);
 });
 
 test("only what changed is described anew", () => {

@@ -5,14 +5,18 @@ import {
   crdToOpenAPI,
   findSchema,
   type JsonObject,
-  type JsonValue,
   mergeOpenAPI,
   type OpenAPIDocument,
   openAPIPathKey,
   parseOpenAPIPathKey,
 } from "@purlin/kube-objects";
+import { REFERENCE_RELEASE } from "../endpoints/version.ts";
 import type { Catalog } from "../registry/registry.ts";
-import { operationPaths } from "./operation-paths.ts";
+import type { ResourceType } from "../registry/resource-type.ts";
+import { discoveryPath, versionPath } from "./discovery-operations.ts";
+import type { PathOperations } from "./operation.ts";
+import { resourcePaths } from "./resource-operations.ts";
+import { v3Paths } from "./v3-paths.ts";
 
 /** A document ready to be sent. */
 export interface PublishedDocument {
@@ -20,6 +24,9 @@ export interface PublishedDocument {
   readonly bytes: Uint8Array;
   /** SHA-512 of the bytes, in upper case: changes when and only when the document does. */
   readonly hash: string;
+  /** What its paths were made from. */
+  readonly paths: readonly PathOperations[];
+  readonly schemas: OpenAPIDocument["components"]["schemas"];
 }
 
 /** What is served now: the catalog, and the CRDs behind its custom part. */
@@ -28,9 +35,15 @@ export interface ServedNow {
   readonly crds: readonly JsonObject[];
 }
 
+/** The release as documents name it. */
+export const DOCUMENT_VERSION: string = REFERENCE_RELEASE.slice(1).split(".").slice(0, 2).join(".");
+
+/** How clients show who they are. */
+export const BEARER_TOKEN: JsonObject = { type: "apiKey", name: "authorization", in: "header" };
+
 /**
- * The OpenAPI v3 documents of everything that is served, one a group-version. A document is made when it is first asked
- * for, and again only when what it describes has changed.
+ * The OpenAPI v3 documents of everything that is served: one a group-version, and those of discovery and of the server's version. A
+ * document is made when it is first asked for, and again only when what it describes has changed.
  */
 export class PublishedDocuments {
   readonly #now: () => ServedNow;
@@ -40,12 +53,15 @@ export class PublishedDocuments {
     this.#now = now;
   }
 
-  /** The keys of all documents: `api/v1`, `apis/apps/v1`, …, sorted. */
+  /** The keys of all documents: `api`, `api/v1`, `apis`, `apis/apps`, `apis/apps/v1`, …, sorted. */
   keys(): string[] {
     const { groups } = this.#now().catalog;
-    return groups
-      .flatMap(({ name, versions }) => versions.map(({ version }) => openAPIPathKey({ group: name, version })))
-      .sort();
+    const groupVersions = groups.flatMap(({ name, versions }) =>
+      versions.map(({ version }) => openAPIPathKey({ group: name, version })),
+    );
+    const served = new Set(groups.map(({ name }) => `apis/${name}`));
+    const others = otherKeys().filter((key) => !key.startsWith("apis/") || served.has(key));
+    return [...groupVersions, ...others].sort();
   }
 
   document(key: string): PublishedDocument | undefined {
@@ -54,14 +70,9 @@ export class PublishedDocuments {
     const served = catalog
       .group(groupVersion?.group ?? "")
       ?.versions.find(({ version }) => version === groupVersion?.version);
-    if (groupVersion === undefined || served === undefined) return undefined;
+    if (groupVersion === undefined || served === undefined) return this.#other(key);
     const own = crds.filter((crd) => (crd["spec"] as JsonObject | undefined)?.["group"] === groupVersion.group);
-    const from = [...own, ...served.resources];
-    const known = this.#made.get(key);
-    if (known !== undefined && sameItems(known.from, from)) return known.document;
-    const document = publish(describe(key, own, served.resources));
-    this.#made.set(key, { from, document });
-    return document;
+    return this.#known(key, [...own, ...served.resources], () => describe(key, own, served.resources));
   }
 
   /** Drops what is no longer served. */
@@ -69,22 +80,41 @@ export class PublishedDocuments {
     const served = new Set(this.keys());
     for (const key of this.#made.keys()) if (!served.has(key)) this.#made.delete(key);
   }
+
+  #other(key: string): PublishedDocument | undefined {
+    return this.keys().includes(key) ? this.#known(key, [], () => describeOther(key)) : undefined;
+  }
+
+  #known(key: string, from: readonly unknown[], make: () => PublishedDocument): PublishedDocument {
+    const known = this.#made.get(key);
+    if (known !== undefined && sameItems(known.from, from)) return known.document;
+    const document = make();
+    this.#made.set(key, { from, document });
+    return document;
+  }
+}
+
+/** The keys of documents that are of no group-version. */
+function otherKeys(): string[] {
+  return builtinOpenAPI().keys.filter((key) => parseOpenAPIPathKey(key) === undefined);
 }
 
 function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((item, index) => item === b[index]);
 }
 
-function describe(
-  key: string,
-  crds: readonly JsonObject[],
-  resources: Parameters<typeof operationPaths>[0],
-): OpenAPIDocument {
+function describe(key: string, crds: readonly JsonObject[], resources: readonly ResourceType[]): PublishedDocument {
   const builtin = builtinOpenAPI().document(key);
   const custom = crds.flatMap((crd) => crdToOpenAPI(crd).get(key) ?? []);
   const [first, ...others] = builtin === undefined ? custom : [builtin, ...custom];
   const merged = first === undefined ? emptyDocument : mergeOpenAPI(first, ...others);
-  return { ...merged, paths: operationPaths(resources, (kind) => findSchema(merged, kind)) };
+  const paths = resources.flatMap((type) => resourcePaths(type, (kind) => findSchema(merged, kind)));
+  return publish(merged, builtin === undefined ? paths : [discoveryPath(`/${key}/`), ...paths]);
+}
+
+function describeOther(key: string): PublishedDocument {
+  const path = key === "version" ? versionPath() : discoveryPath(`/${key}/`);
+  return publish(builtinOpenAPI().document(key) ?? emptyDocument, [path]);
 }
 
 const emptyDocument: OpenAPIDocument = {
@@ -94,8 +124,16 @@ const emptyDocument: OpenAPIDocument = {
   components: { schemas: {} },
 };
 
-function publish(document: OpenAPIDocument): PublishedDocument {
-  const value = document as unknown as JsonObject;
-  const bytes = Buffer.from(JSON.stringify(value as JsonValue));
-  return { value, bytes, hash: createHash("sha512").update(bytes).digest("hex").toUpperCase() };
+function publish(document: OpenAPIDocument, paths: readonly PathOperations[]): PublishedDocument {
+  const { info, components } = document;
+  const isBuiltin = info.title === "Kubernetes";
+  const value: JsonObject = {
+    openapi: document.openapi,
+    info: isBuiltin ? { ...info, version: DOCUMENT_VERSION } : info,
+    paths: v3Paths(paths),
+    components: isBuiltin ? { ...components, securitySchemes: { BearerToken: BEARER_TOKEN } } : components,
+  };
+  const bytes = Buffer.from(JSON.stringify(value));
+  const hash = createHash("sha512").update(bytes).digest("hex").toUpperCase();
+  return { value, bytes, hash, paths, schemas: components.schemas };
 }

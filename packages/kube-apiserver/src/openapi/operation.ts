@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be asked of the server, said once for both versions of OpenAPI.
+import type { GroupVersionKind } from "@purlin/kube-objects";
+
+/** Something in the URL that changes an answer. */
+export interface Parameter {
+  readonly name: string;
+  readonly in: "query" | "path";
+  readonly type: "string" | "integer" | "boolean";
+}
+
+/** What a body or an answer is: a component, or anything where none describes it. */
+export interface Content {
+  readonly component: string | undefined;
+}
+
+/** One method of a path. */
+export interface Operation {
+  readonly method: "get" | "post" | "put" | "patch" | "delete";
+  readonly id: string;
+  readonly tag: string;
+  /** What it does to which kind; absent for paths that are no resource. */
+  readonly action?: string;
+  readonly kind?: GroupVersionKind;
+  readonly parameters: readonly Parameter[];
+  readonly body?: Content & { readonly required: boolean };
+  readonly consumes: readonly string[];
+  readonly produces: readonly string[];
+  /** What comes with which code, besides 401. */
+  readonly responses: Readonly<Record<number, Content>>;
+}
+
+/** A path and everything that can be asked of it. */
+export interface PathOperations {
+  readonly path: string;
+  readonly operations: readonly Operation[];
+}
+
+/** The short words for codes that every answer needs. */
+export const CODE_TEXTS: Readonly<Record<number, string>> = {
+  200: "OK",
+  201: "Created",
+  202: "Accepted",
+  401: "Unauthorized",
+};
+
+/** What all operations of a path take, and what only one of them does; both by name. */
+export function sharedParameters(operations: readonly Operation[]): {
+  readonly shared: readonly Parameter[];
+  readonly own: (operation: Operation) => readonly Parameter[];
+} {
+  const [first, ...others] = operations;
+  const isShared = ({ name }: Parameter): boolean =>
+    others.every(({ parameters }) => parameters.some((one) => one.name === name));
+  const shared = (first?.parameters ?? []).filter(isShared);
+  const names = new Set(shared.map(({ name }) => name));
+  return {
+    shared: byName(shared),
+    own: ({ parameters }) => byName(parameters.filter(({ name }) => !names.has(name))),
+  };
+}
+
+function byName(parameters: readonly Parameter[]): readonly Parameter[] {
+  return parameters.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
