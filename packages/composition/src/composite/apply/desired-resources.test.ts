@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { create, Resource, State, Struct } from "@purlin/function-protocol";
+import { type KubeObject, NoMatchError, type RestMapper } from "@purlin/kube-client";
+import type { JsonObject } from "@purlin/kube-objects";
+import { memberAt } from "../../composite-resource/members.ts";
+import { type DesiredResources, desiredResources } from "./desired-resources.ts";
+
+const uid = "2f6c1f0e-9a3b-4f0e-8b1d-0c5d7a9e4b21";
+const mapper: RestMapper = {
+  async mapping(type) {
+    if (type.kind === "Nothing") throw new NoMatchError(type);
+    return { ...type, resource: "x", namespaced: !type.kind.startsWith("Cluster") };
+  },
+  forget() {},
+};
+
+function xr(metadata: JsonObject = {}): KubeObject {
+  const base = { name: "shop-db", uid, labels: { "crossplane.io/composite": "shop-db" } };
+  return {
+    apiVersion: "example.org/v1",
+    kind: "XDatabase",
+    metadata: { ...base, ...metadata } as KubeObject["metadata"],
+  };
+}
+const namespaced = xr({ namespace: "shop" });
+
+function build(
+  resource: JsonObject | undefined,
+  on: KubeObject = xr(),
+  observed?: KubeObject,
+): Promise<DesiredResources> {
+  const state = create(State, {
+    resources: new Map([["bucket", create(Resource, { resource: resource && Struct.from(resource) })]]),
+  });
+  const resources = new Map(observed ? [["bucket", { object: observed, connectionDetails: new Map() }]] : []);
+  const composite = { object: on, connectionDetails: new Map() };
+  return desiredResources(state, {
+    xr: on,
+    observed: { composite, resources },
+    mapper,
+    signal: new AbortController().signal,
+  });
+}
+const cm = (metadata: JsonObject = {}): JsonObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata });
+
+interface Row {
+  readonly reason: string;
+  readonly resource: JsonObject;
+  readonly on?: KubeObject;
+  readonly observed?: KubeObject;
+  readonly want: JsonObject;
+}
+
+const rows: Readonly<Record<string, Row>> = {
+  Generated: {
+    reason: "case 76: named after the tree",
+    resource: cm(),
+    want: { name: "shop-db-3bd6cf62359c", generateName: "shop-db-" },
+  },
+  GenerateName: {
+    reason: "a function's own prefix stays",
+    resource: cm({ generateName: "mine" }),
+    want: { name: "mine-3bd6cf62359c", generateName: "mine" },
+  },
+  Named: { reason: "a function's own name stays", resource: cm({ name: "mine" }), want: { name: "mine" } },
+  Renamed: {
+    reason: "case 68: what exists is neither renamed nor moved",
+    resource: cm({ name: "new", namespace: "elsewhere" }),
+    observed: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "old", namespace: "home" } },
+    want: { name: "old", namespace: "home" },
+  },
+  ClaimLabels: {
+    reason: "case 71: both claim labels are copied",
+    resource: cm({ name: "n" }),
+    on: xr({
+      labels: {
+        "crossplane.io/composite": "t",
+        "crossplane.io/claim-name": "c",
+        "crossplane.io/claim-namespace": "ns",
+      },
+    }),
+    want: {
+      labels: {
+        "crossplane.io/composite": "t",
+        "crossplane.io/claim-name": "c",
+        "crossplane.io/claim-namespace": "ns",
+      },
+    },
+  },
+  HalfAClaim: {
+    reason: "case 71: one claim label alone is not",
+    resource: cm({ name: "n" }),
+    on: xr({ labels: { "crossplane.io/composite": "t", "crossplane.io/claim-name": "c" } }),
+    want: { labels: { "crossplane.io/composite": "t" } },
+  },
+  Annotated: {
+    reason: "the pipeline's name is written down",
+    resource: cm({ name: "n", annotations: { mine: "x" } }),
+    want: { annotations: { mine: "x", "crossplane.io/composition-resource-name": "bucket" } },
+  },
+  Owned: {
+    reason: "the XR controls it, beside other owners",
+    resource: cm({ name: "n", ownerReferences: [{ apiVersion: "v1", kind: "Usage", name: "u", uid: "u" }] }),
+    want: {
+      ownerReferences: [
+        { apiVersion: "v1", kind: "Usage", name: "u", uid: "u" },
+        {
+          apiVersion: "example.org/v1",
+          kind: "XDatabase",
+          name: "shop-db",
+          uid,
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+  },
+  Namespaced: {
+    reason: "a namespaced XR composes in its namespace",
+    resource: cm(),
+    on: namespaced,
+    want: { namespace: "shop" },
+  },
+  SameNamespace: {
+    reason: "case 74: naming it is fine",
+    resource: cm({ namespace: "shop" }),
+    on: namespaced,
+    want: { namespace: "shop" },
+  },
+  ClusterXr: {
+    reason: "case 75: a cluster XR composes anywhere",
+    resource: cm({ namespace: "anywhere" }),
+    want: { namespace: "anywhere" },
+  },
+  RoleName: {
+    reason: "case 69: roles may have colons",
+    resource: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "a:b" } },
+    want: { name: "a:b" },
+  },
+};
+
+for (const [name, { reason, resource, on, observed, want }] of Object.entries(rows)) {
+  test(`desired resource, ${name}: ${reason}`, async () => {
+    const { resources, events } = await build(resource, on, observed);
+    const got = memberAt(resources[0]?.object ?? {}, ["metadata"]) as JsonObject;
+    assert.deepEqual(Object.fromEntries(Object.keys(want).map((key) => [key, got[key]])), want);
+    assert.deepEqual(events, []);
+  });
+}
+
+const refusals: Readonly<
+  Record<string, { reason: string; resource: JsonObject | undefined; on?: KubeObject; want: string }>
+> = {
+  NoObject: {
+    reason: "there is nothing to apply",
+    resource: undefined,
+    want: 'cannot unmarshal desired composed resource "bucket" from RunFunctionResponse: object has no apiVersion',
+  },
+  NoKind: {
+    reason: "half a type is none",
+    resource: { apiVersion: "v1" },
+    want: 'cannot unmarshal desired composed resource "bucket" from RunFunctionResponse: object has no kind',
+  },
+  BadName: {
+    reason: "case 69: the API server would not take it",
+    resource: cm({ name: "A_b" }),
+    want: 'cannot apply composed resource "bucket" because it has an invalid name "A_b". Must be a valid RFC 1123 subdomain name.',
+  },
+  LongName: {
+    reason: "case 69: nor 254 characters",
+    resource: cm({ name: "a".repeat(254) }),
+    want: `cannot apply composed resource "bucket" because it has an invalid name "${"a".repeat(254)}". Must be a valid RFC 1123 subdomain name.`,
+  },
+  ColonName: {
+    reason: "case 69: other kinds may not have colons",
+    resource: cm({ name: "a:b" }),
+    want: 'cannot apply composed resource "bucket" because it has an invalid name "a:b". Must be a valid RFC 1123 subdomain name.',
+  },
+  OtherController: {
+    reason: "case 70: one controller is enough",
+    resource: cm({
+      name: "n",
+      ownerReferences: [{ apiVersion: "v1", kind: "Other", name: "o", uid: "u9", controller: true }],
+    }),
+    want: 'cannot render metadata for composed resource "bucket": cannot set controller reference: n is already controlled by Other o (UID u9)',
+  },
+  NoLabel: {
+    reason: "an XR without the label of its tree cannot compose",
+    resource: cm(),
+    on: xr({ labels: {} }),
+    want: 'cannot render metadata for composed resource "bucket": cannot find top-level composite resource name label "crossplane.io/composite" in composite resource metadata',
+  },
+  ClusterScoped: {
+    reason: "case 72: a namespaced XR composes nothing outside",
+    resource: { apiVersion: "v1", kind: "ClusterThing", metadata: { name: "n" } },
+    on: namespaced,
+    want: 'cannot apply cluster scoped composed resource "bucket" (a ClusterThing named n) for a namespaced composite resource.',
+  },
+  UnknownKind: {
+    reason: "nobody knows where it lives",
+    resource: { apiVersion: "v1", kind: "Nothing", metadata: { name: "n" } },
+    on: namespaced,
+    want: 'cannot check if composed resource "bucket" is namespaced (a Nothing named n): no matches for kind "Nothing" in version "v1"',
+  },
+};
+
+for (const [name, { reason, resource, on, want }] of Object.entries(refusals)) {
+  test(`desired resource refused, ${name}: ${reason}`, async () => {
+    await assert.rejects(build(resource, on), { message: want });
+  });
+}
+
+test("case 73: a resource for another namespace is made in the XR's, with a warning", async () => {
+  const { resources, events } = await build(cm({ namespace: "other" }), namespaced);
+  assert.equal(resources[0]?.object.metadata.namespace, "shop");
+  assert.deepEqual(events, [
+    {
+      type: "Warning",
+      reason: "NamespaceOverridden",
+      message: 'cannot create composed resource "bucket" in namespace "other", using XR namespace "shop" instead',
+      forClaim: false,
+      detail: "",
+    },
+  ]);
+});
+
+test("resources come in the order of their names, ready only when their function says true", async () => {
+  const resource = (name: string, ready: number): [string, Resource] => [
+    name,
+    create(Resource, { resource: Struct.from(cm({ name })), ready }),
+  ];
+  const state = create(State, { resources: new Map([resource("c", 1), resource("a", 2), resource("b", 0)]) });
+  const observed = { composite: { object: xr(), connectionDetails: new Map() }, resources: new Map() };
+  const { resources } = await desiredResources(state, {
+    xr: xr(),
+    observed,
+    mapper,
+    signal: new AbortController().signal,
+  });
+  assert.deepEqual(
+    resources.map(({ name, ready }) => [name, ready]),
+    [
+      ["a", false],
+      ["b", false],
+      ["c", true],
+    ],
+  );
+});
+
+test("case 67: no desired state is no resources", async () => {
+  const observed = { composite: { object: xr(), connectionDetails: new Map() }, resources: new Map() };
+  const context = { xr: xr(), observed, mapper, signal: new AbortController().signal };
+  assert.deepEqual(await desiredResources(undefined, context), { resources: [], events: [] });
+});
+
+test("what a function returned is never changed in place", async () => {
+  const given = Struct.from(cm({ name: "n" }));
+  const state = create(State, { resources: new Map([["bucket", create(Resource, { resource: given })]]) });
+  const observed = { composite: { object: xr(), connectionDetails: new Map() }, resources: new Map() };
+  await desiredResources(state, { xr: xr(), observed, mapper, signal: new AbortController().signal });
+  assert.deepEqual(given.value, cm({ name: "n" }));
+});
