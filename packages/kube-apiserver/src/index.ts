@@ -6,6 +6,7 @@ export { MASTERS_GROUP, type User } from "./auth/user.ts";
 export type { ApiRequest, RequestBody } from "./request/api-request.ts";
 export type { ApiResponse, EventStream, Payload, StreamEvent } from "./request/api-response.ts";
 export { type ApiListener, type ApiServer, type ApiServerOptions, startApiServer } from "./server/api-server.ts";
+export type { RenewalClock } from "./server/certificate-renewal.ts";
 export type { Handler } from "./server/handler.ts";
 export type { HistoryLimits } from "./store/history.ts";
 export { isStoreError, StoreError, type StoreErrorCode } from "./store/store-error.ts";

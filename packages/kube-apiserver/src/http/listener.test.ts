@@ -379,9 +379,8 @@ test("a renewed certificate serves new connections", async () => {
       });
     });
   const before = await fingerprint();
-  serving.listener.renew(
-    issueCertificate(authority, { commonName: "server", dnsNames: ["localhost"], usages: ["server"] }),
-  );
+  const pair = issueCertificate(authority, { commonName: "server", dnsNames: ["localhost"], usages: ["server"] });
+  serving.listener.renew({ ...pair, clientAuthorityPem: authority.certPem });
   assert.notEqual(await fingerprint(), before);
 });
 

@@ -44,8 +44,8 @@ const PATIENCE: Patience = { handshakeMs: 30_000, headersMs: 32_000 };
 export interface Listener {
   readonly host: string;
   readonly port: number;
-  /** Serves new connections with another certificate. */
-  renew(pair: { readonly certPem: string; readonly keyPem: string }): void;
+  /** Serves new connections with another certificate, and verifies those of clients against another authority. */
+  renew(pair: Pick<ListenerOptions, "certPem" | "keyPem" | "clientAuthorityPem">): void;
   /** Takes no more connections, waits for answers under way up to `graceMs`, then drops what is left. */
   close(graceMs: number): Promise<void>;
 }
@@ -77,7 +77,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   return {
     host: address,
     port,
-    renew: ({ certPem, keyPem }) => server.setSecureContext(secureContext({ ...options, certPem, keyPem })),
+    renew: (pair) => server.setSecureContext(secureContext({ ...options, ...pair })),
     close: (graceMs) => close({ server, http1, sessions: http2.sessions, sockets }, graceMs),
   };
 }

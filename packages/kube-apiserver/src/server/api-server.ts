@@ -11,6 +11,7 @@ import type { HistoryLimits } from "../store/history.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { bootstrap } from "./bootstrap.ts";
+import { type RenewalClock, renewInTime, systemClock } from "./certificate-renewal.ts";
 import { type Controllers, createControllers } from "./controllers.ts";
 import type { Handler } from "./handler.ts";
 import { adminKubeconfig } from "./kubeconfig.ts";
@@ -34,6 +35,10 @@ export interface ApiServerOptions {
   readonly onUnexpected?: (error: unknown, request: ApiRequest) => void;
   /** Told about what the server's own controllers failed at; they try again. */
   readonly onControllerError?: (error: unknown) => void;
+  /** Told when certificates were renewed while the server runs: kubeconfigs made from now on hold the new ones. */
+  readonly onRenewed?: () => void;
+  /** Decides when certificates are due. Default: the clock of the machine. */
+  readonly clock?: RenewalClock;
   /** Told about what could not be recovered at the start. */
   readonly onWarning?: (message: string) => void;
 }
@@ -53,7 +58,7 @@ export interface ApiServer extends AsyncDisposable {
 export interface ApiListener {
   readonly url: string;
   readonly port: number;
-  /** A kubeconfig for the operator, everything in it. */
+  /** A kubeconfig for the operator, everything in it; another one after certificates were renewed. */
   readonly kubeconfig: string;
 }
 
@@ -80,15 +85,18 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
 
 class RunningServer implements ApiServer {
   readonly handle: Handler;
-  readonly certificates: ServingCertificates;
+  certificates: ServingCertificates;
+  readonly #options: ApiServerOptions;
   readonly #store: Store<JsonObject>;
   readonly #core: ServerCore;
   readonly #controllers: Controllers;
   readonly #listeners: Listener[] = [];
+  #stopRenewing = (): void => {};
 
   constructor(store: Store<JsonObject>, options: ApiServerOptions) {
     this.#store = store;
-    this.certificates = loadCertificates(options.directory);
+    this.#options = options;
+    this.certificates = loadCertificates(options.directory, options.clock?.now());
     const tokenKey = createPrivateKey(this.certificates.tokens.keyPem);
     this.#core = createServerCore({ ...options, store, tokenKey, address: () => this.#address() });
     this.handle = this.#core.handle;
@@ -100,6 +108,7 @@ class RunningServer implements ApiServer {
     this.#core.crds.start();
     await bootstrap({ ...this.#core, store: this.#store });
     this.#controllers.start();
+    this.#stopRenewing = this.#renewInTime();
   }
 
   async listen({ host, port }: { readonly host?: string; readonly port?: number } = {}): Promise<ApiListener> {
@@ -114,7 +123,14 @@ class RunningServer implements ApiServer {
     });
     this.#listeners.push(listener);
     const url = `https://${addressOf(listener)}`;
-    return { url, port: listener.port, kubeconfig: adminKubeconfig(url, this.certificates) };
+    const kubeconfig = (): string => adminKubeconfig(url, this.certificates);
+    return {
+      url,
+      port: listener.port,
+      get kubeconfig(): string {
+        return kubeconfig();
+      },
+    };
   }
 
   compact(): void {
@@ -122,6 +138,7 @@ class RunningServer implements ApiServer {
   }
 
   async close(): Promise<void> {
+    this.#stopRenewing();
     this.#controllers.stop();
     await this.#core.crds.stop();
     this.#core.watches.end(() => true);
@@ -131,6 +148,24 @@ class RunningServer implements ApiServer {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #renewInTime(): () => void {
+    const { directory, clock = systemClock, onRenewed, onControllerError } = this.#options;
+    return renewInTime({
+      directory,
+      current: this.certificates,
+      clock,
+      onRenewed: (certificates) => {
+        this.certificates = certificates;
+        for (const listener of this.#listeners) {
+          listener.renew({ ...certificates.server, clientAuthorityPem: certificates.authority.certPem });
+        }
+        onRenewed?.();
+      },
+      onError: (cause) =>
+        onControllerError?.(new Error(`cannot renew the certificates in ${directory}: ${String(cause)}`, { cause })),
+    });
   }
 
   #address(): string {

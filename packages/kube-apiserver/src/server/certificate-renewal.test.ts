@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { tempDirectory } from "../store/testing/temp-store.ts";
+import { createTestClock } from "../testing/test-clock.ts";
+import { renewInTime, systemClock } from "./certificate-renewal.ts";
+import { loadCertificates, type ServingCertificates } from "./serving-certificates.ts";
+
+const start = new Date("2030-01-01T00:00:00Z");
+
+function renewing(directory = tempDirectory()): {
+  readonly clock: ReturnType<typeof createTestClock>;
+  readonly current: ServingCertificates;
+  readonly renewed: ServingCertificates[];
+  readonly errors: unknown[];
+  readonly stop: () => void;
+} {
+  const clock = createTestClock(start);
+  const current = loadCertificates(directory, start);
+  const renewed: ServingCertificates[] = [];
+  const errors: unknown[] = [];
+  const stop = renewInTime({
+    directory,
+    current,
+    clock,
+    onRenewed: (certificates) => renewed.push(certificates),
+    onError: (error) => errors.push(error),
+  });
+  return { clock, current, renewed, errors, stop };
+}
+
+test("a server that runs for two years never serves a certificate that has expired, and renews seldom", () => {
+  const { clock, current, renewed, stop } = renewing();
+  let serving = current;
+  for (let day = 0; day < 730; day += 1) {
+    clock.passDays(1);
+    serving = renewed.at(-1) ?? serving;
+    for (const pair of [serving.server, serving.admin]) {
+      assert.ok(new X509Certificate(pair.certPem).validToDate > clock.now(), `expired on day ${day}`);
+    }
+  }
+  assert.ok(renewed.length >= 2 && renewed.length <= 8, `renewed ${renewed.length} times`);
+  assert.equal(serving.authority.certPem, current.authority.certPem, "kubeconfigs out there go on working");
+  stop();
+});
+
+test("nothing is told while nothing is new", () => {
+  const { clock, renewed, stop } = renewing();
+  clock.passDays(30);
+  assert.equal(renewed.length, 0);
+  stop();
+});
+
+test("a directory that cannot be read is tried again", () => {
+  const directory = tempDirectory();
+  const { clock, renewed, errors, stop } = renewing(directory);
+  rmSync(join(directory, "pki"), { recursive: true });
+  writeFileSync(join(directory, "pki"), "not a folder");
+  clock.passDays(300);
+  assert.equal(renewed.length, 0);
+  assert.ok(errors.length > 0);
+  rmSync(join(directory, "pki"));
+  clock.passDays(1);
+  assert.equal(renewed.length, 1);
+  stop();
+});
+
+test("who stopped it is left alone", () => {
+  const { clock, renewed, stop } = renewing();
+  stop();
+  clock.passDays(400);
+  assert.equal(renewed.length, 0);
+});
+
+test("the machine's clock calls until it is told to stop", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  let calls = 0;
+  const stop = systemClock.every(1000, () => {
+    calls += 1;
+  });
+  t.mock.timers.tick(3000);
+  stop();
+  t.mock.timers.tick(3000);
+  assert.equal(calls, 3);
+});

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { connect } from "node:tls";
+import { tempDirectory } from "../store/testing/temp-store.ts";
+import { connectClient } from "../testing/test-client.ts";
+import { createTestClock } from "../testing/test-clock.ts";
+import { startApiServer } from "./api-server.ts";
+
+// Real clients check certificates by the real time: the server lives in the past, and catches up when its clock is moved.
+const start = (): ReturnType<typeof createTestClock> => createTestClock(new Date(Date.now() - 300 * 86_400_000));
+
+/** The certificate a new connection is shown. */
+async function servedCertificate(port: number): Promise<X509Certificate> {
+  const socket = connect({ port, host: "localhost", rejectUnauthorized: false });
+  await once(socket, "secureConnect");
+  const certificate = socket.getPeerX509Certificate();
+  socket.destroy();
+  return certificate ?? assert.fail("no certificate was shown");
+}
+
+test("a running server renews its certificates, and old connections and old kubeconfigs go on", async () => {
+  const clock = start();
+  let renewals = 0;
+  const onRenewed = (): void => {
+    renewals += 1;
+  };
+  await using server = await startApiServer({ directory: tempDirectory(), clock, onRenewed });
+  const listener = await server.listen({ host: "localhost" });
+  const { authority, admin } = server.certificates;
+  const before = { served: await servedCertificate(listener.port), config: listener.kubeconfig };
+  const { port } = listener;
+  const options = { protocol: "h2", port, authorityPem: authority.certPem, pair: admin } as const;
+  await using client = await connectClient(options);
+  assert.equal((await client.send("/api/v1/namespaces")).code, 200);
+
+  clock.passDays(300);
+  assert.equal(renewals, 1);
+  const served = await servedCertificate(listener.port);
+  assert.notEqual(served.serialNumber, before.served.serialNumber);
+  assert.ok(served.verify(new X509Certificate(authority.certPem).publicKey), "issued by the same authority");
+  assert.notEqual(listener.kubeconfig, before.config);
+  assert.equal((await client.send("/api/v1/namespaces")).code, 200, "an old connection");
+  await using again = await connectClient(options);
+  assert.equal((await again.send("/api/v1/namespaces")).code, 200, "an old kubeconfig");
+});
+
+test("what cannot be renewed is told, and the server goes on with what it has", async () => {
+  const clock = start();
+  const directory = tempDirectory();
+  const errors: unknown[] = [];
+  await using server = await startApiServer({ directory, clock, onControllerError: (error) => errors.push(error) });
+  const { port } = await server.listen({ host: "localhost" });
+  const before = await servedCertificate(port);
+  rmSync(join(directory, "pki"), { recursive: true });
+  writeFileSync(join(directory, "pki"), "not a folder");
+  clock.passDays(250);
+  assert.match(String(errors[0]), /cannot renew the certificates in .*/);
+  assert.equal((await servedCertificate(port)).serialNumber, before.serialNumber);
+});
