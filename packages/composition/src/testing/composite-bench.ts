@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
-import type { KubeObject, ObjectKey } from "@purlin/kube-client";
+import { type KubeObject, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-client";
 import {
   type ControllerClient,
   type EventRecorder,
@@ -9,7 +9,7 @@ import {
   silentLog,
   systemClock,
 } from "@purlin/kube-controller";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { ignoreNotFound, type JsonObject, type JsonValue } from "@purlin/kube-objects";
 import { type CompositeState, createCompositeState } from "../composite/composite-state.ts";
 import { clientReader } from "../composite/observe/client-reader.ts";
 import type { CompositeKind, CompositePorts } from "../composite/ports.ts";
@@ -18,7 +18,7 @@ import { type Condition, conditionOf, conditionsOf } from "../composite-resource
 import { kinds, labels } from "../composite-resource/constants.ts";
 import { controllerReference } from "../composite-resource/metadata.ts";
 import { definitionFacts } from "../definition/definition-facts.ts";
-import type { TestCluster } from "./test-cluster.ts";
+import { type TestCluster, until } from "./test-cluster.ts";
 import { createTestFunctions, type TestFunctions } from "./test-functions.ts";
 
 /** An event as tests compare it: `Kind/name Type Reason: message`. */
@@ -37,7 +37,10 @@ export interface CompositeBench {
   compositionOf(name: string, steps: readonly (string | JsonObject)[], wish?: CompositionWish): Promise<KubeObject>;
   /** Makes an XR. */
   xr(name: string, spec?: JsonObject, metadata?: JsonObject): Promise<KubeObject>;
+  /** Reconciles an XR as it is stored, whatever the cache has seen of it. */
   reconcile(key: ObjectKey | string): Promise<ReconcileResult>;
+  /** Waits until the controller's cache holds an object as it is stored, or knows that it is gone. */
+  seen(type: TypeRef, key: ObjectKey): Promise<void>;
   /** The XR as it is stored now. */
   read(key: ObjectKey | string): Promise<KubeObject>;
   condition(key: ObjectKey | string, type: string): Promise<Condition>;
@@ -77,6 +80,7 @@ export function createCompositeBench(
   const state = createCompositeState(complete);
   const reconcile = createReconcile(complete, state);
   const keyFrom = (key: ObjectKey | string): ObjectKey => (typeof key === "string" ? { name: key } : key);
+  const seen = (type: TypeRef, key: ObjectKey): Promise<void> => seenBy(cluster, type, key);
   const read = (key: ObjectKey | string): Promise<KubeObject> => cluster.kube.get(kind.type, keyFrom(key));
   return {
     cluster,
@@ -88,10 +92,21 @@ export function createCompositeBench(
     compositionOf: (name, steps, wish) => makeComposition(cluster, kind, { name, steps, ...wish }),
     xr: (name, spec = {}, metadata = {}) =>
       cluster.kube.create({ ...kind.type, metadata: { name, ...metadata }, spec } as KubeObject),
-    reconcile: (key) => reconcile(keyFrom(key), new AbortController().signal),
+    seen,
+    async reconcile(key) {
+      await seen(kind.type, keyFrom(key));
+      return reconcile(keyFrom(key), new AbortController().signal);
+    },
     read,
     condition: async (key, type) => conditionOf(conditionsOf(await read(key)), type),
   };
+}
+
+async function seenBy({ client, kube }: TestCluster, type: TypeRef, key: ObjectKey): Promise<void> {
+  const stored = await ignoreNotFound(kube.get(type, key));
+  const isSeen = async (): Promise<boolean> =>
+    (await client.get(type, key))?.metadata.resourceVersion === stored?.metadata.resourceVersion;
+  await until(isSeen, `${type.kind} ${key.name} is in the cache`);
 }
 
 function recorder(lines: EventLine[]): EventRecorder {
@@ -110,20 +125,25 @@ interface CompositionFacts extends CompositionWish {
 }
 
 async function makeComposition(
-  { kube }: TestCluster,
+  cluster: TestCluster,
   { type }: CompositeKind,
   { name, steps, labels: extra = {}, spec = {}, valid }: CompositionFacts,
 ): Promise<KubeObject> {
   const pipeline = steps.map((step) => (typeof step === "string" ? { step, functionRef: { name: step } } : step));
   const whole = { compositeTypeRef: { ...type }, mode: "Pipeline", pipeline: pipeline as JsonValue, ...spec };
-  const composition = await kube.create({ ...kinds.composition, metadata: { name, labels: extra }, spec: whole });
-  await makeRevision({ kube }, composition, { revision: 1, labels: extra, valid });
+  const composition = await cluster.kube.create({
+    ...kinds.composition,
+    metadata: { name, labels: extra },
+    spec: whole,
+  });
+  await seenBy(cluster, kinds.composition, { name });
+  await makeRevision(cluster, composition, { revision: 1, labels: extra, valid });
   return composition;
 }
 
 /** Makes a further revision of a Composition. */
 export async function makeRevision(
-  { kube }: Pick<TestCluster, "kube">,
+  cluster: TestCluster,
   composition: KubeObject,
   wish: {
     revision: number;
@@ -134,7 +154,7 @@ export async function makeRevision(
 ): Promise<KubeObject> {
   const { name = "" } = composition.metadata;
   const { spec } = composition as unknown as { spec: JsonObject };
-  const revision = await kube.create({
+  const revision = await cluster.kube.create({
     ...kinds.revision,
     metadata: {
       name: `${name}-${wish.revision}`,
@@ -143,7 +163,10 @@ export async function makeRevision(
     },
     spec: { ...spec, revision: wish.revision, ...wish.spec },
   });
-  if (wish.valid === null) return revision;
+  if (wish.valid === null) {
+    await seenBy(cluster, kinds.revision, keyOf(revision));
+    return revision;
+  }
   const condition = {
     type: "ValidPipeline",
     status: "True",
@@ -152,7 +175,9 @@ export async function makeRevision(
     ...wish.valid,
   };
   const status = { conditions: [condition] };
-  return kube.update({ ...revision, status }, { subresource: "status" });
+  const valid = await cluster.kube.update({ ...revision, status }, { subresource: "status" });
+  await seenBy(cluster, kinds.revision, keyOf(revision));
+  return valid;
 }
 
 /** A ConfigMap a function may desire. */

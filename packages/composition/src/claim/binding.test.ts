@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { after, before, suite, test } from "node:test";
+import { StatusError, type StatusReason } from "@purlin/kube-objects";
+import { memberAt } from "../composite-resource/members.ts";
+import { appKind, ready, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
+
+const claimRefTo = (name: string, apiVersion: string = appKind.claimType.apiVersion) => ({
+  apiVersion,
+  kind: "App",
+  namespace: shop,
+  name,
+});
+
+function failure(code: number, reason: StatusReason): StatusError {
+  return new StatusError({
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    reason,
+    code,
+    message: `told ${reason}`,
+  });
+}
+
+suite("binding a claim", () => {
+  let claims: TestClaims;
+  before(async () => {
+    claims = await startTestClaims();
+  });
+  after(() => claims[Symbol.asyncDispose]());
+
+  test("a new claim gets a composite resource, in as few writes as that takes", async () => {
+    await claims.create("new", { image: "a" }, { labels: { tier: "front" } });
+    claims.control.takeWrites();
+    claims.control.events.take();
+    assert.deepEqual(await claims.pass("new"), {});
+    const xr = await claims.xr("new");
+    const { name = "" } = xr.metadata;
+    assert.match(name, /^new-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+    assert.equal(xr.metadata.generateName, "new-");
+    assert.deepEqual(xr.metadata.labels, {
+      "crossplane.io/claim-name": "new",
+      "crossplane.io/claim-namespace": "shop",
+      tier: "front",
+    });
+    assert.deepEqual(xr["spec"], { image: "a", claimRef: claimRefTo("new"), compositionUpdatePolicy: "Automatic" });
+    const claim = await claims.claim("new");
+    assert.deepEqual(claim.metadata.finalizers, ["finalizer.apiextensions.crossplane.io"]);
+    assert.deepEqual(memberAt(claim, ["spec", "resourceRef"]), { ...appKind.compositeType, name });
+    const apps = "/apis/platform.example.org/v1alpha1/namespaces/shop/apps/new";
+    assert.deepEqual(claims.control.takeWrites(), [
+      `PUT ${apps}`,
+      `PATCH /apis/platform.example.org/v1alpha1/xapps/${name}`,
+      `PUT ${apps}/status`,
+    ]);
+    assert.deepEqual(claims.control.events.take(), [
+      "Normal BindCompositeResource: Successfully bound composite resource",
+      "Normal BindCompositeResource: Composite resource is not yet ready",
+    ]);
+    const sources = claims.control.events.all.map(({ source }) => source);
+    assert.deepEqual(sources, []);
+  });
+
+  test("generateName is in the creating patch alone, and a settled claim writes nothing", async () => {
+    await claims.create("steady", { image: "a" });
+    await claims.pass("steady");
+    await claims.editStatus(await claims.xr("steady"), { url: "u", conditions: [ready()] });
+    await claims.pass("steady");
+    assert.equal((await claims.xr("steady")).metadata.generateName, undefined);
+    claims.control.takeWrites();
+    claims.control.events.take();
+    for (let i = 0; i < 3; i++) assert.deepEqual(await claims.pass("steady"), {});
+    assert.deepEqual(claims.control.takeWrites(), []);
+    assert.deepEqual(claims.control.events.take(), []);
+    await claims.edit(await claims.xr("steady"), ["spec", "image"], "foreign");
+    await claims.pass("steady");
+    assert.equal(
+      claims.control.takeWrites().filter((line) => line.includes("xapps")).length,
+      2,
+      "the edit, and one write",
+    );
+    assert.equal(memberAt(await claims.xr("steady"), ["spec", "image"]), "a");
+  });
+
+  test("42: a claim that is not there is no error", async () => {
+    assert.deepEqual(await claims.pass("absent"), {});
+  });
+
+  test("42: a paused claim is told so, and nothing else happens until it is not", async () => {
+    await claims.create("paused", { image: "a" }, { annotations: { "crossplane.io/paused": "true" } });
+    claims.control.events.take();
+    await claims.pass("paused");
+    const message = "Reconciliation (including deletion) is paused via the pause annotation";
+    assert.deepEqual(claims.control.events.take(), [`Normal ReconciliationPaused: ${message}`]);
+    const synced = await claims.condition("paused", "Synced");
+    assert.equal(synced?.status, "False");
+    assert.equal(synced.reason, "ReconcilePaused");
+    assert.equal(synced.message, message);
+    const claim = await claims.claim("paused");
+    assert.equal(memberAt(claim, ["spec", "resourceRef"]), undefined);
+    assert.equal(claim.metadata.finalizers, undefined);
+    await claims.edit(claim, ["metadata", "annotations"], undefined);
+    await claims.pass("paused");
+    assert.equal((await claims.condition("paused", "Synced"))?.status, "True");
+    assert.ok(await claims.xr("paused"));
+  });
+
+  test("42: pause comes before deletion", async () => {
+    await claims.create("held", { image: "a" });
+    await claims.pass("held");
+    const claim = await claims.claim("held");
+    await claims.edit(claim, ["metadata", "annotations"], { "crossplane.io/paused": "true" });
+    await claims.control.client.delete({ ...appKind.claimType, namespace: shop, name: "held" });
+    await claims.pass("held");
+    assert.ok(await claims.xr("held"), "its composite resource stays");
+    assert.equal((await claims.condition("held", "Synced"))?.reason, "ReconcilePaused");
+  });
+
+  test("43: any other value does not pause, and goes to the composite resource", async () => {
+    await claims.create("unpaused", { image: "a" }, { annotations: { "crossplane.io/paused": "false" } });
+    await claims.pass("unpaused");
+    assert.deepEqual((await claims.xr("unpaused")).metadata.annotations, { "crossplane.io/paused": "false" });
+  });
+
+  test("44: a composite resource of another claim is refused, once, and left alone", async () => {
+    const spec = { claimRef: claimRefTo("owner"), image: "theirs" };
+    const xr = await claims.control.client.create({ ...appKind.compositeType, metadata: { name: "taken" }, spec });
+    await claims.create("thief", { image: "a", resourceRef: { ...appKind.compositeType, name: "taken" } });
+    claims.control.events.take();
+    assert.deepEqual(await claims.pass("thief"), {}, "no requeue");
+    const text =
+      'refusing to operate on composite resource "taken" that is not bound to this claim: bound to claim "owner"';
+    assert.deepEqual(claims.control.events.take(), [`Warning BindCompositeResource: ${text}`]);
+    const synced = await claims.condition("thief", "Synced");
+    assert.deepEqual([synced?.status, synced?.reason, synced?.message], ["False", "ReconcileError", text]);
+    const claim = await claims.claim("thief");
+    assert.equal(claim.metadata.finalizers, undefined);
+    const now = await claims.control.client.get(appKind.compositeType, { name: "taken" });
+    assert.equal(now?.metadata.resourceVersion, xr.metadata.resourceVersion);
+    claims.control.takeWrites();
+    await claims.pass("thief");
+    assert.deepEqual(claims.control.takeWrites(), []);
+  });
+
+  test("45: a composite resource that nobody claims is bound and takes the claim's values", async () => {
+    await claims.control.client.create({
+      ...appKind.compositeType,
+      metadata: { name: "free" },
+      spec: { image: "old" },
+    });
+    await claims.create("finder", { image: "new", resourceRef: { ...appKind.compositeType, name: "free" } });
+    claims.control.events.take();
+    await claims.pass("finder");
+    const xr = await claims.xr("finder");
+    assert.equal(xr.metadata.name, "free");
+    assert.equal(memberAt(xr, ["spec", "image"]), "new");
+    assert.deepEqual(memberAt(xr, ["spec", "claimRef"]), claimRefTo("finder"));
+    const bound = "Normal BindCompositeResource: Successfully bound composite resource";
+    assert.equal(claims.control.events.take().filter((text) => text === bound).length, 1);
+    await claims.pass("finder");
+    assert.ok(!claims.control.events.take().includes(bound));
+  });
+
+  test("46: a reference to nothing makes a composite resource of that name, also when it was deleted by hand", async () => {
+    await claims.create("named", { image: "a", resourceRef: { ...appKind.compositeType, name: "exactly-this" } });
+    await claims.pass("named");
+    const first = await claims.xr("named");
+    assert.equal(first.metadata.name, "exactly-this");
+    await claims.control.client.delete({ ...appKind.compositeType, name: "exactly-this" });
+    await claims.pass("named");
+    const second = await claims.xr("named");
+    assert.equal(second.metadata.name, "exactly-this");
+    assert.notEqual(second.metadata.uid, first.metadata.uid);
+  });
+
+  test("47: a reference in another version of the claim's kind is another claim's", async () => {
+    const ref = claimRefTo("moved", "platform.example.org/v1");
+    await claims.control.client.create({
+      ...appKind.compositeType,
+      metadata: { name: "versioned" },
+      spec: { claimRef: ref },
+    });
+    await claims.create("moved", { resourceRef: { ...appKind.compositeType, name: "versioned" } });
+    await claims.pass("moved");
+    assert.match((await claims.condition("moved", "Synced"))?.message ?? "", /^refusing to operate/);
+  });
+
+  test("48: a composite resource that cannot be read is told", async () => {
+    const other = await startTestClaims();
+    const stop = other.control.failWhen(({ path }) =>
+      path.includes("/xapps") ? failure(403, "Forbidden") : undefined,
+    );
+    await other.create("blind", { resourceRef: { ...appKind.compositeType, name: "hidden" } });
+    const controller = new AbortController();
+    const patience = setTimeout(() => controller.abort(), 20);
+    const result = await other
+      .reconcile({ namespace: shop, name: "blind" }, controller.signal)
+      .catch((error: Error) => error);
+    clearTimeout(patience);
+    stop();
+    await other[Symbol.asyncDispose]();
+    assert.ok(result instanceof Error);
+    assert.match(result.message, /^cannot get bound composite resource: /);
+  });
+
+  test("49: a crash between claim and composite resource leads to one composite resource", async () => {
+    await claims.create("crash", { image: "a" });
+    const stop = claims.control.failWhen(({ method, path }) =>
+      method === "PATCH" && path.includes("/xapps/crash-") ? failure(500, "InternalError") : undefined,
+    );
+    const failed = await claims.pass("crash");
+    assert.ok(failed instanceof Error);
+    assert.equal(
+      failed.message,
+      "cannot bind and sync claim with composite resource: cannot apply composite resource: told InternalError",
+    );
+    const synced = await claims.condition("crash", "Synced");
+    assert.deepEqual([synced?.status, synced?.reason, synced?.message], ["False", "ReconcileError", failed.message]);
+    const name = memberAt(await claims.claim("crash"), ["spec", "resourceRef", "name"]);
+    assert.match(String(name), /^crash-/);
+    stop();
+    await claims.pass("crash");
+    assert.equal((await claims.xr("crash")).metadata.name, name);
+    const all = await claims.control.client.list(appKind.compositeType, {
+      labels: { "crossplane.io/claim-name": "crash" },
+    });
+    assert.equal(all.length, 1);
+    assert.equal((await claims.condition("crash", "Synced"))?.status, "True");
+  });
+
+  test("50: a claim that changed meanwhile is left for the next pass, without a word", async () => {
+    await claims.create("stale", { image: "a" });
+    claims.control.events.take();
+    const stop = claims.control.failWhen(({ method, path }) =>
+      method === "PUT" && path.endsWith("/apps/stale") ? failure(409, "Conflict") : undefined,
+    );
+    assert.ok((await claims.pass("stale")) instanceof Error);
+    stop();
+    assert.deepEqual(claims.control.events.take(), []);
+    assert.deepEqual(
+      await claims.control.client.list(appKind.compositeType, { labels: { "crossplane.io/claim-name": "stale" } }),
+      [],
+    );
+    assert.equal(await claims.condition("stale", "Synced"), undefined);
+  });
+
+  test("51: a name of 63 characters gives a name of 63 characters", async () => {
+    const name = "a".repeat(63);
+    await claims.create(name, { image: "a" });
+    assert.deepEqual(await claims.pass(name), {});
+    const xr = await claims.xr(name);
+    assert.equal(xr.metadata.name?.length, 63);
+    assert.equal(xr.metadata.labels?.["crossplane.io/claim-name"], name);
+  });
+
+  test("65: a claim whose spec is no object is told", async () => {
+    const claim = { ...appKind.claimType, metadata: { namespace: shop, name: "x" }, spec: "text" };
+    const { checkSpec } = await import("./sync.ts");
+    assert.throws(() => checkSpec(claim), { message: "claim spec was not an object" });
+  });
+});
+
+test("52: when ten names in a row are taken the claim says so, and tries again", async () => {
+  let tries = 0;
+  await using claims = await startTestClaims({
+    random: () => {
+      tries++;
+      return 0;
+    },
+  });
+  await claims.control.client.create({ ...appKind.compositeType, metadata: { name: "full-bbbbb" }, spec: {} });
+  await claims.create("full", { image: "a" });
+  const failed = await claims.pass("full");
+  assert.ok(failed instanceof Error);
+  assert.equal(
+    failed.message,
+    "cannot bind and sync claim with composite resource: cannot generate a name for composite resource: cannot generate a name for a resource",
+  );
+  assert.equal(tries, 50);
+});
+
+test("47: with the setting, a reference in another version is this claim's and is brought up to date", async () => {
+  await using claims = await startTestClaims({ settings: { acceptOtherVersions: true } });
+  const ref = claimRefTo("moved", "platform.example.org/v1");
+  await claims.control.client.create({
+    ...appKind.compositeType,
+    metadata: { name: "versioned" },
+    spec: { claimRef: ref },
+  });
+  await claims.create("moved", { resourceRef: { ...appKind.compositeType, name: "versioned" } });
+  await claims.pass("moved");
+  assert.deepEqual(memberAt(await claims.xr("moved"), ["spec", "claimRef"]), claimRefTo("moved"));
+});
