@@ -34,7 +34,8 @@ async function createOrPatch(input: SyncInput, name: string): Promise<KubeObject
   const options = { fieldManager: fieldManagers.update, signal };
   const external = xr && annotationOf(xr, annotations.externalName);
   const revision = revisionToSend(claim, xr, surroundings);
-  const metadata = { labels: labelsFor(claim), annotations: annotationsFor(claim, external) };
+  const wanted = annotationsFor(claim, external);
+  const metadata = { labels: labelsFor(claim), ...(Object.keys(wanted).length > 0 && { annotations: wanted }) };
   const spec = {
     ...specFor(claim, surroundings.isCompositionEnforced),
     ...(revision !== undefined && { compositionRevisionRef: revision }),
