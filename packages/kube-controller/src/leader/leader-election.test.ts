@@ -43,6 +43,8 @@ function candidate(
       terms++;
       await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
       leading = false;
+      // Work that is cut off may well fail.
+      if (!leaving.signal.aborted) throw new Error("cut off");
     },
   );
   return {

@@ -44,6 +44,9 @@ export async function runWhileLeading(
     try {
       await run(AbortSignal.any([signal, term.signal]));
       if (!term.signal.aborted) return;
+    } catch (error) {
+      // What fails because the term was over is tried again in the next one.
+      if (!term.signal.aborted) throw error;
     } finally {
       const wasLost = term.signal.aborted;
       term.abort();

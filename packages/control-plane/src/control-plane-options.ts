@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { SourceRuntime, TlsSource } from "@purlin/function-runner";
+import type { KubeClient } from "@purlin/kube-client";
+import type { Clock, InstallProgress, Log, WatchingController } from "@purlin/kube-controller";
+import type { Registry } from "prom-client";
+import type { ControlPlaneParts } from "./control-plane.ts";
+
+/** What can be set about controllers. */
+export interface ControlPlaneSettings {
+  /** Every object is looked at again this often. */
+  readonly syncIntervalMs: number;
+  /** Composite resources are looked at this often where nothing else wakes them. */
+  readonly pollIntervalMs: number;
+  /** What a composite resource may ask for at most by annotation. */
+  readonly minPollIntervalMs: number;
+  /** How many objects each controller may reconcile at the same time. */
+  readonly maxConcurrentReconciles: number;
+  readonly circuitBreaker: {
+    readonly burst: number;
+    readonly refillPerSecond: number;
+    readonly cooldownMs: number;
+  };
+  /** Wake composite resources when something they composed or required changes. */
+  readonly realtimeCompositions: boolean;
+  /** Sync claims by server-side apply. */
+  readonly serverSideApplyClaims: boolean;
+  /** Steps may name revisions of functions. */
+  readonly functionRevisionSelectors: boolean;
+  /** Functions may be reached where their annotations say. */
+  readonly developmentFunctions: boolean;
+}
+
+const minuteMs = 60_000;
+
+/** What holds unless somebody says otherwise. */
+export const defaultControlPlaneSettings: ControlPlaneSettings = {
+  syncIntervalMs: 60 * minuteMs,
+  pollIntervalMs: minuteMs,
+  minPollIntervalMs: 1000,
+  maxConcurrentReconciles: 100,
+  circuitBreaker: { burst: 100, refillPerSecond: 1, cooldownMs: 5 * minuteMs },
+  realtimeCompositions: true,
+  serverSideApplyClaims: true,
+  functionRevisionSelectors: false,
+  developmentFunctions: false,
+};
+
+/** How functions that have packages, or source files, are reached. */
+export interface FunctionOptions {
+  /** Mutual TLS; "plaintext" has to be said in so many words. */
+  readonly security: TlsSource | "plaintext";
+  /** Runs source files of functions under development; without it none is run. */
+  readonly sources?: SourceRuntime | undefined;
+  /** Keeps responses for as long as functions allow. Off unless given. */
+  readonly responseCache?: { readonly directory: string; readonly maxTtlMs?: number | undefined } | undefined;
+}
+
+/** Who leads when several control planes share one API server. */
+export interface ElectionOptions {
+  readonly namespace: string;
+  /** The name of the Lease; the one Crossplane uses unless told otherwise. */
+  readonly name?: string | undefined;
+  readonly identity: string;
+  readonly leaseDurationMs?: number | undefined;
+  readonly renewDeadlineMs?: number | undefined;
+  readonly retryPeriodMs?: number | undefined;
+}
+
+/** Everything {@link startControlPlane} is given. */
+export interface ControlPlaneOptions {
+  /** The way to the API server. It is the caller's to close. */
+  readonly client: KubeClient;
+  readonly functions: FunctionOptions;
+  readonly settings?: Partial<ControlPlaneSettings> | undefined;
+  /** Without it nobody else may work on the same API server. */
+  readonly election?: ElectionOptions | undefined;
+  readonly registry?: Registry | undefined;
+  readonly clock?: Clock | undefined;
+  readonly log?: Log | undefined;
+  /** Told about each of our CRDs while they are installed. */
+  readonly onInstall?: ((progress: InstallProgress) => void) | undefined;
+  /** Controllers beside those of composition, made when the control plane starts to work. */
+  readonly more?: ((parts: ControlPlaneParts) => readonly WatchingController[]) | undefined;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { RunStep } from "@purlin/function-runner";
+import type { InformerPool } from "@purlin/kube-client";
+import type { ControllerClient, ControllerEngine, EventRecorder } from "@purlin/kube-controller";
+
+/** What a control plane at work is made of, for whoever adds to it or looks at it. */
+export interface ControlPlaneParts {
+  readonly client: ControllerClient;
+  readonly informers: InformerPool;
+  readonly engine: ControllerEngine;
+  readonly events: EventRecorder;
+  /** Runs the function of a pipeline step. */
+  readonly runStep: RunStep;
+}
+
+/** What a control plane is doing. */
+export type ControlPlaneState = "waiting" | "starting" | "running" | "stopped";
+
+/** All controllers of one process. */
+export interface ControlPlane extends AsyncDisposable {
+  /** Waiting for the leader election, starting, running, or stopped. */
+  readonly state: ControlPlaneState;
+  /** Resolves when all controllers run for the first time. Rejects when they cannot, or are stopped before. */
+  readonly ready: Promise<ControlPlaneParts>;
+  /** Settles when the control plane has ended: rejects when it was not stopped but broke. */
+  readonly ended: Promise<void>;
+  /** Stops to begin anything, waits for what runs, tells what is left to tell, and gives leadership back. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  type BreakerMetrics,
+  type CreateInstanceController,
+  compositeControllerName,
+  createBreakerMetrics,
+  createClaimController,
+  createCompositeController,
+  createDefinedController,
+  createOfferedController,
+  createRevisionsController,
+  createRevisionValidityController,
+  eventSources,
+  noBreakerMetrics,
+} from "@purlin/composition";
+import type { Clock, Log, WatchingController } from "@purlin/kube-controller";
+import type { Registry } from "prom-client";
+import type { ControlPlaneParts } from "./control-plane.ts";
+import type { ControlPlaneSettings } from "./control-plane-options.ts";
+import type { FunctionPlane } from "./function-plane.ts";
+
+/** What controllers are made of. */
+export interface ControllerSurroundings extends ControlPlaneParts {
+  readonly functionPlane: FunctionPlane;
+  readonly settings: ControlPlaneSettings;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly registry: Registry | undefined;
+}
+
+const compositeBackoff = { baseMs: 1000, maxMs: 30_000 };
+
+/** The controllers that run as long as the control plane does. Those of XRs and claims come and go with definitions. */
+export function compositionControllers(surroundings: ControllerSurroundings): readonly WatchingController[] {
+  const { client, engine, events, clock, log, settings } = surroundings;
+  const { functionRevisionSelectors, developmentFunctions, maxConcurrentReconciles: concurrency } = settings;
+  const definitions = {
+    client,
+    engine,
+    events,
+    clock,
+    log,
+    functionRevisions: functionRevisionSelectors,
+    concurrency,
+  };
+  return [
+    createDefinedController({
+      ...definitions,
+      backoff: compositeBackoff,
+      compositeController: compositeControllers(surroundings),
+    }),
+    createOfferedController({ ...definitions, claimController: claimControllers(surroundings) }),
+    createRevisionsController({ client, events }),
+    createRevisionValidityController({
+      client,
+      events,
+      clock,
+      revisionSelectors: functionRevisionSelectors,
+      developmentFunctions,
+    }),
+  ];
+}
+
+function compositeControllers(surroundings: ControllerSurroundings): CreateInstanceController {
+  const { client, engine, events, clock, log, settings, functionPlane, registry } = surroundings;
+  // Metrics are those of all controllers together.
+  const breakerMetrics: BreakerMetrics = registry === undefined ? noBreakerMetrics : createBreakerMetrics(registry);
+  return ({ name, compositeType, schema }) =>
+    createCompositeController({
+      kind: { definition: name, type: compositeType, schema },
+      client,
+      engine,
+      events: events.with(eventSources.composite, compositeControllerName(name)),
+      runStep: functionPlane.runStep,
+      fetchers: functionPlane.fetchers,
+      clock,
+      log,
+      settings: {
+        realtime: settings.realtimeCompositions,
+        pollIntervalMs: settings.pollIntervalMs,
+        minPollIntervalMs: settings.minPollIntervalMs,
+        functionRevisions: settings.functionRevisionSelectors,
+      },
+      breakerLimits: settings.circuitBreaker,
+      breakerMetrics,
+    });
+}
+
+function claimControllers({ client, events, clock, log, settings }: ControllerSurroundings): CreateInstanceController {
+  return ({ name, claimType, compositeType }) => {
+    if (claimType === undefined) throw new Error(`CompositeResourceDefinition "${name}" offers no claims`);
+    return createClaimController({
+      kind: { definition: name, claimType, compositeType },
+      client,
+      events,
+      clock,
+      log,
+      settings: { serverSideApply: settings.serverSideApplyClaims },
+    });
+  };
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+import { clientReader } from "@purlin/composition";
+import {
+  createDevelopmentResolver,
+  createFunctionRunner,
+  createResourceFetcher,
+  createRevisionResolver,
+  createSchemaFetcher,
+  createStepRunner,
+  type FunctionRevisions,
+  type Functions,
+  type LiveRevisions,
+  type RequirementFetchers,
+  type RunStep,
+} from "@purlin/function-runner";
+import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import type { JsonObject } from "@purlin/kube-objects";
+import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
+import { serverOpenAPI } from "./open-api-reader.ts";
+
+const functionType: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
+const revisionType: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };
+
+/** How controllers run functions, and what functions may ask for. */
+export interface FunctionPlane {
+  readonly runStep: RunStep;
+  readonly fetchers: RequirementFetchers;
+  /** To be called when a CRD changes. */
+  invalidateSchemas(): void;
+  close(): void;
+}
+
+/** Makes the one runner of a process: its connections, caches and metrics are shared by all controllers. */
+export function createFunctionPlane(
+  options: ControlPlaneOptions,
+  client: ControllerClient,
+  settings: ControlPlaneSettings,
+): FunctionPlane {
+  const { clock, log, registry, functions } = options;
+  const schemas = createSchemaFetcher(serverOpenAPI(options.client), clock);
+  const fetchers = { resources: createResourceFetcher(clientReader(client)), schema: schemas.schema };
+  const revisions = revisionsOf(client);
+  const revisionSelectors = settings.functionRevisionSelectors;
+  const resolver = createDevelopmentResolver(createRevisionResolver(revisions, { revisionSelectors }), {
+    functions: functionsOf(client),
+    allowed: settings.developmentFunctions,
+    revisionSelectors,
+    sources: functions.sources,
+    live: liveRevisions(revisions),
+  });
+  const { security, responseCache: cache } = functions;
+  const runner = createFunctionRunner({ security, fetchers, live: resolver.live, cache, registry, clock, log });
+  return {
+    runStep: createStepRunner(resolver, runner),
+    fetchers,
+    invalidateSchemas: () => schemas.invalidate(),
+    close: () => runner.close(),
+  };
+}
+
+function functionsOf(client: ControllerClient): Functions {
+  return {
+    get: async (name, signal) => asJson(await client.get(functionType, { name }, { signal })),
+    list: async (signal) => (await client.list(functionType, { signal })).map(asJson),
+  };
+}
+
+function revisionsOf(client: ControllerClient): FunctionRevisions {
+  return {
+    get: async (name, signal) => asJson(await client.get(revisionType, { name }, { signal })),
+    list: async (labels, signal) =>
+      (await client.list(revisionType, { labels: Object.fromEntries(labels), signal })).map(asJson),
+  };
+}
+
+/** Connections to any other revision are closed. */
+function liveRevisions(revisions: FunctionRevisions): LiveRevisions {
+  return {
+    async list() {
+      const all = await revisions.list(new Map());
+      const active = all.filter((one) => (one["spec"] as JsonObject | undefined)?.["desiredState"] === "Active");
+      return active.map((one) => String((one["metadata"] as JsonObject)["name"]));
+    },
+  };
+}
+
+function asJson<T extends KubeObject | undefined>(
+  object: T,
+): T extends undefined ? JsonObject | undefined : JsonObject {
+  return object as never;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+import { compositionCrds } from "@purlin/composition";
+import { createInformerPool, type TypeRef } from "@purlin/kube-client";
+import {
+  type Clock,
+  createControllerClient,
+  createControllerEngine,
+  createEventRecorder,
+  installCrds,
+  type Log,
+} from "@purlin/kube-controller";
+import { functionCrds } from "@purlin/package-manager";
+import type { ControlPlaneParts } from "./control-plane.ts";
+import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
+import { compositionControllers } from "./controllers.ts";
+import { followCrds } from "./follow-crds.ts";
+import { createFunctionPlane } from "./function-plane.ts";
+
+/** One run of all controllers, from the installation of CRDs to the last event. */
+export interface RunOptions extends ControlPlaneOptions {
+  readonly settings: ControlPlaneSettings;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onReady: (parts: ControlPlaneParts) => void;
+}
+
+/** Runs all controllers until the signal aborts. Rejects when they cannot be started; all is closed either way. */
+export async function runControllers(options: RunOptions, signal: AbortSignal): Promise<void> {
+  await using closing = new AsyncDisposableStack();
+  const { client: kube, settings, clock, log, registry } = options;
+  await installCrds(kube, [...compositionCrds(), ...functionCrds()], { signal, onProgress: options.onInstall });
+  // In the order in which they depend on each other; they are closed in the opposite one.
+  const informers = createInformerPool(kube, { onError: (error, type) => tellWatchError(log, error, type) });
+  closing.defer(() => informers.stop());
+  const client = createControllerClient({ client: kube, informers, clock });
+  closing.defer(() => client.close());
+  const events = createEventRecorder({ client: kube, source: "crossplane", clock, log });
+  closing.defer(() => events.close());
+  const functionPlane = createFunctionPlane(options, client, settings);
+  closing.defer(() => functionPlane.close());
+  const { invalidateSchemas } = functionPlane;
+  closing.defer(await followCrds({ informers, mapper: kube.mapper, invalidateSchemas }));
+  const engine = createControllerEngine({
+    informers,
+    clock,
+    log,
+    registry,
+    resyncMs: settings.syncIntervalMs,
+    concurrency: settings.maxConcurrentReconciles,
+  });
+  closing.defer(() => engine.close());
+  const parts = { client, informers, engine, events, runStep: functionPlane.runStep };
+  const own = compositionControllers({ ...parts, functionPlane, settings, clock, log, registry });
+  for (const { spec, watches } of [...own, ...(options.more?.(parts) ?? [])]) {
+    engine.start(spec);
+    await engine.startWatches(spec.name, watches);
+  }
+  signal.throwIfAborted();
+  options.onReady(parts);
+  log.info("all controllers run");
+  await aborted(signal);
+}
+
+/** An informer tries again by itself, so this is for whoever wonders why nothing happens. */
+function tellWatchError(log: Log, error: unknown, { apiVersion, kind }: TypeRef): void {
+  const text = error instanceof Error ? error.message : String(error);
+  log.info("cannot follow a type, trying again", { type: `${kind} (${apiVersion})`, error: text });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+import { runWhileLeading, silentLog, systemClock } from "@purlin/kube-controller";
+import type { ControlPlane, ControlPlaneParts, ControlPlaneState } from "./control-plane.ts";
+import { type ControlPlaneOptions, defaultControlPlaneSettings } from "./control-plane-options.ts";
+import { type RunOptions, runControllers } from "./run-controllers.ts";
+
+/** The Lease Crossplane's core elects its leader on: whoever holds it works alone, whichever of the two it is. */
+export const leaderLeaseName = "crossplane-leader-election-core";
+
+/**
+ * Starts all controllers on an API server, whichever it is: installs the CRDs of our kinds, then composes what users ask
+ * for, until it is stopped. With an election it works only while it leads.
+ */
+export function startControlPlane(options: ControlPlaneOptions): ControlPlane {
+  return new RunningControlPlane(options);
+}
+
+class RunningControlPlane implements ControlPlane {
+  readonly ready: Promise<ControlPlaneParts>;
+  readonly ended: Promise<void>;
+  readonly #stopping = new AbortController();
+  #state: ControlPlaneState = "starting";
+
+  constructor(options: ControlPlaneOptions) {
+    const { promise, resolve, reject } = Promise.withResolvers<ControlPlaneParts>();
+    this.ready = promise;
+    this.ended = this.#run({
+      ...options,
+      settings: { ...defaultControlPlaneSettings, ...options.settings },
+      clock: options.clock ?? systemClock,
+      log: options.log ?? silentLog,
+      onReady: (parts) => {
+        this.#state = "running";
+        resolve(parts);
+      },
+    });
+    this.ended.then(() => reject(new Error("the control plane was stopped before it was ready")), reject);
+    // Who does not wait for one of them need not handle its failure: the other tells it as well.
+    this.ready.catch(() => {});
+    this.ended.catch(() => {});
+  }
+
+  get state(): ControlPlaneState {
+    return this.#state;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("the control plane is stopping"));
+    // What broke was told by `ended`; who stops wants it to be over.
+    await this.ended.catch(() => {});
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #run(options: RunOptions): Promise<void> {
+    const { signal } = this.#stopping;
+    try {
+      await this.#lead(options);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      this.#state = "stopped";
+    }
+  }
+
+  async #lead(options: RunOptions): Promise<void> {
+    const { election, client, clock, log } = options;
+    const { signal } = this.#stopping;
+    if (election === undefined) return runControllers(options, signal);
+    this.#state = "waiting";
+    const { namespace, name = leaderLeaseName, ...rest } = election;
+    await runWhileLeading({ ...rest, client, clock, log, signal, lease: { namespace, name } }, async (term) => {
+      this.#state = "starting";
+      await runControllers(options, term).finally(() => {
+        this.#state = "waiting";
+      });
+    });
+  }
+}
