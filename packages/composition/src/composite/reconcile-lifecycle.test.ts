@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of an XR apart from composing: absence, pause, requests, deletion, conflicts.
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { keyOf } from "@purlin/kube-client";
+import { conflict, forbidden, internalError, isConflict, isNotFound } from "@purlin/kube-objects";
+import { finalizers } from "../composite-resource/constants.ts";
+import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
+import { cacheDefinition } from "../testing/definitions.ts";
+import { type ClientCall, type Intercept, intercepted } from "../testing/failing-client.ts";
+import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
+
+let cluster: TestCluster;
+let bench: CompositeBench;
+let intercept: Intercept;
+let number = 0;
+
+before(async () => {
+  cluster = await startTestCluster();
+  const xrd = await cluster.define(cacheDefinition("Cluster"));
+  const client = intercepted(cluster.client, (call) => intercept(call));
+  bench = createCompositeBench(cluster, xrd, { client });
+  await bench.compositionOf("maps", ["compose"]);
+});
+after(() => cluster[Symbol.asyncDispose]());
+beforeEach(() => {
+  intercept = () => {};
+  bench.functions.set("compose", {
+    resources: { a: configMap({ x: "1" }, { namespace: "default" }) },
+    ready: ["a"],
+  });
+  bench.takeEvents();
+});
+
+const paused = { annotations: { "crossplane.io/paused": "true" } };
+const caches = { group: "platform.example.org", resource: "caches" };
+
+async function freshXr(metadata = {}): Promise<string> {
+  const name = `xr${number++}`;
+  await bench.xr(name, {}, metadata);
+  return name;
+}
+
+test("case 1: an XR that is gone is nothing to do, and its dependencies are forgotten", async () => {
+  const name = await freshXr();
+  await bench.reconcile(name);
+  const maps = await cluster.kube.list({ apiVersion: "v1", kind: "ConfigMap" }, { namespace: "default" });
+  const cd = maps.items.find(({ metadata }) => metadata.name?.startsWith(`${name}-`));
+  assert.ok(cd);
+  assert.equal([...bench.state.tracker.dependents(cd)].length, 1);
+  await cluster.kube.patch({ ...bench.kind.type, name }, { metadata: { finalizers: null } }, { type: "merge" });
+  await cluster.kube.delete({ ...bench.kind.type, name });
+  assert.deepEqual(await bench.reconcile(name), {});
+  assert.equal([...bench.state.tracker.dependents(cd)].length, 0);
+  assert.deepEqual(await bench.reconcile("nobody"), {});
+});
+
+test("case 2: an XR that cannot be read is an error, and nothing is written", async () => {
+  const name = await freshXr();
+  const boom = internalError("boom");
+  intercept = ({ method, kind }) => {
+    if (method === "get" && kind === "Cache") throw boom;
+  };
+  cluster.takeWrites();
+  await assert.rejects(bench.reconcile(name), { message: `cannot get composite resource: ${boom.message}` });
+  assert.deepEqual([cluster.takeWrites(), bench.takeEvents()], [[], []]);
+});
+
+test("case 3: a paused XR says so, and is left alone", async () => {
+  const name = await freshXr(paused);
+  assert.deepEqual(await bench.reconcile(name), {});
+  const { status, reason, message } = await bench.condition(name, "Synced");
+  assert.deepEqual([status, reason], ["False", "ReconcilePaused"]);
+  assert.equal(message, "Reconciliation (including deletion) is paused via the pause annotation");
+  assert.deepEqual(bench.takeEvents(), [
+    `Cache/${name} Normal ReconciliationPaused: Reconciliation is paused via the pause annotation`,
+  ]);
+  assert.equal((await bench.read(name)).metadata.finalizers, undefined);
+  cluster.takeWrites();
+  await bench.reconcile(name);
+  assert.deepEqual(cluster.takeWrites(), []);
+});
+
+for (const value of ["True", "1", ""]) {
+  test(`case 3: the annotation ${JSON.stringify(value)} does not pause`, async () => {
+    const name = await freshXr({ annotations: { "crossplane.io/paused": value } });
+    await bench.reconcile(name);
+    assert.equal((await bench.condition(name, "Synced")).reason, "ReconcileSuccess");
+  });
+}
+
+test("case 4: a paused XR keeps its finalizer when it is deleted", async () => {
+  const name = await freshXr({ ...paused, finalizers: [finalizers.composite] });
+  await cluster.kube.delete({ ...bench.kind.type, name });
+  await bench.reconcile(name);
+  assert.deepEqual((await bench.read(name)).metadata.finalizers, [finalizers.composite]);
+  assert.equal((await bench.condition(name, "Synced")).reason, "ReconcilePaused");
+});
+
+test("case 5: a finalizer that cannot be removed is told", async () => {
+  const name = await freshXr({ finalizers: [finalizers.composite] });
+  await cluster.kube.delete({ ...bench.kind.type, name });
+  intercept = ({ method, subresource }) => {
+    if (method === "update" && subresource === "") throw forbidden(caches, name, "no");
+  };
+  await assert.rejects(bench.reconcile(name));
+  const synced = await bench.condition(name, "Synced");
+  assert.equal(synced.reason, "ReconcileError");
+  assert.match(synced.message ?? "", /^cannot remove composite resource finalizer: .*forbidden/);
+  assert.equal((await bench.condition(name, "Ready")).reason, "Deleting");
+  assert.match(
+    bench.takeEvents().join(),
+    /Warning DeleteCompositeResource: cannot remove composite resource finalizer: /,
+  );
+});
+
+test("case 6: a deleted XR is let go, and nothing of it is deleted", async () => {
+  const name = await freshXr();
+  await bench.reconcile(name);
+  await cluster.kube.delete({ ...bench.kind.type, name });
+  cluster.takeWrites();
+  assert.deepEqual(await bench.reconcile(name), {});
+  assert.deepEqual(cluster.takeWrites(), [`PUT /apis/platform.example.org/v1/caches/${name}`]);
+  await assert.rejects(bench.read(name), isNotFound);
+});
+
+test("case 6: one that others hold says that it is going, once", async () => {
+  const name = await freshXr({ finalizers: ["example.org/mine", finalizers.composite] });
+  await cluster.kube.delete({ ...bench.kind.type, name });
+  await bench.reconcile(name);
+  const { status, reason } = await bench.condition(name, "Ready");
+  assert.deepEqual([status, reason], ["False", "Deleting"]);
+  assert.equal((await bench.condition(name, "Synced")).reason, "ReconcileSuccess");
+  assert.deepEqual((await bench.read(name)).metadata.finalizers, ["example.org/mine"]);
+  cluster.takeWrites();
+  await bench.reconcile(name);
+  assert.deepEqual(cluster.takeWrites(), []);
+});
+
+test("case 7: a finalizer that cannot be added is told, and nothing is composed", async () => {
+  const name = await freshXr();
+  intercept = ({ method, subresource }) => {
+    if (method === "update" && subresource === "") throw forbidden(caches, name, "no");
+  };
+  const calls = bench.functions.calls.length;
+  await assert.rejects(bench.reconcile(name));
+  assert.match((await bench.condition(name, "Synced")).message ?? "", /^cannot add composite resource finalizer: /);
+  assert.match(
+    bench.takeEvents().join(),
+    /Warning InitializeCompositeResource: cannot add composite resource finalizer: /,
+  );
+  assert.equal(bench.functions.calls.length, calls);
+});
+
+const conflicts: Readonly<Record<string, (call: ClientCall) => boolean>> = {
+  "the first update": ({ method, subresource }) => method === "update" && subresource === "",
+  "storing references": ({ method, kind, subresource }) => method === "apply" && kind === "Cache" && subresource === "",
+  "applying a resource": ({ method, kind }) => method === "apply" && kind === "ConfigMap",
+  "the status": ({ method, subresource }) => method === "apply" && subresource === "status",
+};
+
+for (const [what, hits] of Object.entries(conflicts)) {
+  test(`case 8: a conflict at ${what} is silent`, async () => {
+    const name = await freshXr();
+    intercept = (call) => {
+      if (hits(call)) throw conflict(caches, name, "modified");
+    };
+    await assert.rejects(bench.reconcile(name), isConflict);
+    assert.deepEqual(
+      bench.takeEvents().filter((line) => line.includes("Warning")),
+      [],
+    );
+    assert.equal((await bench.condition(name, "Synced")).status, "Unknown");
+    intercept = () => {};
+    await bench.reconcile(name);
+    assert.equal((await bench.condition(name, "Ready")).status, "True");
+  });
+}
+
+test("case 27, D15: a new token is answered once, and an old one not at all", async () => {
+  const name = await freshXr({ annotations: { "crossplane.io/reconcile-requested-at": "t1" } });
+  await bench.reconcile(name);
+  const handled = `Cache/${name} Normal ReconcileRequestHandled: Handling reconcile request`;
+  assert.equal(bench.takeEvents()[0], handled);
+  assert.equal(
+    ((await bench.read(name))["status"] as { lastHandledReconcileAt?: string }).lastHandledReconcileAt,
+    "t1",
+  );
+  cluster.takeWrites();
+  await bench.reconcile(name);
+  assert.deepEqual([bench.takeEvents(), cluster.takeWrites()], [[], []]);
+  const annotations = { "crossplane.io/reconcile-requested-at": "t2" };
+  await cluster.kube.patch({ ...bench.kind.type, name }, { metadata: { annotations } }, { type: "merge" });
+  await bench.reconcile(name);
+  assert.deepEqual(bench.takeEvents(), [handled]);
+  assert.equal(
+    ((await bench.read(name))["status"] as { lastHandledReconcileAt?: string }).lastHandledReconcileAt,
+    "t2",
+  );
+});
+
+test("case 28: a status that stays the same is not written", async () => {
+  const name = await freshXr();
+  await bench.reconcile(name);
+  cluster.takeWrites();
+  await bench.reconcile(name);
+  assert.deepEqual(cluster.takeWrites(), []);
+});
+
+test("cases 29 and 30: an open circuit is told, and the XR is reconciled all the same", async () => {
+  const name = await freshXr();
+  await bench.reconcile(name);
+  const { status, reason } = await bench.condition(name, "Responsive");
+  assert.deepEqual([status, reason], ["True", "WatchCircuitClosed"]);
+  const noisy = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "noisy", namespace: "ns" } };
+  for (let i = 0; i < 51; i++) bench.state.breaker.admit({ name }, noisy, 2);
+  const calls = bench.functions.calls.length;
+  await bench.reconcile(name);
+  const open = await bench.condition(name, "Responsive");
+  assert.deepEqual([open.status, open.reason], ["False", "WatchCircuitOpen"]);
+  assert.equal(open.message, "Too many watch events from ConfigMap/noisy (ns). Allowing events periodically.");
+  assert.equal(bench.functions.calls.length, calls + 1);
+});
+
+test("the status of a pass stamps every condition of ours with the generation it ended with", async () => {
+  const name = await freshXr();
+  await bench.reconcile(name);
+  const xr = await bench.read(name);
+  for (const type of ["Synced", "Ready", "Responsive"]) {
+    assert.equal((await bench.condition(keyOf(xr), type)).observedGeneration, xr.metadata.generation, type);
+  }
+});

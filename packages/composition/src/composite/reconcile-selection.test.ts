@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which Composition and which revision an XR uses, on a real API server.
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import { internalError, type JsonObject } from "@purlin/kube-objects";
+import { kinds, labels } from "../composite-resource/constants.ts";
+import { compositionRefOf, revisionRefOf, revisionSelectorOf } from "../composite-resource/machinery.ts";
+import { type CompositeBench, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";
+import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
+import { type Intercept, intercepted } from "../testing/failing-client.ts";
+import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
+
+let cluster: TestCluster;
+let definition: KubeObject;
+let bench: CompositeBench;
+let legacy: CompositeBench;
+let intercept: Intercept;
+let number = 0;
+
+before(async () => {
+  cluster = await startTestCluster();
+  definition = await cluster.define(cacheDefinition("Cluster"));
+  const client = intercepted(cluster.client, (call) => intercept(call));
+  bench = createCompositeBench(cluster, definition, { client });
+  legacy = createCompositeBench(cluster, await cluster.define(appDefinition()), { client });
+  for (const { functions } of [bench, legacy]) functions.set("f", {});
+});
+after(() => cluster[Symbol.asyncDispose]());
+beforeEach(() => {
+  intercept = () => {};
+  bench.takeEvents();
+  legacy.takeEvents();
+});
+
+const fresh = (prefix: string): string => `${prefix}${number++}`;
+const synced = async (name: string): Promise<string> => (await bench.condition(name, "Synced")).message ?? "";
+
+async function xrWith(crossplane: JsonObject, metadata: JsonObject = {}): Promise<string> {
+  const name = fresh("xr");
+  await bench.xr(name, { crossplane }, metadata);
+  return name;
+}
+
+async function define(fields: JsonObject): Promise<void> {
+  const path = { ...kinds.definition, name: definition.metadata.name ?? "" };
+  const nothing = {
+    enforcedCompositionRef: null,
+    defaultCompositionRef: null,
+    defaultCompositionRevisionSelector: null,
+  };
+  await cluster.kube.patch(path, { spec: { ...nothing, ...fields } }, { type: "merge" });
+  await bench.seen(kinds.definition, { name: path.name });
+}
+
+async function edit(name: string, crossplane: JsonObject): Promise<void> {
+  await cluster.kube.patch({ ...bench.kind.type, name }, { spec: { crossplane } }, { type: "merge" });
+}
+
+test("case 9: an XR without any Composition says so, and is marked as ours all the same", async () => {
+  const name = await xrWith({ compositionSelector: { matchLabels: { nobody: "has" } } });
+  await assert.rejects(bench.reconcile(name));
+  assert.equal(await synced(name), "cannot select Composition: no compatible Compositions found");
+  assert.deepEqual(bench.takeEvents(), [
+    `Cache/${name} Warning SelectComposition: cannot select Composition: no compatible Compositions found`,
+  ]);
+  assert.deepEqual((await bench.read(name)).metadata.finalizers, ["composite.apiextensions.crossplane.io"]);
+});
+
+test("case 9: Compositions that cannot be listed are told", async () => {
+  const name = await xrWith({});
+  intercept = ({ method, kind }) => {
+    if (method === "list" && kind === "Composition") throw internalError("boom");
+  };
+  await assert.rejects(bench.reconcile(name));
+  assert.match(await synced(name), /^cannot select Composition: cannot list Compositions: .*boom/);
+});
+
+test("a definition that cannot be read is told", async () => {
+  const name = await xrWith({});
+  intercept = ({ method, kind }) => {
+    if (method === "get" && kind === "CompositeResourceDefinition") throw internalError("boom");
+  };
+  await assert.rejects(bench.reconcile(name));
+  assert.match(await synced(name), /^cannot select Composition: cannot get composite resource definition: .*boom/);
+});
+
+test("case 10: a Composition that does not exist is told with the reason of composing", async () => {
+  const name = await xrWith({ compositionRef: { name: "gone" } });
+  await assert.rejects(bench.reconcile(name));
+  assert.match(await synced(name), /^cannot fetch Composition: cannot get Composition: .*"gone" not found$/);
+  assert.match(bench.takeEvents().join(), /Warning ComposeResources: cannot fetch Composition: /);
+});
+
+test("case 11: a revision nobody has checked is not used", async () => {
+  const composition = fresh("c");
+  await bench.compositionOf(composition, ["f"], { valid: null });
+  const name = await xrWith({ compositionRef: { name: composition } });
+  await assert.rejects(bench.reconcile(name));
+  const text = `selected CompositionRevision ${composition}-1 does not have a valid function pipeline: pipeline status unknown`;
+  assert.equal(await synced(name), text);
+  assert.ok(bench.takeEvents().includes(`Cache/${name} Warning ComposeResources: ${text}`));
+});
+
+test("case 12: a revision found invalid is not used, and says why", async () => {
+  const composition = fresh("c");
+  const valid = { status: "False", reason: "MissingCapabilities", message: "function f lacks composition" };
+  await bench.compositionOf(composition, ["f"], { valid });
+  const name = await xrWith({ compositionRef: { name: composition } });
+  const calls = bench.functions.calls.length;
+  await assert.rejects(bench.reconcile(name));
+  assert.match(await synced(name), /: function f lacks composition$/);
+  assert.equal(bench.functions.calls.length, calls);
+});
+
+test("cases 13 and 53: a Composition of another kind is told", async () => {
+  const composition = fresh("c");
+  await legacy.compositionOf(composition, ["f"]);
+  const name = await xrWith({ compositionRef: { name: composition } });
+  await assert.rejects(bench.reconcile(name));
+  assert.equal(
+    await synced(name),
+    "cannot configure composite resource: referenced composition is not compatible with this composite resource",
+  );
+});
+
+test("case 40: a Composition that is named is used, whatever the selector says", async () => {
+  const composition = fresh("c");
+  await bench.compositionOf(composition, ["f"]);
+  const name = await xrWith({
+    compositionRef: { name: composition },
+    compositionSelector: { matchLabels: { no: "match" } },
+  });
+  await bench.reconcile(name);
+  assert.equal(await synced(name), "");
+});
+
+test("case 42: one of several is picked, and stays when selector and labels change", async () => {
+  const label = fresh("label");
+  const names = [fresh("c"), fresh("c"), fresh("c")];
+  for (const composition of names) await bench.compositionOf(composition, ["f"], { labels: { pick: label } });
+  const name = await xrWith({ compositionSelector: { matchLabels: { pick: label } } });
+  await bench.reconcile(name);
+  const picked = compositionRefOf(await bench.read(name), "modern") ?? "";
+  assert.equal(picked, names[1], "the middle one, as the random number is one half");
+  assert.deepEqual(bench.takeEvents(), [
+    `Cache/${name} Normal SelectComposition: Successfully selected composition: ${picked}`,
+    `Cache/${name} Normal SelectComposition: Selected composition revision: ${picked}-1`,
+  ]);
+  await edit(name, { compositionSelector: { matchLabels: { pick: "other" } } });
+  await bench.reconcile(name);
+  assert.equal(compositionRefOf(await bench.read(name), "modern"), picked);
+  assert.deepEqual(bench.takeEvents(), []);
+});
+
+test("a random choice is stored although the revision cannot be found", async () => {
+  const label = fresh("label");
+  const composition = fresh("c");
+  const spec = {
+    compositeTypeRef: { ...bench.kind.type },
+    mode: "Pipeline",
+    pipeline: [{ step: "f", functionRef: { name: "f" } }],
+  };
+  await cluster.kube.create({ ...kinds.composition, metadata: { name: composition, labels: { pick: label } }, spec });
+  await bench.seen(kinds.composition, { name: composition });
+  const name = await xrWith({ compositionSelector: { matchLabels: { pick: label } } });
+  await assert.rejects(bench.reconcile(name), /no compatible CompositionRevisions found/);
+  assert.equal(compositionRefOf(await bench.read(name), "modern"), composition);
+});
+
+test("cases 41 and 43: a Composition for another version of the kind is no candidate", async () => {
+  const label = fresh("label");
+  const composition = fresh("c");
+  const compositeTypeRef = { apiVersion: "platform.example.org/v9", kind: "Cache" };
+  await bench.compositionOf(composition, ["f"], { labels: { pick: label }, spec: { compositeTypeRef } });
+  const name = await xrWith({ compositionSelector: { matchLabels: { pick: label } } });
+  await assert.rejects(bench.reconcile(name), /no compatible Compositions found/);
+});
+
+test("cases 44 and 45: the default is for XRs that neither name nor select", async () => {
+  const [byDefault, bySelector] = [fresh("c"), fresh("c")];
+  const label = fresh("label");
+  await bench.compositionOf(byDefault, ["f"]);
+  await bench.compositionOf(bySelector, ["f"], { labels: { pick: label } });
+  await define({ defaultCompositionRef: { name: byDefault } });
+  const undecided = await xrWith({});
+  await bench.reconcile(undecided);
+  assert.equal(compositionRefOf(await bench.read(undecided), "modern"), byDefault);
+  assert.equal(
+    bench.takeEvents()[0],
+    `Cache/${undecided} Normal CompositionSelection: Default composition has been selected`,
+  );
+  const selecting = await xrWith({ compositionSelector: { matchLabels: { pick: label } } });
+  await bench.reconcile(selecting);
+  assert.equal(compositionRefOf(await bench.read(selecting), "modern"), bySelector);
+  await define({});
+});
+
+test("case 46: the enforced Composition overwrites another, once", async () => {
+  const [enforced, wished] = [fresh("c"), fresh("c")];
+  await bench.compositionOf(enforced, ["f"]);
+  await bench.compositionOf(wished, ["f"]);
+  const name = await xrWith({ compositionRef: { name: wished } });
+  await bench.reconcile(name);
+  await define({ enforcedCompositionRef: { name: enforced } });
+  bench.takeEvents();
+  await bench.reconcile(name);
+  assert.equal(compositionRefOf(await bench.read(name), "modern"), enforced);
+  assert.equal(
+    bench.takeEvents()[0],
+    `Cache/${name} Normal CompositionSelection: Enforced composition has been selected`,
+  );
+  cluster.takeWrites();
+  await bench.reconcile(name);
+  assert.deepEqual([cluster.takeWrites(), bench.takeEvents()], [[], []]);
+  await define({});
+});
+
+test("case 47: the default revision selector is for XRs without one", async () => {
+  const composition = fresh("c");
+  await bench.compositionOf(composition, ["f"], { labels: { channel: "stable" } });
+  await define({ defaultCompositionRevisionSelector: { matchLabels: { channel: "stable" } } });
+  const bare = await xrWith({ compositionRef: { name: composition } });
+  await bench.reconcile(bare);
+  assert.deepEqual(revisionSelectorOf(await bench.read(bare), "modern"), { channel: "stable" });
+  assert.ok(
+    bench
+      .takeEvents()
+      .includes(`Cache/${bare} Normal CompositionSelection: Default revision selector has been selected`),
+  );
+  const own = await xrWith({ compositionRef: { name: composition }, compositionRevisionSelector: { matchLabels: {} } });
+  await bench.reconcile(own);
+  assert.deepEqual(revisionSelectorOf(await bench.read(own), "modern"), {});
+  await define({});
+});
+
+/** A Composition with two revisions: an old one that is alpha, and a new one that is beta. */
+async function twoRevisions(): Promise<{ composition: KubeObject; name: string }> {
+  const name = fresh("c");
+  const composition = await bench.compositionOf(name, ["f"], { labels: { channel: "alpha" } });
+  await makeRevision(cluster, composition, { revision: 2, labels: { channel: "beta" } });
+  return { composition, name };
+}
+const alpha = { compositionRevisionSelector: { matchLabels: { channel: "alpha" } } };
+const gamma = { compositionRevisionSelector: { matchLabels: { channel: "gamma" } } };
+const on = async (name: string): Promise<string | undefined> => revisionRefOf(await bench.read(name), "modern");
+
+const rows: Readonly<Record<string, { reason: string; spec: JsonObject; ref?: number; want: number }>> = {
+  Automatic: {
+    reason: "case 49: moves to the newest",
+    spec: { compositionUpdatePolicy: "Automatic" },
+    ref: 1,
+    want: 2,
+  },
+  AutomaticSelector: {
+    reason: "case 50: moves to the newest match",
+    spec: { compositionUpdatePolicy: "Automatic", ...alpha },
+    ref: 2,
+    want: 1,
+  },
+  Manual: { reason: "case 48: stays", spec: { compositionUpdatePolicy: "Manual" }, ref: 1, want: 1 },
+  ManualFirst: { reason: "the newest is pinned", spec: { compositionUpdatePolicy: "Manual" }, want: 2 },
+  ManualSelectorFirst: {
+    reason: "the newest match is pinned",
+    spec: { compositionUpdatePolicy: "Manual", ...alpha },
+    want: 1,
+  },
+  ManualSelectorStays: {
+    reason: "a match stays",
+    spec: { compositionUpdatePolicy: "Manual", ...alpha },
+    ref: 1,
+    want: 1,
+  },
+  ManualSelectorMoves: {
+    reason: "one that does not match gives way",
+    spec: { compositionUpdatePolicy: "Manual", ...alpha },
+    ref: 2,
+    want: 1,
+  },
+  ManualSelectorGone: {
+    reason: "one that is gone gives way",
+    spec: { compositionUpdatePolicy: "Manual", ...alpha },
+    ref: 9,
+    want: 1,
+  },
+};
+
+for (const [row, { reason, spec, ref, want }] of Object.entries(rows)) {
+  test(`D2, ${row}: ${reason}, and then writes nothing`, async () => {
+    const { name: composition } = await twoRevisions();
+    const pinned = ref === undefined ? {} : { compositionRevisionRef: { name: `${composition}-${ref}` } };
+    const name = await xrWith({ compositionRef: { name: composition }, ...spec, ...pinned });
+    await bench.reconcile(name);
+    assert.equal(await on(name), `${composition}-${want}`);
+    const told = bench.takeEvents().filter((line) => line.includes("Selected composition revision"));
+    assert.equal(told.length, ref === want ? 0 : 1);
+    cluster.takeWrites();
+    await bench.reconcile(name);
+    assert.deepEqual([cluster.takeWrites(), bench.takeEvents()], [[], []]);
+  });
+}
+
+test("D2: pinned, and nothing matches: it stays and says so", async () => {
+  const { name: composition } = await twoRevisions();
+  const compositionRevisionRef = { name: `${composition}-1` };
+  const name = await xrWith({
+    compositionRef: { name: composition },
+    compositionUpdatePolicy: "Manual",
+    ...gamma,
+    compositionRevisionRef,
+  });
+  await bench.reconcile(name);
+  assert.equal(await on(name), `${composition}-1`);
+  const text = `no CompositionRevision of Composition "${composition}" matches the compositionRevisionSelector, staying on "${composition}-1"`;
+  assert.ok(bench.takeEvents().includes(`Cache/${name} Warning SelectComposition: ${text}`));
+  assert.equal((await bench.condition(name, "Ready")).status, "True");
+});
+
+test("D2: pinned one gone, and nothing matches", async () => {
+  const { name: composition } = await twoRevisions();
+  const pinned = { compositionRevisionRef: { name: `${composition}-9` } };
+  const name = await xrWith({
+    compositionRef: { name: composition },
+    compositionUpdatePolicy: "Manual",
+    ...gamma,
+    ...pinned,
+  });
+  await assert.rejects(bench.reconcile(name));
+  assert.match(await synced(name), /^cannot fetch Composition: cannot get CompositionRevision: .*-9" not found$/);
+});
+
+test("D2: not pinned, and nothing matches", async () => {
+  const { name: composition } = await twoRevisions();
+  const name = await xrWith({ compositionRef: { name: composition }, compositionUpdatePolicy: "Manual", ...gamma });
+  await assert.rejects(bench.reconcile(name), /no compatible CompositionRevisions found/);
+});
+
+test("D2: an edited selector moves the XR, twice; a label that goes does as well", async () => {
+  const { name: composition } = await twoRevisions();
+  const name = await xrWith({ compositionRef: { name: composition }, compositionUpdatePolicy: "Manual", ...alpha });
+  await bench.reconcile(name);
+  assert.equal(await on(name), `${composition}-1`);
+  await edit(name, { compositionRevisionSelector: { matchLabels: { channel: "beta" } } });
+  await bench.reconcile(name);
+  assert.equal(await on(name), `${composition}-2`);
+  await edit(name, { compositionRevisionSelector: { matchLabels: { channel: "alpha" } } });
+  await bench.reconcile(name);
+  assert.equal(await on(name), `${composition}-1`);
+  const [first, second] = [`${composition}-1`, `${composition}-2`];
+  const relabel = (revision: string, channel: string | null): Promise<KubeObject> =>
+    cluster.kube.patch({ ...kinds.revision, name: revision }, { metadata: { labels: { channel } } }, { type: "merge" });
+  await relabel(first, null);
+  await relabel(second, "alpha");
+  await bench.seen(kinds.revision, { name: first });
+  await bench.seen(kinds.revision, { name: second });
+  await bench.reconcile(name);
+  assert.equal(await on(name), second);
+});
+
+test("D2: a pinned XR needs no Composition", async () => {
+  const { name: composition } = await twoRevisions();
+  const compositionRevisionRef = { name: `${composition}-1` };
+  const name = await xrWith({
+    compositionRef: { name: "gone" },
+    compositionUpdatePolicy: "Manual",
+    compositionRevisionRef,
+  });
+  await bench.reconcile(name);
+  assert.equal((await bench.condition(name, "Ready")).status, "True");
+});
+
+test("case 54: a legacy XR without a Secret gets one named after itself", async () => {
+  const composition = fresh("c");
+  await legacy.compositionOf(composition, ["f"], { spec: { writeConnectionSecretsToNamespace: "default" } });
+  const name = fresh("xr");
+  const { metadata } = await legacy.xr(name, { compositionRef: { name: composition } });
+  await legacy.reconcile(name);
+  const { spec } = (await legacy.read(name)) as unknown as { spec: JsonObject };
+  assert.deepEqual(spec["writeConnectionSecretToRef"], { name: metadata.uid, namespace: "default" });
+  await cluster.kube.get(kinds.secret, { namespace: "default", name: metadata.uid ?? "" });
+});
+
+test("quirk 3: a modern XR of such a revision is not written for it", async () => {
+  const composition = fresh("c");
+  await bench.compositionOf(composition, ["f"], { spec: { writeConnectionSecretsToNamespace: "default" } });
+  const name = await xrWith({ compositionRef: { name: composition } });
+  await bench.reconcile(name);
+  cluster.takeWrites();
+  await bench.reconcile(name);
+  assert.deepEqual(cluster.takeWrites(), []);
+});
+
+test("case 55: an XR gets its own name as label, and a nested one keeps its root's", async () => {
+  const composition = fresh("c");
+  await bench.compositionOf(composition, ["f"]);
+  const root = await xrWith({ compositionRef: { name: composition } });
+  const nested = await xrWith({ compositionRef: { name: composition } }, { labels: { [labels.composite]: "root" } });
+  await bench.reconcile(root);
+  await bench.reconcile(nested);
+  assert.equal((await bench.read(root)).metadata.labels?.[labels.composite], root);
+  assert.equal((await bench.read(nested)).metadata.labels?.[labels.composite], "root");
+});
