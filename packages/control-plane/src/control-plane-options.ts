@@ -77,6 +77,8 @@ export interface ControlPlaneOptions {
   readonly registry?: Registry | undefined;
   readonly clock?: Clock | undefined;
   readonly log?: Log | undefined;
+  /** Called whenever the controllers are about to be started; they are not when it rejects. */
+  readonly beforeStart?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** Told about each of our CRDs while they are installed. */
   readonly onInstall?: ((progress: InstallProgress) => void) | undefined;
   /** Controllers beside those of composition, made when the control plane starts to work. */

@@ -9,6 +9,10 @@ export {
   type ElectionOptions,
   type FunctionOptions,
 } from "./control-plane-options.ts";
+// Never beside another one.
+export { isLiveCrossplane, LiveCrossplaneError, refuseBesideCrossplane } from "./crossplane-guard.ts";
 // What functions see of the API server.
 export { serverOpenAPI } from "./open-api-reader.ts";
+// Telling how it is.
+export { type StatusOptions, type StatusServers, serveStatus } from "./serve-status.ts";
 export { leaderLeaseName, startControlPlane } from "./start-control-plane.ts";

@@ -28,6 +28,7 @@ export interface RunOptions extends ControlPlaneOptions {
 export async function runControllers(options: RunOptions, signal: AbortSignal): Promise<void> {
   await using closing = new AsyncDisposableStack();
   const { client: kube, settings, clock, log, registry } = options;
+  await options.beforeStart?.(signal);
   await installCrds(kube, [...compositionCrds(), ...functionCrds()], { signal, onProgress: options.onInstall });
   // In the order in which they depend on each other; they are closed in the opposite one.
   const informers = createInformerPool(kube, { onError: (error, type) => tellWatchError(log, error, type) });

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isNoMatch, type KubeObject, type KubeReader } from "@purlin/kube-client";
+import { isJsonObject } from "@purlin/kube-objects";
+
+const deployment = { apiVersion: "apps/v1", kind: "Deployment" };
+const brand = Symbol.for("purlin.dev/control-plane/live-crossplane");
+
+/** A Crossplane runs on the same API server: two control planes would write the same fields with the same managers. */
+export class LiveCrossplaneError extends Error {
+  constructor(namespace: string, name: string) {
+    const takeOver = `kubectl --namespace ${namespace} scale deployment ${name} --replicas=0`;
+    super(
+      `Deployment "${name}" in namespace "${namespace}" runs Crossplane, and two control planes must not share an API ` +
+        `server: to take over from it, run "${takeOver}" and start again; nothing it made is deleted`,
+    );
+    this.name = "LiveCrossplaneError";
+    Object.defineProperty(this, brand, { value: true });
+  }
+}
+
+/** Tells a {@link LiveCrossplaneError} from any other value. */
+export function isLiveCrossplane(error: unknown): error is LiveCrossplaneError {
+  return typeof error === "object" && error !== null && brand in error;
+}
+
+/**
+ * Rejects with a {@link LiveCrossplaneError} when a Deployment of Crossplane's core has ready replicas. The leader's Lease
+ * alone does not tell: Crossplane holds it only when it was told to elect a leader.
+ */
+export async function refuseBesideCrossplane(
+  client: Pick<KubeReader, "list">,
+  namespace: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const live = (await deploymentsOf(client, namespace, signal)).find(hasReadyReplicas);
+  if (live !== undefined) throw new LiveCrossplaneError(namespace, live.metadata.name ?? "");
+}
+
+async function deploymentsOf(
+  client: Pick<KubeReader, "list">,
+  namespace: string,
+  signal: AbortSignal | undefined,
+): Promise<readonly KubeObject[]> {
+  try {
+    const { items } = await client.list(deployment, { namespace, labelSelector: "app=crossplane", signal });
+    return items;
+  } catch (error) {
+    // Where there are no Deployments nothing runs in one.
+    if (isNoMatch(error)) return [];
+    const text = error instanceof Error ? error.message : String(error);
+    throw new Error(`cannot tell whether Crossplane runs in namespace "${namespace}": ${text}`, { cause: error });
+  }
+}
+
+function hasReadyReplicas(object: KubeObject): boolean {
+  const status = object["status"];
+  const ready = isJsonObject(status) ? status["readyReplicas"] : undefined;
+  return typeof ready === "number" && ready > 0;
+}
