@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
 import type { ReconcileResult } from "@purlin/kube-controller";
+import { objectAt } from "../composite-resource/members.ts";
 import { reconcileError } from "../composite-resource/standard-conditions.ts";
 import { wrapError } from "../composite-resource/wrap-error.ts";
 import { type Account, draftOf, expectEcho, type Outcome } from "./account.ts";
@@ -10,12 +11,13 @@ import { audienceOf, composeFailed } from "./fail.ts";
 import { attempt, isReconcileFailure, steps } from "./failure.ts";
 import { noDetails } from "./observe/connection-details.ts";
 import { type Pass, stampFor } from "./pass.ts";
+import { correctedStatus } from "./report/corrected-status.ts";
 import { publishConnection } from "./report/publish-connection.ts";
 import { type Readiness, readinessOf } from "./report/readiness.ts";
 import { requeueAfter } from "./report/requeue.ts";
 import { appliedStatus, desiredStatus, statusAfter } from "./report/status-after.ts";
 import { tell } from "./report/tell.ts";
-import { applyStatus } from "./report/write-status.ts";
+import { applyStatus, replaceStatus } from "./report/write-status.ts";
 import type { DefinitionFacts } from "./select/definition.ts";
 import { watchOn } from "./watches.ts";
 
@@ -96,7 +98,10 @@ async function writeStatus(
   try {
     const wanted = desiredStatus(composite?.resource?.value);
     const status = appliedStatus(wanted, after, account.rules);
-    const stored = await applyStatus(xr, status, pass.ports.client, pass.statusSignal);
+    const { client } = pass.ports;
+    const applied = await applyStatus(xr, status, client, pass.statusSignal);
+    const corrected = correctedStatus(objectAt(applied, ["status"]), status);
+    const stored = await replaceStatus(applied, corrected, client, pass.statusSignal);
     expectEcho(xr, stored, pass);
     return stored;
   } catch (error) {
