@@ -67,7 +67,12 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
   const server = tlsServer({ ...options, handshakeTimeout: patience.handshakeMs }, (socket) => {
     keep(socket);
-    (socket.alpnProtocol === "h2" ? http2.server : http1).emit("connection", socket);
+    if (socket.alpnProtocol === "h2") {
+      http2.server.emit("connection", socket);
+    } else {
+      http1.emit("connection", socket);
+      readInJavaScript(socket);
+    }
   });
   // Who never gets through the handshake must be dropped at the end too.
   server.on("connection", keep);
@@ -80,6 +85,14 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     renew: (pair) => server.setSecureContext(secureContext({ ...options, ...pair })),
     close: (graceMs) => close({ server, http1, sessions: http2.sessions, sockets }, graceMs),
   };
+}
+
+/**
+ * Makes Node's HTTP/1.1 parser read the socket through its stream instead of below it. Below, a pause comes too late for what TLS has
+ * decrypted already: the parser then fails with HPE_PAUSED when a large request follows a large answer.
+ */
+function readInJavaScript(socket: TLSSocket): void {
+  socket.on("data", () => {});
 }
 
 function secureContext(options: ListenerOptions): { cert: string; key: string; ca: string; minVersion: "TLSv1.2" } {
