@@ -1,89 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client";
 import { crdType, silentLog, systemClock } from "@purlin/kube-controller";
 import { type JsonObject, StatusError } from "@purlin/kube-objects";
-import { type Condition, conditionsOf } from "../composite-resource/conditions.ts";
+import { conditionsOf } from "../composite-resource/conditions.ts";
 import { kinds } from "../composite-resource/constants.ts";
-import { memberAt, withMember } from "../composite-resource/members.ts";
+import { memberAt } from "../composite-resource/members.ts";
 import { appDefinition, cacheDefinition, definitionVersion } from "../testing/definitions.ts";
-import { find, startTestControl, type TestControl, until } from "../testing/test-control.ts";
+import { find, until } from "../testing/test-control.ts";
+import {
+  appType,
+  appXrd,
+  cacheType,
+  cacheXrd,
+  established,
+  offered,
+  startTestDefinitions,
+  xappType,
+} from "../testing/test-definitions.ts";
 import { createDefinedController, createOfferedController } from "./definition-controllers.ts";
-import type { CreateInstanceController } from "./definition-deps.ts";
-
-const appXrd = "xapps.platform.example.org";
-const cacheXrd = "caches.platform.example.org";
-const xappType: TypeRef = { apiVersion: "platform.example.org/v1alpha1", kind: "XApp" };
-const appType: TypeRef = { apiVersion: "platform.example.org/v1alpha1", kind: "App" };
-
-interface Running extends AsyncDisposable {
-  readonly control: TestControl;
-  /** What instance controllers were started for, and closed, in order. */
-  readonly life: string[];
-  xrd(name?: string): Promise<KubeObject | undefined>;
-  condition(type: string, name?: string): Promise<Condition | undefined>;
-  /** Waits for a condition of a definition. */
-  becomes(type: string, wanted: Partial<Condition>, name?: string): Promise<Condition>;
-  events(): string[];
-}
-
-/** Both controllers of definitions, with instance controllers that free what is deleted and do nothing else. */
-async function start(): Promise<Running> {
-  const control = await startTestControl();
-  const { client, engine, events } = control;
-  const life: string[] = [];
-  const freeing =
-    (side: "composite" | "claim"): CreateInstanceController =>
-    (facts) => {
-      const type = side === "composite" ? facts.compositeType : (facts.claimType ?? facts.compositeType);
-      life.push(`start ${side} ${type.apiVersion} ${type.kind}`);
-      return {
-        reconcile: async (key) => {
-          const object = await client.get(type, key);
-          if (object?.metadata.deletionTimestamp && object.metadata.finalizers?.includes("test/held")) {
-            await client.update(withMember(object, ["metadata", "finalizers"], []));
-          }
-          return {};
-        },
-        watches: [
-          {
-            type: "Instance",
-            object: type,
-            keys: ({ object: { metadata } }) => [{ namespace: metadata.namespace, name: metadata.name ?? "" }],
-          },
-        ],
-        close: () => life.push(`close ${side}`),
-      };
-    };
-  const deps = { client, engine, events, clock: systemClock, log: silentLog, functionRevisions: false };
-  await control.run(createDefinedController({ ...deps, compositeController: freeing("composite") }));
-  await control.run(createOfferedController({ ...deps, claimController: freeing("claim") }));
-  const xrd: Running["xrd"] = (name = appXrd) => find(control.users, kinds.definition, name);
-  const condition: Running["condition"] = async (type, name) =>
-    conditionsOf((await xrd(name)) ?? {}).find((one) => one.type === type);
-  return {
-    control,
-    life,
-    xrd,
-    condition,
-    becomes: (type, wanted, name) =>
-      until(`${type} ${JSON.stringify(wanted)}`, async () => {
-        const found = await condition(type, name);
-        const entries = Object.entries(wanted) as [keyof Condition, unknown][];
-        return found !== undefined && entries.every(([key, value]) => found[key] === value) && found;
-      }),
-    events: () => events.texts(),
-    [Symbol.asyncDispose]: () => control[Symbol.asyncDispose](),
-  };
-}
-
-const established = { status: "True", reason: "WatchingCompositeResource" } as const;
-const offered = { status: "True", reason: "WatchingCompositeResourceClaim" } as const;
 
 suite("a definition that is established", () => {
   test("makes composite resources and claims possible, and says so", async () => {
-    await using running = await start();
+    await using running = await startTestDefinitions();
     const { control } = running;
     await control.users.create(appDefinition());
     assert.equal((await running.becomes("Established", established)).observedGeneration, 1);
@@ -113,7 +53,7 @@ suite("a definition that is established", () => {
   });
 
   test("30: nothing is written, and nothing is said, when nothing changes", async () => {
-    await using running = await start();
+    await using running = await startTestDefinitions();
     const { control } = running;
     const schema = { type: "object", example: { a: 1 }, properties: { spec: { type: "object", required: [] } } };
     await control.users.create(appDefinition({ schema }));
@@ -138,7 +78,7 @@ suite("a definition that is established", () => {
   });
 
   test("40: without claims there is no Offered, and the type of claims is empty", async () => {
-    await using running = await start();
+    await using running = await startTestDefinitions();
     await running.control.users.create(cacheDefinition("Namespaced"));
     await running.becomes("Established", established, cacheXrd);
     assert.equal(await running.condition("Offered", cacheXrd), undefined);
@@ -151,7 +91,7 @@ suite("a definition that is established", () => {
   });
 
   test("6: claims may be offered later", async () => {
-    await using running = await start();
+    await using running = await startTestDefinitions();
     const { control } = running;
     const { claimNames: _later, ...spec } = appDefinition()["spec"] as JsonObject;
     await control.users.create({ ...appDefinition(), spec });
@@ -166,7 +106,7 @@ suite("a definition that is established", () => {
   });
 
   test("27: the update policy is stored on legacy composite resources, and on modern ones that have spec.crossplane", async () => {
-    await using running = await start();
+    await using running = await startTestDefinitions();
     const { users } = running.control;
     await users.create(appDefinition());
     await users.create(cacheDefinition("Cluster"));
@@ -174,17 +114,16 @@ suite("a definition that is established", () => {
     await running.becomes("Established", established, cacheXrd);
     const legacy = await users.create({ ...xappType, metadata: { name: "a" }, spec: {} });
     assert.equal(memberAt(legacy, ["spec", "compositionUpdatePolicy"]), "Automatic");
-    const cache = { apiVersion: "platform.example.org/v1", kind: "Cache" };
-    const bare = await users.create({ ...cache, metadata: { name: "a" }, spec: {} });
+    const bare = await users.create({ ...cacheType, metadata: { name: "a" }, spec: {} });
     assert.deepEqual(bare["spec"], {});
-    const set = await users.create({ ...cache, metadata: { name: "b" }, spec: { crossplane: {} } });
+    const set = await users.create({ ...cacheType, metadata: { name: "b" }, spec: { crossplane: {} } });
     assert.deepEqual(set["spec"], { crossplane: { compositionUpdatePolicy: "Automatic" } });
   });
 });
 
 suite("a definition that changes", () => {
   test("31: any change of its spec restarts the composite side only", async () => {
-    await using running = await start();
+    await using running = await startTestDefinitions();
     const { control } = running;
     await control.users.create(appDefinition());
     await running.becomes("Offered", offered);
@@ -215,7 +154,7 @@ suite("a definition that changes", () => {
   });
 
   test("31: a change of labels alone changes the CRDs and restarts nothing", async () => {
-    await using running = await start();
+    await using running = await startTestDefinitions();
     const { control } = running;
     await control.users.create(appDefinition());
     await running.becomes("Offered", offered);
@@ -236,7 +175,7 @@ suite("a definition that changes", () => {
   });
 
   test("33: another referenceable version restarts both sides", async () => {
-    await using running = await start();
+    await using running = await startTestDefinitions();
     const { control } = running;
     await control.users.create(appDefinition());
     await running.becomes("Offered", offered);
@@ -310,7 +249,7 @@ suite("a definition that cannot be", () => {
 
   for (const [name, { reason, xrd, event, claim }] of Object.entries(wrong)) {
     test(`${name}: ${reason}`, async () => {
-      await using running = await start();
+      await using running = await startTestDefinitions();
       const xrdName = xrd.metadata.name ?? "";
       await running.control.users.create(xrd);
       const failure = { status: "False", reason: claim ? "ClaimReconcileError" : "ReconcileError" } as const;
@@ -323,7 +262,7 @@ suite("a definition that cannot be", () => {
   }
 
   test("the failure is over when its cause is", async () => {
-    await using running = await start();
+    await using running = await startTestDefinitions();
     const { users } = running.control;
     await users.create(appDefinition({ version: { referenceable: false } }));
     await running.becomes("Synced", { status: "False" });
@@ -334,7 +273,7 @@ suite("a definition that cannot be", () => {
   });
 
   test("29: a CRD of somebody else is left alone; one of nobody is adopted", async () => {
-    await using running = await start();
+    await using running = await startTestDefinitions();
     const { users } = running.control;
     const crd = (name: string, plural: string, kind: string, owners: JsonObject[]): KubeObject =>
       ({
@@ -365,7 +304,7 @@ suite("a definition that cannot be", () => {
   });
 
   test("38: a conflict is tried again without a word; another failure is told and tried again", async () => {
-    await using running = await start();
+    await using running = await startTestDefinitions();
     const { control } = running;
     let conflicts = 2;
     control.failWhen(({ method, path }) => {
@@ -390,7 +329,7 @@ suite("a definition that cannot be", () => {
   });
 
   test("39: when watches cannot be started the definition waits, and the next look tries again", async () => {
-    await using running = await start();
+    await using running = await startTestDefinitions();
     const { control } = running;
     const stop = control.failWhen(({ path, query }) =>
       path === "/apis/platform.example.org/v1alpha1/xapps" && query?.["watch"] === undefined

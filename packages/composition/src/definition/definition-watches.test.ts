@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import { crdType, silentLog, systemClock } from "@purlin/kube-controller";
+import type { JsonObject } from "@purlin/kube-objects";
+import type { Condition } from "../composite-resource/conditions.ts";
+import { kinds } from "../composite-resource/constants.ts";
+import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
+import { startTestControl } from "../testing/test-control.ts";
+import { appXrd, startTestDefinitions } from "../testing/test-definitions.ts";
+import { createDefinedController, createOfferedController } from "./definition-controllers.ts";
+import { definitionFacts } from "./definition-facts.ts";
+import { compositeSide } from "./definition-side.ts";
+
+const condition: Condition = {
+  type: "Established",
+  status: "True",
+  reason: "WatchingCompositeResource",
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+  observedGeneration: 1,
+};
+
+suite("32: whether the controller of composite resources is restarted", () => {
+  const cases: Record<string, { reason: string; conditions: Partial<Condition>[]; made?: number; want: boolean }> = {
+    Missing: { reason: "no condition, nothing known", conditions: [], want: false },
+    OtherReason: { reason: "not running", conditions: [{ reason: "TerminatingCompositeResource" }], want: false },
+    NoGeneration: { reason: "an old one without generation", conditions: [{ observedGeneration: 0 }], want: false },
+    Equal: { reason: "nothing changed", conditions: [{ observedGeneration: 2 }], want: false },
+    Different: { reason: "the spec changed", conditions: [{ observedGeneration: 1 }], want: true },
+    JustStarted: { reason: "started for this generation, not told yet", conditions: [{}], made: 2, want: false },
+  };
+  for (const [name, { reason, conditions, made = 1, want }] of Object.entries(cases)) {
+    test(`${name}: ${reason}`, () => {
+      const status = { conditions: conditions.map((change) => ({ ...condition, ...change })) };
+      const xrd = { ...appDefinition({ metadata: { generation: 2 } }), status };
+      const now = definitionFacts(xrd);
+      assert.equal(compositeSide.isOutdated(xrd, { ...now, generation: made }, now), want);
+    });
+  }
+});
+
+suite("41: what wakes which side", () => {
+  const owner = (kind: TypeRef): JsonObject => ({ ...kind, name: appXrd, uid: "u", controller: true });
+  const crd = (category: string, owned: TypeRef = kinds.definition): KubeObject => ({
+    ...crdType,
+    metadata: { name: "x", ownerReferences: [owner(owned)] as never },
+    spec: { names: { categories: [category] } },
+  });
+  const { claimNames: _none, ...claimless } = appDefinition()["spec"] as JsonObject;
+  const once = { metadata: { name: appXrd, finalizers: ["offered.apiextensions.crossplane.io"] } };
+  const woken = [{ name: appXrd }];
+  const cases: Record<string, { reason: string; object: KubeObject; defined: object[]; offered: object[] }> = {
+    Definition: {
+      reason: "a definition with claims wakes both",
+      object: appDefinition(),
+      defined: woken,
+      offered: woken,
+    },
+    Claimless: {
+      reason: "40: one without wakes one",
+      object: cacheDefinition("Cluster"),
+      defined: [{ name: "caches.platform.example.org" }],
+      offered: [],
+    },
+    Retracted: {
+      reason: "one that offered claims once wakes both",
+      object: { ...appDefinition(once), spec: claimless },
+      defined: woken,
+      offered: woken,
+    },
+    CompositeCrd: { reason: "a CRD of composite resources", object: crd("composite"), defined: woken, offered: [] },
+    ClaimCrd: { reason: "a CRD of claims", object: crd("claim"), defined: [], offered: woken },
+    OtherCrd: { reason: "another category", object: crd("managed"), defined: [], offered: [] },
+    OtherOwner: {
+      reason: "another owner",
+      object: crd("composite", { apiVersion: "v1", kind: "ConfigMap" }),
+      defined: [],
+      offered: [],
+    },
+    NewOwner: {
+      reason: "a definition in its new version",
+      object: crd("composite", { ...kinds.definition, apiVersion: "apiextensions.crossplane.io/v2" }),
+      defined: woken,
+      offered: [],
+    },
+  };
+  const instance = () => ({ reconcile: async () => ({}), watches: [] });
+  const deps = { clock: systemClock, log: silentLog, functionRevisions: false } as never;
+  const controllers = {
+    defined: createDefinedController({ ...(deps as object), compositeController: instance } as never),
+    offered: createOfferedController({ ...(deps as object), claimController: instance } as never),
+  };
+  for (const [name, { reason, object, ...want }] of Object.entries(cases)) {
+    test(`${name}: ${reason}`, () => {
+      for (const side of ["defined", "offered"] as const) {
+        const watch = controllers[side].watches.find((spec) => spec.object.kind === object.kind);
+        assert.deepEqual([...(watch?.keys({ type: "added", object }) ?? [])], want[side], side);
+      }
+    });
+  }
+});
+
+suite("28", () => {
+  test("a definition that is not there is no error", async () => {
+    await using control = await startTestControl();
+    const instance = () => ({ reconcile: async () => ({}), watches: [] });
+    const deps = { ...control, clock: systemClock, log: silentLog, functionRevisions: false };
+    const { spec } = createDefinedController({ ...deps, compositeController: instance });
+    assert.deepEqual(await spec.reconcile({ name: "absent" }, new AbortController().signal), {});
+  });
+
+  test("while the CRD is not established there is no condition and no controller, and the reason is told", async () => {
+    await using running = await startTestDefinitions();
+    const { users, engine } = running.control;
+    await users.create({
+      ...crdType,
+      metadata: { name: "others.platform.example.org" },
+      spec: {
+        group: "platform.example.org",
+        names: { kind: "XApp", plural: "others" },
+        scope: "Cluster",
+        versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+      },
+    });
+    await users.create(appDefinition());
+    const { message } = await running.becomes("Synced", { status: "False", reason: "ReconcileError" });
+    const waiting = "waiting for composite resource CustomResourceDefinition to be established";
+    assert.match(message ?? "", new RegExp(`^${waiting}: "XAppList" is already in use`));
+    assert.ok(running.events().includes(`Normal EstablishComposite: ${waiting}`));
+    assert.equal(await running.condition("Established"), undefined);
+    assert.ok(!engine.isRunning(`composite/${appXrd}`));
+  });
+});
