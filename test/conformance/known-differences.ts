@@ -5,6 +5,17 @@ import type { KnownDifference } from "./harness/verdict.ts";
 /** Differences that stay: the product decided so. */
 export const acceptedDifferences: readonly KnownDifference[] = [
   {
+    case: "13 what a client accepts",
+    asked: "GET accepting protobuf",
+    reason: "answers are JSON or YAML, never protobuf (kube-api.md §9); clients that can read others get JSON",
+  },
+  {
+    case: "39 tables of built-in kinds",
+    asked: "serviceaccounts",
+    path: ".description",
+    reason: "built-in schemas carry no descriptions (decisions D20), and these columns are described by theirs",
+  },
+  {
     case: "90 an integer written as a fraction",
     asked: "POST a field that a rule reads",
     reason:
@@ -13,11 +24,6 @@ export const acceptedDifferences: readonly KnownDifference[] = [
 ];
 
 /** Differences that go: what they show is not built yet. This list may only shrink. */
-export const notBuiltYet: readonly KnownDifference[] = [
-  "6 plain discovery",
-  "13 what a client accepts",
-  "39 tables of built-in kinds",
-  "39 columns of every type",
-  "45 initial events, a bookmark, then what happens",
-  "95 strategic merge patches of metadata and status",
-].map((name) => ({ case: name, reason: "not built yet" }));
+export const notBuiltYet: readonly KnownDifference[] = ["95 strategic merge patches of metadata and status"].map(
+  (name) => ({ case: name, reason: "not built yet" }),
+);

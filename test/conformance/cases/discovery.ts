@@ -116,7 +116,7 @@ export const discoveryCases: readonly Case[] = [
       part: (body) => String(body).split("\n").slice(0, 3),
     });
     await s.post("/apis/apps/v1", {}, { part: (body) => body });
-    await s.ask("DELETE", "/apis", undefined);
+    await s.ask("DELETE", "/apis", undefined, { part: servedGroupList });
   }),
 
   line(7, "unknown groups and versions", async (s) => {

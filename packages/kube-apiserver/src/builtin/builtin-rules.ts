@@ -3,6 +3,8 @@ import { crdRules } from "../crd/crd-rules.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import { isDeleting } from "../rest/object-meta.ts";
 import { configMapRules, secretRules } from "./config-data.ts";
+import { daemonSetRules } from "./daemon-set-rules.ts";
+import { withEmptyLists } from "./empty-lists.ts";
 import { coreEventRules, namedEventRules } from "./event-rules.ts";
 import type { KindRules } from "./kind-rules.ts";
 import { namespaceRules } from "./namespace-rules.ts";
@@ -31,9 +33,12 @@ export function builtinRules({ isServiceAddressTaken, now }: BuiltinRulesOptions
     "apps/Deployment": deploymentRules,
     "apps/ReplicaSet": selectorWorkloadRules,
     "apps/StatefulSet": selectorWorkloadRules,
-    "apps/DaemonSet": selectorWorkloadRules,
+    "apps/DaemonSet": daemonSetRules,
     "batch/Job": jobRules,
+    "discovery.k8s.io/EndpointSlice": withEmptyLists(["endpoints", "ports"]),
     "events.k8s.io/Event": namedEventRules,
+    "rbac.authorization.k8s.io/Role": withEmptyLists(["rules"]),
+    "rbac.authorization.k8s.io/ClusterRole": withEmptyLists(["rules"]),
     "rbac.authorization.k8s.io/RoleBinding": roleBindingRules,
     "rbac.authorization.k8s.io/ClusterRoleBinding": clusterRoleBindingRules,
   };

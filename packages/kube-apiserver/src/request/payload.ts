@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type JsonValue, printJson } from "@purlin/kube-objects";
-import { dump } from "js-yaml";
 import type { Payload } from "./api-response.ts";
 import type { MediaType } from "./negotiate.ts";
+import { printYaml } from "./yaml-text.ts";
 
 const encoder = new TextEncoder();
 /** Ends every document that is not laid out for people. */
@@ -27,8 +27,7 @@ export function documentPayload(value: JsonValue, form: DocumentForm): Payload {
 
 function documentText(value: JsonValue, { mediaType, pretty = false }: DocumentForm): string {
   if (mediaType === "application/yaml") {
-    // No anchors, no folded lines: every reader of YAML understands it.
-    return dump(value, { lineWidth: -1, noRefs: true, seqNoIndent: true, sortKeys: true });
+    return printYaml(value);
   }
   // As Go writes it: indented documents end without a line break.
   return pretty ? printJson(value, { indent: 2, htmlSafe: true }) : `${printJson(value, { htmlSafe: true })}\n`;

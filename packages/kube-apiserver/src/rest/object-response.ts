@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { badRequest, type JsonObject, notAcceptable, StatusError, unclassifiedError } from "@purlin/kube-objects";
-import { apiVersionOf, type ResourceType } from "../registry/resource-type.ts";
+import type { ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { CompleteResponse, Payload } from "../request/api-response.ts";
 import { createNegotiation, type Negotiated } from "../request/negotiate.ts";
@@ -155,9 +155,4 @@ export function inShapeVersion(shape: JsonObject, { shapeVersion, include }: Obj
     object: { ...(row["object"] as JsonObject), apiVersion },
   }));
   return { ...shape, apiVersion, rows: versioned };
-}
-
-/** The type of the request's objects, as they say it themselves. */
-export function typeMeta({ type }: RestRequest): { readonly apiVersion: string; readonly kind: string } {
-  return { apiVersion: apiVersionOf(type), kind: type.kind };
 }

@@ -3,15 +3,13 @@ import type { JsonObject } from "@purlin/kube-objects";
 import type { StreamEvent } from "../request/api-response.ts";
 import type { Change, Entry } from "../store/store.ts";
 import { toPartialMetadata, toTable } from "../table/table.ts";
+import { bookmarkObject } from "./bookmark-object.ts";
 import { isSelected, type Selection } from "./list-options.ts";
 import { metaOf, withMeta } from "./object-meta.ts";
-import { inShapeVersion, type ObjectForm, typeMeta } from "./object-response.ts";
+import { inShapeVersion, type ObjectForm } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { servedBytes } from "./served-bytes.ts";
 import { type EventType, encodedEvent, objectEvent } from "./watch-event.ts";
-
-/** The annotation of the bookmark that ends the events about what was there when a watch began. */
-const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
 /** Turns changes into the events one watcher is to see. */
 export class WatchRenderer {
@@ -51,10 +49,7 @@ export class WatchRenderer {
   }
 
   bookmark(revision: number, endsInitialEvents: boolean): StreamEvent {
-    const annotations = endsInitialEvents ? { annotations: { [INITIAL_EVENTS_END]: "true" } } : {};
-    const empty = this.#rest.strategy.emptyObject?.() ?? typeMeta(this.#rest);
-    const metadata = { resourceVersion: String(revision), ...annotations };
-    return this.#objectEvent("BOOKMARK", { ...empty, metadata });
+    return this.#objectEvent("BOOKMARK", bookmarkObject(this.#rest, revision, endsInitialEvents));
   }
 
   #served(entry: Entry<JsonObject>): JsonObject {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { TEMPLATE_GENERATION } from "../builtin/daemon-set-rules.ts";
 import { at, count, items, labelText, number, selectorText, text } from "./cell-values.ts";
 import { eventCells } from "./event-cells.ts";
 import { ageOf, humanDuration } from "./human-duration.ts";
@@ -238,6 +240,13 @@ const printers: Readonly<Record<string, TablePrinter>> = {
     ],
     eventCells,
   ),
+  APIService: printer([name, column("Service"), column("Available"), age], (object, now) => [
+    nameOf(object),
+    // No other server is asked on this one's behalf.
+    "Local",
+    text(items(object, "status", "conditions").find((one) => text(one, "type") === "Available") ?? {}, "status"),
+    age1(object, now),
+  ]),
   Lease: printer([name, column("Holder"), age], (object, now) => [
     nameOf(object),
     text(object, "spec", "holderIdentity"),
@@ -277,5 +286,6 @@ const otherKinds: TablePrinter = printer([name, column("Created At", { type: "da
 
 /** The printer of a built-in kind. */
 export function builtinPrinter(kind: string): TablePrinter {
-  return Object.hasOwn(printers, kind) ? (printers[kind] ?? otherKinds) : otherKinds;
+  const printer = Object.hasOwn(printers, kind) ? (printers[kind] ?? otherKinds) : otherKinds;
+  return kind === "DaemonSet" ? { ...printer, hiddenAnnotations: [TEMPLATE_GENERATION] } : printer;
 }

@@ -19,7 +19,7 @@ const paths = new Map<string, JsonPath | undefined>();
 const maxCached = 5_000;
 
 /**
- * Compiles the part of JSONPath printer columns use: fields, `['a.b']`, escaped dots, indexes, `[*]` and filters such as
+ * Compiles the part of JSONPath printer columns use: fields, `['a\\.b']`, escaped dots, indexes, `[*]` and filters such as
  * `[?(@.type=="Ready")]`. Undefined for anything else.
  */
 export function jsonPath(source: string): JsonPath | undefined {
@@ -41,24 +41,29 @@ function parse(source: string): Step[] | undefined {
     const at = token.lastIndex;
     const groups = token.exec(source)?.groups;
     const next = token.lastIndex;
-    const step = groups && toStep(groups);
-    if (step === undefined || next === at) return undefined;
+    const found = groups && toSteps(groups);
+    if (found === undefined || next === at) return undefined;
     // A filter's own path is parsed by the same expression and moves its position.
     token.lastIndex = next;
-    steps.push(step);
+    steps.push(...found);
   }
   return steps;
 }
 
-function toStep(groups: Readonly<Record<string, string | undefined>>): Step | undefined {
+function toSteps(groups: Readonly<Record<string, string | undefined>>): Step[] | undefined {
   const { field, quoted, index, all, path, operator, value } = groups;
-  if (all !== undefined) return { kind: "all" };
-  if (field !== undefined) return { kind: "field", name: unescaped(field) };
-  if (quoted !== undefined) return { kind: "field", name: unescaped(quoted) };
-  if (index !== undefined) return { kind: "index", index: Number(index) };
+  if (all !== undefined) return [{ kind: "all" }];
+  if (field !== undefined) return [{ kind: "field", name: unescaped(field) }];
+  // To the reference quotes mean no more than a dot in front: dots inside them separate fields too.
+  if (quoted !== undefined) return quotedFields(quoted).map((name) => ({ kind: "field", name: unescaped(name) }));
+  if (index !== undefined) return [{ kind: "index", index: Number(index) }];
   const inner = path === undefined ? undefined : parse(path);
   if (inner === undefined || value === undefined) return undefined;
-  return { kind: "filter", path: inner, operator: operator === "!=" ? "!=" : "==", value: literal(value) };
+  return [{ kind: "filter", path: inner, operator: operator === "!=" ? "!=" : "==", value: literal(value) }];
+}
+
+function quotedFields(text: string): string[] {
+  return text.match(/(?:[^.\\]|\\.)+/g) ?? [];
 }
 
 const unescaped = (text: string): string => text.replaceAll(/\\(.)/g, "$1");

@@ -90,7 +90,7 @@ const paths: Record<string, JsonValue[] | undefined> = {
   ".spec.missing.deeper": [],
   ".metadata.labels.a\\.b/c": ["label"],
   ".metadata.labels['a\\.b/c']": ["label"],
-  ".metadata.labels['a.b/c']": ["label"],
+  ".metadata.labels['a.b/c']": [],
   ".spec.list[1]": [2],
   ".spec.list[-1]": [2],
   ".spec.list[9]": [],

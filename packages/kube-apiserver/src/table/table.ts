@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
 import { inMetaOrder } from "../rest/member-order.ts";
+import { metaOf, withMeta } from "../rest/object-meta.ts";
 
 /** A column of a Table. */
 export interface TableColumn {
@@ -16,6 +17,8 @@ export interface TablePrinter {
   readonly columns: readonly TableColumn[];
   /** The cells of one object, one for each column. */
   cells(object: JsonObject, now: number): JsonValue[];
+  /** Annotations that v1 shows and that rows do not have. */
+  readonly hiddenAnnotations?: readonly string[];
 }
 
 /** How much of each object a Table carries. */
@@ -48,12 +51,19 @@ export function toTable(printer: TablePrinter, objects: readonly JsonObject[], o
 }
 
 function toRow(printer: TablePrinter, object: JsonObject, { include, now }: TableOptions): JsonObject {
-  return { cells: printer.cells(object, now), object: rowObject(object, include) };
+  return { cells: printer.cells(object, now), object: rowObject(printer, object, include) };
 }
 
-function rowObject(object: JsonObject, include: IncludeObject): JsonValue {
+/** Rows are made before an object becomes what its version shows. */
+function withoutHidden(object: JsonObject, { hiddenAnnotations = [] }: TablePrinter): JsonObject {
+  if (hiddenAnnotations.length === 0) return object;
+  const shown = Object.entries(metaOf(object).annotations ?? {}).filter(([name]) => !hiddenAnnotations.includes(name));
+  return withMeta(object, { annotations: shown.length === 0 ? undefined : Object.fromEntries(shown) });
+}
+
+function rowObject(printer: TablePrinter, object: JsonObject, include: IncludeObject): JsonValue {
   if (include === "None") return null;
-  return include === "Object" ? object : toPartialMetadata(object);
+  return include === "Object" ? object : toPartialMetadata(withoutHidden(object, printer));
 }
 
 /** An object reduced to its metadata. */

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import { goQuote, type JsonObject, jsonEqual, TypedFormError } from "@purlin/kube-objects";
+import { metaOf, withMeta } from "../rest/object-meta.ts";
+import type { KindRules } from "./kind-rules.ts";
+import { objectAt } from "./read-field.ts";
+import { selectorWorkloadRules } from "./workload-rules.ts";
+
+/** How often the template has changed: a field of the reference's own that v1 shows as an annotation. */
+export const TEMPLATE_GENERATION = "deprecated.daemonset.template.generation";
+
+/** Every write carries it, so every writer comes to own it; what it says is up to the server. */
+export const daemonSetRules: KindRules = {
+  ...selectorWorkloadRules,
+  decode: (object) => withGeneration(object, sentGeneration(object)),
+  prepareCreate: (object) => withGeneration(object, Math.max(1, sentGeneration(object))),
+  prepareUpdate: (object, old) => withGeneration(object, sentGeneration(old) + (sameTemplate(object, old) ? 0 : 1)),
+};
+
+function sentGeneration(object: JsonObject): number {
+  const text = metaOf(object).annotations?.[TEMPLATE_GENERATION] ?? "0";
+  if (!/^[-+]?\d+$/.test(text)) {
+    throw new TypedFormError(`strconv.ParseInt: parsing ${goQuote(text)}: invalid syntax`);
+  }
+  return Number(text);
+}
+
+function withGeneration(object: JsonObject, generation: number): JsonObject {
+  const annotations = { ...metaOf(object).annotations, [TEMPLATE_GENERATION]: String(generation) };
+  return withMeta(object, { annotations });
+}
+
+function sameTemplate(object: JsonObject, old: JsonObject): boolean {
+  return jsonEqual(objectAt(object, "spec", "template"), objectAt(old, "spec", "template"));
+}

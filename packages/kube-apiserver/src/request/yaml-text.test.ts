@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import fc from "fast-check";
+import { load } from "js-yaml";
+import { compareNaturally } from "./natural-order.ts";
+import { yamlNumber } from "./yaml-scalar.ts";
+import { printYaml } from "./yaml-text.ts";
+
+/** The spec of an object full of awkward texts, keys and numbers, as kube-apiserver 1.36.3 wrote it. */
+const written = readFileSync(new URL("testdata/written.yaml", import.meta.url), "utf8");
+const sent = readFileSync(new URL("testdata/written.json", import.meta.url), "utf8");
+
+test("an object is written as the reference writes it", () => {
+  assert.equal(printYaml(JSON.parse(sent) as JsonValue), written);
+});
+
+const numbers: Record<string, number | bigint> = {
+  "1": 1,
+  "-1": -1,
+  "1000000": 1e6,
+  "9007199254740993": 9007199254740993n,
+  "1.5": 1.5,
+  "0.0001": 0.0001,
+  "1e-07": 1e-7,
+  "1e+21": 1e21,
+  "1e+20": 1e20,
+  "1.2345675e+06": 1234567.5,
+};
+
+for (const [text, value] of Object.entries(numbers)) {
+  test(`the number ${text}`, () => assert.equal(yamlNumber(value), text));
+}
+
+test("keys come in natural order", () => {
+  const keys = [".", "_x", "1", "9", "10", "A", "B", "a-b", "a.b", "a1", "a9", "a10", "a010", "ab", "b", "é"];
+  const sorted = keys.toReversed().sort(compareNaturally);
+  assert.deepEqual(
+    sorted.filter((key) => key !== "a010"),
+    keys.filter((key) => key !== "a010"),
+  );
+});
+
+test("whatever is written is read again", () => {
+  const text = fc.string({
+    unit: fc.oneof(
+      fc.constantFrom(..." \n\t:#-'\"|>?&*!%@`[]{},~.0123456789abcy\\"),
+      fc.string({ maxLength: 1, unit: "grapheme" }),
+    ),
+  });
+  const { tree } = fc.letrec<{ tree: JsonValue }>((tie) => ({
+    tree: fc.oneof(
+      { depthSize: "small" },
+      text,
+      fc.integer(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.array(tie("tree"), { maxLength: 4 }),
+      fc.dictionary(text, tie("tree"), { maxKeys: 4 }),
+    ),
+  }));
+  fc.assert(
+    fc.property(fc.dictionary(text, tree, { maxKeys: 4 }), (value) => {
+      const plain = JSON.parse(JSON.stringify(value)) as JsonObject;
+      assert.deepEqual(JSON.parse(JSON.stringify(load(printYaml(plain)))), plain);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("long texts are broken where a space is", () => {
+  const long = `${"word ".repeat(40)}end`;
+  const lines = printYaml({ key: long } as JsonObject).split("\n");
+  assert.ok(lines.length > 2 && lines.every((line) => line.length < 90));
+  assert.deepEqual(load(printYaml({ key: long })), { key: long });
+});

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON values as YAML, laid out as the reference lays them out: keys in natural order, lists as far left as they may be, long texts
+// broken at spaces.
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { compareNaturally } from "./natural-order.ts";
+import { escapedCharacter, scalarStyle, yamlNumber } from "./yaml-scalar.ts";
+
+/** Texts are broken at the first space behind this column. */
+const BEST_WIDTH = 80;
+/** Longer keys, and keys of several lines, stand on lines of their own. */
+const MAX_KEY = 128;
+
+/** A value as a YAML document. */
+export function printYaml(value: JsonValue): string {
+  const writer = new Writer();
+  writer.value(value, 0);
+  return writer.text();
+}
+
+class Writer {
+  readonly #parts: string[] = [];
+  #column = 0;
+
+  text(): string {
+    return `${this.#parts.join("")}\n`;
+  }
+
+  /** Writes a value where the writer is; its next lines begin at an indentation, those of lists and objects a little further. */
+  value(value: JsonValue, indent: number, further = 0): void {
+    if (isJsonArray(value) && value.length > 0) {
+      this.#list(value, indent + further);
+    } else if (isJsonObject(value) && Object.keys(value).length > 0) {
+      this.#object(value, indent + further);
+    } else {
+      this.#scalar(value, indent);
+    }
+  }
+
+  #object(object: JsonObject, indent: number): void {
+    const keys = Object.keys(object).sort(compareNaturally);
+    for (const [index, key] of keys.entries()) {
+      if (index > 0) this.#line(indent);
+      this.#key(key, indent);
+      this.#member(object[key] as JsonValue, indent);
+    }
+  }
+
+  #key(key: string, indent: number): void {
+    const isSimple = key.length <= MAX_KEY && !/[\n\r]/.test(key);
+    if (!isSimple) this.#write("? ");
+    this.#string(key, indent, !isSimple);
+    if (!isSimple) this.#line(indent);
+    this.#write(":");
+  }
+
+  #member(value: JsonValue, indent: number): void {
+    if (isJsonArray(value) && value.length > 0) {
+      // Lists of members are not indented.
+      this.#line(indent);
+      this.#list(value, indent);
+    } else if (isJsonObject(value) && Object.keys(value).length > 0) {
+      this.#line(indent + 2);
+      this.#object(value, indent + 2);
+    } else {
+      this.#write(" ");
+      this.#scalar(value, indent);
+    }
+  }
+
+  #list(items: readonly JsonValue[], indent: number): void {
+    for (const [index, item] of items.entries()) {
+      if (index > 0) this.#line(indent);
+      this.#write("- ");
+      this.value(item, indent, 2);
+    }
+  }
+
+  #scalar(value: JsonValue, indent: number): void {
+    if (typeof value === "string") this.#string(value, indent, true);
+    else if (typeof value === "number" || typeof value === "bigint") this.#write(yamlNumber(value));
+    else if (isJsonArray(value)) this.#write("[]");
+    else this.#write(isJsonObject(value) ? "{}" : String(value));
+  }
+
+  #string(text: string, indent: number, mayBreak: boolean): void {
+    const style = scalarStyle(text);
+    if (style === "plain") {
+      this.#words(text, { indent, mayBreak, isQuoted: false });
+    } else if (style === "single") {
+      this.#write("'");
+      this.#words(text.replaceAll("'", "''"), { indent, mayBreak, isQuoted: true });
+      this.#write("'");
+    } else if (style === "double") {
+      this.#doubleQuoted(text, indent, mayBreak);
+    } else {
+      this.#literal(text, indent);
+    }
+  }
+
+  /** Text broken at single spaces behind the best width. */
+  #words(text: string, { indent, mayBreak, isQuoted }: { indent: number; mayBreak: boolean; isQuoted: boolean }): void {
+    for (const [index, character] of [...text].entries()) {
+      const isInside = !isQuoted || (index > 0 && index < text.length - 1);
+      const isSingle = character === " " && text[index - 1] !== " " && text[index + 1] !== " ";
+      if (mayBreak && isSingle && isInside && this.#column > BEST_WIDTH) this.#line(indent + 2);
+      else this.#write(character);
+    }
+  }
+
+  #doubleQuoted(text: string, indent: number, mayBreak: boolean): void {
+    this.#write('"');
+    const characters = [...text];
+    for (const [index, character] of characters.entries()) {
+      const isInside = index > 0 && index < characters.length - 1;
+      if (!mayBreak || character !== " " || !isInside || this.#column <= BEST_WIDTH || characters[index - 1] === " ") {
+        this.#write(escapedCharacter(character));
+        continue;
+      }
+      this.#line(indent + 2);
+      if (characters[index + 1] === " ") this.#write("\\");
+    }
+    this.#write('"');
+  }
+
+  /** Lines as they are. How many breaks follow the last one, and how far the first is indented, has to be said. */
+  #literal(text: string, indent: number): void {
+    const hint = /^[ \n]/.test(text) ? "2" : "";
+    const chomp = text.endsWith("\n") ? (/(^|\n)\n$/.test(text) ? "+" : "") : "-";
+    this.#write(`|${hint}${chomp}`);
+    const lines = text.replace(/\n$/, "").split("\n");
+    for (const line of lines) {
+      this.#line(line === "" ? 0 : indent + 2);
+      this.#write(line);
+    }
+  }
+
+  #line(indent: number): void {
+    this.#parts.push(`\n${" ".repeat(indent)}`);
+    this.#column = indent;
+  }
+
+  #write(text: string): void {
+    this.#parts.push(text);
+    this.#column += text.length;
+  }
+}
