@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { startFlags } from "../start/start-flags.ts";
 import type { CommandSpec, OptionSpec } from "./command-spec.ts";
 
 const insecure: OptionSpec = { flags: "--insecure", description: "plaintext; only for functions on this machine" };
@@ -14,6 +15,12 @@ export const commandTable: readonly CommandSpec[] = [
     name: "demo",
     summary: "see a function, its claim and the requirements loop at work, in a minute",
     load: () => import("../demo/demo-command.ts"),
+  },
+  {
+    name: "start",
+    summary: "run the control plane on a Kubernetes cluster",
+    options: startFlags,
+    load: () => import("../start/start-command.ts"),
   },
   {
     name: "apiserver",

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { leaderLeaseName } from "@purlin/control-plane";
+import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
+import { leaseSpecOf, leaseType } from "@purlin/kube-controller";
+import { run } from "../run.ts";
+import { tempFolder } from "../testing/temp-folder.ts";
+import { runInProcess, TestIo } from "../testing/test-io.ts";
+
+interface Cluster extends AsyncDisposable {
+  readonly users: KubeClient;
+  readonly kubeconfig: string;
+  readonly folder: string;
+}
+
+async function startCluster(): Promise<Cluster> {
+  const folder = tempFolder();
+  const server = await startApiServer({ directory: join(folder.path, "data") });
+  const { kubeconfig } = await server.listen();
+  const file = join(folder.path, "kubeconfig");
+  writeFileSync(file, kubeconfig);
+  const users = createKubeClient(createDirectTransport(server.handle, { name: "admin", groups: [MASTERS_GROUP] }));
+  return {
+    users,
+    kubeconfig: file,
+    folder: folder.path,
+    async [Symbol.asyncDispose]() {
+      await users.close();
+      await server.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+interface Line {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** `purlin start` in this process, and what it says. */
+class Started implements AsyncDisposable {
+  readonly #stopping = new AbortController();
+  readonly #io: TestIo;
+  readonly exitCode: Promise<number>;
+
+  constructor(cluster: Cluster, ...more: string[]) {
+    this.#io = new TestIo({ signal: this.#stopping.signal, cwd: cluster.folder });
+    const loopback = ["--metrics-address", "127.0.0.1:0", "--health-address", "127.0.0.1:0"];
+    const args = ["--kubeconfig", cluster.kubeconfig, "--allow-development-functions", ...loopback, ...more];
+    this.exitCode = run(["start", ...args], this.#io);
+  }
+
+  get lines(): Line[] {
+    const complete = this.#io.stderr.text.split("\n").slice(0, -1);
+    return complete.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Line);
+  }
+
+  async said(message: string): Promise<Line> {
+    const find = (): Line | undefined => this.lines.find(({ msg }) => msg === message);
+    await until(`it says "${message}", not only ${JSON.stringify(this.lines)}`, async () => find() !== undefined);
+    return find() as Line;
+  }
+
+  async stop(): Promise<number> {
+    this.#stopping.abort(new Error("stopped"));
+    return this.exitCode;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}
+
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 60_000;
+  while (!(await holds().catch(() => false))) {
+    if (performance.now() > end) throw new Error(`waited in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+const lease = { namespace: "crossplane-system", name: leaderLeaseName };
+
+test("it installs our kinds on an empty cluster, leads, serves its state, and gives the Lease back", async () => {
+  await using cluster = await startCluster();
+  const started = new Started(cluster);
+  await started.said("all controllers run");
+  const { items } = await cluster.users.list({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+  });
+  const names = items.map(({ metadata }) => metadata.name);
+  for (const name of [
+    "compositeresourcedefinitions.apiextensions.crossplane.io",
+    "compositions.apiextensions.crossplane.io",
+    "compositionrevisions.apiextensions.crossplane.io",
+    "functions.pkg.crossplane.io",
+    "functionrevisions.pkg.crossplane.io",
+  ]) {
+    assert.ok(names.includes(name), name);
+  }
+  const held = leaseSpecOf(await cluster.users.get(leaseType, lease));
+  assert.deepEqual(
+    [held.holderIdentity, held.leaseDurationSeconds],
+    [(await started.said("starting"))["identity"], 60],
+  );
+  const { health, metrics } = await started.said("serving");
+  assert.equal((await fetch(`http://${health}/readyz`)).status, 200);
+  const text = await (await fetch(`http://${metrics}/metrics`)).text();
+  assert.match(text, /^engine_controllers_started_total\{controller="defined\/compositeresourcedefinition/m);
+  assert.match(text, /^process_cpu_seconds_total /m);
+  assert.equal(await started.stop(), 0);
+  assert.equal(leaseSpecOf(await cluster.users.get(leaseType, lease)).holderIdentity ?? "", "");
+});
+
+test("it waits while somebody else leads, says so, and takes over when the Lease is free", async () => {
+  await using cluster = await startCluster();
+  const { users } = cluster;
+  await users.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "crossplane-system" } });
+  const spec = {
+    holderIdentity: "crossplane-0",
+    leaseDurationSeconds: 60,
+    acquireTime: "2030-01-01T00:00:00.000000Z",
+    renewTime: "2030-01-01T00:00:00.000000Z",
+    leaseTransitions: 1,
+  };
+  await users.create({ ...leaseType, metadata: lease, spec });
+  await using started = new Started(cluster);
+  const waiting = await started.said("waiting for the leader's Lease");
+  assert.equal(waiting["holder"], "crossplane-0");
+  const { health } = await started.said("serving");
+  assert.equal((await fetch(`http://${health}/readyz`)).status, 200, "a replica that waits is ready");
+  const { items } = await users.list({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" });
+  assert.deepEqual(items, [], "who does not lead changes nothing");
+  const held = await users.get(leaseType, lease);
+  await users.update({ ...held, spec: { ...leaseSpecOf(held), holderIdentity: "", leaseDurationSeconds: 1 } });
+  await started.said("all controllers run");
+});
+
+test("it refuses to start beside a live Crossplane, and changes nothing", async () => {
+  await using cluster = await startCluster();
+  const { users } = cluster;
+  await users.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "upbound" } });
+  const labels = { app: "crossplane" };
+  const created = await users.create({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "crossplane", namespace: "upbound", labels },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "main:1" }] } },
+    },
+  });
+  await users.update({ ...created, status: { replicas: 1, readyReplicas: 1 } }, { subresource: "status" });
+  const { exitCode, stderr } = await runInProcess([
+    ...["start", "--kubeconfig", cluster.kubeconfig, "--allow-development-functions", "--namespace", "upbound"],
+  ]);
+  assert.equal(exitCode, 3);
+  assert.match(stderr, /^error: Deployment "crossplane" in namespace "upbound" runs Crossplane/);
+  assert.match(stderr, /kubectl --namespace upbound scale deployment crossplane --replicas=0/);
+  await assert.rejects(users.get(leaseType, { ...lease, namespace: "upbound" }));
+});
+
+test("what the user has to put right is told in one line", async () => {
+  await using cluster = await startCluster();
+  const reach = ["--kubeconfig", cluster.kubeconfig];
+  const rows: readonly { args: readonly string[]; exitCode: number; message: RegExp }[] = [
+    { args: [], exitCode: 2, message: /say how to call functions: --tls-client-certs-dir DIR/ },
+    {
+      args: ["--allow-development-functions"],
+      exitCode: 2,
+      message: /say which API server to work on: --kubeconfig FILE/,
+    },
+    {
+      args: ["--allow-development-functions", "--kubeconfig", "missing"],
+      exitCode: 1,
+      message: /--kubeconfig missing: ENOENT/,
+    },
+    {
+      args: [...reach, "--tls-client-certs-dir", "none"],
+      exitCode: 1,
+      message: /--tls-client-certs-dir none: .*ca\.crt/,
+    },
+    {
+      args: [...reach, "--allow-development-functions", "--poll-interval", "x"],
+      exitCode: 2,
+      message: /--poll-interval: expected a duration/,
+    },
+    {
+      args: [...reach, "--allow-development-functions", "--metrics-address", "nowhere"],
+      exitCode: 1,
+      message: /expected an address such as :8080 or 127\.0\.0\.1:8080, not "nowhere"/,
+    },
+    {
+      args: [...reach, "--allow-development-functions", "--context", "other"],
+      exitCode: 1,
+      message: /no context "other"/,
+    },
+  ];
+  for (const { args, exitCode, message } of rows) {
+    const outcome = await runInProcess(["start", ...args], { cwd: cluster.folder });
+    const error = outcome.stderr.split("\n").find((line) => line.startsWith("error:")) ?? outcome.stderr;
+    assert.match(error, message);
+    assert.equal(outcome.exitCode, exitCode, error);
+  }
+});

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import {
+  type ControlPlane,
+  isLiveCrossplane,
+  refuseBesideCrossplane,
+  serveStatus,
+  startControlPlane,
+} from "@purlin/control-plane";
+import { type Logger, newLogger } from "@purlin/function-sdk";
+import type { KubeClient } from "@purlin/kube-client";
+import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
+import type { Io } from "../io.ts";
+import { textOf, UserError } from "../user-error.ts";
+import { openAccess } from "./start-access.ts";
+import { readFunctions } from "./start-functions.ts";
+import { readSettings } from "./start-settings.ts";
+
+/** `purlin start --kubeconfig FILE` */
+export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const log = newLogger({ debug: isSet(input, "debug"), write: (line) => io.stderr.write(line) });
+  const settings = readSettings(input);
+  const functions = readFunctions(input, io, log);
+  const namespace = textOption(input, "namespace") ?? io.env["POD_NAMESPACE"] ?? "crossplane-system";
+  const { client, server } = await openAccess(input, io, (text) => log.debug("API server warning", { text }));
+  try {
+    await work(input, io, { client, namespace, log, plan: { settings, functions, server } });
+  } finally {
+    await client.close();
+  }
+}
+
+interface Work {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly log: Logger;
+  readonly plan: {
+    readonly settings: ReturnType<typeof readSettings>;
+    readonly functions: ReturnType<typeof readFunctions>;
+    readonly server: string;
+  };
+}
+
+async function work(input: CommandInput, io: Io, { client, namespace, log, plan }: Work): Promise<void> {
+  const alone = (signal: AbortSignal): Promise<void> => refuseBesideCrossplane(client, namespace, signal);
+  await told(alone(io.signal));
+  await told(ensureNamespace(client, namespace, io.signal));
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const identity = `${hostname()}_${randomUUID()}`;
+  log.info("starting", { server: plan.server, namespace, identity });
+  const plane = startControlPlane({
+    client,
+    functions: plan.functions,
+    settings: plan.settings,
+    election: { namespace, identity },
+    beforeStart: alone,
+    registry,
+    log,
+  });
+  await using _plane = plane;
+  await using status = await told(serveStatus(plane, { ...addresses(input), registry }));
+  log.info("serving", { metrics: status.metricsAddress ?? "off", health: status.healthAddress ?? "off" });
+  await told(untilOver(plane, io));
+  log.info("stopping");
+}
+
+/** The leader's Lease needs a place; an empty cluster has none yet. */
+async function ensureNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
+  const namespaces = { apiVersion: "v1", kind: "Namespace" };
+  try {
+    await client.get(namespaces, { name }, { signal }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      return client.create({ ...namespaces, metadata: { name } }, { signal });
+    });
+  } catch (error) {
+    if (isAlreadyExists(error)) return;
+    throw new Error(`cannot use namespace "${name}" for the leader's Lease: ${textOf(error)}`, { cause: error });
+  }
+}
+
+/** An address of "0", as Crossplane's flags have it, is none. */
+function addresses(input: CommandInput): { metricsAddress: string | undefined; healthAddress: string | undefined } {
+  const address = (name: string): string | undefined => {
+    const text = textOption(input, name);
+    return text === "" || text === "0" ? undefined : text;
+  };
+  return { metricsAddress: address("metricsAddress"), healthAddress: address("healthAddress") };
+}
+
+/** Ends when the user says so, or with what broke. */
+async function untilOver(plane: ControlPlane, { signal }: Io): Promise<void> {
+  const asked = Promise.withResolvers<void>();
+  const ask = (): void => asked.resolve();
+  signal.addEventListener("abort", ask, { once: true });
+  if (signal.aborted) ask();
+  await Promise.race([asked.promise, plane.ended]);
+  signal.removeEventListener("abort", ask);
+}
+
+/** What the surroundings lack is the user's to put right. */
+async function told<T>(promise: Promise<T>): Promise<T> {
+  try {
+    return await promise;
+  } catch (error) {
+    const exitCode = isLiveCrossplane(error) ? 3 : 1;
+    throw new UserError(textOf(error), { cause: error, exitCode });
+  }
+}

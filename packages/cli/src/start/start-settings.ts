@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ControlPlaneSettings } from "@purlin/control-plane";
+import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
+import { parseDuration } from "../commands/duration.ts";
+import { UserError } from "../user-error.ts";
+
+/** The settings a command line asks for. Throws a UserError that names the option and what it takes. */
+export function readSettings(input: CommandInput): ControlPlaneSettings {
+  const concurrency =
+    textOption(input, "maxReconcileRate") === undefined ? "maxConcurrentReconciles" : "maxReconcileRate";
+  return {
+    syncIntervalMs: durationOption(input, "syncInterval"),
+    pollIntervalMs: durationOption(input, "pollInterval"),
+    minPollIntervalMs: durationOption(input, "minPollInterval"),
+    maxConcurrentReconciles: wholeOption(input, concurrency),
+    circuitBreaker: {
+      burst: numberOption(input, "circuitBreakerBurst"),
+      refillPerSecond: numberOption(input, "circuitBreakerRefillRate"),
+      cooldownMs: durationOption(input, "circuitBreakerCooldown"),
+    },
+    realtimeCompositions: boolOption(input, "enableRealtimeCompositions"),
+    serverSideApplyClaims: boolOption(input, "enableSsaClaims"),
+    functionRevisionSelectors: isSet(input, "enableFunctionRevisionSelectors"),
+    developmentFunctions: isSet(input, "allowDevelopmentFunctions"),
+  };
+}
+
+/** The milliseconds of an option that is a duration. */
+export function durationOption(input: CommandInput, name: string): number {
+  const text = textOption(input, name) ?? "";
+  const milliseconds = parseDuration(text);
+  if (milliseconds !== undefined && milliseconds > 0) return milliseconds;
+  throw wrong(name, `a duration such as 30s or 1m30s, not "${text}"`);
+}
+
+function numberOption(input: CommandInput, name: string): number {
+  const text = textOption(input, name) ?? "";
+  const value = Number(text);
+  if (text !== "" && Number.isFinite(value) && value > 0) return value;
+  throw wrong(name, `a number above 0, not "${text}"`);
+}
+
+function wholeOption(input: CommandInput, name: string): number {
+  const value = Number(textOption(input, name) ?? "");
+  if (Number.isInteger(value) && value > 0) return value;
+  throw wrong(name, `a whole number above 0, not "${textOption(input, name)}"`);
+}
+
+function boolOption(input: CommandInput, name: string): boolean {
+  const text = textOption(input, name);
+  if (text === "true" || text === "false") return text === "true";
+  throw wrong(name, `true or false, not "${text}"`);
+}
+
+function wrong(name: string, expected: string): UserError {
+  const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return new UserError(`--${flag}: expected ${expected}`, { exitCode: 2 });
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type ControllerClient, during } from "@purlin/kube-controller";
+import { type AppliedImageConfig, applyImageConfigs } from "../image-configs/select-image-config.ts";
+import type { ContentStore } from "../oci/content-store.ts";
+import { type ImageReference, parseReference, parseRepository, sourceOf } from "../oci/image-reference.ts";
+import type { Platform } from "../oci/manifest.ts";
+import type { RegistryClient } from "../oci/registry-client.ts";
+import type { CredentialsFor } from "../oci/registry-credentials.ts";
+import { otherKinds } from "../package-kinds.ts";
+import { type PackageContents, parsePackage } from "../xpkg/package-contents.ts";
+import { type PulledImage, pullImage } from "../xpkg/pull-image.ts";
+import { packageLayers, readPackageText } from "../xpkg/read-package.ts";
+import { createMemory } from "./memory.ts";
+import { type PullSecretSource, readPullSecrets } from "./pull-secrets.ts";
+
+/** When the registry must be asked for what is on disk. */
+export type PullPolicy = "Always" | "IfNotPresent" | "Never";
+
+/** Which package, and how it may be fetched. */
+export interface PackageRequest {
+  /** As the user wrote it. */
+  readonly reference: string;
+  readonly pullSecrets: readonly string[];
+  readonly pullPolicy: PullPolicy;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a reference stands for at this moment. */
+export interface ResolvedPackage {
+  /** After rewriting, as it is pulled and run. */
+  readonly reference: ImageReference;
+  readonly resolved: string;
+  readonly digest: string;
+  readonly applied: readonly AppliedImageConfig[];
+  /** The pull secret an ImageConfig adds. */
+  readonly pullSecret: string | undefined;
+}
+
+/** Fetches packages: rewritten, authenticated, by digest, and kept. */
+export interface PackageClient {
+  /** A tag is looked up each time, whatever the policy; a digest is taken as it is. */
+  resolve(request: PackageRequest): Promise<ResolvedPackage>;
+  /** The contents behind a digest. */
+  contents(resolved: ResolvedPackage, request: PackageRequest): Promise<PackageContents>;
+  /** The whole image behind a digest, in the store, for whoever runs it. */
+  image(resolved: ResolvedPackage, request: PackageRequest, platform: Platform): Promise<PulledImage>;
+  /** The tags of a source, `registry/repository`. */
+  tags(source: string, request: Omit<PackageRequest, "reference">): Promise<string[]>;
+}
+
+/** What packages are fetched with. */
+export interface PackageClientOptions extends PullSecretSource {
+  readonly client: ControllerClient;
+  readonly store: ContentStore;
+  readonly registryClient: (credentials: CredentialsFor) => RegistryClient;
+}
+
+/** Package contents are the same on every platform; of several images this one is read. */
+const contentPlatform: Platform = { os: "linux", architecture: "amd64" };
+const rememberedPackages = 64;
+
+/** Makes a package client. */
+export function createPackageClient(options: PackageClientOptions): PackageClient {
+  const { client, store } = options;
+  const parsed = createMemory<PackageContents>(rememberedPackages);
+
+  async function registryFor(secrets: readonly string[], signal?: AbortSignal): Promise<RegistryClient> {
+    return options.registryClient(await readPullSecrets(options, secrets, signal));
+  }
+
+  async function rewritten(original: string, signal?: AbortSignal): Promise<ReturnType<typeof applyImageConfigs>> {
+    const configs = await during("cannot get image configs", () => client.list(otherKinds.imageConfig, { signal }));
+    return applyImageConfigs(configs, original);
+  }
+
+  return {
+    async resolve(request) {
+      const { reference: resolved, applied, pullSecret } = await rewritten(request.reference, request.signal);
+      const reference = parseReference(resolved);
+      const secrets = pullSecret === undefined ? request.pullSecrets : [...request.pullSecrets, pullSecret];
+      const registry = await registryFor(secrets, request.signal);
+      const digest = await registry.resolve(reference, request);
+      return { reference, resolved, digest, applied, pullSecret };
+    },
+    async contents(resolved, request) {
+      const known = parsed.get(resolved.digest);
+      if (known !== undefined && request.pullPolicy !== "Always") return known;
+      const image = await pull(resolved, request, contentPlatform, true);
+      const text = await readPackageText(image.manifest, store, request.reference);
+      const contents = await parsePackage(text, `${request.reference}: package.yaml`);
+      parsed.set(resolved.digest, contents);
+      return contents;
+    },
+    image: (resolved, request, platform) => pull(resolved, request, platform, false),
+    async tags(source, request) {
+      const { reference, pullSecret } = await rewritten(source, request.signal);
+      const secrets = pullSecret === undefined ? request.pullSecrets : [...request.pullSecrets, pullSecret];
+      return (await registryFor(secrets, request.signal)).tags(parseRepository(reference), request);
+    },
+  };
+
+  async function pull(
+    { reference, digest, pullSecret }: ResolvedPackage,
+    request: PackageRequest,
+    platform: Platform,
+    onlyPackage: boolean,
+  ): Promise<PulledImage> {
+    if (request.pullPolicy === "Never" && !(await store.has(digest))) {
+      throw new Error("package not in cache and pull policy is Never");
+    }
+    const secrets = pullSecret === undefined ? request.pullSecrets : [...request.pullSecrets, pullSecret];
+    const registry = await registryFor(secrets, request.signal);
+    const layers = onlyPackage ? packageLayers : undefined;
+    const preferStore = request.pullPolicy !== "Always";
+    const pinned = { ...reference, digest };
+    return pullImage(registry, store, {
+      reference: pinned,
+      options: { platform, layers, preferStore, signal: request.signal },
+    });
+  }
+}
+
+/** `registry/repository` of a reference as a user wrote it: what packages are known by. */
+export function sourceOfText(reference: string): string {
+  return sourceOf(parseRepository(reference));
+}
