@@ -63,5 +63,20 @@ export {
   withConditions,
 } from "./object/conditions.ts";
 export { memberAt, objectAt, textAt, textMapAt, textsAt, withMember } from "./object/members.ts";
+export {
+  annotationOf,
+  controllerOf,
+  controllerReference,
+  hasFinalizer,
+  isControlledBy,
+  isDeleted,
+  isPaused,
+  labelOf,
+  pausedAnnotation,
+  withFinalizer,
+  withOwner,
+  withoutFinalizer,
+} from "./object/metadata.ts";
+export { attempt, isReconcileFailure, ReconcileFailure, type StepText } from "./object/reconcile-failure.ts";
 export { during, textOf, wrapError } from "./object/wrap-error.ts";
 export type { Backoff, RetryRate } from "./queue/retry-delays.ts";

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import type { JsonValue, OwnerReference } from "@purlin/kube-objects";
+import { textAt, withMember } from "./members.ts";
+
+/** Only the value `true` pauses. */
+export const pausedAnnotation = "crossplane.io/paused";
+
+/** A label of an object. An empty one counts as absent. */
+export function labelOf(object: object, name: string): string | undefined {
+  return textAt(object, ["metadata", "labels", name]);
+}
+
+/** An annotation of an object. An empty one counts as absent. */
+export function annotationOf(object: object, name: string): string | undefined {
+  return textAt(object, ["metadata", "annotations", name]);
+}
+
+/** Whether somebody paused the object. Any value but `true` does not. */
+export function isPaused(object: object): boolean {
+  return annotationOf(object, pausedAnnotation) === "true";
+}
+
+/** Whether the object is on its way out. */
+export function isDeleted({ metadata }: KubeObject): boolean {
+  return typeof metadata.deletionTimestamp === "string";
+}
+
+/** Whether the object carries a finalizer. */
+export function hasFinalizer({ metadata }: KubeObject, finalizer: string): boolean {
+  return metadata.finalizers?.includes(finalizer) ?? false;
+}
+
+/** The object with a finalizer; itself when it has it. */
+export function withFinalizer<T extends KubeObject>(object: T, finalizer: string): T {
+  if (hasFinalizer(object, finalizer)) return object;
+  return withMember(object, ["metadata", "finalizers"], [...(object.metadata.finalizers ?? []), finalizer]);
+}
+
+/** The object without a finalizer; itself when it has none of that name. */
+export function withoutFinalizer<T extends KubeObject>(object: T, finalizer: string): T {
+  if (!hasFinalizer(object, finalizer)) return object;
+  const rest = (object.metadata.finalizers ?? []).filter((name) => name !== finalizer);
+  return withMember(object, ["metadata", "finalizers"], rest.length > 0 ? rest : undefined);
+}
+
+/** The owner that controls the object, if it has one. */
+export function controllerOf({ metadata }: KubeObject): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(({ controller }) => controller === true);
+}
+
+/** Whether the object is controlled by the owner of this uid. */
+export function isControlledBy(object: KubeObject, uid: string | undefined): boolean {
+  return uid !== undefined && uid !== "" && controllerOf(object)?.uid === uid;
+}
+
+/** A reference that makes the owner the object's controller and lets a foreground deletion wait for the object. */
+export function controllerReference(owner: KubeObject): OwnerReference {
+  const { apiVersion, kind, metadata } = owner;
+  return {
+    apiVersion,
+    kind,
+    name: metadata.name ?? "",
+    uid: metadata.uid ?? "",
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}
+
+/**
+ * The object with one more owner: it takes the place of a reference with the same uid, or goes to the end. Throws when
+ * it is a controller and another one controls the object.
+ */
+export function withOwner<T extends KubeObject>(object: T, owner: OwnerReference): T {
+  const controller = controllerOf(object);
+  if (owner.controller === true && controller !== undefined && controller.uid !== owner.uid) {
+    const { kind, name, uid } = controller;
+    throw new Error(`${object.metadata.name ?? ""} is already controlled by ${kind} ${name} (UID ${uid})`);
+  }
+  const owners = object.metadata.ownerReferences ?? [];
+  const index = owners.findIndex(({ uid }) => uid === owner.uid);
+  const changed = index < 0 ? [...owners, owner] : owners.with(index, owner);
+  return withMember(object, ["metadata", "ownerReferences"], changed as unknown as JsonValue);
+}
