@@ -9,6 +9,10 @@ export interface RunOptions {
   readonly referenceOnly: boolean;
   /** Where to write every transcript. */
   readonly transcripts: string | undefined;
+  /** Where what is random begins. */
+  readonly seed: number;
+  /** How many times as much of what is random. */
+  readonly runs: number;
 }
 
 /** Reads the options from the arguments of the program, or from the environment when a test runner starts it. */
@@ -20,6 +24,8 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
     only: only.split(",").filter((part) => part !== ""),
     referenceOnly: args.includes("--reference-only") || env["CONFORMANCE_REFERENCE_ONLY"] === "1",
     transcripts: value("transcripts") ?? env["CONFORMANCE_TRANSCRIPTS"],
+    seed: Number(value("seed") ?? env["CONFORMANCE_SEED"] ?? 1),
+    runs: Number(value("runs") ?? env["CONFORMANCE_RUNS"] ?? 1),
   };
 }
 

@@ -37,7 +37,7 @@ function isClean(schema: SchemaProps, value: JsonValue): boolean {
   return jsonEqual(isJsonObject(object) ? (object["value"] ?? null) : null, value);
 }
 
+/** The reference puts a point even before the index of an item. */
 function joined(path: FieldPath, inside: FieldPath): FieldPath {
-  if (inside === "") return path;
-  return inside.startsWith("[") ? `${path}${inside}` : `${path}.${inside}`;
+  return inside === "" ? path : `${path}.${inside}`;
 }

@@ -24,6 +24,7 @@ export interface SchemaPlace {
 }
 
 const types = ["array", "boolean", "integer", "number", "object", "string"];
+const preserve = "x-kubernetes-preserve-unknown-fields";
 const metaFields = ["apiVersion", "kind", "metadata"];
 
 /** What is wrong with a schema apart from its structure: members that are not supported, list types. */
@@ -53,6 +54,7 @@ const unsupported = ["id", "additionalItems", "patternProperties", "definitions"
 /** Whether a schema uses something no structural schema can express; the rest of its structure is then not looked at. */
 export function hasUnsupportedMembers(schema: SchemaProps): boolean {
   if (unsupported.some((name) => isUnsupported(schema, name)) || (schema.items?.schemas.length ?? 0) > 0) return true;
+  if (ownValue(schema.json, preserve) === false) return true;
   const inside = [schema.items?.schema, schema.additionalProperties?.schema, schema.not].filter(
     (one) => one !== undefined,
   );
@@ -127,7 +129,6 @@ function* itemsProblems(schema: SchemaProps, place: SchemaPlace): Generator<Fiel
 }
 
 function* extensionProblems(schema: SchemaProps, path: FieldPath): Generator<FieldError> {
-  const preserve = "x-kubernetes-preserve-unknown-fields";
   if (ownValue(schema.json, preserve) === false) {
     yield invalidValue(childPath(path, preserve), false, "must be true or undefined");
   }

@@ -117,6 +117,28 @@ test("what versions do not share is reported under the version", () => {
   ]);
 });
 
+function schemaProblems(properties: JsonObject): string[] {
+  const crd = widgets({ versions: [version("v1", { storage: true, schema: schema(properties) })] });
+  return validateCrd(crd, check).map(fieldErrorText);
+}
+
+const root = "spec.validation.openAPIV3Schema.properties";
+
+test("of a schema that preserves unknown fields not, nothing else is said about its structure", () => {
+  const preserve = "x-kubernetes-preserve-unknown-fields";
+  const untyped = { a: { [preserve]: false, properties: { b: {} } }, c: { type: "string", default: 7 } };
+  assert.deepEqual(schemaProblems(untyped), [
+    `${root}[a].${preserve}: Invalid value: false: must be true or undefined`,
+  ]);
+});
+
+test("what is wrong inside a default is named below it, items after a point", () => {
+  const list = { type: "array", items: { type: "integer" }, default: [1, "x"] };
+  assert.deepEqual(schemaProblems({ a: list }), [
+    `${root}[a].default.[1]: Invalid value: "string": [1] in body must be of type integer: "string"`,
+  ]);
+});
+
 test("rules are compiled for schemas in order, and not again for schemas that did not change", () => {
   const asked: string[] = [];
   const compile: CheckRules = (_, { path }) => {

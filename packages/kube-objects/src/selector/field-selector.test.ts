@@ -65,3 +65,9 @@ test("property: any values survive formatting and parsing", () => {
     }),
   );
 });
+
+test("a term without a field and a value selects nothing out", () => {
+  assert.deepEqual(parseFieldSelector("=,==,!=,"), []);
+  assert.equal(parseFieldSelector("=,metadata.name=a").length, 1);
+  assert.equal(parseFieldSelector("=a").length, 1);
+});

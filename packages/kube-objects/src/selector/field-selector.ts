@@ -21,7 +21,8 @@ export function parseFieldSelector(text: string): FieldSelector {
   return splitTerms(text)
     .sort(compareUtf8)
     .filter((term) => term !== "")
-    .map((term) => parseTerm(term, text));
+    .map((term) => parseTerm(term, text))
+    .filter(({ field, value }) => field !== "" || value !== "");
 }
 
 // A backslash keeps the next character from ending a term.

@@ -146,3 +146,11 @@ test("kinds without known fields are told", () => {
   assert.ok(hasTypedForm("v1", "Pod"));
   assert.ok(!hasTypedForm("example.org/v1", "Widget"));
 });
+
+test("maps are written in the order of their keys", () => {
+  const data = { b: "1", a: "2", "\u{1F600}": "3", "\uFF5E": "4" };
+  const { object } = toTypedForm({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x", labels: data }, data });
+  const order = ["a", "b", "\uFF5E", "\u{1F600}"];
+  assert.deepEqual(Object.keys(object["data"] as object), order, "by their bytes");
+  assert.deepEqual(Object.keys((object["metadata"] as { labels: object }).labels), order);
+});

@@ -3,6 +3,7 @@ import { childPath, type FieldPath, indexPath } from "../field-path.ts";
 import { parseApiVersion } from "../gvk.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue, setOwnValue } from "../json/own-value.ts";
+import { sortedKeys } from "../json/utf8.ts";
 import { type FieldType, messageFields, type ProtobufField } from "../protobuf/field-table.ts";
 import { refuseMisfits } from "./decoding-problem.ts";
 import { canonicalBase64 } from "./go-base64.ts";
@@ -173,7 +174,8 @@ class TypedWriter {
   #map(of: FieldType, value: JsonValue, path: FieldPath): JsonValue {
     if (!isJsonObject(value)) throw misfit();
     const written: Record<string, JsonValue> = {};
-    for (const [key, member] of Object.entries(value)) setOwnValue(written, key, this.#item(of, member, path));
+    // Go writes maps in the order of their keys.
+    for (const key of sortedKeys(value)) setOwnValue(written, key, this.#item(of, ownValue(value, key) ?? null, path));
     return written;
   }
 }
