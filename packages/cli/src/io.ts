@@ -8,6 +8,8 @@ export interface TextSink {
   readonly isTTY: boolean;
   /** How many characters fit on a line. */
   readonly columns: number;
+  /** How many lines fit on the screen, where there is one. */
+  readonly rows?: number;
 }
 
 /** Everything a command may touch of the process it runs in. A test hands in its own. */
@@ -23,6 +25,7 @@ export interface Io {
 }
 
 const defaultColumns = 100;
+const defaultRows = 24;
 
 /** The {@link Io} of this process. */
 export function processIo(signal: AbortSignal): Io {
@@ -42,6 +45,12 @@ function sink(stream: NodeJS.WriteStream): TextSink {
       stream.write(text);
     },
     isTTY: stream.isTTY === true,
-    columns: stream.columns ?? defaultColumns,
+    // Asked anew each time: windows are resized.
+    get columns() {
+      return stream.columns ?? defaultColumns;
+    },
+    get rows() {
+      return stream.rows ?? defaultRows;
+    },
   };
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import { clusterOptions } from "../cluster/cluster-options.ts";
 import { startFlags } from "../start/start-flags.ts";
 import type { CommandSpec, OptionSpec } from "./command-spec.ts";
+
+const namespaceOption: OptionSpec = { flags: "-n, --namespace <name>", description: "where the object is (default)" };
 
 const insecure: OptionSpec = { flags: "--insecure", description: "plaintext; only for functions on this machine" };
 
@@ -15,6 +18,52 @@ export const commandTable: readonly CommandSpec[] = [
     name: "demo",
     summary: "see a function, its claim and the requirements loop at work, in a minute",
     load: () => import("../demo/demo-command.ts"),
+  },
+  {
+    name: "apply",
+    summary: "apply manifests to a running control plane",
+    arguments: [{ name: "<path...>", description: "YAML files, or folders with such files" }],
+    options: clusterOptions,
+    load: () => import("../apply/apply-command.ts"),
+  },
+  {
+    name: "get",
+    summary: "show the objects of a type, or one of them",
+    arguments: [
+      { name: "<type>", description: "kind, plural, singular or short name, such as configmaps or xapps.example.org" },
+      { name: "[name]", description: "one object; all of them without it" },
+    ],
+    options: [
+      namespaceOption,
+      { flags: "-A, --all-namespaces", description: "the objects of all namespaces" },
+      { flags: "-o, --output <format>", description: "table, yaml or json", default: "table" },
+      ...clusterOptions,
+    ],
+    load: () => import("../get/get-command.ts"),
+  },
+  {
+    name: "trace",
+    summary: "show what claims and composite resources are made of, and what they wait for",
+    arguments: [
+      { name: "[type]", description: "the type of one of them, as for purlin get; all of them without it" },
+      { name: "[name]", description: "its name" },
+    ],
+    options: [namespaceOption, ...clusterOptions],
+    load: () => import("../trace/trace-command.ts"),
+  },
+  {
+    name: "delete",
+    summary: "delete an object and wait until it is gone",
+    arguments: [
+      { name: "<type>", description: "as for purlin get" },
+      { name: "<name>", description: "the object" },
+    ],
+    options: [
+      namespaceOption,
+      { flags: "--timeout <duration>", description: "how long to wait until it is gone", default: "30s" },
+      ...clusterOptions,
+    ],
+    load: () => import("../delete/delete-command.ts"),
   },
   {
     name: "start",

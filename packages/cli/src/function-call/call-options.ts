@@ -2,7 +2,7 @@
 
 import { type CrossplaneLine, crossplaneLines } from "@purlin/function-runner";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
-import { parseDuration } from "../commands/duration.ts";
+import { readTimeout } from "../commands/duration.ts";
 import { UserError } from "../user-error.ts";
 import { parseTarget, type Target } from "./parse-target.ts";
 import type { RequestFiles } from "./read-request.ts";
@@ -31,7 +31,7 @@ export function readCallOptions(input: CommandInput): CallOptions {
       openapi: textOption(input, "openapi"),
     },
     asCrossplane: releaseLine(textOption(input, "asCrossplane")),
-    timeoutMs: parseTimeout(textOption(input, "timeout") ?? ""),
+    timeoutMs: readTimeout(textOption(input, "timeout") ?? ""),
   };
 }
 
@@ -52,10 +52,4 @@ function securityOf(input: CommandInput): string | undefined {
     "say how to call: --insecure for a function that serves plaintext, or --tls-certs-dir DIR for mutual TLS",
     { exitCode: 2 },
   );
-}
-
-function parseTimeout(text: string): number {
-  const ms = parseDuration(text);
-  if (ms !== undefined && ms > 0) return ms;
-  throw new UserError(`--timeout: expected a duration such as 30s or 1m30s, not "${text}"`, { exitCode: 2 });
 }

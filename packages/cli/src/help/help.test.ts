@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { commandTable } from "../commands/command-table.ts";
+import { debugOption } from "../commands/program.ts";
 import { runInProcess } from "../testing/test-io.ts";
 import { helpMarkdown } from "./help-text.ts";
 
@@ -28,7 +29,7 @@ for (const { name } of commandTable) {
     for (const [, line = ""] of lines) {
       const spec = commandTable.find((candidate) => line.startsWith(candidate.name));
       const options = [...line.matchAll(/ (--[a-z-]+)/g)].map(([, option = ""]) => option);
-      const known = (spec?.options ?? []).map(({ flags }) => /--[a-z-]+/.exec(flags)?.[0]);
+      const known = [...(spec?.options ?? []), debugOption].map(({ flags }) => /--[a-z-]+/.exec(flags)?.[0]);
       assert.deepEqual(
         options.filter((option) => !known.includes(option)),
         [],

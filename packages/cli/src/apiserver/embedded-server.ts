@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type ApiListener, type ApiServer, isStoreError, startApiServer } from "@purlin/kube-apiserver";
+import type { Io } from "../io.ts";
+import { textOf, UserError } from "../user-error.ts";
+
+/** An API server in this process that clients reach on loopback. */
+export interface EmbeddedServer extends AsyncDisposable {
+  readonly server: ApiServer;
+  readonly url: string;
+  /** The file with which everybody who may read it is the operator. */
+  readonly kubeconfig: string;
+}
+
+/** Where it keeps its data and listens, and who is told what goes wrong meanwhile. */
+export interface EmbeddedServerOptions {
+  /** Absolute; made if it is not there. */
+  readonly directory: string;
+  /** 0 for that of the last time, or any free one. */
+  readonly port: number;
+  readonly warn: (text: string) => void;
+}
+
+/** The port a user asked for. */
+export function readPort(value: unknown): number {
+  const port = value === undefined ? 0 : Number(value);
+  if (Number.isInteger(port) && port >= 0 && port <= 65535) return port;
+  throw new UserError(`--port ${String(value)}: expected a whole number from 0 (any free one) to 65535`, {
+    exitCode: 2,
+  });
+}
+
+/** Starts an API server, lets it listen and writes its kubeconfig. */
+export async function startEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+  const { directory } = options;
+  const server = await start(options);
+  try {
+    const listener = await listen(server, options);
+    const kubeconfig = join(directory, "kubeconfig");
+    await replaceFile(kubeconfig, listener.kubeconfig);
+    return { server, url: listener.url, kubeconfig, [Symbol.asyncDispose]: () => server.close() };
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+async function start({ directory, warn }: EmbeddedServerOptions): Promise<ApiServer> {
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    return await startApiServer({
+      directory,
+      onWarning: (text) => warn(`warning: ${text}`),
+      onUnexpected: (error, { method, path }) => warn(`error: ${method} ${path}: ${textOf(error)}`),
+      onControllerError: (error) => warn(`error: ${textOf(error)}; it will be tried again`),
+    });
+  } catch (error) {
+    if (isStoreError(error) || isFileError(error))
+      throw new UserError(`--data-dir ${directory}: ${textOf(error)}`, { cause: error });
+    throw error;
+  }
+}
+
+const isFileError = (error: unknown): boolean => typeof (error as NodeJS.ErrnoException)?.syscall === "string";
+
+/** Listens on the port asked for, else on that of the last time, else on any: clients keep their kubeconfig. */
+async function listen(server: ApiServer, { directory, port, warn }: EmbeddedServerOptions): Promise<ApiListener> {
+  const file = join(directory, "port");
+  if (port !== 0) return listenOn(server, port);
+  const last = Number(await readFile(file, "utf8").catch(() => "0"));
+  const listener = await server.listen({ port: Number.isInteger(last) ? last : 0 }).catch((error: unknown) => {
+    if (last === 0) throw error;
+    warn(`warning: port ${last} of the last time is taken; using another, so read the kubeconfig again`);
+    return server.listen({ port: 0 });
+  });
+  if (listener.port !== last) await replaceFile(file, `${listener.port}\n`);
+  return listener;
+}
+
+async function listenOn(server: ApiServer, port: number): Promise<ApiListener> {
+  try {
+    return await server.listen({ port });
+  } catch (error) {
+    throw new UserError(`--port ${port}: ${textOf(error)}; choose another, or none for any free one`, { cause: error });
+  }
+}
+
+/** Written beside and moved over, so that nobody ever reads half a file. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const partial = `${path}.partial`;
+  await writeFile(partial, text, { mode: 0o600 });
+  await rename(partial, path);
+}
+
+/** Resolves when the user asks the command to stop. */
+export function untilStopped({ signal }: Io): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  const { promise, resolve: stop } = Promise.withResolvers<void>();
+  // A listening server keeps the process alive; this waits for the word to stop.
+  signal.addEventListener("abort", () => stop(), { once: true });
+  return promise;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+import { openCluster } from "../cluster/cluster-client.ts";
+import type { CommandInput } from "../commands/command-spec.ts";
+import type { Io } from "../io.ts";
+import { appliedLine, applyManifests } from "../manifests/apply-manifests.ts";
+import { readManifests } from "../manifests/manifest.ts";
+import { reportProblems } from "../manifests/report-problems.ts";
+
+/** A kind that is defined a moment before its first object needs about this long. */
+const kindWaitMs = 30_000;
+
+/** `purlin apply PATH…` */
+export async function run(input: CommandInput, io: Io): Promise<number> {
+  const manifests = await readManifests(input.args, io);
+  await using cluster = await openCluster(input, io);
+  // Awaited here, or the connection would be closed first.
+  return await reportProblems(io, () =>
+    applyManifests(cluster.client, manifests, {
+      waitMs: kindWaitMs,
+      signal: io.signal,
+      onApplied: (manifest, change) => io.stdout.write(`${appliedLine(manifest, change)}\n`),
+    }),
+  );
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import {
+  accessFromKubeconfig,
+  createHttpsTransport,
+  createKubeClient,
+  type KubeClient,
+  type Kubeconfig,
+} from "@purlin/kube-client";
+import { commandName } from "../command-name.ts";
+import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import { parseYaml } from "../files/yaml-file.ts";
+import type { Io } from "../io.ts";
+import { textOf, UserError } from "../user-error.ts";
+import { defaultDataDir } from "./cluster-options.ts";
+
+/** The API server a command talks to, and the namespace it means when none is named. */
+export interface Cluster extends AsyncDisposable {
+  readonly client: KubeClient;
+  readonly namespace: string;
+}
+
+/** Connects to the control plane of `purlin up`, or to what --kubeconfig names. */
+export async function openCluster(input: CommandInput, io: Io): Promise<Cluster> {
+  const file = kubeconfigFile(input, io);
+  try {
+    const [document] = parseYaml(await readFile(file, "utf8"), file);
+    const access = await accessFromKubeconfig((document?.value ?? {}) as Kubeconfig, { file, env: io.env });
+    const client = createKubeClient(createHttpsTransport(access), {
+      onWarning: (text) => io.stderr.write(`warning: ${text}\n`),
+    });
+    await reach(client, { file, server: access.server, io });
+    return { client, namespace: access.namespace ?? "default", [Symbol.asyncDispose]: () => client.close() };
+  } catch (error) {
+    throw error instanceof UserError ? error : new UserError(textOf(error), { cause: error });
+  }
+}
+
+function kubeconfigFile(input: CommandInput, io: Io): string {
+  const given = textOption(input, "kubeconfig");
+  const directory = textOption(input, "dataDir") ?? defaultDataDir;
+  const file = resolve(io.cwd, given ?? join(directory, "kubeconfig"));
+  if (existsSync(file)) return file;
+  const shown = relative(io.cwd, file);
+  const start = `start a control plane with "${commandName(io.env)} up", or name another with --kubeconfig`;
+  throw new UserError(`there is no ${shown}: ${given === undefined ? start : "check the path"}`);
+}
+
+/** Says who is missing before a command fails in the middle of its work. */
+async function reach(
+  client: KubeClient,
+  { file, server, io }: { readonly file: string; readonly server: string; readonly io: Io },
+): Promise<void> {
+  try {
+    await client.raw({ method: "GET", path: "/version", signal: io.signal });
+  } catch (error) {
+    await client.close();
+    const advice = `is the control plane of ${relative(io.cwd, file)} running? start it with "${commandName(io.env)} up"`;
+    throw new UserError(`cannot reach ${server}: ${textOf(error)}: ${advice}`, { cause: error });
+  }
+}

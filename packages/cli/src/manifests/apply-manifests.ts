@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+import { setTimeout } from "node:timers/promises";
+import { isNoMatch, type KubeClient, type KubeObject, NoMatchError } from "@purlin/kube-client";
+import { UserError } from "../user-error.ts";
+import { applyProblems, nameOf } from "./apply-problem.ts";
+import { inApplyOrder } from "./apply-stages.ts";
+import { findDefinition } from "./defined-kinds.ts";
+import type { Manifest } from "./manifest.ts";
+
+/** Who owns what was written down. */
+export const manifestManager = "purlin-apply";
+
+/** How to apply. */
+export interface ApplyManifestsOptions {
+  /** How long a kind that is being defined is waited for. */
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  /** Told about each object that was applied, and what that changed. */
+  readonly onApplied?: (manifest: Manifest, change: ApplyChange) => void;
+  /** Told once when an object has to wait for its kind. */
+  readonly onWait?: (manifest: Manifest, definition: string) => void;
+}
+
+/** What applying an object came to. */
+export type ApplyChange = "created" | "configured" | "unchanged";
+
+const pollMs = 50;
+
+/**
+ * Applies manifests, what defines kinds first; objects of a kind that is being defined wait for it. An object that is
+ * refused keeps none of the others from being applied; in the end all problems are told at once, as one UserError of a
+ * line each.
+ */
+export async function applyManifests(
+  client: KubeClient,
+  manifests: readonly Manifest[],
+  options: ApplyManifestsOptions,
+): Promise<void> {
+  const problems: string[] = [];
+  const applying: Applying = { ...options, limits: new Map() };
+  for (const manifest of inApplyOrder(manifests)) {
+    options.signal.throwIfAborted();
+    try {
+      const change = await applyOne(client, manifest, applying);
+      options.onApplied?.(manifest, change);
+    } catch (error) {
+      if (options.signal.aborted) throw error;
+      problems.push(...applyProblems(manifest, error));
+    }
+  }
+  if (problems.length > 0) throw new ApplyError(problems);
+}
+
+interface Applying extends ApplyManifestsOptions {
+  /** Until when each kind is waited for: many objects of one kind wait together, not one after the other. */
+  readonly limits: Map<string, number>;
+}
+
+/** Everything that kept objects from being applied. */
+export class ApplyError extends UserError {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join("; "));
+    this.name = "ApplyError";
+    this.problems = problems;
+  }
+}
+
+async function applyOne(client: KubeClient, manifest: Manifest, options: Applying): Promise<ApplyChange> {
+  const object = await locate(client, manifest, options);
+  const before = await client.get(object, { ...object.metadata, name: object.metadata.name ?? "" }, options).then(
+    ({ metadata }) => metadata.resourceVersion,
+    () => undefined,
+  );
+  const after = await client.apply(object, {
+    fieldManager: manifestManager,
+    // The file is what its author wants, whoever changed the object since.
+    force: true,
+    fieldValidation: "Strict",
+    signal: options.signal,
+  });
+  if (before === undefined) return "created";
+  return before === after.metadata.resourceVersion ? "unchanged" : "configured";
+}
+
+/** Waits for the kind, and puts an object that names no namespace into the default one if it needs one. */
+async function locate(client: KubeClient, manifest: Manifest, options: Applying): Promise<KubeObject> {
+  const { object } = manifest;
+  const { namespaced } = await mappingOf(client, manifest, options);
+  if (!namespaced || object.metadata.namespace) return object;
+  return { ...object, metadata: { ...object.metadata, namespace: "default" } };
+}
+
+async function mappingOf(
+  client: KubeClient,
+  manifest: Manifest,
+  { waitMs, signal, onWait, limits }: Applying,
+): Promise<{ readonly namespaced: boolean }> {
+  const { object } = manifest;
+  const type = `${object.apiVersion}/${object.kind}`;
+  const limit = limits.get(type) ?? performance.now() + waitMs;
+  limits.set(type, limit);
+  for (let waited = false; ; waited = true) {
+    try {
+      return await client.mapper.mapping(object, signal);
+    } catch (error) {
+      if (!isNoMatch(error)) throw error;
+    }
+    const definition = await findDefinition(client, object, signal);
+    if (definition === undefined) throw new Error(`${new NoMatchError(object).message}: ${undefinedAdvice}`);
+    if (performance.now() > limit) {
+      throw new Error(`${definition.name} does not offer it: ${definition.reason ?? "it says nothing yet"}`);
+    }
+    if (!waited) onWait?.(manifest, definition.name);
+    await setTimeout(pollMs, undefined, { signal });
+  }
+}
+
+const undefinedAdvice = "check the spelling, or apply the definition of the kind too";
+
+/** A manifest in a line of progress. */
+export function appliedLine(manifest: Manifest, change: ApplyChange): string {
+  return `${nameOf(manifest)} ${change}`;
+}

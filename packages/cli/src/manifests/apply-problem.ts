@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+import { keyOf, keyText } from "@purlin/kube-client";
+import { findStatusError } from "@purlin/kube-objects";
+import { parseFieldPath } from "../files/field-path.ts";
+import { textOf } from "../user-error.ts";
+import type { Manifest } from "./manifest.ts";
+
+/** Why an object was not applied, one line for each thing to put right, each with its file, line and field. */
+export function applyProblems(manifest: Manifest, error: unknown): string[] {
+  const causes = findStatusError(error)?.status.details?.causes ?? [];
+  const fields = causes.filter(({ field }) => field !== undefined && field !== "<nil>" && field !== "");
+  if (fields.length > 0) {
+    return fields.map(({ field = "", message = "" }) => `${manifest.at(pathOf(field))}: ${field}: ${message}`);
+  }
+  const unknown = unknownFields(textOf(error));
+  if (unknown.length > 0) {
+    const what = "unknown field: check its name and indentation";
+    return unknown.map((field) => `${manifest.at(pathOf(field))}: ${field}: ${what}`);
+  }
+  return [`${manifest.at()}: ${nameOf(manifest)}: ${textOf(error)}`];
+}
+
+/** An object as it is called in messages. */
+export function nameOf({ object }: Manifest): string {
+  return `${object.kind} ${keyText(keyOf(object))}`;
+}
+
+function pathOf(field: string): ReturnType<typeof parseFieldPath> {
+  return parseFieldPath(field.replace(/^\./, ""));
+}
+
+/** Strict validation of fields answers with one text about all of them, which says where each is. */
+function unknownFields(text: string): string[] {
+  const named = [...text.matchAll(/unknown field "([^"]+)"|(?<=^|[ ,(])(\.[\w.[\]-]+): field not declared in schema/g)];
+  return named.map(([, quoted, dotted]) => quoted ?? dotted ?? "");
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isNoMatch, type KubeObject, type KubeReader, type TypeRef } from "@purlin/kube-client";
+import { conditionOf } from "../tree/conditions.ts";
+
+/** The type of the objects that define composite resources. */
+export const definitionType: TypeRef = {
+  apiVersion: "apiextensions.crossplane.io/v1",
+  kind: "CompositeResourceDefinition",
+};
+const crdType: TypeRef = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+
+/** The object that is to make a type available, and what it says about that. */
+export interface Definition {
+  /** Such as `CompositeResourceDefinition xapps.example.org`. */
+  readonly name: string;
+  /** Why the type is not there yet, in the definition's own words; undefined when it says nothing. */
+  readonly reason: string | undefined;
+}
+
+interface Names {
+  readonly kind?: string;
+}
+
+interface DefinitionSpec {
+  readonly group?: string;
+  readonly names?: Names;
+  readonly claimNames?: Names;
+}
+
+/** Who defines a type: a custom resource definition, or a composite resource definition through its kind or its claims'. */
+export async function findDefinition(
+  client: KubeReader,
+  type: TypeRef,
+  signal?: AbortSignal,
+): Promise<Definition | undefined> {
+  const group = type.apiVersion.split("/")[0] ?? "";
+  const xrds = await listOf(client, definitionType, signal);
+  for (const object of xrds) {
+    const spec = (object["spec"] ?? {}) as DefinitionSpec;
+    if (spec.group !== group) continue;
+    if (spec.names?.kind === type.kind) return definition(object, "Established");
+    if (spec.claimNames?.kind === type.kind) return definition(object, "Offered");
+  }
+  for (const object of await listOf(client, crdType, signal)) {
+    const spec = (object["spec"] ?? {}) as DefinitionSpec;
+    if (spec.group === group && spec.names?.kind === type.kind) return definition(object, "Established");
+  }
+  return undefined;
+}
+
+async function listOf(client: KubeReader, type: TypeRef, signal?: AbortSignal): Promise<readonly KubeObject[]> {
+  try {
+    return (await client.list(type, { signal })).items;
+  } catch (error) {
+    // No control plane of ours was here yet.
+    if (isNoMatch(error)) return [];
+    throw error;
+  }
+}
+
+function definition(object: KubeObject, type: "Established" | "Offered"): Definition {
+  const condition = conditionOf(object, type);
+  const reason = condition === undefined ? undefined : [condition.reason, condition.message].filter(Boolean).join(": ");
+  return { name: `${object.kind} ${object.metadata.name ?? ""}`, reason };
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { TextSink } from "../io.ts";
+import { createScreen } from "./screen.ts";
+
+/** A terminal of a few lines, played back: what is on it after everything that was written. */
+function terminal(columns: number, rows: number): { readonly sink: TextSink; lines(): string[] } {
+  let written = "";
+  const lines = (): string[] => {
+    const screen: string[] = [""];
+    let at = 0;
+    const steps = written.replaceAll("\x1b", "ESC").matchAll(/ESC\[(\d+)A|(ESC\[0J)|(\n)|((?:(?!ESC)[^\n])+)/g);
+    for (const [, up, clear, newline, text = ""] of steps) {
+      if (up !== undefined) at -= Number(up);
+      else if (clear !== undefined) screen.splice(at, screen.length, "");
+      else if (newline !== undefined) screen[++at] ??= "";
+      else screen[at] += text;
+    }
+    return screen.slice(0, -1);
+  };
+  const write = (text: string): void => {
+    written += text;
+  };
+  return { sink: { isTTY: true, columns, rows, write }, lines };
+}
+
+test("what is drawn replaces what was drawn before; what is printed stays above it", () => {
+  const { sink, lines } = terminal(40, 20);
+  const screen = createScreen(sink);
+  screen.print("hello\n");
+  screen.draw(["a", "b", "c"]);
+  screen.draw(["d"]);
+  screen.print("news\nmore\n");
+  screen.draw(["e", "f"]);
+  assert.deepEqual(lines(), ["hello", "news", "more", "e", "f"]);
+});
+
+test("what does not fit is cut, so that it can be erased", () => {
+  const { sink, lines } = terminal(10, 6);
+  const screen = createScreen(sink);
+  screen.draw(["x".repeat(30), "2", "3", "4", "5", "6"]);
+  assert.deepEqual(lines(), [`${"x".repeat(8)}…`, "2", "3", "… and 3 …"]);
+  screen.draw(["done"]);
+  assert.deepEqual(lines(), ["done"]);
+});
+
+test("drawing the same again writes nothing", () => {
+  let writes = 0;
+  const screen = createScreen({ isTTY: true, columns: 80, write: () => void writes++ });
+  screen.draw(["a"]);
+  screen.draw(["a"]);
+  assert.equal(writes, 1);
+});

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { isNotFound } from "@purlin/kube-objects";
+import { openCluster } from "../cluster/cluster-client.ts";
+import { findResource } from "../cluster/find-resource.ts";
+import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import type { Io } from "../io.ts";
+import { createStyle } from "../terminal/style.ts";
+import { buildForest, buildTree, type TreeNode } from "../tree/forest.ts";
+import { renderForest } from "../tree/render-forest.ts";
+import { watchComposites } from "../tree/watch-composites.ts";
+import { textOf, UserError } from "../user-error.ts";
+import { conditionsTable, eventsTable, recentEvents } from "./object-story.ts";
+
+/** `purlin trace [TYPE NAME]` */
+export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const [type, name] = input.args;
+  if (type !== undefined && name === undefined) {
+    throw new UserError("name the object too, or nothing to see all of them", { exitCode: 2 });
+  }
+  await using cluster = await openCluster(input, io);
+  await using composites = watchComposites(cluster.client, () => {});
+  await composites.ready(io.signal).catch((error: unknown) => {
+    throw new UserError(`there is no control plane here: ${textOf(error)}: start one with purlin up`, { cause: error });
+  });
+  const style = createStyle(io.stdout, io.env);
+  const print = (nodes: readonly TreeNode[]): void => io.stdout.write(`${renderForest(nodes, style).join("\n")}\n`);
+  if (type === undefined || name === undefined) {
+    const forest = buildForest(composites);
+    if (forest.length === 0) io.stdout.write("There are no claims and no composite resources.\n");
+    else print(forest);
+    return;
+  }
+  const resource = await findResource(cluster.client, type, io.signal);
+  const namespace = resource.namespaced ? (textOption(input, "namespace") ?? cluster.namespace) : undefined;
+  const object = await cluster.client.get(resource, { name, namespace }, io).catch((error: unknown) => {
+    throw isNotFound(error) ? new UserError(`${textOf(error)}: check the name and --namespace`) : error;
+  });
+  print([buildTree(object, composites)]);
+  io.stdout.write(await story(object, cluster.client, io));
+}
+
+async function story(object: KubeObject, client: Parameters<typeof recentEvents>[0], io: Io): Promise<string> {
+  const style = createStyle(io.stdout, io.env);
+  const events = await recentEvents(client, object, io.signal);
+  return [conditionsTable(object, style), eventsTable(events, style)]
+    .filter((part) => part !== "")
+    .map((part) => `\n${part}\n`)
+    .join("");
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { isJsonArray, isJsonObject, type JsonValue } from "@purlin/kube-objects";
+
+/** One condition of an object. */
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The conditions of any object. What is no condition is left out. */
+export function conditionsOf(object: KubeObject): Condition[] {
+  const status = object["status"] as JsonValue | undefined;
+  const conditions = isJsonObject(status) ? status["conditions"] : undefined;
+  if (!isJsonArray(conditions)) return [];
+  return conditions.flatMap((value) => {
+    if (!isJsonObject(value) || typeof value["type"] !== "string") return [];
+    const text = (name: string): string => (typeof value[name] === "string" ? value[name] : "");
+    return [{ type: value["type"], status: text("status"), reason: text("reason"), message: text("message") }];
+  });
+}
+
+/** One condition of an object. */
+export function conditionOf(object: KubeObject, type: string): Condition | undefined {
+  return conditionsOf(object).find((condition) => condition.type === type);
+}

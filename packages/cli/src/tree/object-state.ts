@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { type Condition, conditionsOf } from "./conditions.ts";
+
+/** How an object is, for a reader: done, on its way, or in need of somebody. `none` says nothing about itself. */
+export type Health = "ready" | "waiting" | "failed" | "none";
+
+/** How an object is, and why. */
+export interface ObjectState {
+  readonly health: Health;
+  /** In a few words, such as `Ready` or `Waiting`. */
+  readonly word: string;
+  /** What it waits for or what is wrong, one text for each; empty when it is ready. */
+  readonly reasons: readonly string[];
+}
+
+/** How a claim or composite resource is. */
+export function compositeState(object: KubeObject): ObjectState {
+  const conditions = conditionsOf(object);
+  const reasons = conditions.filter(({ status }) => status !== "True").map(reasonText);
+  if (object.metadata.deletionTimestamp) return { health: "waiting", word: "Deleting", reasons };
+  const isTrue = (type: string): boolean => conditions.some((one) => one.type === type && one.status === "True");
+  const isFalse = (type: string): boolean => conditions.some((one) => one.type === type && one.status === "False");
+  if (isFalse("Synced")) return { health: "failed", word: "Failing", reasons };
+  if (isTrue("Ready") && isTrue("Synced")) {
+    const more = conditions.filter(({ type, status }) => status === "True" && type !== "Ready" && type !== "Synced");
+    return { health: "ready", word: ["Ready", ...more.map(({ type }) => type)].join(", "), reasons };
+  }
+  return {
+    health: "waiting",
+    word: "Waiting",
+    reasons: reasons.length > 0 ? reasons : ["nobody has looked at it yet"],
+  };
+}
+
+/** How any other object is: what its Ready or Available condition says, or nothing. */
+export function composedState(object: KubeObject | undefined): ObjectState {
+  if (object === undefined) return { health: "waiting", word: "Missing", reasons: ["it does not exist yet"] };
+  if (object.metadata.deletionTimestamp) return { health: "waiting", word: "Deleting", reasons: [] };
+  const conditions = conditionsOf(object);
+  const main = conditions.find(({ type }) => type === "Ready") ?? conditions.find(({ type }) => type === "Available");
+  if (main === undefined) return { health: "none", word: "", reasons: [] };
+  if (main.status === "True") return { health: "ready", word: main.type, reasons: [] };
+  return { health: "waiting", word: "Waiting", reasons: [reasonText(main)] };
+}
+
+/** A condition that is not met, in one line: `Ready: Creating: Unready resources: database`. */
+function reasonText({ type, reason, message }: Condition): string {
+  return [type, reason, message.replaceAll(/\s*\n\s*/g, " ")].filter((part) => part !== "").join(": ");
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Style } from "../terminal/style.ts";
+import type { TreeNode } from "./forest.ts";
+import type { Health, ObjectState } from "./object-state.ts";
+
+const marks: Readonly<Record<Health, string>> = { ready: "✓", waiting: "…", failed: "✗", none: "·" };
+
+/** Trees as lines: what there is, how it is, and below it why it is not ready. */
+export function renderForest(nodes: readonly TreeNode[], style: Style): string[] {
+  return nodes.flatMap((node) => renderNode(node, style, { own: "", below: "" }));
+}
+
+interface Indent {
+  /** In front of the object's own line, and of everything below it. */
+  readonly own: string;
+  readonly below: string;
+}
+
+function renderNode({ title, state, children }: TreeNode, style: Style, indent: Indent): string[] {
+  const word = state.word === "" ? "" : `  ${paint(state, style)(state.word)}`;
+  const bar = children.length > 0 ? "│ " : "  ";
+  return [
+    `${indent.own}${paint(state, style)(marks[state.health])} ${title}${word}`,
+    ...state.reasons.map((reason) => `${indent.below}${style.faint(bar)}  ${reason}`),
+    ...children.flatMap((child, index) => {
+      const last = index === children.length - 1;
+      return renderNode(child, style, {
+        own: `${indent.below}${style.faint(last ? "└─ " : "├─ ")}`,
+        below: `${indent.below}${style.faint(last ? "   " : "│  ")}`,
+      });
+    }),
+  ];
+}
+
+function paint({ health }: ObjectState, style: Style): (text: string) => string {
+  switch (health) {
+    case "ready":
+      return style.good;
+    case "waiting":
+      return style.doubtful;
+    case "failed":
+      return style.bad;
+    case "none":
+      return style.faint;
+  }
+}
+
+/** What has changed between two looks, a line for each object, for readers that cannot be redrawn. */
+export function changedLines(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
+  const changed = [...now].filter(([title, text]) => before.get(title) !== text);
+  const gone = [...before.keys()].filter((title) => !now.has(title));
+  return [...changed.map(([title, text]) => `${title}: ${text}`), ...gone.map((title) => `${title}: gone`)];
+}
+
+/** The state of every object in trees, in one line each, by title. */
+export function stateLines(nodes: readonly TreeNode[]): Map<string, string> {
+  const lines = new Map<string, string>();
+  const visit = ({ title, state, children }: TreeNode): void => {
+    if (state.word !== "") lines.set(title, [state.word, ...state.reasons].join(": "));
+    else lines.set(title, "there");
+    children.forEach(visit);
+  };
+  nodes.forEach(visit);
+  return lines;
+}

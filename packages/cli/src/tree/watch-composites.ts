@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  createInformerPool,
+  type InformerLease,
+  type KubeObject,
+  type KubeReader,
+  type TypeRef,
+} from "@purlin/kube-client";
+import { definitionType } from "../manifests/defined-kinds.ts";
+import { isOffered, kindsOf, type ObjectReference, referencesOf } from "./composite-kinds.ts";
+import type { ForestSource } from "./forest.ts";
+
+/** All claims and composite resources of an API server, kept up to date with what they compose. */
+export interface CompositeWatch extends ForestSource, AsyncDisposable {
+  /** Definitions that do not offer their kinds (yet). */
+  readonly pending: readonly KubeObject[];
+  /** Resolves when everything that is defined now has been read. */
+  ready(signal: AbortSignal): Promise<void>;
+}
+
+/** Watches an API server. `onChange` is told whenever anything that could be shown has changed. */
+export function watchComposites(client: KubeReader, onChange: () => void): CompositeWatch {
+  return new Watching(client, onChange);
+}
+
+class Watching implements CompositeWatch {
+  readonly #pool;
+  readonly #onChange: () => void;
+  readonly #definitions: InformerLease;
+  readonly #leases = new Map<string, InformerLease>();
+
+  constructor(client: KubeReader, onChange: () => void) {
+    this.#pool = createInformerPool(client);
+    this.#onChange = onChange;
+    this.#definitions = this.#pool.acquire(definitionType);
+    this.#definitions.informer.subscribe(({ object }) => {
+      for (const type of typesOf(object)) this.#watch(type);
+      onChange();
+    });
+  }
+
+  get composites(): readonly KubeObject[] {
+    const types = this.#definitions.informer.list().flatMap(typesOf);
+    return types.flatMap((type) => this.#leases.get(textOf(type))?.informer.list() ?? []);
+  }
+
+  get pending(): readonly KubeObject[] {
+    return this.#definitions.informer.list().filter((definition) => !isOffered(definition));
+  }
+
+  find(reference: ObjectReference): KubeObject | undefined {
+    return this.#watch(reference).informer.get(reference);
+  }
+
+  async ready(signal: AbortSignal): Promise<void> {
+    await this.#definitions.informer.ready(signal);
+    const types = this.#definitions.informer.list().filter(isOffered).flatMap(typesOf);
+    await Promise.all(types.map((type) => this.#watch(type).informer.ready(signal)));
+    // What they refer to, so that nothing that exists is called missing.
+    const below = this.composites.flatMap(referencesOf).map((reference) => this.#watch(reference).informer);
+    await Promise.all([...new Set(below)].map((informer) => informer.ready(signal).catch(() => {})));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#pool.stop();
+  }
+
+  #watch(type: TypeRef): InformerLease {
+    const text = textOf(type);
+    const known = this.#leases.get(text);
+    if (known !== undefined) return known;
+    const lease = this.#pool.acquire({ apiVersion: type.apiVersion, kind: type.kind });
+    this.#leases.set(text, lease);
+    lease.informer.subscribe(() => this.#onChange());
+    return lease;
+  }
+}
+
+function typesOf(definition: KubeObject): TypeRef[] {
+  const kinds = kindsOf(definition);
+  if (kinds === undefined) return [];
+  return kinds.claim === undefined ? [kinds.composite] : [kinds.claim, kinds.composite];
+}
+
+function textOf({ apiVersion, kind }: TypeRef): string {
+  return `${apiVersion}/${kind}`;
+}
