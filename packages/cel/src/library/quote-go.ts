@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-const escapes: ReadonlyMap<string, string> = new Map([
+/** Characters that a quoted text has a short escape for. */
+export const shortEscapes: ReadonlyMap<string, string> = new Map([
   ["\u0007", "\\a"],
   ["\b", "\\b"],
   ["\f", "\\f"],
@@ -14,7 +15,7 @@ const escapes: ReadonlyMap<string, string> = new Map([
 
 /** A string in double quotes with everything that cannot be printed escaped, as Go's `%q` does it. */
 export function quoteGo(text: string): string {
-  return `"${text.replace(/[^ \p{L}\p{M}\p{N}\p{P}\p{S}]|["\\]/gu, (char) => escapes.get(char) ?? escapeCode(char))}"`;
+  return `"${text.replace(/[^ \p{L}\p{M}\p{N}\p{P}\p{S}]|["\\]/gu, (char) => shortEscapes.get(char) ?? escapeCode(char))}"`;
 }
 
 function escapeCode(char: string): string {

@@ -9,6 +9,7 @@ import type { CostModel } from "./cost-model.ts";
 import { characterCost, listTraversal, sizeOf, traversal } from "./costs.ts";
 import { formatFunction } from "./format-string.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
+import { shortEscapes } from "./quote-go.ts";
 import { addRanges, multiplyRanges, type Range, scaleRange, unbounded, zero } from "./range.ts";
 import { characterAt, indexOfText, lastIndexOfText, replaceText, splitText, substringOf, trimSpace } from "./text.ts";
 
@@ -102,21 +103,9 @@ const splitCost: CostModel = {
   },
 };
 
-const quoteEscapes: ReadonlyMap<string, string> = new Map([
-  ["\u0007", "\\a"],
-  ["\b", "\\b"],
-  ["\f", "\\f"],
-  ["\n", "\\n"],
-  ["\r", "\\r"],
-  ["\t", "\\t"],
-  ["\v", "\\v"],
-  ["\\", "\\\\"],
-  ['"', '\\"'],
-]);
-
 function quote(value: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped
-  return `"${value.toWellFormed().replace(/[\u0007\b\f\n\r\t\v\\"]/g, (char) => quoteEscapes.get(char) ?? char)}"`;
+  return `"${value.toWellFormed().replace(/[\u0007\b\f\n\r\t\v\\"]/g, (char) => shortEscapes.get(char) ?? char)}"`;
 }
 
 const quoteCost: CostModel = {

@@ -4,42 +4,15 @@ import { type TestContext, test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
 import { answerValue } from "../testing/test-request.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";
+import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
 
-const crd: JsonObject = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "widgets.example.org" },
-  spec: {
-    group: "example.org",
-    scope: "Namespaced",
-    names: { plural: "widgets", kind: "Widget" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        subresources: {
-          status: {},
-          scale: { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" },
-        },
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: { spec: { type: "object", properties: { replicas: { type: "integer" } } } },
-          },
-        },
-      },
-    ],
-  },
-};
-const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const widgets = "/apis/example.org/v1/namespaces/default/widgets";
 const deployments = "/apis/apps/v1/namespaces/default/deployments";
 
 async function setUp(t: TestContext): Promise<TestServer> {
   const server = await startTestServer();
   t.after(() => server[Symbol.asyncDispose]());
-  await server.post(definitions, crd);
+  await server.post(DEFINITIONS, WIDGET_CRD);
   await server.until(widgets, ({ code }) => code === 200);
   return server;
 }
@@ -170,7 +143,7 @@ test("a scale gives its object replicas, and the object its owner", async (t) =>
   const put = await server.body(`${widgets}/a/scale?fieldManager=putter`, { method: "PUT", body: scale(3) });
   assert.deepEqual([put["kind"], put["spec"]], ["Scale", { replicas: 3 }]);
   const { metadata, spec } = await server.body(`${widgets}/a`);
-  assert.deepEqual(spec, { replicas: 3 });
+  assert.deepEqual(spec, { color: "red", replicas: 3 });
   const owners = (metadata as { managedFields?: JsonObject[] }).managedFields ?? [];
   const scaled = owners.find((entry) => entry["subresource"] === "scale");
   assert.deepEqual(

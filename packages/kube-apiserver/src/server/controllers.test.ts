@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects";
 import { answerValue } from "../testing/test-request.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";
+import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
 
 const meta = (object: JsonObject): Record<string, never> => object["metadata"] as unknown as Record<string, never>;
 const isGone = ({ code }: { readonly code: number }): boolean => code === 404;
@@ -111,50 +112,15 @@ test("a role made of others has their rules, and loses them with them", async ()
   await server.until(`${roles}/sum`, (response) => rulesOf(answerValue(response) as JsonObject) === '[["get"]]');
 });
 
-const crd: JsonObject = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "widgets.example.org" },
-  spec: {
-    group: "example.org",
-    scope: "Namespaced",
-    names: { plural: "widgets", kind: "Widget" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        subresources: {
-          status: {},
-          scale: { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" },
-        },
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              spec: {
-                type: "object",
-                properties: { replicas: { type: "integer" }, color: { type: "string", default: "red" } },
-              },
-              status: { type: "object", properties: { replicas: { type: "integer" } } },
-            },
-          },
-        },
-      },
-    ],
-  },
-};
-
 test("a custom kind is served once it is established, scaled, and gone with its definition", async () => {
   await using server = await startTestServer();
-  const definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   const widgets = "/apis/example.org/v1/namespaces/default/widgets";
-  await server.post(definition, crd);
+  await server.post(DEFINITIONS, WIDGET_CRD);
   const isEstablished = (response: Parameters<Parameters<TestServer["until"]>[1]>[0]): boolean => {
     const { status } = answerValue(response) as unknown as { status?: { conditions?: JsonObject[] } };
     return status?.conditions?.some(({ type, status: value }) => type === "Established" && value === "True") ?? false;
   };
-  await server.until(`${definition}/widgets.example.org`, isEstablished);
+  await server.until(`${DEFINITIONS}/widgets.example.org`, isEstablished);
   const created = await server.post(widgets, {
     apiVersion: "example.org/v1",
     kind: "Widget",
@@ -167,10 +133,10 @@ test("a custom kind is served once it is established, scaled, and gone with its 
   const after = await server.body(`${widgets}/a`);
   assert.deepEqual([after["spec"], meta(after)["generation"]], [{ replicas: 3, color: "red" }, 2]);
   const watch = await server.watch(`${widgets}?watch=true&resourceVersion=${String(meta(after)["resourceVersion"])}`);
-  await server.delete(`${definition}/widgets.example.org`);
+  await server.delete(`${DEFINITIONS}/widgets.example.org`);
   assert.deepEqual(await watch.names(2), ["DELETED a", "end"]);
   await server.until(widgets, isGone);
-  await server.until(`${definition}/widgets.example.org`, isGone);
+  await server.until(`${DEFINITIONS}/widgets.example.org`, isGone);
 });
 
 test("a token of an account is known until the account is gone, and by nobody else", async () => {
