@@ -68,7 +68,7 @@ export {
   type RunStep,
   type StepRun,
 } from "./resolution/function-resolver.ts";
-export type { FunctionRevision } from "./resolution/function-revision.ts";
+export { type FunctionRevision, isServing, readRevision } from "./resolution/function-revision.ts";
 export {
   createRevisionResolver,
   type FoundRevision,

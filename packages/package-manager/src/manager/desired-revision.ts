@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { controllerReference, memberAt, textAt, textMapAt } from "@purlin/kube-controller";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { type PackageType, packageLabels, reservedPrefix } from "../package-kinds.ts";
+
+/** Everything that decides what a revision looks like. */
+export interface RevisionInput {
+  readonly type: PackageType;
+  readonly package: KubeObject;
+  readonly name: string;
+  readonly number: number;
+  readonly desiredState: string;
+  /** Set where revisions are known by their content. */
+  readonly digest: string | undefined;
+  /** Whether runtime objects are named after the revision instead of the package. */
+  readonly isNamedByRevision: boolean;
+  /** Whether this control plane, or one beside it, runs packages of this kind in Deployments or processes. */
+  readonly hasRuntime: boolean;
+  /** Whether labels of the package go to its revision. */
+  readonly copiesLabels: boolean;
+}
+
+const copied = [
+  "packagePullSecrets",
+  "packagePullPolicy",
+  "ignoreCrossplaneConstraints",
+  "skipDependencyResolution",
+  "commonLabels",
+  "commonAnnotations",
+] as const;
+const maxSecretName = 253;
+
+/** The revision as the manager wants it: every field it has a say in, and no other. */
+export function desiredRevision(input: RevisionInput): KubeObject {
+  const { type, package: owner, name, number, desiredState, digest } = input;
+  const spec: Record<string, JsonValue> = {
+    desiredState,
+    image: textAt(owner, ["spec", "package"]) ?? "",
+    revision: number,
+  };
+  for (const field of copied) copyField(owner, field, spec);
+  if (digest !== undefined) spec["digest"] = digest;
+  if (input.hasRuntime) {
+    copyField(owner, "runtimeConfigRef", spec);
+    Object.assign(spec, secretNames(input));
+  }
+  return {
+    ...type.revision,
+    metadata: {
+      name,
+      labels: { ...labelsOf(input), [packageLabels.package]: owner.metadata.name ?? "" },
+      ownerReferences: [controllerReference(owner)],
+    },
+    spec,
+  };
+}
+
+function copyField(owner: KubeObject, field: string, spec: Record<string, JsonValue>): void {
+  const value = memberAt(owner, ["spec", field]);
+  if (value !== undefined) spec[field] = value;
+}
+
+/** The package's own labels, without those that mean something to us. */
+function labelsOf({ copiesLabels, package: owner }: RevisionInput): JsonObject {
+  if (!copiesLabels) return {};
+  const labels = textMapAt(owner, ["metadata", "labels"]) ?? {};
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(reservedPrefix)));
+}
+
+function secretNames({ type, package: owner, name, isNamedByRevision }: RevisionInput): JsonObject {
+  const base = isNamedByRevision ? name : (owner.metadata.name ?? "");
+  const server = { tlsServerSecretName: secretName(base, "-tls-server") };
+  return type.kind === "Provider" ? { ...server, tlsClientSecretName: secretName(base, "-tls-client") } : server;
+}
+
+function secretName(base: string, suffix: string): string {
+  return base.slice(0, maxSecretName - suffix.length) + suffix;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import type { Clock, ControllerClient, EventRecorder, Log } from "@purlin/kube-controller";
+import type { PackageClient } from "../fetch/package-client.ts";
+
+/** What the controllers of packages work with. */
+export interface PackagePorts {
+  readonly client: ControllerClient;
+  readonly events: EventRecorder;
+  readonly packages: PackageClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Where package secrets and runtimes live. */
+  readonly namespace: string;
+  readonly features: {
+    /** Several revisions of a function at once, and compositions that choose. */
+    readonly functionRevisionSelectors: boolean;
+  };
+  /** Whether something runs Functions and Providers here; otherwise somebody else does. */
+  readonly hasRuntime: { readonly Function: boolean; readonly Provider: boolean };
+  /** The names of function revisions that compositions name, by `functionRevisionRef` or digest. */
+  readonly revisionsInUse: (revisions: readonly KubeObject[], signal: AbortSignal) => Promise<ReadonlySet<string>>;
+}
+
+/** How the package manager's writes are signed. */
+export const packageFieldManagers = {
+  /** Revisions, as the manager wants them. */
+  manager: "pkg.crossplane.io/manager",
+  /** Everything that is an ordinary update. */
+  update: "crossplane",
+} as const;

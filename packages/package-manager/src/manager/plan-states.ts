@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isServing, readRevision } from "@purlin/function-runner";
+import type { KubeObject } from "@purlin/kube-client";
+import { memberAt, textAt } from "@purlin/kube-controller";
+import type { JsonObject } from "@purlin/kube-objects";
+import { activeRevisions, type RevisionState } from "./activation.ts";
+import { type CurrentRevision, numberOf } from "./revision-identity.ts";
+
+/** Who shall be active. */
+export interface StatePlan {
+  /** The state the current revision shall have. */
+  readonly current: string;
+  /** Older revisions that shall be Active, highest number first. */
+  readonly active: readonly string[];
+  /** Older revisions that shall be Inactive. */
+  readonly inactive: readonly string[];
+}
+
+/** The package, what it points to now, and the revisions there are. */
+export interface StateInput {
+  readonly package: KubeObject;
+  readonly revisions: readonly KubeObject[];
+  readonly current: CurrentRevision;
+  readonly number: number;
+  readonly isRollout: boolean;
+  readonly isFunction: boolean;
+}
+
+/** Functions under Automatic are started before others are stopped; under the rollout, Manual ones are left alone. */
+export function handsOver({
+  isFunction,
+  isRollout,
+  package: owner,
+}: Omit<StateInput, "revisions" | "current" | "number">): boolean {
+  return isFunction && (isRollout || isAutomatic(owner));
+}
+
+/** Whether the manager decides who is active. */
+export function isAutomatic(owner: KubeObject): boolean {
+  const policy = textAt(owner, ["spec", "revisionActivationPolicy"]);
+  return policy === undefined || policy === "Automatic";
+}
+
+/** Decides the state of every revision of a package. */
+export function planStates(input: StateInput): StatePlan {
+  const { package: owner, revisions, current, number, isRollout } = input;
+  const older = revisions.filter(({ metadata }) => metadata.name !== current.name).map(stateOf);
+  const own = current.existing && textAt(current.existing, ["spec", "desiredState"]);
+  if (!isAutomatic(owner)) {
+    // Under the rollout, users decide: what is Active stays so.
+    const chosen = older
+      .filter(({ desiredState }) => desiredState === "Active")
+      .toSorted((a, b) => b.number - a.number);
+    if (isRollout) return { current: own ?? "Inactive", active: chosen.map(({ name }) => name), inactive: [] };
+    return { current: own ?? "", active: [], inactive: older.map(({ name }) => name) };
+  }
+  if (!handsOver(input)) return { current: "Active", active: [], inactive: older.map(({ name }) => name) };
+  const limit = isRollout ? limitOf(owner) : 1;
+  const existing = current.existing && stateOf(current.existing);
+  const newest = { name: current.name, desiredState: "", isServing: false, ...existing, number };
+  const active = activeRevisions([newest, ...older], limit);
+  return {
+    current: "Active",
+    active: older
+      .filter(({ name }) => active.has(name))
+      .toSorted((a, b) => b.number - a.number)
+      .map(({ name }) => name),
+    inactive: older.filter(({ name }) => !active.has(name)).map(({ name }) => name),
+  };
+}
+
+function limitOf(owner: KubeObject): number {
+  const limit = memberAt(owner, ["spec", "activeRevisionLimit"]);
+  return typeof limit === "number" && limit >= 1 ? limit : 1;
+}
+
+/** A revision as far as activation and collection look at it. */
+export function stateOf(revision: KubeObject): RevisionState {
+  return {
+    name: revision.metadata.name ?? "",
+    number: numberOf(revision),
+    desiredState: textAt(revision, ["spec", "desiredState"]) ?? "",
+    isServing: isServing(readRevision(revision as unknown as JsonObject)),
+  };
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import { conditionOf, conditionsOf, memberAt, withMember } from "@purlin/kube-controller";
+import { packageTypes } from "../package-kinds.ts";
+import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
+import { reconcilePackage } from "./reconciler.ts";
+
+const type = packageTypes.Function;
+const name = "function-x";
+
+async function pass(cluster: PackageCluster): Promise<unknown> {
+  const stopping = new AbortController().signal;
+  return reconcilePackage(cluster.ports, type, { key: { name }, stopping });
+}
+
+async function install(
+  cluster: PackageCluster,
+  tag: string,
+  spec: object = {},
+  metadata: object = {},
+): Promise<KubeObject> {
+  const object = {
+    ...type.package,
+    metadata: { name, ...metadata },
+    spec: { package: `${cluster.registry}/acme/${name}:${tag}`, ...spec },
+  };
+  return cluster.kube.apply(object as KubeObject, { fieldManager: "user", force: true });
+}
+
+/** The revisions by number, as `number state`. */
+async function states(cluster: PackageCluster): Promise<string[]> {
+  const { items } = await cluster.kube.list(type.revision);
+  const spec = (object: KubeObject, field: string): unknown => memberAt(object, ["spec", field]);
+  return items
+    .toSorted((a, b) => Number(spec(b, "revision")) - Number(spec(a, "revision")))
+    .map((one) => `${spec(one, "revision")} ${spec(one, "desiredState")}`);
+}
+
+/** Says that a revision answers calls, as its runtime would. */
+async function serve(cluster: PackageCluster, number: number): Promise<void> {
+  const { items } = await cluster.kube.list(type.revision);
+  const revision = items.find((one) => memberAt(one, ["spec", "revision"]) === number);
+  assert.ok(revision);
+  const status = {
+    endpoint: "dns:///x:9443",
+    capabilities: ["composition"],
+    conditions: ["RevisionHealthy", "RuntimeHealthy"].map((condition) => ({
+      type: condition,
+      status: "True",
+      reason: "HealthyPackageRevision",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    })),
+  };
+  await cluster.kube.update({ ...revision, status } as KubeObject, { subresource: "status" });
+}
+
+async function condition(cluster: PackageCluster, which: string): Promise<string> {
+  const found = conditionOf(conditionsOf(await cluster.kube.get(type.package, { name })), which);
+  return `${found.status} ${found.reason}${found.message ? `: ${found.message}` : ""}`;
+}
+
+test("case 4: a first install makes revision 1, Active and not yet healthy; nothing more is written", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push(`acme/${name}:v1`, functionPackage("one"));
+  await install(cluster, "v1");
+  await pass(cluster);
+  assert.deepEqual(await states(cluster), ["1 Active"]);
+  assert.equal(await condition(cluster, "Installed"), "True ActivePackageRevision");
+  assert.equal(
+    await condition(cluster, "Healthy"),
+    'False UnhealthyPackageRevision: Package revision health is "Unknown"',
+    "case 5",
+  );
+  cluster.takeWrites();
+  await pass(cluster);
+  assert.deepEqual(cluster.takeWrites(), []);
+  await serve(cluster, 1);
+  cluster.takeEvents();
+  await pass(cluster);
+  assert.equal(await condition(cluster, "Healthy"), "True HealthyPackageRevision");
+  assert.deepEqual(cluster.takeEvents(), ["Normal InstallPackageRevision: Successfully installed package revision"]);
+});
+
+test("case 6: what cannot be fetched makes no revision and says why", async () => {
+  await using cluster = await startPackageCluster();
+  await install(cluster, "missing");
+  await assert.rejects(pass(cluster), /cannot unpack package: cannot read .*answers 404/);
+  assert.deepEqual(await states(cluster), []);
+  const [installed, healthy] = [await condition(cluster, "Installed"), await condition(cluster, "Healthy")];
+  assert.match(installed, /^False UnpackingPackage: cannot unpack package: /);
+  assert.equal(healthy, installed);
+  assert.match(cluster.takeEvents().join(), /Warning UnpackPackage: cannot unpack package/);
+});
+
+test("something that is no package, or of another kind of thing, says so", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push(`acme/${name}:v1`, "a: b\n");
+  await install(cluster, "v1");
+  await assert.rejects(pass(cluster), /package\.yaml:1: expected an object with apiVersion and kind/);
+});
+
+test("case 7, 83: a moved tag makes a new revision, which replaces the old one when it serves", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push(`acme/${name}:v1`, functionPackage("one"));
+  await install(cluster, "v1");
+  await pass(cluster);
+  await serve(cluster, 1);
+  await cluster.push(`acme/${name}:v1`, functionPackage("two"));
+  await pass(cluster);
+  assert.deepEqual(await states(cluster), ["2 Active", "1 Active"]);
+  await pass(cluster);
+  assert.deepEqual(await states(cluster), ["2 Active", "1 Active"], "as long as it does not serve");
+  await serve(cluster, 2);
+  await pass(cluster);
+  assert.deepEqual(await states(cluster), ["2 Active", "1 Inactive"]);
+});
+
+test("case 13, 14: an edit of the spec makes a revision, one of labels does not", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push(`acme/${name}:v1`, functionPackage("one"));
+  await install(cluster, "v1");
+  await pass(cluster);
+  await install(cluster, "v1", {}, { labels: { a: "b" } });
+  await pass(cluster);
+  assert.equal((await states(cluster)).length, 1);
+  await install(cluster, "v1", { revisionHistoryLimit: 3 }, { labels: { a: "b" } });
+  await pass(cluster);
+  assert.equal((await states(cluster)).length, 2);
+});
+
+test("case 84, 74, 75: with the flag on only the content makes a revision; labels go to the current one", async () => {
+  await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
+  await cluster.push(`acme/${name}:v1`, functionPackage("one"));
+  await install(cluster, "v1", {}, { labels: { channel: "stable", "pkg.crossplane.io/package": "evil" } });
+  await pass(cluster);
+  await serve(cluster, 1);
+  const limits = { revisionHistoryLimit: 4, activeRevisionLimit: 2 };
+  await install(cluster, "v1", limits, { labels: { channel: "stable" } });
+  await pass(cluster);
+  assert.deepEqual(await states(cluster), ["1 Active"]);
+  const digest = await cluster.push(`acme/${name}:v2`, functionPackage("two"));
+  await install(cluster, "v2", limits, { labels: { channel: "alpha" } });
+  await pass(cluster);
+  await serve(cluster, 2);
+  await pass(cluster);
+  assert.deepEqual(await states(cluster), ["2 Active", "1 Active"]);
+  const { items } = await cluster.kube.list(type.revision);
+  const labels = (number: number): unknown =>
+    items.find((one) => memberAt(one, ["spec", "revision"]) === number)?.metadata.labels;
+  assert.deepEqual(labels(1), { channel: "stable", "pkg.crossplane.io/package": name });
+  assert.deepEqual(labels(2), { channel: "alpha", "pkg.crossplane.io/package": name });
+  const current = items.find((one) => memberAt(one, ["spec", "revision"]) === 2);
+  assert.equal(current && memberAt(current, ["spec", "digest"]), digest);
+  assert.equal(current?.metadata.name, `${name}-${digest.slice(7, 19)}`);
+  assert.deepEqual(memberAt(await cluster.kube.get(type.package, { name }), ["status", "activeRevisions"]), [
+    current?.metadata.name,
+    items.find((one) => memberAt(one, ["spec", "revision"]) === 1)?.metadata.name,
+  ]);
+
+  await install(cluster, "v2", limits, {});
+  await pass(cluster);
+  const after = await cluster.kube.get(type.revision, { name: current?.metadata.name ?? "" });
+  assert.deepEqual(after.metadata.labels, { "pkg.crossplane.io/package": name }, "a label that goes, goes there too");
+
+  await install(cluster, "v2", { ...limits, activeRevisionLimit: 1 }, {});
+  await pass(cluster);
+  assert.deepEqual(await states(cluster), ["2 Active", "1 Inactive"], "case 63: a lower limit");
+  await install(cluster, "v1", { ...limits, activeRevisionLimit: 1 }, {});
+  await pass(cluster);
+  assert.deepEqual(await states(cluster), ["3 Active", "2 Active"], "case 15: going back renumbers and hands over");
+  await pass(cluster);
+  assert.deepEqual(await states(cluster), ["3 Active", "2 Inactive"]);
+  cluster.takeWrites();
+  await pass(cluster);
+  assert.deepEqual(cluster.takeWrites(), []);
+});
+
+test("case 65: under Manual with the flag on users decide, and new revisions are Inactive", async () => {
+  await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
+  const manual = { revisionActivationPolicy: "Manual", revisionHistoryLimit: 5 };
+  for (const tag of ["v1", "v2", "v3"]) {
+    await cluster.push(`acme/${name}:${tag}`, functionPackage(tag));
+    await install(cluster, tag, manual);
+    await pass(cluster);
+  }
+  assert.deepEqual(await states(cluster), ["3 Inactive", "2 Inactive", "1 Inactive"]);
+  assert.equal(await condition(cluster, "Installed"), "False InactivePackageRevision: Package is inactive");
+  for (const one of (await cluster.kube.list(type.revision)).items) {
+    await cluster.kube.update(withMember(one, ["spec", "desiredState"], "Active"));
+  }
+  await pass(cluster);
+  assert.deepEqual(await states(cluster), ["3 Active", "2 Active", "1 Active"]);
+  const active = memberAt(await cluster.kube.get(type.package, { name }), ["status", "activeRevisions"]);
+  assert.equal(Array.isArray(active) && active.length, 3);
+});
+
+test("case 18, 19: Manual as shipped leaves a new revision without a state and stops the old one", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push(`acme/${name}:v1`, functionPackage("one"));
+  await install(cluster, "v1", { revisionActivationPolicy: "Manual" });
+  await pass(cluster);
+  assert.deepEqual(await states(cluster), ["1 "]);
+  const [only] = (await cluster.kube.list(type.revision)).items;
+  assert.ok(only);
+  await cluster.kube.update(withMember(only, ["spec", "desiredState"], "Active"));
+  await pass(cluster);
+  assert.deepEqual(await states(cluster), ["1 Active"], "what a user set stays");
+  await cluster.push(`acme/${name}:v2`, functionPackage("two"));
+  await install(cluster, "v2", { revisionActivationPolicy: "Manual" });
+  await pass(cluster);
+  assert.deepEqual(await states(cluster), ["2 ", "1 Inactive"]);
+});
+
+test("case 16, 78: old revisions are collected one a pass, never an active one", async () => {
+  await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
+  for (const [at, tag] of ["v1", "v2", "v3"].entries()) {
+    await cluster.push(`acme/${name}:${tag}`, functionPackage(tag));
+    await install(cluster, tag, { revisionHistoryLimit: 1 });
+    await pass(cluster);
+    await serve(cluster, at + 1);
+    await pass(cluster);
+  }
+  assert.deepEqual(await states(cluster), ["3 Active", "2 Inactive"]);
+});
+
+test("case 21: a common label that goes from the package goes from the revision", async () => {
+  await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
+  await cluster.push(`acme/${name}:v1`, functionPackage("one"));
+  await install(cluster, "v1", { commonLabels: { a: "1", b: "2" } });
+  await pass(cluster);
+  await install(cluster, "v1", { commonLabels: { b: "2" } });
+  await pass(cluster);
+  const [revision] = (await cluster.kube.list(type.revision)).items;
+  assert.deepEqual(revision && memberAt(revision, ["spec", "commonLabels"]), { b: "2" });
+});
+
+test("case 22: a paused package is left alone; its conditions start anew afterwards", async () => {
+  await using cluster = await startPackageCluster();
+  await install(cluster, "v1", {}, { annotations: { "crossplane.io/paused": "true" } });
+  await pass(cluster);
+  assert.match(await condition(cluster, "Synced"), /^False ReconcilePaused/);
+  await install(cluster, "v1", {});
+  await pass(cluster);
+  assert.deepEqual(conditionsOf(await cluster.kube.get(type.package, { name })), []);
+});
+
+test("case 24: a revision of somebody else is not taken over", async () => {
+  await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
+  const digest = await cluster.push(`acme/${name}:v1`, functionPackage("one"));
+  const other = { apiVersion: "v1", kind: "ConfigMap", name: "other", uid: "other", controller: true };
+  await cluster.kube.create({
+    ...type.revision,
+    metadata: {
+      name: `${name}-${digest.slice(7, 19)}`,
+      labels: { "pkg.crossplane.io/package": name },
+      ownerReferences: [other],
+    },
+    spec: { desiredState: "Inactive", image: "x", revision: 1 },
+  } as KubeObject);
+  await install(cluster, "v1");
+  await assert.rejects(pass(cluster), /cannot apply package revision: existing object is not controlled by UID/);
+  assert.match(cluster.takeEvents().join(), /Warning InstallPackageRevision/);
+});
+
+test("case 27, 28: a rewrite decides where the package comes from, and is told", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push(`mirror/${name}:v1`, functionPackage("one"));
+  const config = {
+    apiVersion: "pkg.crossplane.io/v1beta1",
+    kind: "ImageConfig",
+    metadata: { name: "mirror" },
+    spec: {
+      matchImages: [{ prefix: "registry.example.org/acme/" }],
+      rewriteImage: { prefix: `${cluster.registry}/mirror/` },
+    },
+  };
+  await cluster.kube.create(config);
+  const original = `registry.example.org/acme/${name}:v1`;
+  await install(cluster, "v1", { package: original });
+  await pass(cluster);
+  const stored = await cluster.kube.get(type.package, { name });
+  assert.equal(memberAt(stored, ["status", "resolvedPackage"]), `${cluster.registry}/mirror/${name}:v1`);
+  assert.deepEqual(memberAt(stored, ["status", "appliedImageConfigRefs"]), [
+    { name: "mirror", reason: "RewriteImage" },
+  ]);
+  const [revision] = (await cluster.kube.list(type.revision)).items;
+  assert.equal(revision && memberAt(revision, ["spec", "image"]), original);
+});

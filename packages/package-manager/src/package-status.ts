@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import {
+  type Clock,
+  type ConditionText,
+  type ControllerClient,
+  conditionsOf,
+  conditionTime,
+  memberAt,
+  setCondition,
+  stampCondition,
+  withConditions,
+} from "@purlin/kube-controller";
+import { jsonEqual } from "@purlin/kube-objects";
+import { packageFieldManagers } from "./manager/package-manager-ports.ts";
+
+/** The object with conditions, stamped now. */
+export function withTexts(clock: Clock, object: KubeObject, texts: readonly ConditionText[]): KubeObject {
+  const time = conditionTime(clock.now());
+  const stamped = texts.map((text) => stampCondition(text, time, object.metadata.generation));
+  return withConditions(object, stamped.reduce(setCondition, conditionsOf(object)));
+}
+
+/** Writes a status, if it says anything new. */
+export async function writeStatus(
+  client: ControllerClient,
+  { before, after, signal }: { readonly before: KubeObject; readonly after: KubeObject; readonly signal: AbortSignal },
+): Promise<void> {
+  const [old, changed] = [memberAt(before, ["status"]) ?? {}, memberAt(after, ["status"]) ?? {}];
+  if (jsonEqual(old, changed)) return;
+  await client.update(after, { subresource: "status", fieldManager: packageFieldManagers.update, signal });
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import {
+  createDirectTransport,
+  createInformerPool,
+  createKubeClient,
+  type KubeClient,
+  type KubeObject,
+  type KubeRequest,
+} from "@purlin/kube-client";
+import {
+  type ClosableControllerClient,
+  createControllerClient,
+  type EventRecorder,
+  type EventText,
+  installCrds,
+  silentLog,
+  systemClock,
+} from "@purlin/kube-controller";
+import { packageCrds } from "../crds/package-crds.ts";
+import { createPackageClient } from "../fetch/package-client.ts";
+import type { PackagePorts } from "../manager/package-manager-ports.ts";
+import { type ContentStore, openContentStore } from "../oci/content-store.ts";
+import { parseReference } from "../oci/image-reference.ts";
+import { createRegistryClient } from "../oci/registry-client.ts";
+import { startRegistry } from "../registry/registry.ts";
+import { buildImage } from "../xpkg/build-image.ts";
+import { pushPackage } from "../xpkg/push-package.ts";
+
+export const namespace = "crossplane-system";
+
+/** A real API server that knows the kinds of packages, a real registry, and what controllers need to use both. */
+export interface PackageCluster extends AsyncDisposable {
+  readonly kube: KubeClient;
+  readonly client: ClosableControllerClient;
+  readonly ports: PackagePorts;
+  readonly registry: string;
+  readonly store: ContentStore;
+  /** Events since the last call, as `Type reason: message`. */
+  takeEvents(): string[];
+  /** Writes since the last call, as `METHOD path`. */
+  takeWrites(): string[];
+  /** Builds a package and pushes it under a name such as `acme/function-x:v1`; returns its digest. */
+  push(name: string, packageYaml: string): Promise<string>;
+}
+
+const process = { entrypoint: ["/function"], cmd: [], env: [], workingDir: "/", user: "2000" };
+const platform = { os: "linux", architecture: "amd64" };
+
+export async function startPackageCluster(features = { functionRevisionSelectors: false }): Promise<PackageCluster> {
+  const directory = await mkdtemp(join(tmpdir(), "purlin-packages-"));
+  const server = await startApiServer({ directory: join(directory, "api") });
+  const registry = await startRegistry({ directory: join(directory, "registry") });
+  const store = await openContentStore(join(directory, "store"));
+  const direct = createDirectTransport(server.handle, { name: "admin", groups: [MASTERS_GROUP] });
+  const writes: string[] = [];
+  const count = (request: KubeRequest): KubeRequest => {
+    if (request.method !== "GET") writes.push(`${request.method} ${request.path}`);
+    return request;
+  };
+  const kube = createKubeClient({ ...direct, request: (request) => direct.request(count(request)) });
+  const informers = createInformerPool(kube);
+  const client = createControllerClient({ client: kube, informers });
+  await installCrds(kube, packageCrds());
+  await kube.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  const told: string[] = [];
+  const events: EventRecorder = {
+    event: (_: KubeObject, { type, reason, message }: EventText) => void told.push(`${type} ${reason}: ${message}`),
+    with: () => events,
+  };
+  const registryClient = createRegistryClient();
+  const ports: PackagePorts = {
+    client,
+    events,
+    packages: createPackageClient({ client, namespace, store, registryClient: () => registryClient }),
+    clock: systemClock,
+    log: silentLog,
+    namespace,
+    features,
+    hasRuntime: { Function: true, Provider: true },
+    revisionsInUse: async () => new Set(),
+  };
+  writes.splice(0);
+  return {
+    kube,
+    client,
+    ports,
+    registry: registry.address,
+    store,
+    takeEvents: () => told.splice(0),
+    takeWrites: () => writes.splice(0),
+    async push(name, packageYaml) {
+      const image = await buildImage(store, { platform, process, base: [], layers: [], packageYaml });
+      const to = parseReference(`${registry.address}/${name}`);
+      return pushPackage(registryClient, store, { images: [image], to });
+    },
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await informers.stop();
+      await kube.close();
+      await registry.close();
+      await server.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The metadata of a function package; a note makes each one different. */
+export function functionPackage(note: string, spec = "{}"): string {
+  const annotations = `{note: ${JSON.stringify(note)}}`;
+  return `apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: function-x, annotations: ${annotations}}\nspec: ${spec}\n`;
+}
