@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pipelines as functions see them: what they get, what they may ask for, and what is remembered of it.
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { create, MatchLabels, ResourceSelector, type RunFunctionRequest } from "@purlin/function-protocol";
+import { observedStructsEncoded } from "@purlin/function-runner";
+import type { KubeObject } from "@purlin/kube-client";
+import { textAt } from "../composite-resource/members.ts";
+import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
+import { cacheDefinition } from "../testing/definitions.ts";
+import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
+import { respond } from "../testing/test-functions.ts";
+import { createReconcile } from "./reconciler.ts";
+
+const maps = { apiVersion: "v1", kind: "ConfigMap" };
+const byName = (name: string, namespace = "default"): ResourceSelector =>
+  create(ResourceSelector, { ...maps, namespace, match: { case: "matchName", value: name } });
+const byLabel = (key: string, value: string): ResourceSelector =>
+  create(ResourceSelector, {
+    ...maps,
+    match: { case: "matchLabels", value: create(MatchLabels, { labels: new Map([[key, value]]) }) },
+  });
+
+let cluster: TestCluster;
+let xrd: KubeObject;
+let bench: CompositeBench;
+let number = 0;
+
+before(async () => {
+  cluster = await startTestCluster();
+  xrd = await cluster.define(cacheDefinition("Cluster"));
+  bench = createCompositeBench(cluster, xrd);
+  await bench.compositionOf("c", ["first", "second"]);
+  await cluster.kube.create({
+    ...maps,
+    metadata: { name: "wanted", namespace: "default", labels: { app: "web" } },
+    data: { v: "1" },
+  });
+});
+after(() => cluster[Symbol.asyncDispose]());
+beforeEach(() => {
+  bench.functions.set("first", {});
+  bench.functions.set("second", {});
+});
+
+async function xr(composition = "c"): Promise<string> {
+  const name = `xr${number++}`;
+  await bench.xr(name, { crossplane: { compositionRef: { name: composition } } });
+  return name;
+}
+
+/** The requests a reconcile makes. */
+async function requestsOf(name: string): Promise<RunFunctionRequest[]> {
+  const before = bench.functions.calls.length;
+  await bench.reconcile(name);
+  return bench.functions.calls.slice(before).map(({ request }) => request);
+}
+const found = (request: RunFunctionRequest | undefined, requirement: string): unknown =>
+  request?.requiredResources
+    .get(requirement)
+    ?.items.map(({ resource }) => textAt(resource?.value ?? {}, ["metadata", "name"]));
+
+test("case 101: without requirements each step is called once", async () => {
+  assert.equal((await requestsOf(await xr())).length, 2);
+});
+
+test("every step sees the same observed state, and what the step before it desired", async () => {
+  bench.functions.set("first", {
+    resources: { a: configMap({}, { namespace: "default" }) },
+    context: { hello: "world" },
+  });
+  const [one, two] = await requestsOf(await xr());
+  assert.equal(one?.observed, two?.observed);
+  assert.deepEqual([one?.desired?.resources.size, two?.desired?.resources.size], [0, 1]);
+  assert.deepEqual([one?.context?.value, two?.context?.value], [{}, { hello: "world" }]);
+  assert.deepEqual(two?.meta?.capabilities, [1, 2, 3, 4, 5]);
+});
+
+test("C105: a step that answers no context leaves the next without one", async () => {
+  bench.functions.set("first", (request) => ({ ...respond(request), context: undefined }));
+  const [, two] = await requestsOf(await xr());
+  assert.equal(two?.context, undefined);
+});
+
+test("case 102: what a step asks for is fetched at first, and seeded from then on", async () => {
+  bench.functions.set("first", { requires: { it: byName("wanted") } });
+  const name = await xr();
+  const fresh = await requestsOf(name);
+  assert.equal(fresh.length, 3, "first, first with its answer, second");
+  assert.deepEqual([found(fresh[0], "it"), found(fresh[1], "it")], [undefined, ["wanted"]]);
+  const seeded = await requestsOf(name);
+  assert.equal(seeded.length, 2);
+  assert.deepEqual(found(seeded[0], "it"), ["wanted"]);
+});
+
+test("what was asked for through the deprecated field is watched too, and seeded into the new one", async () => {
+  bench.functions.set("first", { extraRequires: { it: byLabel("app", "web") } });
+  const name = await xr();
+  await requestsOf(name);
+  const wanted = await cluster.kube.get(maps, { namespace: "default", name: "wanted" });
+  assert.ok([...bench.state.tracker.dependents(wanted)].some((key) => key.name === name));
+  const [one] = await requestsOf(name);
+  assert.deepEqual(found(one, "it"), ["wanted"]);
+});
+
+test("case 103: requirements that never settle fail the step", async () => {
+  let count = 0;
+  bench.functions.set("first", (request) => respond(request, { requires: { it: byName(`n${count++}`) } }));
+  const name = await xr();
+  await assert.rejects(bench.reconcile(name));
+  assert.equal(
+    (await bench.condition(name, "Synced")).message,
+    'cannot compose resources: cannot run Composition pipeline step "first": requirements didn\'t stabilize after the maximum number of iterations (5)',
+  );
+  assert.equal(count, 6);
+});
+
+test("case 104: a fatal is final, whatever it requires", async () => {
+  let count = 0;
+  bench.functions.set("first", (request) => {
+    count++;
+    return respond(request, { requires: { it: byName("wanted") }, results: [{ severity: 1, message: "boom" }] });
+  });
+  await assert.rejects(bench.reconcile(await xr()));
+  assert.equal(count, 1);
+});
+
+test("case 105: what does not exist is an empty answer, and what appears later is in it", async () => {
+  const late = `late${number++}`;
+  bench.functions.set("first", { requires: { it: byName(late) } });
+  const name = await xr();
+  const fresh = await requestsOf(name);
+  assert.deepEqual(found(fresh.at(-2), "it"), []);
+  const made = await cluster.kube.create({ ...maps, metadata: { name: late, namespace: "default" } });
+  assert.deepEqual([...bench.state.tracker.dependents(made)], [{ name }]);
+  await bench.seen(maps, { namespace: "default", name: late });
+  assert.deepEqual(found((await requestsOf(name))[0], "it"), [late]);
+});
+
+test("case 107: bootstrap requirements are in the first request and survive those of functions", async () => {
+  const requirements = {
+    requiredResources: [{ requirementName: "boot", ...maps, namespace: "default", name: "wanted" }],
+  };
+  const composition = `c${number++}`;
+  await bench.compositionOf(composition, [{ step: "s", functionRef: { name: "first" }, requirements }]);
+  bench.functions.set("first", { requires: { own: byLabel("app", "web") } });
+  const name = await xr(composition);
+  const requests = await requestsOf(name);
+  assert.deepEqual(
+    requests.map((request) => [found(request, "boot"), found(request, "own")]),
+    [
+      [["wanted"], undefined],
+      [["wanted"], ["wanted"]],
+    ],
+  );
+  const wanted = await cluster.kube.get(maps, { namespace: "default", name: "wanted" });
+  assert.ok([...bench.state.tracker.dependents(wanted)].some((key) => key.name === name));
+});
+
+test("seeds that cannot be read are left out, and the function asks", async () => {
+  bench.functions.set("first", { requires: { it: byName("wanted") } });
+  const name = await xr();
+  await requestsOf(name);
+  const nothing = create(ResourceSelector, { apiVersion: "x.example.org/v1", kind: "Nothing" });
+  bench.state.tracker.record(
+    { name },
+    { composed: [], requirements: [{ step: "first", name: "it", selector: nothing }] },
+  );
+  const again = await requestsOf(name);
+  assert.deepEqual([found(again[0], "it"), found(again[1], "it")], [undefined, ["wanted"]]);
+});
+
+test("without realtime nothing is seeded", async () => {
+  const polling = createCompositeBench(cluster, xrd, {
+    settings: { realtime: false },
+  });
+  polling.functions.set("first", { requires: { it: byName("wanted") } });
+  polling.functions.set("second", {});
+  const name = await xr();
+  assert.deepEqual(await polling.reconcile(name), { requeueAfterMs: 60_000 });
+  const before = polling.functions.calls.length;
+  await polling.reconcile(name);
+  assert.equal(polling.functions.calls.length - before, 3);
+});
+
+test("a requirement that names a namespace for a cluster-scoped kind depends on the object it got", async () => {
+  const selector = create(ResourceSelector, {
+    apiVersion: "v1",
+    kind: "Namespace",
+    namespace: "ignored",
+    match: { case: "matchName", value: "default" },
+  });
+  bench.functions.set("first", { requires: { it: selector } });
+  const name = await xr();
+  await bench.reconcile(name);
+  const namespace = await cluster.kube.get({ apiVersion: "v1", kind: "Namespace" }, { name: "default" });
+  assert.ok([...bench.state.tracker.dependents(namespace)].some((key) => key.name === name));
+});
+
+test("C101: the shortest time to live of all steps decides when to look again", async () => {
+  bench.functions.set("first", { ttlSeconds: 300 });
+  bench.functions.set("second", { ttlSeconds: 60 });
+  assert.deepEqual(await bench.reconcile(await xr()), { requeueAfterMs: 60_000 });
+});
+
+test("a steady XR's objects are encoded once, however often it is reconciled", async () => {
+  const resources = Object.fromEntries(
+    ["a", "b", "c"].map((name) => [name, configMap({ name }, { namespace: "default" })]),
+  );
+  bench.functions.set("first", { resources, ready: ["a", "b", "c"] });
+  const name = await xr();
+  await bench.reconcile(name);
+  await bench.reconcile(name);
+  await bench.reconcile(name);
+  const before = observedStructsEncoded();
+  for (let i = 0; i < 5; i++) await bench.reconcile(name);
+  assert.equal(observedStructsEncoded(), before);
+});
+
+test("a function that hangs is given up at the deadline, and the XR says so", async () => {
+  const waiting = createCompositeBench(cluster, xrd, {
+    settings: { deadlineMs: 50 },
+    runStep: (_reference, _request, { signal }) =>
+      new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason))),
+  });
+  const name = await xr();
+  await assert.rejects(waiting.reconcile(name));
+  assert.equal(
+    (await bench.condition(name, "Synced")).message,
+    'cannot compose resources: cannot run Composition pipeline step "first": the reconcile did not finish within 0.05 seconds',
+  );
+});
+
+test("a controller that stops leaves without a word", async () => {
+  const name = await xr();
+  const stop = new AbortController();
+  bench.functions.set("first", (request) => {
+    stop.abort(new Error("stopping"));
+    return respond(request);
+  });
+  bench.takeEvents();
+  await assert.rejects(createReconcile(bench.ports, bench.state)({ name }, stop.signal));
+  assert.equal((await bench.condition(name, "Synced")).status, "Unknown");
+  assert.deepEqual(
+    bench.takeEvents().filter((line) => line.includes("Warning")),
+    [],
+  );
+});
