@@ -33,6 +33,7 @@ export {
 // The pieces, for whoever serves one function in another way.
 export type { Launch, LaunchEvents, Launched } from "./process/launch.ts";
 export type { FunctionProgram } from "./process/launch-function.ts";
+export { type LogFile, openLogFile } from "./process/log-file.ts";
 export { createSourceRuntime } from "./process/source-runtime.ts";
 export {
   type RestartPolicy,

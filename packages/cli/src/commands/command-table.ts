@@ -20,6 +20,22 @@ export const commandTable: readonly CommandSpec[] = [
     load: () => import("../demo/demo-command.ts"),
   },
   {
+    name: "up",
+    summary: "run a whole control plane on this machine and apply manifests to it",
+    arguments: [{ name: "[path...]", description: "YAML files, or folders with such files" }],
+    options: [
+      {
+        flags: "--data-dir <dir>",
+        description: "where everything is kept; made if it is not there",
+        default: ".purlin",
+      },
+      { flags: "--port <port>", description: "where to listen on loopback (a free one, kept across restarts)" },
+      { flags: "--wait", description: "end when everything is ready, or tell what is not" },
+      { flags: "--timeout <duration>", description: "how long --wait waits", default: "5m" },
+    ],
+    load: () => import("../up/up-command.ts"),
+  },
+  {
     name: "apply",
     summary: "apply manifests to a running control plane",
     arguments: [{ name: "<path...>", description: "YAML files, or folders with such files" }],
@@ -50,6 +66,17 @@ export const commandTable: readonly CommandSpec[] = [
     ],
     options: [namespaceOption, ...clusterOptions],
     load: () => import("../trace/trace-command.ts"),
+  },
+  {
+    name: "patch",
+    summary: "change a few fields of an object",
+    arguments: [
+      { name: "<type>", description: "as for purlin get" },
+      { name: "<name>", description: "the object" },
+      { name: "<patch>", description: "the fields to change, as a JSON or YAML object; null removes one" },
+    ],
+    options: [namespaceOption, ...clusterOptions],
+    load: () => import("../patch/patch-command.ts"),
   },
   {
     name: "delete",

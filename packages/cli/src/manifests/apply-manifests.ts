@@ -15,8 +15,8 @@ export interface ApplyManifestsOptions {
   /** How long a kind that is being defined is waited for. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
-  /** Told about each object that was applied, and what that changed. */
-  readonly onApplied?: (manifest: Manifest, change: ApplyChange) => void;
+  /** Told about each object that was applied, what that changed, and the object as it is stored now. */
+  readonly onApplied?: (manifest: Manifest, change: ApplyChange, stored: KubeObject) => void;
   /** Told once when an object has to wait for its kind. */
   readonly onWait?: (manifest: Manifest, definition: string) => void;
 }
@@ -41,8 +41,8 @@ export async function applyManifests(
   for (const manifest of inApplyOrder(manifests)) {
     options.signal.throwIfAborted();
     try {
-      const change = await applyOne(client, manifest, applying);
-      options.onApplied?.(manifest, change);
+      const { change, stored } = await applyOne(client, manifest, applying);
+      options.onApplied?.(manifest, change, stored);
     } catch (error) {
       if (options.signal.aborted) throw error;
       problems.push(...applyProblems(manifest, error));
@@ -67,21 +67,25 @@ export class ApplyError extends UserError {
   }
 }
 
-async function applyOne(client: KubeClient, manifest: Manifest, options: Applying): Promise<ApplyChange> {
+async function applyOne(
+  client: KubeClient,
+  manifest: Manifest,
+  options: Applying,
+): Promise<{ readonly change: ApplyChange; readonly stored: KubeObject }> {
   const object = await locate(client, manifest, options);
   const before = await client.get(object, { ...object.metadata, name: object.metadata.name ?? "" }, options).then(
     ({ metadata }) => metadata.resourceVersion,
     () => undefined,
   );
-  const after = await client.apply(object, {
+  const stored = await client.apply(object, {
     fieldManager: manifestManager,
     // The file is what its author wants, whoever changed the object since.
     force: true,
     fieldValidation: "Strict",
     signal: options.signal,
   });
-  if (before === undefined) return "created";
-  return before === after.metadata.resourceVersion ? "unchanged" : "configured";
+  if (before === undefined) return { change: "created", stored };
+  return { change: before === stored.metadata.resourceVersion ? "unchanged" : "configured", stored };
 }
 
 /** Waits for the kind, and puts an object that names no namespace into the default one if it needs one. */

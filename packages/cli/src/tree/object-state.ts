@@ -14,6 +14,9 @@ export interface ObjectState {
   readonly reasons: readonly string[];
 }
 
+/** What every composite resource has; the others are its authors' own words. */
+const ours = new Set(["Ready", "Synced", "Responsive"]);
+
 /** How a claim or composite resource is. */
 export function compositeState(object: KubeObject): ObjectState {
   const conditions = conditionsOf(object);
@@ -23,7 +26,7 @@ export function compositeState(object: KubeObject): ObjectState {
   const isFalse = (type: string): boolean => conditions.some((one) => one.type === type && one.status === "False");
   if (isFalse("Synced")) return { health: "failed", word: "Failing", reasons };
   if (isTrue("Ready") && isTrue("Synced")) {
-    const more = conditions.filter(({ type, status }) => status === "True" && type !== "Ready" && type !== "Synced");
+    const more = conditions.filter(({ type, status }) => status === "True" && !ours.has(type));
     return { health: "ready", word: ["Ready", ...more.map(({ type }) => type)].join(", "), reasons };
   }
   return {

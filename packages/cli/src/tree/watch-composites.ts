@@ -12,6 +12,8 @@ import type { ForestSource } from "./forest.ts";
 
 /** All claims and composite resources of an API server, kept up to date with what they compose. */
 export interface CompositeWatch extends ForestSource, AsyncDisposable {
+  /** Whether a type is one of claims or composite resources. */
+  has(type: TypeRef): boolean;
   /** Definitions that do not offer their kinds (yet). */
   readonly pending: readonly KubeObject[];
   /** Resolves when everything that is defined now has been read. */
@@ -46,6 +48,13 @@ class Watching implements CompositeWatch {
 
   get pending(): readonly KubeObject[] {
     return this.#definitions.informer.list().filter((definition) => !isOffered(definition));
+  }
+
+  has(type: TypeRef): boolean {
+    return this.#definitions.informer
+      .list()
+      .flatMap(typesOf)
+      .some((one) => textOf(one) === textOf(type));
   }
 
   find(reference: ObjectReference): KubeObject | undefined {

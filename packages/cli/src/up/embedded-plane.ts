@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+import { join } from "node:path";
+import { type ControlPlane, type ControlPlaneParts, startControlPlane } from "@purlin/control-plane";
+import { MASTERS_GROUP } from "@purlin/kube-apiserver";
+import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
+import type { Log } from "@purlin/kube-controller";
+import {
+  createFunctionProcesses,
+  createSourceRuntime,
+  type FunctionProcess,
+  type FunctionProcesses,
+} from "@purlin/package-manager";
+import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
+import type { Io } from "../io.ts";
+import { followFunctions } from "./follow-functions.ts";
+import type { UpOptions } from "./up-options.ts";
+import { wakeComposites } from "./wake-composites.ts";
+
+/** A whole control plane in this process. */
+export interface EmbeddedPlane extends AsyncDisposable {
+  readonly embedded: EmbeddedServer;
+  /** As the operator. */
+  readonly client: KubeClient;
+  readonly plane: ControlPlane;
+  readonly processes: FunctionProcesses;
+}
+
+/** Who is told what while it runs. */
+export interface PlaneSurroundings {
+  readonly io: Io;
+  readonly log: Log;
+  readonly warn: (text: string) => void;
+  readonly onFunctionChange: (process: FunctionProcess) => void;
+}
+
+const operator = { name: "admin", groups: [MASTERS_GROUP] };
+
+/** Starts API server, controllers and the functions that are source files. Resolves when all controllers run. */
+export async function startEmbeddedPlane(options: UpOptions, surroundings: PlaneSurroundings): Promise<EmbeddedPlane> {
+  const { io, log, warn } = surroundings;
+  await using starting = new AsyncDisposableStack();
+  const embedded = starting.use(await startEmbeddedServer({ ...options, warn }));
+  const connect = (agent?: string): KubeClient => {
+    const client = createKubeClient(createDirectTransport(embedded.server.handle, operator, agent));
+    starting.defer(() => client.close());
+    return client;
+  };
+  const client = connect();
+  let parts: ControlPlaneParts | undefined;
+  const processes = createFunctionProcesses({
+    directory: join(options.directory, "functions"),
+    env: io.env,
+    onChange: (process) => {
+      surroundings.onFunctionChange(process);
+      // Whatever it composed so far was composed by another version of it.
+      if (process.state.phase === "serving" && parts !== undefined) void wakeComposites(parts, process.name, log);
+    },
+  });
+  starting.defer(() => processes.close());
+  const plane = startControlPlane({
+    client: connect("crossplane"),
+    functions: { security: processes.security, sources: createSourceRuntime(processes, { cwd: io.cwd }) },
+    settings: { developmentFunctions: true },
+    log,
+  });
+  starting.defer(() => plane.stop());
+  parts = await plane.ready;
+  const following = followFunctions(client, processes, io.cwd);
+  starting.defer(() => following.stop());
+  const closing = starting.move();
+  return { embedded, client, plane, processes, [Symbol.asyncDispose]: () => closing.disposeAsync() };
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+import { existsSync, readFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { commandName } from "../command-name.ts";
+import { terminalText } from "../help/help-text.ts";
+import type { Io } from "../io.ts";
+import type { Style } from "../terminal/style.ts";
+
+/** A file beside manifests that says what to try once they are ready. */
+const nextFile = "NEXT.md";
+
+/** Where the control plane is and how to reach it. */
+export function greeting(
+  { url, kubeconfig }: { readonly url: string; readonly kubeconfig: string },
+  style: Style,
+  io: Io,
+): string {
+  const shown = shortest(io.cwd, kubeconfig);
+  return `${style.good("✓")} control plane at ${style.strong(url)} ${style.faint(`(kubeconfig ${shown})`)}`;
+}
+
+/** What to do once everything is ready: what the manifests' authors suggest, else what is always possible. */
+export function nextSteps(paths: readonly string[], io: Io): string {
+  const files = paths.map((path) => resolve(io.cwd, path, nextFile)).filter((file) => existsSync(file));
+  if (files.length > 0) return files.map((file) => terminalText(readFileSync(file, "utf8"))).join("\n\n");
+  const purlin = commandName(io.env);
+  return `From another terminal:
+
+  ${purlin} trace            # what there is, and what it waits for
+  ${purlin} apply FILE…      # more of it
+  ${purlin} get TYPE         # any object, as kubectl shows it`;
+}
+
+function shortest(cwd: string, path: string): string {
+  const short = relative(cwd, path);
+  return short.startsWith("..") ? path : short;
+}
+
+/** The path of the log of a control plane. */
+export function logPath(directory: string): string {
+  return join(directory, "purlin.log");
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Io } from "../io.ts";
+import { createScreen } from "../terminal/screen.ts";
+import { createStyle } from "../terminal/style.ts";
+import { changedLines } from "../tree/render-forest.ts";
+import { type Situation, situationLines, situationTexts } from "./situation.ts";
+
+/** Shows what is going on: drawn again on a terminal, line by line elsewhere. */
+export interface LiveView {
+  /** Says something that stays. */
+  say(text: string): void;
+  show(situation: Situation): void;
+}
+
+/** A view for whoever reads the output. */
+export function createLiveView(io: Io): LiveView {
+  return io.stdout.isTTY && io.env["TERM"] !== "dumb" ? onTerminal(io) : inLines(io);
+}
+
+function onTerminal(io: Io): LiveView {
+  const screen = createScreen(io.stdout);
+  const style = createStyle(io.stdout, io.env);
+  return {
+    say: (text) => screen.print(`${text}\n`),
+    show: (situation) => screen.draw(["", ...situationLines(situation, style)]),
+  };
+}
+
+function inLines(io: Io): LiveView {
+  let before: ReadonlyMap<string, string> = new Map();
+  return {
+    say: (text) => io.stdout.write(`${text}\n`),
+    show(situation) {
+      const now = situationTexts(situation);
+      for (const line of changedLines(before, now)) io.stdout.write(`${line}\n`);
+      before = now;
+    },
+  };
+}

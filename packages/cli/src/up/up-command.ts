@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+import { newLogger } from "@purlin/function-sdk";
+import type { KubeClient, KubeObject } from "@purlin/kube-client";
+import { openLogFile } from "@purlin/package-manager";
+import { untilStopped } from "../apiserver/embedded-server.ts";
+import type { CommandInput } from "../commands/command-spec.ts";
+import type { Io } from "../io.ts";
+import { ApplyError, applyManifests } from "../manifests/apply-manifests.ts";
+import { type Manifest, readManifests } from "../manifests/manifest.ts";
+import { createStyle, type Style } from "../terminal/style.ts";
+import { watchComposites } from "../tree/watch-composites.ts";
+import { textOf, UserError } from "../user-error.ts";
+import { type EmbeddedPlane, startEmbeddedPlane } from "./embedded-plane.ts";
+import { greeting, logPath, nextSteps } from "./greeting.ts";
+import { createLiveView, type LiveView } from "./live-view.ts";
+import { createLookout, type Lookout } from "./lookout.ts";
+import { takeIn, unsettledLines } from "./situation.ts";
+import { readUpOptions, type UpOptions } from "./up-options.ts";
+import { watchManifests } from "./watch-manifests.ts";
+
+const kindWaitMs = 60_000;
+const logBytes = 4 * 1024 * 1024;
+
+/** `purlin up [PATH…]` */
+export async function run(input: CommandInput, io: Io): Promise<number> {
+  const options = readUpOptions(input, io);
+  // Mistakes in files are told before anything is started.
+  const manifests = await readManifests(options.paths, io);
+  const view = createLiveView(io);
+  const style = createStyle(io.stdout, io.env);
+  const lookout = createLookout();
+  await using running = await start(options, { io, view, lookout });
+  view.say(greeting(running.embedded, style, io));
+  await using composites = watchComposites(running.client, lookout.changed);
+  const applied = new Map<string, KubeObject>();
+  lookout.look = () => {
+    const awaited = [...applied.values()].filter((object) => composites.has(object));
+    return takeIn(composites, running.processes.list(), awaited);
+  };
+  await composites.ready(io.signal);
+  using _showing = lookout.subscribe((situation) => view.show(situation));
+  return await work({ options, manifests, running, applied, view, style, lookout, io });
+}
+
+interface Scene {
+  readonly options: UpOptions;
+  readonly manifests: readonly Manifest[];
+  readonly running: EmbeddedPlane;
+  /** What was applied since the start, as it was stored, by file and place. */
+  readonly applied: Map<string, KubeObject>;
+  readonly view: LiveView;
+  readonly style: Style;
+  readonly lookout: Lookout;
+  readonly io: Io;
+}
+
+function start(
+  options: UpOptions,
+  { io, view, lookout }: Pick<Scene, "io" | "view" | "lookout">,
+): Promise<EmbeddedPlane> {
+  let file: ReturnType<typeof openLogFile> | undefined;
+  const write = (line: string): void => {
+    // Made only now: the folder belongs to another control plane until it is taken.
+    file ??= openLogFile(logPath(options.directory), logBytes);
+    file.add(line);
+    if (options.debug) io.stderr.write(line);
+  };
+  const warn = (text: string): void => view.say(text);
+  const log = newLogger({ debug: options.debug, write });
+  return startEmbeddedPlane(options, { io, log, warn, onFunctionChange: lookout.changed });
+}
+
+async function work(scene: Scene): Promise<number> {
+  const { options, manifests, view, style, io, running, lookout } = scene;
+  const applied = await apply(running.client, manifests, scene);
+  if (manifests.length > 0 && applied) {
+    view.say(`${style.good("✓")} applied ${count(manifests.length, "object")} of ${options.paths.join(", ")}`);
+  }
+  if (options.waitMs !== undefined) return applied ? await waitForAll(scene, options.waitMs) : 1;
+  using _watching = watchManifests(options.paths, io.cwd, () => void applyAgain(scene));
+  if (applied) {
+    void lookout.settled(io.signal).then(
+      () => view.say(allReady(scene)),
+      () => {},
+    );
+  }
+  const broken = running.plane.ended.then(() => undefined);
+  await Promise.race([untilStopped(io), broken]).catch((error: unknown) => {
+    throw new UserError(`the control plane ended: ${textOf(error)}`, { cause: error });
+  });
+  lookout.close();
+  view.say("Stopping. What was stored stays.");
+  return 0;
+}
+
+/** Applies, and says what was refused. */
+async function apply(
+  client: KubeClient,
+  manifests: readonly Manifest[],
+  { view, style, io, applied }: Pick<Scene, "view" | "style" | "io" | "applied">,
+): Promise<boolean> {
+  applied.clear();
+  try {
+    await applyManifests(client, manifests, {
+      waitMs: kindWaitMs,
+      signal: io.signal,
+      onApplied: (manifest, _, stored) => void applied.set(manifest.at(), stored),
+    });
+    return true;
+  } catch (error) {
+    if (!(error instanceof ApplyError)) throw error;
+    for (const problem of error.problems) view.say(`${style.bad("error:")} ${problem}`);
+    return false;
+  }
+}
+
+async function applyAgain(scene: Scene): Promise<void> {
+  const { options, io, view, style, running } = scene;
+  try {
+    const manifests = await readManifests(options.paths, io);
+    if (await apply(running.client, manifests, scene)) {
+      view.say(`${style.good("✓")} applied ${count(manifests.length, "object")} again, as a file has changed`);
+    }
+  } catch (error) {
+    if (!io.signal.aborted) view.say(`${style.bad("error:")} ${textOf(error)}`);
+  }
+}
+
+/** Exit code 0 when all is ready in time, 1 with what is not. */
+async function waitForAll({ lookout, view, io, style }: Scene, waitMs: number): Promise<number> {
+  try {
+    await lookout.settled(AbortSignal.any([io.signal, AbortSignal.timeout(waitMs)]));
+    view.say(`${style.good("✓")} everything is ready`);
+    return 0;
+  } catch {
+    io.signal.throwIfAborted();
+    const lines = unsettledLines(lookout.look());
+    io.stderr.write(`not ready after ${waitMs / 1000} s:\n${lines.map((line) => `  ${line}\n`).join("")}`);
+    return 1;
+  }
+}
+
+function allReady({ options, io, style, lookout }: Scene): string {
+  const what = lookout.look().forest.length === 0 ? "The control plane is ready." : "Everything is ready.";
+  return `${style.good("✓")} ${style.strong(what)}\n\n${nextSteps(options.paths, io)}\n\n${style.faint("Ctrl-C stops it; what it stored stays.")}\n`;
+}
+
+function count(number: number, word: string): string {
+  return `${number} ${word}${number === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type FSWatcher, statSync, watch } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
+
+/** Editors write a file in several steps, and a branch changes many files; what happens within this time is one change. */
+const settleMs = 150;
+
+/** Calls back when a manifest under one of the paths is saved, added or removed. Folders are watched with all below. */
+export function watchManifests(paths: readonly string[], cwd: string, onChange: () => void): Disposable {
+  let timer: NodeJS.Timeout | undefined;
+  const changed = (name: string | null, only: string | undefined): void => {
+    const matters = only === undefined ? /\.ya?ml$/.test(name ?? "") : name === only;
+    if (!matters || (name ?? "").includes("node_modules")) return;
+    clearTimeout(timer);
+    timer = setTimeout(onChange, settleMs);
+  };
+  const watchers = paths.map((path) => watchPath(resolve(cwd, path), changed));
+  return {
+    [Symbol.dispose]() {
+      clearTimeout(timer);
+      for (const watcher of watchers) watcher?.close();
+    },
+  };
+}
+
+type Changed = (name: string | null, only: string | undefined) => void;
+
+function watchPath(path: string, changed: Changed): FSWatcher | undefined {
+  try {
+    const isFolder = statSync(path).isDirectory();
+    // A file is watched through its folder, because many editors write a new one and move it over the old one.
+    const watcher = isFolder
+      ? watch(path, { recursive: true }, (_, name) => changed(name, undefined))
+      : watch(dirname(path), (_, name) => changed(name, basename(path)));
+    watcher.on("error", () => watcher.close());
+    return watcher;
+  } catch {
+    // Gone since it was read, or more folders than the system watches: saves are not noticed, nothing else is lost.
+    return undefined;
+  }
+}
