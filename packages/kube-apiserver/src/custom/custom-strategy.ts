@@ -70,7 +70,7 @@ export function customStrategy(kind: CustomKind, versionName: string, now: () =>
     toServed(stored) {
       const known = served.get(stored);
       if (known !== undefined) return known;
-      const shown = showAs(stored, apiVersion, schema);
+      const shown = showAs(asStored(stored, kind, versionName), apiVersion, schema);
       served.set(stored, shown);
       return shown;
     },
@@ -141,6 +141,13 @@ function selectableValue(object: JsonObject, field: string, selectable: readonly
   if (!selectable.includes(`.${field}`)) return undefined;
   const [value] = jsonPath(`.${field}`)?.(object) ?? [];
   return value === undefined || value === null ? "" : String(value);
+}
+
+/** A stored object as it reads in the version it was stored in: that version's defaults come before any other's. */
+function asStored(stored: JsonObject, { group, versions }: CustomKind, shownAs: string): JsonObject {
+  const name = String(ownValue(stored, "apiVersion")).slice(group.length + 1);
+  const version = name === shownAs ? undefined : versions.get(name);
+  return version === undefined ? stored : showAs(stored, `${group}/${name}`, version.schema);
 }
 
 /** A stored object in another version, and with the defaults that have come since; itself when nothing differs. */

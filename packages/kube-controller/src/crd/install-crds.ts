@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
 import { isNoMatch, type KubeClient, type KubeObject, keyOf, type TypeRef } from "@purlin/kube-client";
-import { isAlreadyExists, isConflict, isNotFound, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import {
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  toTypedForm,
+} from "@purlin/kube-objects";
 import { crdType, isEstablished, refusalOf } from "./crd.ts";
 import { mergeCrd } from "./merge-crd.ts";
 
@@ -85,10 +93,14 @@ async function createOrUpdate(client: KubeClient, crd: KubeObject, signal: Abort
   const existing = await getOrNothing(client, crd, signal);
   if (existing === undefined) return { what: "created", stored: await client.create(crd, { signal }) };
   const merged = mergeCrd(existing, crd);
-  if (jsonEqual(existing as unknown as JsonValue, merged as unknown as JsonValue)) {
-    return { what: "unchanged", stored: existing };
-  }
+  if (isSame(existing, merged)) return { what: "unchanged", stored: existing };
   return { what: "updated", stored: await client.update(merged, { signal }) };
+}
+
+/** Whether the server would store the one where the other is: what its types leave out does not count. */
+function isSame(a: KubeObject, b: KubeObject): boolean {
+  const asStored = (crd: KubeObject): JsonValue => toTypedForm(crd as unknown as JsonObject).object;
+  return jsonEqual(asStored(a), asStored(b));
 }
 
 async function getOrNothing(client: KubeClient, crd: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined> {
