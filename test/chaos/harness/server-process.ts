@@ -33,7 +33,8 @@ export interface ServerProcess extends AsyncDisposable {
   memory(): number;
 }
 
-const command = join(import.meta.dirname, "../../../packages/cli/bin/purlin.js");
+// `npm run chaos -- --command=FILE` runs another one, such as the launcher of a built command.
+const command = process.env["CHAOS_COMMAND"] ?? join(import.meta.dirname, "../../../packages/cli/bin/purlin.js");
 
 /** A directory that is removed when the test file ends. */
 export function chaosDirectory(): string {

@@ -402,9 +402,9 @@ test("large requests that do not wait for large answers are answered in turn", {
 });
 
 /** A connection that says so much and no more; resolves when the server has had enough of it. */
-async function untilDropped(port: number, text: string, secure = true): Promise<void> {
-  const options = { port, host: "localhost", ca: authority.certPem, ALPNProtocols: ["http/1.1"] };
-  const socket = secure ? connectTls(options) : connectTcp(options);
+async function untilDropped(port: number, text: string | Uint8Array, protocol?: "tcp" | "h2"): Promise<void> {
+  const options = { port, host: "localhost", ca: authority.certPem, ALPNProtocols: [protocol ?? "http/1.1"] };
+  const socket = protocol === "tcp" ? connectTcp(options) : connectTls(options);
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   socket.on("error", () => {});
   socket.write(text);
@@ -412,19 +412,59 @@ async function untilDropped(port: number, text: string, secure = true): Promise<
   await closed;
 }
 
-const slow: Record<string, { reason: string; text: string; secure?: boolean }> = {
+const preface = Buffer.concat([
+  Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+  // Empty settings, and headers of stream 1 whose end is still to come.
+  Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
+  Buffer.from([0, 0, 1, 1, 0, 0, 0, 0, 1, 0x82]),
+]);
+
+const slow: Record<string, { reason: string; text: string | Uint8Array; protocol?: "tcp" | "h2" }> = {
   Silence: { reason: "a connection is for asking something", text: "" },
   HalfHeaders: { reason: "headers end some time", text: "GET /version HTTP/1.1\r\nHost: x\r\nX-Slow: " },
-  NoHandshake: { reason: "TLS begins with a greeting", text: "\u0016\u0003", secure: false },
+  NoHandshake: { reason: "TLS begins with a greeting", text: "\u0016\u0003", protocol: "tcp" },
+  HalfRequest: {
+    reason: "a request ends some time",
+    text: "POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{",
+  },
+  HalfHttp2Headers: { reason: "without a stream there is nothing to wait for", text: preface, protocol: "h2" },
 };
 
-for (const [name, { reason, text, secure }] of Object.entries(slow)) {
+for (const [name, { reason, text, protocol }] of Object.entries(slow)) {
   test(`clients that never get to the point are dropped: ${name}`, { timeout: 60_000 }, async () => {
-    await using server = await serve(echo, { handshakeMs: 200, headersMs: 200 });
-    await untilDropped(server.listener.port, text, secure);
-    assert.equal(server.requests.length, 0, reason);
+    const patience = { handshakeMs: 200, headersMs: 200, requestMs: 200, idleMs: 200 };
+    await using server = await serve(() => new Promise<never>(() => {}), patience);
+    await untilDropped(server.listener.port, text, protocol);
+    assert.ok(server.requests.length <= 1, reason);
   });
 }
+
+test("a watch may be silent for as long as it likes", { timeout: 60_000 }, async () => {
+  const stream = { lines: [] as string[], push: (_line: string): void => {} };
+  const handle = (request: ApiRequest): ApiResponse => {
+    if (request.path !== "/watch") return { kind: "complete", code: 200 };
+    const open = (onReady: () => void): EventStream => {
+      const opened = lineStream(stream.lines, onReady);
+      stream.push = (line) => opened.push(line);
+      return opened;
+    };
+    return { kind: "stream", code: 200, contentType: "application/json", open };
+  };
+  await using server = await serve(handle, { idleMs: 100, headersMs: 100, requestMs: 100 });
+  const options = { port: server.listener.port, authorityPem: authority.certPem, pair: jane };
+  for (const protocol of ["h2", "http/1.1"] as const) {
+    await using client = await connectClient({ ...options, protocol });
+    const watch = await client.stream("/watch");
+    // Several times as long as anybody else may be silent; the HTTP/1.1 server looks once in a hundred milliseconds.
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    stream.push("late\n");
+    for await (const chunk of watch.chunks) {
+      assert.equal(chunk.toString(), "late\n");
+      break;
+    }
+    watch.close();
+  }
+});
 
 test("who is idle or never said anything does not hold up the end", { timeout: 60_000 }, async () => {
   const server = await serve(echo);
@@ -436,7 +476,7 @@ test("who is idle or never said anything does not hold up the end", { timeout: 6
   await Promise.all([idle, closing]);
 
   const other = await serve(echo);
-  const silent = untilDropped(other.listener.port, "", false);
+  const silent = untilDropped(other.listener.port, "", "tcp");
   await new Promise<void>((resolve) => setImmediate(resolve));
   await Promise.all([silent, other.listener.close(0)]);
 });

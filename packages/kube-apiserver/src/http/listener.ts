@@ -36,10 +36,14 @@ export interface Patience {
   readonly handshakeMs: number;
   /** For the headers of an HTTP/1.1 request, from its first byte, or from the connection. */
   readonly headersMs: number;
+  /** For a whole HTTP/1.1 request, body included. */
+  readonly requestMs: number;
+  /** For the next request on a connection; Go clients keep idle ones for 90 s and do not retry a POST on one that was just closed. */
+  readonly idleMs: number;
 }
 
 /** As much as the reference gives. */
-const PATIENCE: Patience = { handshakeMs: 30_000, headersMs: 32_000 };
+const PATIENCE: Patience = { handshakeMs: 30_000, headersMs: 32_000, requestMs: 70_000, idleMs: 120_000 };
 
 export interface Listener {
   readonly host: string;
@@ -50,8 +54,6 @@ export interface Listener {
   close(graceMs: number): Promise<void>;
 }
 
-/** Go clients keep an idle connection for 90 s and do not retry a POST on one the server has just closed: keep it longer. */
-const KEEP_ALIVE_MS = 120_000;
 const KIB = 1024;
 const SWEEP_MS = 50;
 
@@ -59,7 +61,7 @@ const SWEEP_MS = 50;
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const patience = { ...PATIENCE, ...options.patience };
   const http1 = http1Server(options.onExchange, patience);
-  const http2 = http2Server(options.onExchange);
+  const http2 = http2Server(options.onExchange, patience);
   const sockets = new Set<Socket>();
   const keep = (socket: Socket): void => {
     sockets.add(socket);
@@ -118,10 +120,12 @@ function tlsServer(
   return server;
 }
 
-function http1Server(onExchange: (exchange: Exchange) => void, { headersMs }: Patience): Http1Server {
+function http1Server(onExchange: (exchange: Exchange) => void, patience: Patience): Http1Server {
+  const { headersMs, requestMs, idleMs } = patience;
   const server = createHttp1Server({
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: idleMs,
     headersTimeout: headersMs,
+    requestTimeout: Math.max(headersMs, requestMs),
     connectionsCheckingInterval: Math.min(headersMs, 10_000),
     maxHeaderSize: 64 * KIB,
   });
@@ -136,7 +140,10 @@ function http1Server(onExchange: (exchange: Exchange) => void, { headersMs }: Pa
   return server;
 }
 
-function http2Server(onExchange: (exchange: Exchange) => void): {
+function http2Server(
+  onExchange: (exchange: Exchange) => void,
+  { idleMs }: Patience,
+): {
   readonly server: Http2Server;
   readonly sessions: Set<ServerHttp2Session>;
 } {
@@ -150,9 +157,26 @@ function http2Server(onExchange: (exchange: Exchange) => void): {
     session.once("close", () => sessions.delete(session));
     // The client vanished or broke the protocol; its streams are closed and told so.
     session.on("error", () => {});
+    dropWhenIdle(session, idleMs);
   });
   server.on("stream", (stream, headers) => onExchange(http2Exchange(stream as ServerHttp2Stream, headers)));
   return { server, sessions };
+}
+
+/** Closes a connection on which nothing moves and nobody waits for anything; a watch waits. */
+function dropWhenIdle(session: ServerHttp2Session, idleMs: number): void {
+  let open = 0;
+  session.on("stream", (stream) => {
+    open += 1;
+    stream.once("close", () => {
+      open -= 1;
+    });
+  });
+  session.setTimeout(idleMs, () => {
+    if (open === 0) {
+      session.destroy();
+    }
+  });
 }
 
 interface Parts {
