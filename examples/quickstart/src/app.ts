@@ -18,11 +18,13 @@ export const fn: FunctionHandler = (req, ctx) => {
   const name = app.getString("spec.claimRef.name", app.name);
   const namespace = app.getString("spec.claimRef.namespace", "default");
 
+  const observed = request.getObservedComposedResources(req);
+  const database = observed.get("database")?.resource;
+  tellDatabase(rsp, resource.isReady(database));
+
   const image = findImage(req, rsp, app.getString("spec.image"));
   if (image === undefined) return rsp;
 
-  const observed = request.getObservedComposedResources(req);
-  const database = observed.get("database")?.resource;
   const host = database?.getString("status.host", "") ?? "";
   response.setDesiredComposedResource(
     rsp,
@@ -34,7 +36,6 @@ export const fn: FunctionHandler = (req, ctx) => {
     },
     { ready: resource.isReady(database) },
   );
-  tellDatabase(rsp, resource.isReady(database));
 
   response.setDesiredComposedResource(
     rsp,

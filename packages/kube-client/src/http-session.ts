@@ -149,6 +149,8 @@ function http2Response(stream: ClientHttp2Stream): Promise<WireResponse> {
     resolve({ code: headers[":status"] ?? 0, headers, body: stream });
   });
   stream.once("error", reject);
+  // Aborted after its answer began but before anybody reads it, a stream has nobody else to tell.
+  stream.on("error", () => {});
   stream.once("close", () => reject(new Error("the server closed the connection before it answered")));
   return promise;
 }

@@ -128,6 +128,17 @@ for (const protocol of ["h2", "http/1.1"] as const) {
       );
     });
 
+    test("a watch that is given up before anybody reads it harms nobody", async () => {
+      reply = () => ({ text: '{"type":"ADDED"}\n', open: true });
+      const transport = connect();
+      const stop = new AbortController();
+      await transport.stream({ method: "GET", path: "/watch", signal: stop.signal });
+      stop.abort(new Error("enough"));
+      // An error that nobody listens for would end the process before this answer comes.
+      reply = () => ({ text: "{}" });
+      assert.equal((await transport.request({ method: "GET", path: "/version" })).code, 200);
+    });
+
     test("a client certificate names the caller, impersonation goes in headers", async () => {
       reply = () => ({ text: "{}" });
       const impersonate = { user: "bob", groups: ["dev", "ops"] };

@@ -28,14 +28,21 @@ export async function openCluster(input: CommandInput, io: Io): Promise<Cluster>
   try {
     const [document] = parseYaml(await readFile(file, "utf8"), file);
     const access = await accessFromKubeconfig((document?.value ?? {}) as Kubeconfig, { file, env: io.env });
-    const client = createKubeClient(createHttpsTransport(access), {
-      onWarning: (text) => io.stderr.write(`warning: ${text}\n`),
-    });
+    const client = createKubeClient(createHttpsTransport(access), { onWarning: warnOnce(io) });
     await reach(client, { file, server: access.server, io });
     return { client, namespace: access.namespace ?? "default", [Symbol.asyncDispose]: () => client.close() };
   } catch (error) {
     throw error instanceof UserError ? error : new UserError(textOf(error), { cause: error });
   }
+}
+
+/** The same warning comes with every object of a kind. */
+function warnOnce(io: Io): (text: string) => void {
+  const told = new Set<string>();
+  return (text) => {
+    if (!told.has(text)) io.stderr.write(`warning: ${text}\n`);
+    told.add(text);
+  };
 }
 
 function kubeconfigFile(input: CommandInput, io: Io): string {

@@ -2,9 +2,9 @@
 import { isNoMatch, type KubeObject, type KubeReader, type TypeRef } from "@purlin/kube-client";
 import { conditionOf } from "../tree/conditions.ts";
 
-/** The type of the objects that define composite resources. */
+/** The type of the objects that define composite resources, in the version whose reading nobody is warned about. */
 export const definitionType: TypeRef = {
-  apiVersion: "apiextensions.crossplane.io/v1",
+  apiVersion: "apiextensions.crossplane.io/v2",
   kind: "CompositeResourceDefinition",
 };
 const crdType: TypeRef = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };

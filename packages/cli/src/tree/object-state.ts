@@ -2,8 +2,11 @@
 import type { KubeObject } from "@purlin/kube-client";
 import { type Condition, conditionsOf } from "./conditions.ts";
 
-/** How an object is, for a reader: done, on its way, or in need of somebody. `none` says nothing about itself. */
-export type Health = "ready" | "waiting" | "failed" | "none";
+/**
+ * How an object is, for a reader: done, on its way, or in need of somebody. `troubled` is done, but a condition of its
+ * authors' own is not met; `none` says nothing about itself.
+ */
+export type Health = "ready" | "troubled" | "waiting" | "failed" | "none";
 
 /** How an object is, and why. */
 export interface ObjectState {
@@ -27,7 +30,11 @@ export function compositeState(object: KubeObject): ObjectState {
   if (isFalse("Synced")) return { health: "failed", word: "Failing", reasons };
   if (isTrue("Ready") && isTrue("Synced")) {
     const more = conditions.filter(({ type, status }) => status === "True" && !ours.has(type));
-    return { health: "ready", word: ["Ready", ...more.map(({ type }) => type)].join(", "), reasons };
+    return {
+      health: reasons.length > 0 ? "troubled" : "ready",
+      word: ["Ready", ...more.map(({ type }) => type)].join(", "),
+      reasons,
+    };
   }
   return {
     health: "waiting",

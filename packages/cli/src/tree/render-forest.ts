@@ -3,7 +3,13 @@ import type { Style } from "../terminal/style.ts";
 import type { TreeNode } from "./forest.ts";
 import type { Health, ObjectState } from "./object-state.ts";
 
-const marks: Readonly<Record<Health, string>> = { ready: "✓", waiting: "…", failed: "✗", none: "·" };
+const marks: Readonly<Record<Health, string>> = {
+  ready: "✓",
+  troubled: "!",
+  waiting: "…",
+  failed: "✗",
+  none: "·",
+};
 
 /** Trees as lines: what there is, how it is, and below it why it is not ready. */
 export function renderForest(nodes: readonly TreeNode[], style: Style): string[] {
@@ -36,6 +42,7 @@ function paint({ health }: ObjectState, style: Style): (text: string) => string 
   switch (health) {
     case "ready":
       return style.good;
+    case "troubled":
     case "waiting":
       return style.doubtful;
     case "failed":
@@ -52,12 +59,16 @@ export function changedLines(before: ReadonlyMap<string, string>, now: ReadonlyM
   return [...changed.map(([title, text]) => `${title}: ${text}`), ...gone.map((title) => `${title}: gone`)];
 }
 
+/** A state in one line: `Waiting: Ready: Creating; DatabaseReady: Creating`. */
+export function stateText({ word, reasons }: ObjectState): string {
+  return reasons.length === 0 ? word : `${word}: ${reasons.join("; ")}`;
+}
+
 /** The state of every object in trees, in one line each, by title. */
 export function stateLines(nodes: readonly TreeNode[]): Map<string, string> {
   const lines = new Map<string, string>();
   const visit = ({ title, state, children }: TreeNode): void => {
-    if (state.word !== "") lines.set(title, [state.word, ...state.reasons].join(": "));
-    else lines.set(title, "there");
+    lines.set(title, state.word === "" ? "there" : stateText(state));
     children.forEach(visit);
   };
   nodes.forEach(visit);

@@ -5,7 +5,7 @@ import type { Style } from "../terminal/style.ts";
 import type { ObjectReference } from "../tree/composite-kinds.ts";
 import { conditionsOf } from "../tree/conditions.ts";
 import { buildForest, type ForestSource, type TreeNode } from "../tree/forest.ts";
-import { renderForest, stateLines } from "../tree/render-forest.ts";
+import { renderForest, stateLines, stateText } from "../tree/render-forest.ts";
 
 /** How everything is at one moment. */
 export interface Situation {
@@ -63,7 +63,7 @@ export function isSettled({ forest, problems, pending }: Situation): boolean {
 }
 
 function isReady({ state, children }: TreeNode): boolean {
-  return (state.health === "ready" || state.health === "none") && children.every(isReady);
+  return state.health !== "waiting" && state.health !== "failed" && children.every(isReady);
 }
 
 /** Everything as lines for a screen. */
@@ -82,7 +82,7 @@ export function unsettledLines(situation: Situation): string[] {
   const waiting: string[] = [...situation.problems].map(([name, text]) => `${name}: ${text}`);
   const visit = ({ title, state, children }: TreeNode): void => {
     if (state.health === "waiting" || state.health === "failed") {
-      waiting.push([title, state.word, ...state.reasons].join(": "));
+      waiting.push(`${title}: ${stateText(state)}`);
     }
     children.forEach(visit);
   };
