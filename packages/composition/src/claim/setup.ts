@@ -7,6 +7,6 @@ import { claimWatches } from "./watches.ts";
 
 /** The controller of the claims that one definition offers. */
 export function createClaimController(ports: ClaimPorts): InstanceController {
-  const events = ports.events.with(eventSources.claim);
+  const events = ports.events.with(eventSources.claim, `claim/${ports.kind.definition}`);
   return { reconcile: claimReconciler({ ...ports, events }), watches: claimWatches(ports.kind) };
 }

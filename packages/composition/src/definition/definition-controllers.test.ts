@@ -345,7 +345,11 @@ suite("a definition that cannot be", () => {
         : undefined,
     );
     await control.users.create(appDefinition());
-    await until("the CRD", async () => find(control.users, crdType, appXrd));
+    const told =
+      "cannot start composite resource controller watches: cannot watch XApp (platform.example.org/v1alpha1): no";
+    await until("the warning", () => running.events().includes(`Warning EstablishComposite: ${told}`));
+    await running.becomes("Synced", { status: "False", reason: "ReconcileError", message: told });
+    assert.ok(control.engine.isRunning(`composite/${appXrd}`));
     assert.equal(await running.condition("Established"), undefined);
     stop();
     await running.becomes("Established", established);

@@ -7,6 +7,8 @@ export interface RecordedEvent {
   /** `Kind/name`. */
   readonly object: string;
   readonly source: string;
+  /** The controller that reports, when it is another than the source. */
+  readonly controller: string | undefined;
   readonly event: EventText;
 }
 
@@ -14,9 +16,11 @@ export interface RecordedEvent {
 export class RecordedEvents implements EventRecorder {
   readonly #recorded: RecordedEvent[];
   readonly #source: string;
+  readonly #controller: string | undefined;
 
-  constructor(source = "", recorded: RecordedEvent[] = []) {
+  constructor(source = "", controller?: string, recorded: RecordedEvent[] = []) {
     this.#source = source;
+    this.#controller = controller;
     this.#recorded = recorded;
   }
 
@@ -25,11 +29,12 @@ export class RecordedEvents implements EventRecorder {
   }
 
   event(object: KubeObject, event: EventText): void {
-    this.#recorded.push({ object: `${object.kind}/${object.metadata.name}`, source: this.#source, event });
+    const about = `${object.kind}/${object.metadata.name}`;
+    this.#recorded.push({ object: about, source: this.#source, controller: this.#controller, event });
   }
 
-  with(source: string): EventRecorder {
-    return new RecordedEvents(source, this.#recorded);
+  with(source: string, controller?: string): EventRecorder {
+    return new RecordedEvents(source, controller, this.#recorded);
   }
 
   /** Each as `Type Reason: message`; forgets them. */
