@@ -50,8 +50,14 @@ const damages: Readonly<Record<string, (path: string, chance: Chance) => void>> 
     const page = chance.below(Math.max(1, Math.floor(statSync(path).size / 4096)));
     writeSync(openSync(path, "r+"), Buffer.alloc(4096), 0, 4096, page * 4096);
   },
-  "the end is missing": (path, chance) => truncateSync(path, chance.below(statSync(path).size)),
+  "the end is missing": (path, chance) => {
+    const length = 1 + chance.below(statSync(path).size - 1);
+    // Cut exactly between two commits of the write-ahead log, nobody could tell.
+    truncateSync(path, isFrameBoundary(path, length) ? length - 1 : length);
+  },
 };
+
+const isFrameBoundary = (path: string, length: number): boolean => path.endsWith("-wal") && (length - 32) % 4120 === 0;
 
 /** A directory whose server was stopped (everything in the database) or killed (much in the write-ahead log). */
 async function prepare(isKilled: boolean): Promise<{ directory: string; past: Past }> {

@@ -52,6 +52,30 @@ const cases: Record<string, { reason: string; bytes: () => Buffer; damaged: bool
     reason: "killed while writing a frame",
     bytes: () => wal.subarray(0, at(6) + 99),
     damaged: false,
+    unfinished: 2,
+  },
+  CutInFirstFrameOfCommit: {
+    reason: "killed while writing a frame, and nothing else of its commit is there",
+    bytes: () => wal.subarray(0, at(3) + 99),
+    damaged: false,
+    unfinished: 1,
+  },
+  CutInFrameHeader: {
+    reason: "too little to say whose frame it is",
+    bytes: () => wal.subarray(0, at(3) + 9),
+    damaged: false,
+    unfinished: 1,
+  },
+  CutInHeader: {
+    reason: "the first commit had begun",
+    bytes: () => wal.subarray(0, 20),
+    damaged: false,
+    unfinished: 1,
+  },
+  CutInFirstFrameHeader: {
+    reason: "the first commit had begun",
+    bytes: () => wal.subarray(0, 40),
+    damaged: false,
     unfinished: 1,
   },
   CutBetween: { reason: "killed between commits", bytes: () => wal.subarray(0, at(5)), damaged: false, unfinished: 0 },
@@ -88,6 +112,10 @@ test("frames left over from an earlier round of the file are not counted", () =>
   assert.equal(reused.length, wal.length, "the file was reused");
   writeFileSync(path, reused);
   assert.deepEqual(checkWal(path), { damaged: false, unfinishedFrames: 0 });
+  writeFileSync(path, reused.subarray(0, at(4) + 99));
+  assert.deepEqual(checkWal(path), { damaged: false, unfinishedFrames: 0 }, "cut among them");
+  writeFileSync(path, reused.subarray(0, at(1) + 99));
+  assert.deepEqual(checkWal(path), { damaged: false, unfinishedFrames: 0 }, "cut in the first of them");
 });
 
 test("a log that is not there is fine", () => {

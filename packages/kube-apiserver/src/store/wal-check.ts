@@ -21,7 +21,8 @@ const MAGIC = 0x377f0682;
 export function checkWal(path: string): WalReport {
   const wal = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
   if (wal.length < HEADER_BYTES + FRAME_HEADER_BYTES) {
-    return { damaged: false, unfinishedFrames: 0 };
+    // Neither empty nor a header alone: the first commit had begun.
+    return { damaged: false, unfinishedFrames: wal.length % HEADER_BYTES === 0 ? 0 : 1 };
   }
   const reader = readHeader(wal);
   return reader === undefined ? { damaged: true, unfinishedFrames: 0 } : inspect(reader);
@@ -58,7 +59,15 @@ function inspect(reader: WalReader): WalReport {
       commits += isCommit(reader, frame) ? 1 : 0;
     }
   }
-  return { damaged: commits > 1, unfinishedFrames };
+  return { damaged: commits > 1, unfinishedFrames: unfinishedFrames + cutFrames(reader, intact) };
+}
+
+/** A frame of which only the beginning is there counts, unless it belongs to an earlier round. */
+function cutFrames({ wal, frameBytes, frames }: WalReader, intact: number): 0 | 1 {
+  const at = HEADER_BYTES + frames * frameBytes;
+  const left = wal.length - at;
+  const isOlder = left >= FRAME_HEADER_BYTES && wal.compare(wal, 16, 24, at + 8, at + 16) !== 0;
+  return left > 0 && intact === frames && !isOlder ? 1 : 0;
 }
 
 /** How many frames from the start are as they were written, and how many of them belong to complete commits. */
