@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { type ControllerClient, withMember } from "@purlin/kube-controller";
+import { isAlreadyExists, jsonEqual } from "@purlin/kube-objects";
+import { packageFieldManagers } from "../manager/package-manager-ports.ts";
+import { otherKinds } from "../package-kinds.ts";
+import { type LockEntry, readLock, writeLock } from "./lock-entry.ts";
+
+/** There is one Lock. */
+export const lockName = "lock";
+
+/** The Lock and what it says. */
+export interface LockState {
+  readonly object: KubeObject;
+  readonly entries: readonly LockEntry[];
+}
+
+/** Reads the Lock and makes an empty one where there is none. */
+export async function getLock(client: ControllerClient, signal: AbortSignal): Promise<LockState> {
+  const found = await client.get(otherKinds.lock, { name: lockName }, { signal });
+  if (found !== undefined) return { object: found, entries: readLock(found) };
+  try {
+    const made = await client.create({ ...otherKinds.lock, metadata: { name: lockName } }, { signal });
+    return { object: made, entries: [] };
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const object = await client.live.get(otherKinds.lock, { name: lockName }, { signal });
+    return { object, entries: readLock(object) };
+  }
+}
+
+/** Writes the entries, if they differ. Somebody who was faster makes this a conflict, and the pass starts again. */
+export async function putLock(
+  client: ControllerClient,
+  { object, entries }: LockState,
+  { next, signal }: { readonly next: readonly LockEntry[]; readonly signal: AbortSignal },
+): Promise<LockState> {
+  if (jsonEqual(writeLock(entries), writeLock(next))) return { object, entries };
+  const changed = withMember(object, ["packages"], writeLock(next));
+  const stored = await client.update(changed, { fieldManager: packageFieldManagers.update, signal });
+  return { object: stored, entries: next };
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import { conditionOf, conditionsOf, memberAt } from "@purlin/kube-controller";
+import { otherKinds, packageTypes } from "../package-kinds.ts";
+import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
+import { type LockEntry, readLock } from "./lock-entry.ts";
+import { reconcileLock } from "./reconciler.ts";
+import { type DependencyCounts, registerPackage, unregisterPackage } from "./register.ts";
+
+const signal = new AbortController().signal;
+const installOnly = { allowUpgrades: false, allowDowngrades: false };
+
+function entry(cluster: PackageCluster, name: string, version: string, needs: Record<string, string> = {}): LockEntry {
+  return {
+    name: `${name}-1`,
+    kind: "Function",
+    source: `${cluster.registry}/acme/${name}`,
+    version,
+    dependencies: Object.entries(needs).map(([need, constraint]) => ({
+      source: `${cluster.registry}/acme/${need}`,
+      kind: "Function",
+      constraint,
+    })),
+  };
+}
+
+function register(cluster: PackageCluster, own: LockEntry, siblings: string[] = []): Promise<DependencyCounts> {
+  return registerPackage(cluster.client, { own, siblings: new Set(siblings) }, signal);
+}
+
+async function resolved(cluster: PackageCluster): Promise<string> {
+  const lock = await cluster.kube.get(otherKinds.lock, { name: "lock" });
+  const { status, message = "" } = conditionOf(conditionsOf(lock), "Resolved");
+  return `${status} ${message}`.trim();
+}
+
+async function installedPackages(cluster: PackageCluster): Promise<string[]> {
+  const { items } = await cluster.kube.list(packageTypes.Function.package);
+  return items.map(
+    (one) => `${one.metadata.name} ${String(memberAt(one, ["spec", "package"])).replace(cluster.registry, "")}`,
+  );
+}
+
+test("case 36, 37: what is missing is told, installed in its highest version, and then there", async () => {
+  await using cluster = await startPackageCluster();
+  for (const tag of ["v1", "v1.1.0", "v2.0.0-rc.1"]) await cluster.push(`acme/dep:${tag}`, functionPackage(tag));
+  const own = entry(cluster, "a", "v1", { dep: ">=v1.0.0" });
+  const first = await register(cluster, own);
+  assert.deepEqual([first.found, first.installed], [1, 0]);
+  assert.equal(first.problem, `missing dependencies: "${cluster.registry}/acme/dep" (>=v1.0.0)`);
+  await reconcileLock(cluster.ports, installOnly, signal);
+  assert.deepEqual(await installedPackages(cluster), ["acme-dep /acme/dep:v1.1.0"]);
+  await reconcileLock(cluster.ports, installOnly, signal);
+  assert.equal(await resolved(cluster), "True");
+  await register(cluster, entry(cluster, "dep", "v1.1.0"));
+  const then = await register(cluster, own);
+  assert.deepEqual(then, { found: 1, installed: 1, invalid: 0, problem: undefined });
+  await reconcileLock(cluster.ports, installOnly, signal);
+  cluster.takeWrites();
+  await register(cluster, own);
+  await reconcileLock(cluster.ports, installOnly, signal);
+  assert.deepEqual(cluster.takeWrites(), []);
+});
+
+test("a dependency no version satisfies names every constraint and what there is", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/dep:v1.1.0", functionPackage("x"));
+  await register(cluster, entry(cluster, "a", "v1", { dep: ">=v2" }));
+  await register(cluster, entry(cluster, "b", "v1", { dep: "<v3" }));
+  await assert.rejects(
+    reconcileLock(cluster.ports, installOnly, signal),
+    /no version of .*acme\/dep satisfies >=v2 and <v3; it has v1\.1\.0/,
+  );
+  assert.match(await resolved(cluster), /^False Error occurred during dependency resolution no version of/);
+});
+
+test("case 38: a digest is installed by digest, and another one is incompatible", async () => {
+  await using cluster = await startPackageCluster();
+  const digest = await cluster.push("acme/dep:v1.1.0", functionPackage("x"));
+  const own = entry(cluster, "a", "v1", { dep: digest });
+  await register(cluster, own);
+  await reconcileLock(cluster.ports, installOnly, signal);
+  assert.deepEqual(await installedPackages(cluster), [`acme-dep /acme/dep@${digest}`]);
+  await register(cluster, entry(cluster, "dep", `sha256:${"0".repeat(64)}`));
+  const { invalid, problem } = await register(cluster, own);
+  assert.equal(invalid, 1);
+  assert.match(problem ?? "", /^incompatible dependencies: existing package .*acme\/dep@sha256:0+ is incompatible/);
+});
+
+test("case 39: a circle is told and nothing is installed", async () => {
+  await using cluster = await startPackageCluster();
+  await register(cluster, entry(cluster, "a", "v1", { b: "*", missing: "*" }));
+  await register(cluster, entry(cluster, "b", "v1", { a: "*" }));
+  await assert.rejects(
+    reconcileLock(cluster.ports, installOnly, signal),
+    /need each other in a circle: .*a → .*b → .*a/,
+  );
+  assert.deepEqual(await installedPackages(cluster), []);
+});
+
+test("case 41: an upgrade happens only where it is allowed, and as little as needed", async () => {
+  await using cluster = await startPackageCluster();
+  for (const tag of ["v1.0.0", "v1.1.0", "v1.5.0", "v2.0.0"])
+    await cluster.push(`acme/dep:${tag}`, functionPackage(tag));
+  const reference = `${cluster.registry}/acme/dep:v1.0.0`;
+  await cluster.kube.create({
+    ...packageTypes.Function.package,
+    metadata: { name: "dep" },
+    spec: { package: reference },
+  } as KubeObject);
+  await register(cluster, entry(cluster, "dep", "v1.0.0"));
+  await register(cluster, entry(cluster, "a", "v1", { dep: ">=1.1" }));
+  await register(cluster, entry(cluster, "b", "v1", { dep: "<2" }));
+  await reconcileLock(cluster.ports, installOnly, signal);
+  assert.deepEqual(await installedPackages(cluster), ["dep /acme/dep:v1.0.0"]);
+  await reconcileLock(cluster.ports, { ...installOnly, allowUpgrades: true }, signal);
+  assert.deepEqual(await installedPackages(cluster), ["dep /acme/dep:v1.1.0"]);
+});
+
+test("an empty Lock keeps neither conditions nor finalizer; a new version takes the place of the old one", async () => {
+  await using cluster = await startPackageCluster();
+  await register(cluster, entry(cluster, "a", "v1"));
+  await reconcileLock(cluster.ports, installOnly, signal);
+  await register(cluster, { ...entry(cluster, "a", "v2"), name: "a-2" }, ["a-1", "a-2"]);
+  const lock = await cluster.kube.get(otherKinds.lock, { name: "lock" });
+  assert.deepEqual(
+    readLock(lock).map(({ name, version }) => `${name} ${version}`),
+    ["a-2 v2"],
+  );
+  assert.deepEqual(lock.metadata.finalizers, ["lock.pkg.crossplane.io"]);
+  await unregisterPackage(cluster.client, "a-2", signal);
+  await reconcileLock(cluster.ports, installOnly, signal);
+  const empty = await cluster.kube.get(otherKinds.lock, { name: "lock" });
+  assert.deepEqual([empty.metadata.finalizers, conditionsOf(empty)], [undefined, []]);
+});
+
+test("case 40: two packages of one source stop everybody, and nobody pushes the other out", async () => {
+  await using cluster = await startPackageCluster();
+  await register(cluster, entry(cluster, "a", "v1"));
+  const second = { ...entry(cluster, "a", "v1"), name: "other-1" };
+  await assert.rejects(register(cluster, second), /node .*acme\/a already exists/);
+  await assert.rejects(register(cluster, entry(cluster, "a", "v1")), /already exists/);
+  await assert.rejects(reconcileLock(cluster.ports, installOnly, signal), /already exists/);
+  await unregisterPackage(cluster.client, "other-1", signal);
+  await register(cluster, entry(cluster, "a", "v1"));
+});

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ControllerClient } from "@purlin/kube-controller";
+import { buildGraph, incompatibilities, transitiveOf } from "./dependency-graph.ts";
+import type { LockDependency, LockEntry } from "./lock-entry.ts";
+import { getLock, putLock } from "./lock-store.ts";
+
+/** How far the dependencies of a package are there. */
+export interface DependencyCounts {
+  readonly found: number;
+  readonly installed: number;
+  readonly invalid: number;
+  /** Why the package cannot work yet; undefined when it can. */
+  readonly problem: string | undefined;
+}
+
+const namedMissing = 3;
+
+/** A revision that enters the Lock. */
+export interface Registration {
+  readonly own: LockEntry;
+  /** The names of all revisions of its package: it takes the place of any of them. */
+  readonly siblings: ReadonlySet<string>;
+}
+
+/** Enters a package into the Lock and looks at what it needs. */
+export async function registerPackage(
+  client: ControllerClient,
+  { own, siblings }: Registration,
+  signal: AbortSignal,
+): Promise<DependencyCounts> {
+  const lock = await getLock(client, signal);
+  const next = withEntry(lock.entries, own, siblings);
+  const { entries } = await putLock(client, lock, { next, signal });
+  const graph = buildGraph(entries);
+  const direct = own.dependencies.filter(({ source }) => !graph.has(source));
+  if (direct.length > 0) {
+    const found = own.dependencies.length;
+    return { found, installed: found - direct.length, invalid: 0, problem: missingText(direct) };
+  }
+  const { found, missing } = transitiveOf(graph, own);
+  const counts = { found: found.length, installed: found.length - missing.length };
+  if (missing.length > 0) return { ...counts, invalid: 0, problem: missingText(missing) };
+  const wrong = incompatibilities(graph, own);
+  const problem = wrong.length > 0 ? `incompatible dependencies: ${wrong.join("; ")}` : undefined;
+  return { ...counts, invalid: wrong.length, problem };
+}
+
+/** The entries with one of them new, in the place of what was there of the same package. */
+function withEntry(entries: readonly LockEntry[], own: LockEntry, siblings: ReadonlySet<string>): readonly LockEntry[] {
+  const isOwn = ({ name }: LockEntry): boolean => name === own.name || siblings.has(name);
+  const at = entries.findIndex(isOwn);
+  if (at < 0) return [...entries, own];
+  return entries.with(at, own).filter((entry, place) => place === at || !isOwn(entry));
+}
+
+function missingText(missing: readonly LockDependency[]): string {
+  const sorted = missing.map(({ source, constraint }) => `"${source}" (${constraint})`).toSorted();
+  const rest = sorted.length - namedMissing;
+  return `missing dependencies: ${sorted.slice(0, namedMissing).join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
+}
+
+/** Takes a revision out of the Lock. */
+export async function unregisterPackage(client: ControllerClient, name: string, signal: AbortSignal): Promise<void> {
+  const lock = await getLock(client, signal);
+  await putLock(client, lock, { next: lock.entries.filter((entry) => entry.name !== name), signal });
+}
