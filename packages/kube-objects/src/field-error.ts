@@ -88,6 +88,16 @@ export function unsupportedValue(field: MaybePath, value: JsonValue, supported: 
   return finding("FieldValueNotSupported", field, fieldValueText(value), detail);
 }
 
+/** Like {@link unsupportedValue} for a value printed already. */
+export function unsupportedPrinted(field: MaybePath, printed: string, supported: readonly string[]): FieldError {
+  return finding("FieldValueNotSupported", field, printed, `supported values: ${supported.map(goQuote).join(", ")}`);
+}
+
+/** Like {@link duplicateValue} for a value printed already. */
+export function duplicatePrinted(field: MaybePath, printed: string): FieldError {
+  return finding("FieldValueDuplicate", field, printed);
+}
+
 /** `<path>: Duplicate value: <value>`. */
 export function duplicateValue(field: MaybePath, value: JsonValue): FieldError {
   return finding("FieldValueDuplicate", field, fieldValueText(value));

@@ -32,6 +32,7 @@ export { unlessOnlyTimesChanged } from "./apply/unchanged.ts";
 export { builtinOpenAPI, type OpenAPIDocuments } from "./builtin/builtin-openapi.ts";
 // Failures and findings, in the reference server's codes and words.
 export {
+  duplicatePrinted,
   duplicateValue,
   type FieldError,
   type FieldErrorType,
@@ -50,6 +51,7 @@ export {
   tooLongCharacters,
   tooMany,
   tooShort,
+  unsupportedPrinted,
   unsupportedValue,
 } from "./field-error.ts";
 export { childPath, type FieldPath, indexPath, keyPath } from "./field-path.ts";
@@ -108,6 +110,7 @@ export { isOpenAPIError, OpenAPIError } from "./openapi/open-api-error.ts";
 export { openAPIPathKey, parseOpenAPIPathKey } from "./openapi/path-key.ts";
 export { referenceTo, referredComponent } from "./openapi/reference.ts";
 // Patches.
+export { consumedPatch } from "./patch/consumed-patch.ts";
 export {
   type DecodedPatch,
   decodeJsonPatch,
@@ -237,6 +240,6 @@ export { applyDefaults, dropForbiddenNulls } from "./structural/default-values.t
 export { type Pruned, prune } from "./structural/prune.ts";
 export { requireConvertible } from "./typed/map-conversion.ts";
 // Built-in kinds the way the reference server stores them.
-export { canonicalQuantity } from "./typed/quantity.ts";
+export { canonicalQuantity, compareQuantities } from "./typed/quantity.ts";
 export { TypedFormError } from "./typed/typed-error.ts";
 export { hasTypedForm, type TypedForm, toTypedForm, toTypedMetadata } from "./typed/typed-form.ts";

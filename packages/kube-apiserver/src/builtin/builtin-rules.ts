@@ -8,33 +8,40 @@ import { withEmptyLists } from "./empty-lists.ts";
 import { coreEventRules, namedEventRules } from "./event-rules.ts";
 import type { KindRules } from "./kind-rules.ts";
 import { namespaceRules } from "./namespace-rules.ts";
+import type { FindAccount } from "./pods/pod-admission.ts";
+import { podRules } from "./pods/pod-rules.ts";
 import { clusterRoleBindingRules, roleBindingRules } from "./rbac-rules.ts";
-import { type IsTaken, serviceRules } from "./service-rules.ts";
-import { deploymentRules, jobRules, podRules, selectorWorkloadRules } from "./workload-rules.ts";
+import { serviceRules } from "./service-rules.ts";
+import type { TakenPlaces } from "./services/allocation.ts";
+import { cronJobRules, jobRules } from "./workloads/job-rules.ts";
+import { deploymentRules, replicaSetRules, statefulSetRules } from "./workloads/workload-rules.ts";
 
 const NO_RULES: KindRules = {};
 
 export interface BuiltinRulesOptions {
-  readonly isServiceAddressTaken: IsTaken;
+  /** Addresses and ports that Services have. */
+  readonly taken: TakenPlaces;
+  readonly findAccount: FindAccount;
   readonly now: () => Date;
 }
 
 /** The rules of the built-in kinds; most have none of their own. */
-export function builtinRules({ isServiceAddressTaken, now }: BuiltinRulesOptions): (type: ResourceType) => KindRules {
+export function builtinRules({ taken, findAccount, now }: BuiltinRulesOptions): (type: ResourceType) => KindRules {
   const rules: Readonly<Record<string, KindRules>> = {
     "/ConfigMap": configMapRules,
     "/Secret": secretRules,
     "/Namespace": namespaceRules,
     "/Event": coreEventRules,
-    "/Pod": podRules,
-    "/Service": serviceRules(isServiceAddressTaken),
+    "/Pod": podRules(findAccount),
+    "/Service": serviceRules(taken),
     // Its objects go first: deleting it only marks it.
     "apiextensions.k8s.io/CustomResourceDefinition": { blocksDeletion: (crd) => !isDeleting(crd), ...crdRules(now) },
     "apps/Deployment": deploymentRules,
-    "apps/ReplicaSet": selectorWorkloadRules,
-    "apps/StatefulSet": selectorWorkloadRules,
+    "apps/ReplicaSet": replicaSetRules,
+    "apps/StatefulSet": statefulSetRules,
     "apps/DaemonSet": daemonSetRules,
     "batch/Job": jobRules,
+    "batch/CronJob": cronJobRules,
     "discovery.k8s.io/EndpointSlice": withEmptyLists(["endpoints", "ports"]),
     "events.k8s.io/Event": namedEventRules,
     "rbac.authorization.k8s.io/Role": withEmptyLists(["rules"]),

@@ -9,30 +9,16 @@ import {
   tooLong,
   utf8Length,
 } from "@purlin/kube-objects";
+import { configKeyProblems } from "./config-keys.ts";
 import type { KindRules } from "./kind-rules.ts";
 import { objectAt, textAt, textFields } from "./read-field.ts";
 import { secretTypeErrors } from "./secret-types.ts";
 
 const MAX_BYTES = 1024 * 1024;
-const KEY_PATTERN = /^[-._a-zA-Z0-9]+$/;
-const KEY_TEXT =
-  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
-
 function keyErrors(data: JsonObject, path: string): FieldError[] {
   return Object.keys(data).flatMap((key) =>
-    keyProblems(key).map((problem) => invalidValue(keyPath(path, key), key, problem)),
+    configKeyProblems(key).map((problem) => invalidValue(keyPath(path, key), key, problem)),
   );
-}
-
-function keyProblems(key: string): string[] {
-  const problems = utf8Length(key) > 253 ? ["must be no more than 253 characters"] : [];
-  if (!KEY_PATTERN.test(key)) {
-    problems.push(KEY_TEXT);
-  }
-  if (key === "." || key === ".." || key.startsWith("..")) {
-    problems.push(key.startsWith("..") && key !== ".." ? "must not start with '..'" : `must not be '${key}'`);
-  }
-  return problems;
 }
 
 const textBytes = (data: JsonObject): number =>

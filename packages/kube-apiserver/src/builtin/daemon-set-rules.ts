@@ -3,14 +3,14 @@ import { goQuote, type JsonObject, jsonEqual, TypedFormError } from "@purlin/kub
 import { metaOf, withMeta } from "../rest/object-meta.ts";
 import type { KindRules } from "./kind-rules.ts";
 import { objectAt } from "./read-field.ts";
-import { selectorWorkloadRules } from "./workload-rules.ts";
+import { daemonSetChecks } from "./workloads/workload-rules.ts";
 
 /** How often the template has changed: a field of the reference's own that v1 shows as an annotation. */
 export const TEMPLATE_GENERATION = "deprecated.daemonset.template.generation";
 
 /** Every write carries it, so every writer comes to own it; what it says is up to the server. */
 export const daemonSetRules: KindRules = {
-  ...selectorWorkloadRules,
+  ...daemonSetChecks,
   decode: (object) => withGeneration(object, sentGeneration(object)),
   prepareCreate: (object) => withGeneration(object, Math.max(1, sentGeneration(object))),
   prepareUpdate: (object, old) => withGeneration(object, sentGeneration(old) + (sameTemplate(object, old) ? 0 : 1)),

@@ -29,7 +29,8 @@ const statefulSet: Edit = inside(
   "spec",
   all(
     fill({ replicas: 1, revisionHistoryLimit: 10, podManagementPolicy: "OrderedReady", updateStrategy: {} }),
-    fill({ persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" } }),
+    fill({ persistentVolumeClaimRetentionPolicy: {} }),
+    inside("persistentVolumeClaimRetentionPolicy", fill({ whenDeleted: "Retain", whenScaled: "Retain" })),
     inside("updateStrategy", all(fill({ type: "RollingUpdate" }), rollingUpdate({ partition: 0 }))),
     template,
     each("volumeClaimTemplates", claim),

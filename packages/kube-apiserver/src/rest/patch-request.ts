@@ -4,6 +4,7 @@ import {
   applyMergePatch,
   applyStrategicMergePatch,
   badRequest,
+  consumedPatch,
   decodeJsonPatch,
   decodeMergePatch,
   decodeStrategicMergePatch,
@@ -114,7 +115,7 @@ function readChange(type: string, body: PatchBody, { options, strategic, byName 
   const schema = strategic?.();
   const apply = (current: JsonObject): JsonObject =>
     schema === undefined ? current : applyStrategicMergePatch(current, patch, schema);
-  return { apply, shown: () => goPlain(patch), findings, isConverted: true };
+  return { apply, shown: (current) => goPlain(consumedPatch(current, patch)), findings, isConverted: true };
 }
 
 function readConfiguration(body: PatchBody): Pick<ApplyPatch, "config" | "duplicates"> {

@@ -69,7 +69,7 @@ test("a new cluster has what every cluster has", async () => {
   const { spec } = (await server.body("/api/v1/namespaces/default/services/kubernetes")) as {
     readonly spec: JsonObject;
   };
-  assert.equal(spec["clusterIP"], "10.96.0.1");
+  assert.equal(spec["clusterIP"], "10.0.0.1");
 });
 
 test("what is there already costs no write at a start, and what is missing comes back", async () => {

@@ -17,7 +17,7 @@ const SERVICE: JsonObject = {
   kind: "Service",
   metadata: { name: "kubernetes", namespace: "default", labels: { component: "apiserver", provider: "kubernetes" } },
   spec: {
-    clusterIP: "10.96.0.1",
+    clusterIP: "10.0.0.1",
     ipFamilyPolicy: "SingleStack",
     ports: [{ name: "https", port: 443, targetPort: 6443 }],
   },

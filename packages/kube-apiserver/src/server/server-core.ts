@@ -6,18 +6,14 @@ import { type Authorizer, adminAuthorizer } from "../auth/authorizer.ts";
 import { type AccountIdentity, ServiceAccountTokens } from "../auth/service-account-tokens.ts";
 import { builtinRules } from "../builtin/builtin-rules.ts";
 import { builtinStrategy } from "../builtin/builtin-strategy.ts";
-import { textAt } from "../builtin/read-field.ts";
+import { objectAt, textAt, valueAt } from "../builtin/read-field.ts";
 import { CrdController } from "../crd/crd-controller.ts";
-import { createDiscovery } from "../discovery/discovery.ts";
-import { health } from "../endpoints/health.ts";
-import { documentEndpoint, rootPaths } from "../endpoints/paths.ts";
-import { serverVersion } from "../endpoints/version.ts";
-import { createOpenApiEndpoint } from "../openapi/endpoint.ts";
-import { PublishedDocuments } from "../openapi/published-documents.ts";
+import { RequestMetrics } from "../metrics/request-metrics.ts";
 import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
 import { type Catalog, Registry } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
+import type { RequestTarget } from "../request/request-target.ts";
 import { metaOf } from "../rest/object-meta.ts";
 import type { ObjectStrategy } from "../rest/object-strategy.ts";
 import { createResources } from "../rest/resources.ts";
@@ -30,8 +26,9 @@ import { tokenResource } from "../reviews/token-resource.ts";
 import { builtinScalePaths, customScalePaths, type ScalePaths } from "../scale/scale-paths.ts";
 import { scaleResource } from "../scale/scale-resource.ts";
 import type { Store } from "../store/store.ts";
-import { createHandler, type Handler, type PathEndpoint } from "./handler.ts";
+import { createHandler, type Handler } from "./handler.ts";
 import { InternalClient, resourcePath } from "./internal-client.ts";
+import { pathEndpoints } from "./path-endpoints.ts";
 
 export interface ServerCoreOptions {
   readonly store: Store<JsonObject>;
@@ -60,6 +57,14 @@ export interface ServerCore {
   readonly now: () => Date;
   /** Called after what is served has changed. */
   onPublished: () => void;
+  /** How far the server has come; whoever starts and stops it says so. */
+  readonly lifecycle: Lifecycle;
+}
+
+export interface Lifecycle {
+  areKindsServed: boolean;
+  isBootstrapped: boolean;
+  isStopping: boolean;
 }
 
 /** Puts together what answers requests. */
@@ -71,7 +76,12 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   const now = (): Date => new Date();
   const handle: Handler = (request) => answer(request);
   const client = new InternalClient(handle);
-  const core = { handle, client, catalog, watches, now, onPublished: () => {} };
+  const lifecycle: Lifecycle = { areKindsServed: false, isBootstrapped: false, isStopping: false };
+  const requests = new RequestMetrics(
+    (target) => isServed(catalog(), target),
+    () => performance.now(),
+  );
+  const core = { handle, client, catalog, watches, now, lifecycle, onPublished: () => {} };
   const crds = new CrdController({
     store,
     registry,
@@ -87,7 +97,22 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   const tokens = [...(options.tokens ?? []), accounts.authenticate];
   const answer = createHandler({
     authorizer,
-    paths: paths(options, catalog, crds),
+    paths: pathEndpoints({
+      store,
+      build: options.build ?? "purlin",
+      catalog,
+      crds: () => crds.crds,
+      state: {
+        // Where the store is, and why, is not for everybody.
+        storeProblem: () => (store.problem === undefined ? undefined : "the store refuses writes"),
+        areKindsServed: () => lifecycle.areKindsServed,
+        isBootstrapped: () => lifecycle.isBootstrapped,
+        isStopping: () => lifecycle.isStopping,
+      },
+      requests,
+      address: options.address,
+    }),
+    onBegin: (request, target) => requests.begin(request, target),
     resources: createResources({
       services,
       watches,
@@ -107,16 +132,12 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   return Object.assign(core, { crds, services, tokens });
 }
 
-function paths(options: ServerCoreOptions, catalog: () => Catalog, crds: CrdController): PathEndpoint[] {
-  const documents = new PublishedDocuments(() => ({ catalog: catalog(), crds: crds.crds }));
-  const checks = [{ name: "ping", check: () => {} }];
-  return [
-    ({ path, query }) => health(path, query, { healthz: checks, livez: checks, readyz: checks }),
-    documentEndpoint("/version", () => serverVersion(options.build ?? "purlin")),
-    createDiscovery(catalog, options.address),
-    createOpenApiEndpoint(documents, Date.now),
-    documentEndpoint("", () => rootPaths(catalog())),
-  ];
+/** Paths are few, but resources are whatever somebody asks for. */
+function isServed(catalog: Catalog, target: RequestTarget): boolean {
+  if (target.kind === "path") {
+    return /^\/(api|apis|healthz|livez|readyz|metrics|openapi\/v[23]|version)?$/.test(target.path);
+  }
+  return catalog.find(target.group, target.version, target.resource) !== undefined;
 }
 
 function isBuiltinPath(catalog: Catalog, path: string): boolean {
@@ -133,7 +154,14 @@ function strategies(
   crds: CrdController,
   now: () => Date,
 ): (type: ResourceType) => ObjectStrategy {
-  const rulesOf = builtinRules({ now, isServiceAddressTaken: (address) => hasServiceAt(store, address) });
+  const rulesOf = builtinRules({
+    now,
+    taken: {
+      isAddressTaken: (address) => hasService(store, (spec) => textAt(spec, "clusterIP") === address),
+      isPortTaken: (port) => hasService(store, (spec) => hasNodePort(spec, port)),
+    },
+    findAccount: (namespace, name) => store.get(`//serviceaccounts/${namespace}/${name}`)?.value,
+  });
   const known = new WeakMap<ResourceType, ObjectStrategy>();
   return (type) => {
     if (type.custom) {
@@ -158,9 +186,14 @@ function isPresent(store: Store<JsonObject>, { namespace, name, uid }: AccountId
   return account !== undefined && metaOf(account).uid === uid;
 }
 
-function hasServiceAt(store: Store<JsonObject>, address: string): boolean {
-  const { entries } = store.list({ prefix: "//services/" });
-  return entries.some((entry) => textAt(entry.value, "spec", "clusterIP") === address);
+function hasService(store: Store<JsonObject>, isWanted: (spec: JsonObject) => boolean): boolean {
+  return store.list({ prefix: "//services/" }).entries.some((entry) => isWanted(objectAt(entry.value, "spec")));
+}
+
+function hasNodePort(spec: JsonObject, port: number): boolean {
+  const ports = valueAt(spec, "ports");
+  const isOwn = Array.isArray(ports) && ports.some((one) => (one as JsonObject)["nodePort"] === port);
+  return isOwn || spec["healthCheckNodePort"] === port;
 }
 
 /** Deletes all objects of a type, in every namespace that has some. */

@@ -33,6 +33,12 @@ export function canonicalQuantity(text: string): string | undefined {
   return amount === undefined ? undefined : print(amount);
 }
 
+/** Which of two resource quantities is more: below zero when the second is. What is no quantity counts as none. */
+export function compareQuantities(one: string, other: string): number {
+  const [a, b] = [parse(one)?.nanos ?? 0n, parse(other)?.nanos ?? 0n];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
 function parse(text: string): Amount | undefined {
   const match = syntax.exec(text);
   const [, sign = "", whole = "", fraction = "", exponent, suffix = ""] = match ?? [];

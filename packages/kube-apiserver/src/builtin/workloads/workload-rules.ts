@@ -1,45 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
+  dns1123LabelProblems,
   type FieldError,
   invalidValue,
   type JsonObject,
+  type JsonValue,
   jsonEqual,
-  type LabelSelectorObject,
-  labelSelectorOf,
-  matchesLabels,
-  requiredValue,
+  unsupportedValue,
 } from "@purlin/kube-objects";
-import { metaOf, withMeta } from "../rest/object-meta.ts";
-import type { Endpoint } from "../rest/object-strategy.ts";
-import type { KindRules } from "./kind-rules.ts";
-import { objectAt, textFields, valueAt } from "./read-field.ts";
+import { metaOf, withMeta } from "../../rest/object-meta.ts";
+import type { Endpoint } from "../../rest/object-strategy.ts";
+import { containerWarnings } from "../container-warnings.ts";
+import type { KindRules } from "../kind-rules.ts";
+import { maybeNamed, notNegative } from "../pods/checks.ts";
+import { objectAt, textAt, valueAt } from "../read-field.ts";
+import { daemonStrategyErrors, deploymentStrategyErrors, statefulStrategyErrors } from "./rolling-update.ts";
+import { selectorErrors } from "./selector.ts";
+import { lastingTemplateErrors } from "./template.ts";
 
-/** What every workload with a selector must have: one, which its own Pods match, and at least one container. */
-function templateErrors(object: JsonObject): FieldError[] {
-  const selector = valueAt(object, "spec", "selector");
-  const labels = objectAt(object, "spec", "template", "metadata", "labels");
-  return [...selectorErrors(selector, labels), ...containerErrors(object)];
+/** Numbers of the spec that are not below zero. */
+function numbers(object: JsonObject, ...names: readonly string[]): FieldError[] {
+  return names.flatMap((name) => notNegative(name)(objectAt(object, "spec"), "spec"));
 }
 
-function selectorErrors(selector: unknown, labels: JsonObject): FieldError[] {
-  const object = (selector ?? {}) as LabelSelectorObject & JsonObject;
-  if (Object.keys(object).length === 0) {
-    return [
-      ...(selector === undefined || selector === null
-        ? [requiredValue("spec.selector")]
-        : [invalidValue("spec.selector", object, "empty selector is invalid for deployment")]),
-      invalidValue("spec.template.metadata.labels", labels, "`selector` does not match template `labels`"),
-    ];
-  }
-  const matches = matchesLabels(labelSelectorOf(object), labels as Record<string, string>);
-  return matches
-    ? []
-    : [invalidValue("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")];
-}
-
-function containerErrors(object: JsonObject): FieldError[] {
-  const containers = valueAt(object, "spec", "template", "spec", "containers");
-  return Array.isArray(containers) && containers.length > 0 ? [] : [requiredValue("spec.template.spec.containers")];
+function immutable(member: string) {
+  return (object: JsonObject, old: JsonObject): FieldError[] => {
+    const [now, before] = [object, old].map((one) => valueAt(one, "spec", member) ?? null) as [JsonValue, JsonValue];
+    return jsonEqual(now, before) ? [] : [invalidValue(`spec.${member}`, now, "field is immutable")];
+  };
 }
 
 /** Through the status nobody changes labels. */
@@ -47,34 +35,118 @@ function keepsLabels(object: JsonObject, old: JsonObject, endpoint: Endpoint): J
   return endpoint === "status" ? withMeta(object, { labels: metaOf(old).labels }) : object;
 }
 
-function immutable(member: string) {
-  return (object: JsonObject, old: JsonObject): FieldError[] => {
-    const [now, before] = [objectAt(object, "spec", member), objectAt(old, "spec", member)];
-    return jsonEqual(now, before) ? [] : [invalidValue(`spec.${member}`, now, "field is immutable")];
-  };
+function deadlineErrors(object: JsonObject): FieldError[] {
+  const deadline = valueAt(object, "spec", "progressDeadlineSeconds");
+  const ready = valueAt(object, "spec", "minReadySeconds");
+  const isFine = typeof deadline !== "number" || deadline > (typeof ready === "number" ? ready : 0);
+  return isFine ? [] : [invalidValue("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")];
 }
 
-export const selectorWorkloadRules: KindRules = {
-  validate: templateErrors,
+const required = { isRequired: true, unreadable: "invalid label selector" };
+
+/** Told when the template may be another one. */
+function templateWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
+  const isChanged = old === undefined || metaOf(object).generation !== metaOf(old).generation;
+  return isChanged ? containerWarnings(objectAt(object, "spec", "template", "spec"), "spec.template.spec") : [];
+}
+
+export const deploymentRules: KindRules = {
+  warnings: templateWarnings,
+  validate: (object) => [
+    ...numbers(object, "replicas"),
+    ...selectorErrors(object, { ...required, noun: "deployment" }),
+    ...lastingTemplateErrors(object, "ReplicaSet"),
+    ...deploymentStrategyErrors(object),
+    ...numbers(object, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"),
+    ...deadlineErrors(object),
+  ],
+  validateChange: immutable("selector"),
+  prepareUpdate: keepsLabels,
+};
+
+export const replicaSetRules: KindRules = {
+  warnings: templateWarnings,
+  validate: (object) => [
+    ...numbers(object, "replicas", "minReadySeconds"),
+    ...selectorErrors(object, { ...required, noun: "deployment" }),
+    ...lastingTemplateErrors(object, "ReplicaSet"),
+  ],
   validateChange: immutable("selector"),
 };
 
-export const deploymentRules: KindRules = { ...selectorWorkloadRules, prepareUpdate: keepsLabels };
+/** What a DaemonSet must be; what else is particular about it is beside. */
+export const daemonSetChecks: KindRules = {
+  warnings: templateWarnings,
+  validate: (object) => [
+    ...selectorErrors(object, { ...required, isRequired: false, noun: "daemonset" }),
+    ...lastingTemplateErrors(object, "DaemonSet"),
+    ...numbers(object, "minReadySeconds"),
+    ...daemonStrategyErrors(object),
+    ...numbers(object, "revisionHistoryLimit"),
+  ],
+  validateChange: immutable("selector"),
+};
 
-export const jobRules: KindRules = { validate: containerErrors };
+const CLAIM_POLICIES = ["Retain", "Delete"];
 
-export const podRules: KindRules = {
-  prepareUpdate: (object, old, endpoint) =>
-    endpoint === "status" ? withMeta(object, { ownerReferences: metaOf(old).ownerReferences }) : object,
-  fields: textFields(
-    "spec.nodeName",
-    "spec.restartPolicy",
-    "spec.schedulerName",
-    "spec.serviceAccountName",
-    "spec.hostNetwork",
-    "status.phase",
-    "status.podIP",
-    "status.podIPs",
-    "status.nominatedNodeName",
-  ),
+function statefulErrors(object: JsonObject): FieldError[] {
+  const policy = textAt(object, "spec", "podManagementPolicy");
+  const claims = "spec.persistentVolumeClaimRetentionPolicy";
+  const retention = objectAt(object, "spec", "persistentVolumeClaimRetentionPolicy");
+  return [
+    ...(["OrderedReady", "Parallel"].includes(policy)
+      ? []
+      : [invalidValue("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")]),
+    ...statefulStrategyErrors(object),
+    ...["whenDeleted", "whenScaled"]
+      .filter((name) => !CLAIM_POLICIES.includes(textAt(retention, name)))
+      .map((name) => unsupportedValue(`${claims}.${name}`, textAt(retention, name), CLAIM_POLICIES)),
+    ...numbers(object, "replicas", "minReadySeconds"),
+    ...maybeNamed("serviceName", dns1123LabelProblems)(objectAt(object, "spec"), "spec"),
+  ];
+}
+
+/** Every replica gets these volumes of its own, so its containers may mount them. */
+function withClaims(object: JsonObject): JsonObject {
+  const claims = valueAt(object, "spec", "volumeClaimTemplates");
+  if (!Array.isArray(claims) || claims.length === 0) {
+    return object;
+  }
+  const template = objectAt(object, "spec", "template");
+  const own = valueAt(template, "spec", "volumes");
+  const made = claims.map((claim) => ({ name: textAt(claim as JsonObject, "metadata", "name"), emptyDir: {} }));
+  const names = new Set(made.map(({ name }) => name));
+  const kept = (Array.isArray(own) ? own : []).filter((one) => !names.has(textAt(one as JsonObject, "name")));
+  const spec = { ...objectAt(template, "spec"), volumes: [...kept, ...made] };
+  return { ...object, spec: { ...objectAt(object, "spec"), template: { ...template, spec } } };
+}
+
+const MUTABLE = [
+  "replicas",
+  "ordinals",
+  "template",
+  "updateStrategy",
+  "revisionHistoryLimit",
+  "persistentVolumeClaimRetentionPolicy",
+  "minReadySeconds",
+];
+const MUTABLE_TEXT =
+  "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
+
+function fixedSpec(object: JsonObject): JsonObject {
+  const entries = Object.entries(objectAt(object, "spec")).filter(([name]) => !MUTABLE.includes(name));
+  return Object.fromEntries(entries);
+}
+
+export const statefulSetRules: KindRules = {
+  warnings: templateWarnings,
+  validate: (object) => [
+    ...statefulErrors(object),
+    ...selectorErrors(object, { ...required, unreadable: "", noun: "statefulset" }),
+    ...lastingTemplateErrors(withClaims(object), "StatefulSet"),
+  ],
+  validateChange: (object, old) =>
+    jsonEqual(fixedSpec(object), fixedSpec(old))
+      ? []
+      : [{ type: "FieldValueForbidden", field: "spec", body: `Forbidden: ${MUTABLE_TEXT}` }],
 };

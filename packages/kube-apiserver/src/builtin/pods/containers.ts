@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  dns1123LabelProblems,
+  duplicateValue,
+  type FieldError,
+  invalidValue,
+  isJsonObject,
+  type JsonObject,
+  requiredValue,
+  unsupportedValue,
+} from "@purlin/kube-objects";
+import { textAt, valueAt } from "../read-field.ts";
+import {
+  all,
+  type Check,
+  inRange,
+  isPort,
+  listAt,
+  named,
+  needed,
+  oneOf,
+  PORT_RANGE,
+  portNameProblems,
+} from "./checks.ts";
+import { env, envFrom } from "./env.ts";
+import { lifeOfContainer, noLifeOfInitContainer } from "./probes.ts";
+import { resources } from "./resources.ts";
+import { volumeMounts } from "./volumes.ts";
+
+const MAX_ID = 2 ** 31 - 1;
+
+const ports: Check = (container, path) => {
+  const names = new Set<string>();
+  return listAt(container, "ports").flatMap((port, index) => portErrors(port, `${path}.ports[${index}]`, names));
+};
+
+function portErrors(port: JsonObject, path: string, names: Set<string>): FieldError[] {
+  const [name, number, host] = [textAt(port, "name"), valueAt(port, "containerPort"), valueAt(port, "hostPort")];
+  const nameProblems =
+    name === "" ? [] : portNameProblems(name).map((text) => invalidValue(`${path}.name`, name, text));
+  const isTaken = nameProblems.length === 0 && names.has(name);
+  if (name !== "" && nameProblems.length === 0) names.add(name);
+  return [
+    ...nameProblems,
+    ...(isTaken ? [duplicateValue(`${path}.name`, name)] : []),
+    ...(!number
+      ? [requiredValue(`${path}.containerPort`)]
+      : isPort(number)
+        ? []
+        : [invalidValue(`${path}.containerPort`, number, PORT_RANGE)]),
+    ...(!host || isPort(host) ? [] : [invalidValue(`${path}.hostPort`, host, PORT_RANGE)]),
+    ...oneOf("protocol", ["SCTP", "TCP", "UDP"])(port, path),
+  ];
+}
+
+const security: Check = (container, path) => {
+  const context = valueAt(container, "securityContext");
+  if (!isJsonObject(context)) return [];
+  return all(inRange("runAsUser", 0, MAX_ID), inRange("runAsGroup", 0, MAX_ID))(context, `${path}.securityContext`);
+};
+
+/** What all containers have in common. */
+function common(mounts: Check): Check {
+  return all(
+    named("name", dns1123LabelProblems),
+    needed("image"),
+    oneOf("terminationMessagePolicy", ["File", "FallbackToLogsOnError"]),
+    ports,
+    env,
+    envFrom,
+    mounts,
+    oneOf("imagePullPolicy", ["Always", "IfNotPresent", "Never"]),
+    resources,
+    security,
+  );
+}
+
+/** Ports of the host that two containers want. */
+function hostPortConflicts(containers: readonly JsonObject[], path: string): FieldError[] {
+  const taken = new Set<string>();
+  return containers.flatMap((container, index) =>
+    listAt(container, "ports").flatMap((port, at) => {
+      const host = valueAt(port, "hostPort");
+      if (!host) return [];
+      const key = `${textAt(port, "protocol")}/${textAt(port, "hostIP")}/${String(host)}`;
+      const isTaken = taken.has(key);
+      taken.add(key);
+      return isTaken ? [duplicateValue(`${path}[${index}].ports[${at}].hostPort`, key)] : [];
+    }),
+  );
+}
+
+/** What is wrong with the containers of a Pod, and with those that run before them. */
+export const containers: Check = (spec, path) => {
+  const main = listAt(spec, "containers");
+  const mounts = volumeMounts(new Set(listAt(spec, "volumes").map((volume) => textAt(volume, "name"))));
+  const names = new Set<string>();
+  const unique: Check = (container, at) => {
+    const name = textAt(container, "name");
+    const isTaken = names.has(name);
+    if (name !== "") names.add(name);
+    return isTaken ? [duplicateValue(`${at}.name`, name)] : [];
+  };
+  const at = (list: string, index: number): string => `${path}.${list}[${index}]`;
+  return [
+    ...(main.length === 0 ? [requiredValue(`${path}.containers`)] : []),
+    ...main.flatMap((one, index) => all(common(mounts), unique, lifeOfContainer)(one, at("containers", index))),
+    ...hostPortConflicts(main, `${path}.containers`),
+    ...listAt(spec, "initContainers").flatMap((one, index) =>
+      all(
+        common(mounts),
+        restartPolicy,
+        unique,
+        isSidecar(one) ? lifeOfContainer : noLifeOfInitContainer,
+      )(one, at("initContainers", index)),
+    ),
+  ];
+};
+
+const RESTART_POLICIES = ["Always", "Never", "OnFailure"];
+
+function isSidecar(container: JsonObject): boolean {
+  return textAt(container, "restartPolicy") === "Always";
+}
+
+const restartPolicy: Check = (container, path) => {
+  const policy = valueAt(container, "restartPolicy");
+  return typeof policy !== "string" || RESTART_POLICIES.includes(policy)
+    ? []
+    : [unsupportedValue(`${path}.restartPolicy`, policy, RESTART_POLICIES)];
+};

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import { forbiddenValue, invalidValue, type JsonObject } from "@purlin/kube-objects";
+import { metaOf, withMeta } from "../../rest/object-meta.ts";
+import type { KindRules } from "../kind-rules.ts";
+import { objectAt, textAt, textFields } from "../read-field.ts";
+import { all, type Check, eachItem, listAt } from "./checks.ts";
+import { admitted, type FindAccount } from "./pod-admission.ts";
+import { podChangeErrors } from "./pod-change.ts";
+import { podSpec } from "./pod-spec.ts";
+import { qosClassOf } from "./qos-class.ts";
+
+const trimmed: Check = (container, path) => {
+  const image = textAt(container, "image");
+  return image === image.trim()
+    ? []
+    : [invalidValue(`${path}.image`, image, "must not have leading or trailing whitespace")];
+};
+
+/** What only a Pod itself must not have, a template may. */
+const onlyPod: Check = all(eachItem("containers", trimmed), eachItem("initContainers", trimmed));
+
+/** The rules of Pods. Nothing runs them here; what the server decides about a new one is decided all the same. */
+export function podRules(findAccount: FindAccount): KindRules {
+  return {
+    prepareCreate: (pod) => {
+      const known = admitted(pod, findAccount);
+      return { ...known, status: { phase: "Pending", qosClass: qosClassOf(known) } };
+    },
+    prepareUpdate: (pod, old, endpoint) =>
+      endpoint === "status" ? withMeta(pod, { ownerReferences: metaOf(old).ownerReferences }) : pod,
+    validate: (pod) => all(podSpec, onlyPod)(objectAt(pod, "spec"), "spec"),
+    validateNew: (pod) =>
+      listAt(pod, "spec", "ephemeralContainers").length > 0
+        ? [forbiddenValue("spec.ephemeralContainers", "cannot be set on create")]
+        : [],
+    validateChange: (pod: JsonObject, old: JsonObject) => podChangeErrors(pod, old),
+    fields: textFields(
+      "spec.nodeName",
+      "spec.restartPolicy",
+      "spec.schedulerName",
+      "spec.serviceAccountName",
+      "spec.hostNetwork",
+      "status.phase",
+      "status.podIP",
+      "status.podIPs",
+      "status.nominatedNodeName",
+    ),
+  };
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isIP } from "node:net";
+import {
+  dns1123SubdomainProblems,
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  isJsonObject,
+  type JsonObject,
+  labelKeyProblems,
+  unsupportedValue,
+  validateLabels,
+} from "@purlin/kube-objects";
+import { maybeNamed, named, oneOf } from "../pods/checks.ts";
+import { objectAt, textAt, valueAt } from "../read-field.ts";
+import { servicePortErrors } from "./service-ports.ts";
+
+const TYPES = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
+const FAMILIES = ["IPv4", "IPv6"];
+const ADDRESS_TEXT = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+const DAY_SECONDS = 86_400;
+
+/** What is wrong with a Service. */
+export function serviceErrors(service: JsonObject): FieldError[] {
+  const spec = objectAt(service, "spec");
+  return [
+    ...servicePortErrors(spec),
+    ...addressErrors(spec),
+    ...validateLabels(objectAt(spec, "selector") as Record<string, string>, "spec.selector"),
+    ...affinityErrors(spec),
+    ...externalErrors(spec),
+    ...typeErrors(spec),
+    ...trafficErrors(spec),
+  ];
+}
+
+const texts = (spec: JsonObject, name: string): string[] => {
+  const value = valueAt(spec, name);
+  return Array.isArray(value) ? value.map(String) : [];
+};
+
+/** Addresses of this cluster are of one family, IPv4. */
+function addressErrors(spec: JsonObject): FieldError[] {
+  const [type, address] = [textAt(spec, "type"), textAt(spec, "clusterIP")];
+  if (type === "ExternalName") {
+    return address === "" ? [] : [forbiddenValue("spec.clusterIPs", "may not be set for ExternalName services")];
+  }
+  const path = "spec.clusterIPs[0]";
+  if (address === "None") {
+    const why = `may not be set to 'None' for ${type} services`;
+    return type === "ClusterIP" ? [] : [invalidValue(path, "None", why)];
+  }
+  const families = texts(spec, "ipFamilies").flatMap((family, index) => familyErrors(family, index));
+  const policy = textAt(spec, "ipFamilyPolicy");
+  const why = "this cluster is not configured for dual-stack services";
+  return [
+    ...families,
+    ...(policy === "RequireDualStack" ? [invalidValue("spec.ipFamilyPolicy", policy, why)] : []),
+    ...(address === "" || isIP(address) ? [] : [invalidValue(path, address, ADDRESS_TEXT)]),
+  ];
+}
+
+function familyErrors(family: string, index: number): FieldError[] {
+  const path = `spec.ipFamilies[${index}]`;
+  if (!FAMILIES.includes(family)) {
+    return [unsupportedValue(path, family, FAMILIES)];
+  }
+  return family === "IPv4" ? [] : [invalidValue(path, family, "not configured on this cluster")];
+}
+
+function affinityErrors(spec: JsonObject): FieldError[] {
+  const seconds = valueAt(spec, "sessionAffinityConfig", "clientIP", "timeoutSeconds");
+  const isTimed = textAt(spec, "sessionAffinity") === "ClientIP" && typeof seconds === "number";
+  const path = "spec.sessionAffinityConfig.clientIP.timeoutSeconds";
+  const why = `must be greater than 0 and less than ${DAY_SECONDS}`;
+  return [
+    ...oneOf("sessionAffinity", ["ClientIP", "None"])(spec, "spec"),
+    ...(isTimed && (seconds <= 0 || seconds > DAY_SECONDS) ? [invalidValue(path, seconds, why)] : []),
+  ];
+}
+
+function externalErrors(spec: JsonObject): FieldError[] {
+  return texts(spec, "externalIPs").flatMap((address, index) => {
+    const path = `spec.externalIPs[${index}]`;
+    if (!isIP(address)) {
+      return [invalidValue(path, address, ADDRESS_TEXT)];
+    }
+    const isLoopback = address.startsWith("127.") || address === "::1";
+    return isLoopback ? [invalidValue(path, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)")] : [];
+  });
+}
+
+function typeErrors(spec: JsonObject): readonly FieldError[] {
+  const type = textAt(spec, "type");
+  const ranges = isJsonObject(spec) ? texts(spec, "loadBalancerSourceRanges") : [];
+  return [
+    ...(TYPES.includes(type) ? [] : [unsupportedValue("spec.type", type, TYPES)]),
+    ...(type === "ExternalName" ? named("externalName", dns1123SubdomainProblems)(spec, "spec") : []),
+    ...(ranges.length > 0 && type !== "LoadBalancer"
+      ? [forbiddenValue("spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'")]
+      : ranges.flatMap((range, index) => rangeErrors(range, `spec.LoadBalancerSourceRanges[${index}]`))),
+    ...(type === "LoadBalancer" ? maybeNamed("loadBalancerClass", labelKeyProblems)(spec, "spec") : []),
+  ];
+}
+
+function rangeErrors(range: string, path: string): FieldError[] {
+  const [address = "", bits = ""] = range.trim().split("/");
+  const isRange = isIP(address) > 0 && /^\d+$/.test(bits) && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
+  return isRange ? [] : [invalidValue(path, range, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")];
+}
+
+function trafficErrors(spec: JsonObject): readonly FieldError[] {
+  const policy = textAt(spec, "externalTrafficPolicy");
+  const isExternal =
+    ["NodePort", "LoadBalancer"].includes(textAt(spec, "type")) || texts(spec, "externalIPs").length > 0;
+  const probe = valueAt(spec, "healthCheckNodePort");
+  const onlyLocal = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+  const isLocal = textAt(spec, "type") === "LoadBalancer" && policy === "Local";
+  return [
+    ...(policy !== "" && !isExternal
+      ? [invalidValue("spec.externalTrafficPolicy", policy, "may only be set for externally-accessible services")]
+      : oneOf("externalTrafficPolicy", ["Cluster", "Local"])(spec, "spec")),
+    ...(probe && !isLocal ? [invalidValue("spec.healthCheckNodePort", probe, onlyLocal)] : []),
+    ...oneOf("internalTrafficPolicy", ["Cluster", "Local"])(spec, "spec"),
+  ];
+}

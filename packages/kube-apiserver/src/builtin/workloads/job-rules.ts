@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  type FieldError,
+  invalidValue,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  requiredValue,
+  unsupportedValue,
+} from "@purlin/kube-objects";
+import { metaOf, withMeta } from "../../rest/object-meta.ts";
+import type { KindRules } from "../kind-rules.ts";
+import { notNegative, oneOf } from "../pods/checks.ts";
+import { objectAt, textAt, valueAt } from "../read-field.ts";
+import { scheduleProblem } from "./cron-schedule.ts";
+import { selectorErrors } from "./selector.ts";
+import { endingTemplateErrors } from "./template.ts";
+
+const UID_LABEL = "batch.kubernetes.io/controller-uid";
+const NAME_LABEL = "batch.kubernetes.io/job-name";
+
+/** A Job without labels has those of its Pods. */
+function withLabels(job: JsonObject): JsonObject {
+  const labels = valueAt(job, "spec", "template", "metadata", "labels");
+  const isBare = Object.keys(metaOf(job).labels ?? {}).length === 0;
+  return isBare && isJsonObject(labels) ? withMeta(job, { labels: labels as Record<string, string> }) : job;
+}
+
+/** A Job that does not choose its Pods itself gets labels that pick exactly them. */
+function withOwnSelector(job: JsonObject): JsonObject {
+  const spec = objectAt(job, "spec");
+  if (spec["manualSelector"] === true) {
+    return job;
+  }
+  const { uid = "", name = "" } = metaOf(job);
+  const template = objectAt(spec, "template");
+  const own: JsonObject = { [UID_LABEL]: uid, [NAME_LABEL]: name, "controller-uid": uid, "job-name": name };
+  const labels = { ...own, ...objectAt(template, "metadata", "labels"), ...own };
+  const metadata = { ...objectAt(template, "metadata"), labels };
+  const selector = {
+    ...objectAt(spec, "selector"),
+    matchLabels: { ...objectAt(spec, "selector", "matchLabels"), [UID_LABEL]: uid },
+  };
+  const made = { ...job, spec: { ...spec, selector, template: { ...template, metadata } } };
+  // Labels taken from the Pods follow them.
+  const isShared = jsonEqual((metaOf(job).labels ?? {}) as JsonObject, objectAt(template, "metadata", "labels"));
+  return isShared ? withMeta(made, { labels: labels as Record<string, string> }) : made;
+}
+
+const NUMBERS = [
+  "parallelism",
+  "completions",
+  "activeDeadlineSeconds",
+  "backoffLimit",
+  "ttlSecondsAfterFinished",
+  "backoffLimitPerIndex",
+  "maxFailedIndexes",
+];
+
+/** What is wrong with the spec of a Job, its selector aside. */
+function specErrors(spec: JsonObject, path: string): FieldError[] {
+  const isIndexed = spec["completionMode"] === "Indexed";
+  const perIndex = valueAt(spec, "backoffLimitPerIndex");
+  const needed = (name: string, why: string): FieldError[] =>
+    valueAt(spec, name) === undefined ? [requiredValue(`${path}.${name}`, why)] : [];
+  return [
+    ...NUMBERS.flatMap((name) => notNegative(name)(spec, path)),
+    ...(valueAt(spec, "maxFailedIndexes") === undefined
+      ? []
+      : needed("backoffLimitPerIndex", "when maxFailedIndexes is specified")),
+    ...oneOf("completionMode", ["NonIndexed", "Indexed"])(spec, path),
+    ...(isIndexed ? needed("completions", "when completion mode is Indexed") : []),
+    ...(!isIndexed && typeof perIndex === "number"
+      ? [invalidValue(`${path}.backoffLimitPerIndex`, perIndex, "requires indexed completion mode")]
+      : []),
+    ...oneOf("podReplacementPolicy", ["Failed", "TerminatingOrFailed"])(spec, path),
+    ...endingTemplateErrors(objectAt(spec, "template"), `${path}.template`),
+  ];
+}
+
+function ownSelectorErrors(job: JsonObject): FieldError[] {
+  const [spec, { uid = "" }] = [objectAt(job, "spec"), metaOf(job)];
+  const selector = objectAt(spec, "selector");
+  const isOwn = jsonEqual(selector, { matchLabels: { [UID_LABEL]: uid } });
+  const why = "`selector` not auto-generated";
+  return [
+    ...(spec["manualSelector"] === true || isOwn ? [] : [invalidValue("spec.selector", selector, why)]),
+    ...selectorErrors(job, { noun: "job", isRequired: true, unreadable: "" }),
+  ];
+}
+
+const FIXED = ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"];
+
+/** What a Job does and how it knows its Pods stays as it is. */
+function changeErrors(job: JsonObject, old: JsonObject): FieldError[] {
+  const members = ["selector", "template", ...FIXED];
+  const isIndexed = valueAt(job, "spec", "completionMode") === "Indexed";
+  return (isIndexed ? members : ["completions", ...members]).flatMap((name) => {
+    const [now, before] = [valueAt(job, "spec", name), valueAt(old, "spec", name)];
+    const same = jsonEqual((now ?? null) as JsonValue, (before ?? null) as JsonValue);
+    return same ? [] : [invalidValue(`spec.${name}`, now ?? null, "field is immutable")];
+  });
+}
+
+export const jobRules: KindRules = {
+  decode: withLabels,
+  prepareCreate: withOwnSelector,
+  validate: (job) => [...specErrors(objectAt(job, "spec"), "spec"), ...ownSelectorErrors(job)],
+  validateChange: changeErrors,
+};
+
+function scheduleErrors(spec: JsonObject): FieldError[] {
+  const schedule = textAt(spec, "schedule");
+  if (schedule === "") {
+    return [requiredValue("spec.schedule")];
+  }
+  if (schedule.includes("TZ")) {
+    return [
+      invalidValue("spec.schedule", schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"),
+    ];
+  }
+  const problem = scheduleProblem(schedule);
+  return problem === undefined ? [] : [invalidValue("spec.schedule", schedule, problem)];
+}
+
+function zoneErrors(spec: JsonObject): FieldError[] {
+  const zone = valueAt(spec, "timeZone");
+  if (typeof zone !== "string" || isZone(zone)) {
+    return [];
+  }
+  return [invalidValue("spec.timeZone", zone, `unknown time zone ${zone}`)];
+}
+
+function isZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const CONCURRENCY = ["Allow", "Forbid", "Replace"];
+
+export const cronJobRules: KindRules = {
+  validate: (cron) => {
+    const spec = objectAt(cron, "spec");
+    const policy = textAt(spec, "concurrencyPolicy");
+    return [
+      ...scheduleErrors(spec),
+      ...notNegative("startingDeadlineSeconds")(spec, "spec"),
+      ...zoneErrors(spec),
+      ...(CONCURRENCY.includes(policy) ? [] : [unsupportedValue("spec.concurrencyPolicy", policy, CONCURRENCY)]),
+      ...specErrors(objectAt(spec, "jobTemplate", "spec"), "spec.jobTemplate.spec"),
+      ...notNegative("successfulJobsHistoryLimit")(spec, "spec"),
+      ...notNegative("failedJobsHistoryLimit")(spec, "spec"),
+    ];
+  },
+};

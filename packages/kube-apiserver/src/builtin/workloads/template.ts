@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  type FieldError,
+  forbiddenValue,
+  type JsonObject,
+  requiredValue,
+  unsupportedValue,
+  validateAnnotations,
+  validateLabels,
+} from "@purlin/kube-objects";
+import { listAt } from "../pods/checks.ts";
+import { podSpec } from "../pods/pod-spec.ts";
+import { objectAt, textAt, valueAt } from "../read-field.ts";
+
+/** What is wrong with a Pod's template, whatever it is for. */
+export function templateErrors(template: JsonObject, path: string): FieldError[] {
+  const texts = (name: string): Record<string, string> =>
+    objectAt(template, "metadata", name) as Record<string, string>;
+  const ephemeral = "ephemeral containers not allowed in pod template";
+  return [
+    ...validateLabels(texts("labels"), `${path}.labels`),
+    ...validateAnnotations(texts("annotations"), `${path}.annotations`),
+    ...podSpec(objectAt(template, "spec"), `${path}.spec`),
+    ...(listAt(template, "spec", "ephemeralContainers").length > 0
+      ? [forbiddenValue(`${path}.spec.ephemeralContainers`, ephemeral)]
+      : []),
+  ];
+}
+
+/** What is wrong with a template for Pods that are to run for ever. */
+export function lastingTemplateErrors(object: JsonObject, noun: string): FieldError[] {
+  const template = objectAt(object, "spec", "template");
+  const policy = textAt(template, "spec", "restartPolicy");
+  const deadline = valueAt(template, "spec", "activeDeadlineSeconds");
+  const path = "spec.template.spec";
+  return [
+    ...templateErrors(template, "spec.template"),
+    ...(policy === "Always" ? [] : [unsupportedValue(`${path}.restartPolicy`, policy, ["Always"])]),
+    ...(typeof deadline === "number"
+      ? [forbiddenValue(`${path}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${noun} is not Supported`)]
+      : []),
+  ];
+}
+
+/** What is wrong with a template for Pods that come to an end. */
+export function endingTemplateErrors(template: JsonObject, path: string): FieldError[] {
+  const policy = textAt(template, "spec", "restartPolicy");
+  const supported = ["OnFailure", "Never"];
+  const at = `${path}.spec.restartPolicy`;
+  return [
+    ...templateErrors(template, path),
+    ...(policy === "" || policy === "Always"
+      ? [requiredValue(at, 'valid values: "OnFailure", "Never"')]
+      : supported.includes(policy)
+        ? []
+        : [unsupportedValue(at, policy, supported)]),
+  ];
+}
