@@ -2,10 +2,10 @@
 import type { ApiResponse } from "../request/api-response.ts";
 import { textPayload } from "../request/payload.ts";
 
-/** Something that must be well. Throws, or says nothing. */
+/** Something that must be well: says what is not, or nothing. */
 export interface HealthCheck {
   readonly name: string;
-  readonly check: () => void;
+  readonly check: () => string | undefined;
 }
 
 const ENDPOINTS = ["healthz", "livez", "readyz"] as const;
@@ -16,19 +16,32 @@ export type HealthChecks = Readonly<Record<Endpoint, readonly HealthCheck[]>>;
 
 /** Answers `/healthz`, `/livez`, `/readyz` and `/<endpoint>/<check>`; undefined for any other path. */
 export function health(path: string, query: URLSearchParams, checks: HealthChecks): ApiResponse | undefined {
-  const [, endpoint = "", name, ...rest] = path.split("/");
-  if (rest.length > 0 || !isEndpoint(endpoint)) {
+  const [, endpoint = "", ...rest] = path.split("/");
+  if (!isEndpoint(endpoint)) {
     return undefined;
   }
-  if (name === undefined || name === "") {
+  if (rest.length === 0) {
     return report(endpoint, query, checks[endpoint]);
   }
-  const one = checks[endpoint].find((check) => check.name === name);
-  return one && report(`${endpoint}/${name}`, query, [one]);
+  const one = checks[endpoint].find((check) => check.name === rest.join("/"));
+  return one && reportOne(one);
+}
+
+/** The paths {@link health} answers. */
+export function healthPaths(checks: HealthChecks): string[] {
+  return ENDPOINTS.flatMap((endpoint) => [
+    `/${endpoint}`,
+    ...checks[endpoint].map(({ name }) => `/${endpoint}/${name}`),
+  ]);
 }
 
 function isEndpoint(text: string): text is Endpoint {
   return (ENDPOINTS as readonly string[]).includes(text);
+}
+
+function reportOne({ check }: HealthCheck): ApiResponse {
+  const problem = check();
+  return problem === undefined ? answer(200, "ok") : answer(500, `internal server error: ${problem}\n`);
 }
 
 function report(path: string, query: URLSearchParams, all: readonly HealthCheck[]): ApiResponse {
@@ -36,41 +49,26 @@ function report(path: string, query: URLSearchParams, all: readonly HealthCheck[
   const results = all.map(({ name, check }) => ({
     name,
     excluded: excluded.has(name),
-    failed: !excluded.has(name) && fails(check),
+    failed: !excluded.has(name) && check() !== undefined,
   }));
-  const failed = results.some((result) => result.failed);
-  const lines = results.map(({ name, excluded: skipped, failed: bad }) => {
+  const lines = results.map(({ name, excluded: skipped, failed }) => {
     if (skipped) {
       return `[+]${name} excluded: ok`;
     }
-    // Why is for the log: everybody may read this.
-    return bad ? `[-]${name} failed: reason withheld` : `[+]${name} ok`;
+    // Why is for those who ask for this check alone.
+    return failed ? `[-]${name} failed: reason withheld` : `[+]${name} ok`;
   });
   const unknown = [...excluded].filter((name) => !all.some((check) => check.name === name));
   if (unknown.length > 0) {
-    lines.push(
-      `warn: some health checks cannot be excluded: no matches for ${unknown.map((name) => `"${name}"`).join(",")}`,
-    );
+    const names = unknown.map((name) => `"${name}"`).join(",");
+    lines.push(`warn: some health checks cannot be excluded: no matches for ${names}`);
   }
-  if (failed) {
-    return {
-      kind: "complete",
-      code: 500,
-      headers: NO_SNIFFING,
-      payload: textPayload(`${lines.join("\n")}\n${path} check failed\n`),
-    };
+  if (results.some(({ failed }) => failed)) {
+    return answer(500, `${lines.join("\n")}\n${path} check failed\n`);
   }
-  const text = query.has("verbose") ? `${lines.join("\n")}\n${path} check passed\n` : "ok";
-  return { kind: "complete", code: 200, headers: NO_SNIFFING, payload: textPayload(text) };
+  return answer(200, query.has("verbose") ? `${lines.join("\n")}\n${path} check passed\n` : "ok");
 }
 
-const NO_SNIFFING = { "x-content-type-options": "nosniff" };
-
-function fails(check: () => void): boolean {
-  try {
-    check();
-    return false;
-  } catch {
-    return true;
-  }
+function answer(code: number, text: string): ApiResponse {
+  return { kind: "complete", code, headers: { "x-content-type-options": "nosniff" }, payload: textPayload(text) };
 }

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonValue } from "@purlin/kube-objects";
+import { type JsonValue, printJson } from "@purlin/kube-objects";
 import type { Catalog } from "../registry/registry.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
-import { createNegotiation } from "../request/negotiate.ts";
-import { documentPayload } from "../request/payload.ts";
+import { textPayload } from "../request/payload.ts";
 
-const negotiate = createNegotiation(() => false);
 const OTHER_PATHS: readonly string[] = [
   "/api",
   "/apis",
-  "/healthz",
-  "/livez",
+  "/apis/",
   "/metrics",
+  "/metrics/slis",
   "/openapi/v2",
   "/openapi/v3",
-  "/readyz",
+  "/openapi/v3/",
   "/version",
 ];
 
-/** A document at a fixed path. */
+/** A document at a fixed path: JSON laid out for people, whoever asks. */
 export function documentEndpoint(
   path: string,
   value: () => JsonValue,
@@ -28,16 +26,17 @@ export function documentEndpoint(
     if (request.path !== path && request.path !== `${path}/`) {
       return undefined;
     }
-    const { mediaType, pretty } = negotiate(request.headers["accept"]);
-    return { kind: "complete", code: 200, payload: documentPayload(value(), { mediaType, pretty }) };
+    const document = value();
+    const payload = textPayload(printJson(document, { indent: 2, htmlSafe: true }), "application/json");
+    return { kind: "complete", code: 200, payload: { ...payload, value: () => document } };
   };
 }
 
-/** What `/` lists: every path from which more can be found. */
-export function rootPaths({ groups }: Catalog): JsonValue {
+/** What `/` lists: every path from which more can be found, and those that say whether the server is well. */
+export function rootPaths({ groups }: Catalog, healthPaths: readonly string[]): JsonValue {
   const served = groups.flatMap(({ name, versions }) => {
     const root = name === "" ? "/api" : `/apis/${name}`;
     return [...(name === "" ? [] : [root]), ...versions.map(({ version }) => `${root}/${version}`)];
   });
-  return { paths: [...OTHER_PATHS, ...served].sort() };
+  return { paths: [...OTHER_PATHS, ...healthPaths, ...served].sort() };
 }

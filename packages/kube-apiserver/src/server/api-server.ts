@@ -106,7 +106,9 @@ class RunningServer implements ApiServer {
   /** Serves what was there before, makes what every cluster has, and begins to look after it all. */
   async start(): Promise<void> {
     this.#core.crds.start();
+    this.#core.lifecycle.areKindsServed = true;
     await bootstrap({ ...this.#core, store: this.#store });
+    this.#core.lifecycle.isBootstrapped = true;
     this.#controllers.start();
     this.#stopRenewing = this.#renewInTime();
   }
@@ -138,6 +140,7 @@ class RunningServer implements ApiServer {
   }
 
   async close(): Promise<void> {
+    this.#core.lifecycle.isStopping = true;
     this.#stopRenewing();
     this.#controllers.stop();
     await this.#core.crds.stop();

@@ -24,7 +24,7 @@ const handle = createHandler({
   authorizer: adminAuthorizer,
   paths: [
     ({ path }) =>
-      path === "/known" || path === "/healthz"
+      ["/known", "/healthz", "/version", "/apis/apps/v1"].includes(path)
         ? { kind: "complete", code: 200, payload: textPayload("known") }
         : undefined,
   ],
@@ -61,12 +61,27 @@ const cases: Record<
     text: /could not find the requested resource/,
   },
   UnknownPath: { reason: "in the reference's words", url: "/unknown", code: 404, text: "404 page not found\n" },
-  Method: {
-    reason: "paths are for reading",
-    url: "/known",
+  Method: { reason: "most paths answer anyhow", url: "/known", options: { method: "POST" }, code: 200, text: "known" },
+  StrictMethod: {
+    reason: "some are for reading only",
+    url: "/version",
     options: { method: "POST" },
     code: 405,
-    text: /Not Allowed/,
+    text: /does not allow this method/,
+  },
+  StrictForm: {
+    reason: "and know what they give",
+    url: "/version",
+    options: { headers: { accept: "application/yaml" } },
+    code: 406,
+    text: /Available representations: application\/json/,
+  },
+  BuiltinForm: {
+    reason: "as the groups of the server do",
+    url: "/apis/apps/v1",
+    options: { headers: { accept: "text/html" } },
+    code: 406,
+    text: /Available representations: application\/json, application\/yaml"/,
   },
   Anonymous: {
     reason: "health is for everybody",

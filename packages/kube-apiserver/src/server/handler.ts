@@ -6,7 +6,8 @@ import type { ApiResponse } from "../request/api-response.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import { textPayload } from "../request/payload.ts";
 import { methodNotAllowed, noSuchResource } from "../request/plain-refusals.ts";
-import { requestTarget } from "../request/request-target.ts";
+import { requireProducible } from "../request/producible.ts";
+import { type RequestTarget, requestTarget } from "../request/request-target.ts";
 import { requireTimeout } from "../request/request-timeout.ts";
 
 /** Answers requests for a path that is no resource; undefined: not mine. */
@@ -21,6 +22,8 @@ export interface HandlerOptions {
   readonly resources: ResourceEndpoint;
   /** Whether a path lies below a group the server itself has, where even what is missing is answered with a Status. */
   readonly isBuiltinPath: (path: string) => boolean;
+  /** Told about every request when it begins; what it gives is told the answer, and gives the answer to send. */
+  readonly onBegin?: (request: ApiRequest, target: RequestTarget) => (response: ApiResponse) => ApiResponse;
   /** Told about failures nobody foresaw; the client only learns that there was one. */
   readonly onUnexpected: (error: unknown, request: ApiRequest) => void;
 }
@@ -30,20 +33,26 @@ export type Handler = (request: ApiRequest) => Promise<ApiResponse>;
 
 export function createHandler(options: HandlerOptions): Handler {
   return async (request) => {
-    try {
-      return await route(request, options);
-    } catch (error) {
-      if (isUnexpected(error)) {
-        options.onUnexpected(error, request);
-      }
-      return errorResponse(error, request);
-    }
+    const target = requestTarget(request.method, request.path, request.query);
+    const done = options.onBegin?.(request, target);
+    const response = await answered(request, target, options);
+    return done === undefined ? response : done(response);
   };
 }
 
-async function route(original: ApiRequest, options: HandlerOptions): Promise<ApiResponse> {
+async function answered(request: ApiRequest, target: RequestTarget, options: HandlerOptions): Promise<ApiResponse> {
+  try {
+    return await route(request, target, options);
+  } catch (error) {
+    if (isUnexpected(error)) {
+      options.onUnexpected(error, request);
+    }
+    return errorResponse(error, request);
+  }
+}
+
+async function route(original: ApiRequest, target: RequestTarget, options: HandlerOptions): Promise<ApiResponse> {
   const request = impersonated(original, options.authorizer);
-  const target = requestTarget(request.method, request.path, request.query);
   if (target.verb !== "watch") {
     requireTimeout(request.query);
   }
@@ -53,33 +62,37 @@ async function route(original: ApiRequest, options: HandlerOptions): Promise<Api
     return { ...denied, headers: { ...denied.headers, ...NO_SNIFFING } };
   }
   const response =
-    target.kind === "resource" ? await options.resources(request, target) : pathResponse(request, options.paths);
+    target.kind === "resource" ? await options.resources(request, target) : pathResponse(request, options);
   if (response === undefined && options.isBuiltinPath(request.path)) {
     throw noSuchResource();
   }
   return response ?? PAGE_NOT_FOUND;
 }
 
-function pathResponse(request: ApiRequest, endpoints: readonly PathEndpoint[]): ApiResponse | undefined {
-  for (const endpoint of endpoints) {
+function pathResponse(request: ApiRequest, options: HandlerOptions): ApiResponse | undefined {
+  const isStrict = isStrictPath(request.path, options);
+  if (isStrict) {
+    requireProducible(request.headers["accept"], VERSION_PATH.test(request.path) ? { types: [JSON_TYPE] } : {});
+  }
+  for (const endpoint of options.paths) {
     const response = endpoint(request);
     if (response !== undefined) {
-      return request.method === "GET" || request.method === "HEAD" ? response : otherMethod(request, response);
+      if (isStrict && request.method !== "GET") {
+        throw methodNotAllowed();
+      }
+      return response;
     }
   }
   return undefined;
 }
 
-/** The roots of discovery answer whatever the method, documents below them only to reading. */
-function otherMethod({ path }: ApiRequest, response: ApiResponse): ApiResponse {
-  if (path === "/api" || path === "/apis") {
-    return response;
-  }
-  if (path.startsWith("/api/") || path.startsWith("/apis/")) {
-    throw methodNotAllowed();
-  }
-  return METHOD_NOT_ALLOWED;
+/** Paths that know what they give and how to be asked; all others answer whatever the method. */
+function isStrictPath(path: string, { isBuiltinPath }: HandlerOptions): boolean {
+  return VERSION_PATH.test(path) || /^\/api\/?$/.test(path) || isBuiltinPath(path);
 }
+
+const VERSION_PATH = /^\/version\/?$/;
+const JSON_TYPE = "application/json";
 
 /** Browsers must not guess that a text is a program. */
 const NO_SNIFFING = { "x-content-type-options": "nosniff" };
@@ -88,10 +101,4 @@ const PAGE_NOT_FOUND: ApiResponse = {
   code: 404,
   headers: NO_SNIFFING,
   payload: textPayload("404 page not found\n"),
-};
-const METHOD_NOT_ALLOWED: ApiResponse = {
-  kind: "complete",
-  code: 405,
-  headers: { allow: "GET, HEAD", ...NO_SNIFFING },
-  payload: textPayload("405: Method Not Allowed\n"),
 };

@@ -41,6 +41,9 @@ const MAX_BACKLOG = 20_000;
 // How much of one chore is done at once, so that none holds the event loop.
 const CHORE = 1000;
 
+// How long a refused write counts: whether the next one would be refused too, only the next one shows.
+const FAILURE_MS = 30_000;
+
 /** The store: everything in memory, every change in the log before anybody sees it. */
 export class LogStore<T extends object> implements Store<T> {
   readonly #options: LogStoreOptions<T>;
@@ -54,6 +57,8 @@ export class LogStore<T extends object> implements Store<T> {
   /** Why no write is taken any more. */
   #refusal: StoreError | undefined;
   #checkpointed = true;
+  /** The last time the disk refused, until it takes something again. */
+  #failure: { readonly error: StoreError; readonly at: number } | undefined;
 
   constructor(options: LogStoreOptions<T>) {
     this.#options = options;
@@ -70,6 +75,12 @@ export class LogStore<T extends object> implements Store<T> {
     });
     this.#maintenance = new Maintenance(() => this.#maintain());
     this.#maintenance.wake();
+  }
+
+  get problem(): StoreError | undefined {
+    const { now } = this.#options;
+    const isRecent = this.#failure !== undefined && now() - this.#failure.at < FAILURE_MS;
+    return this.#refusal ?? (isRecent ? this.#failure?.error : undefined);
   }
 
   get revision(): number {
@@ -194,9 +205,11 @@ export class LogStore<T extends object> implements Store<T> {
     try {
       this.#options.log.commit({ changes: versions.map(rowOf), obsolete: dropped, compactedRevision });
       this.#checkpointed = false;
+      this.#failure = undefined;
     } catch (error) {
       obsolete.push(...dropped);
       const refusal = writeError(this.#options.directory.path, error);
+      this.#failure = { error: refusal, at: this.#options.now() };
       if (isBeyondRepair(error)) {
         this.#refusal = refusal;
       }

@@ -22,11 +22,11 @@ class FailingLog extends ChangeLog {
   }
 }
 
-function openFailing(): { store: Store<Note>; log: FailingLog; directory: string } {
+function openFailing(now: () => number = Date.now): { store: Store<Note>; log: FailingLog; directory: string } {
   const directory = takeDataDirectory(tempDirectory());
   const log = new FailingLog({ path: directory.file("store.db", createChangeLog) });
   const decoder = new Decoder(noteCodec, 1000);
-  const store = new LogStore({ log, directory, codec: noteCodec, decoder, limits: DEFAULT_HISTORY, now: Date.now });
+  const store = new LogStore({ log, directory, codec: noteCodec, decoder, limits: DEFAULT_HISTORY, now });
   return { store, log, directory: directory.path };
 }
 
@@ -138,4 +138,24 @@ test("expiry and cleaning up try again after the disk has refused", async (t) =>
   t.mock.timers.tick(10_000);
   await turn();
   assert.equal(store.get("/ev"), undefined);
+});
+
+test("a refused write is a problem until one is taken, or for a while", async () => {
+  let now = 0;
+  const { store, log } = openFailing(() => now);
+  assert.equal(store.problem, undefined);
+  const fail = async (): Promise<void> => {
+    log.failure = sqliteError(13, "database or disk is full");
+    await assert.rejects(put(store, "/a", "1"));
+    log.failure = undefined;
+  };
+  await fail();
+  assert.ok(isStoreError(store.problem, "unavailable"));
+  await put(store, "/a", "2");
+  assert.equal(store.problem, undefined, "one was taken");
+  await fail();
+  now += 31_000;
+  assert.equal(store.problem, undefined, "nobody knows any more");
+  await store.close();
+  assert.ok(isStoreError(store.problem, "closed"));
 });

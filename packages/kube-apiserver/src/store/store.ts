@@ -107,6 +107,8 @@ export interface Store<T extends object> {
   readonly revision: number;
   /** Lists and watches below this revision are `expired`. */
   readonly compactedRevision: number;
+  /** Why the disk has refused writes lately, or will take none any more; undefined when it takes them. */
+  readonly problem: Error | undefined;
   /** The newest committed state of a key. */
   get(key: string): Entry<T> | undefined;
   list(options: ListOptions<T>): Page<T>;

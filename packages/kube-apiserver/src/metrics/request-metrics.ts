@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { ApiRequest } from "../request/api-request.ts";
+import type { ApiResponse, CompleteResponse, StreamResponse } from "../request/api-response.ts";
+import type { RequestTarget } from "../request/request-target.ts";
+import { computedFamily, HistogramFamily, type LabelValues, type MetricFamily, NumberFamily } from "./metric-family.ts";
+
+const WHERE = ["component", "group", "resource", "scope", "subresource", "verb", "version"];
+const SECONDS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
+const BYTES = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+
+/** Counts and times requests as the reference does, under the same names. */
+export class RequestMetrics {
+  readonly #total = new NumberFamily("counter", {
+    name: "apiserver_request_total",
+    help: "Requests by verb, dry run, group, version, resource, scope, component and code of the answer.",
+    labels: ["code", "component", "dry_run", "group", "resource", "scope", "subresource", "verb", "version"],
+  });
+  readonly #seconds = new HistogramFamily({
+    name: "apiserver_request_duration_seconds",
+    help: "Seconds until an answer, by verb, dry run, group, version, resource, subresource, scope and component.",
+    labels: ["component", "dry_run", "group", "resource", "scope", "subresource", "verb", "version"],
+    bounds: SECONDS,
+  });
+  readonly #bytes = new HistogramFamily({
+    name: "apiserver_response_sizes",
+    help: "Bytes of answers, by group, version, verb, resource, subresource, scope and component.",
+    labels: WHERE,
+    bounds: BYTES,
+  });
+  readonly #watches = new NumberFamily("gauge", {
+    name: "apiserver_longrunning_requests",
+    help: "Watches under way, by verb, group, version, resource, scope and component.",
+    labels: WHERE,
+  });
+  readonly #inFlight = { mutating: 0, readOnly: 0 };
+  readonly #isServed: (target: RequestTarget) => boolean;
+  readonly #now: () => number;
+
+  /** Requests for what is not served are counted without its name: anybody could make up names. */
+  constructor(isServed: (target: RequestTarget) => boolean, now: () => number) {
+    this.#isServed = isServed;
+    this.#now = now;
+  }
+
+  get families(): readonly MetricFamily[] {
+    const inFlight = computedFamily(
+      {
+        name: "apiserver_current_inflight_requests",
+        help: "Requests under way, without watches, by whether they may change something.",
+        labels: ["request_kind"],
+      },
+      () => Object.entries(this.#inFlight).map(([kind, count]) => [[kind], count] as const),
+    );
+    return [this.#total, this.#seconds, this.#bytes, this.#watches, inFlight];
+  }
+
+  /** Called when a request begins; what it gives is called with the answer, and gives the answer to send. */
+  begin(request: ApiRequest, target: RequestTarget): (response: ApiResponse) => ApiResponse {
+    const started = this.#now();
+    const kind = request.method === "GET" || request.method === "HEAD" ? "readOnly" : "mutating";
+    this.#inFlight[kind] += 1;
+    return (response) => {
+      this.#inFlight[kind] -= 1;
+      const where = whereOf(request, this.#isServed(target) ? target : undefined);
+      const dryRun = request.query.get("dryRun") === null ? "" : "All";
+      const end = (): void => {
+        this.#total.add([String(response.code), where.component, dryRun, ...restOf(where)], 1);
+        this.#seconds.observe([where.component, dryRun, ...restOf(where)], (this.#now() - started) / 1000);
+      };
+      if (response.kind === "stream") return this.#watched(response, where, end);
+      end();
+      return this.#sized(response, where);
+    };
+  }
+
+  #sized(response: CompleteResponse, where: Where): CompleteResponse {
+    const { payload } = response;
+    if (payload === undefined) return response;
+    const chunks = (): readonly Uint8Array[] => {
+      const made = payload.chunks();
+      const size = made.reduce((sum, chunk) => sum + chunk.length, 0);
+      this.#bytes.observe([where.component, ...restOf(where)], size);
+      return made;
+    };
+    return { ...response, payload: { contentType: payload.contentType, chunks, value: () => payload.value() } };
+  }
+
+  #watched(response: StreamResponse, where: Where, end: () => void): StreamResponse {
+    const labels = [where.component, ...restOf(where)];
+    const open: StreamResponse["open"] = (onReady) => {
+      this.#watches.add(labels, 1);
+      const stream = response.open(onReady);
+      let isOpen = true;
+      const ended = (): void => {
+        if (!isOpen) return;
+        isOpen = false;
+        this.#watches.add(labels, -1);
+        end();
+      };
+      const take: typeof stream.take = () => {
+        const events = stream.take();
+        if (events === undefined) ended();
+        return events;
+      };
+      return {
+        take,
+        close: () => {
+          ended();
+          stream.close();
+        },
+      };
+    };
+    return { ...response, open };
+  }
+}
+
+interface Where {
+  readonly component: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly scope: string;
+  readonly subresource: string;
+  readonly verb: string;
+  readonly version: string;
+}
+
+function restOf({ group, resource, scope, subresource, verb, version }: Where): LabelValues {
+  return [group, resource, scope, subresource, verb, version];
+}
+
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
+
+function whereOf({ method, headers }: ApiRequest, target: RequestTarget | undefined): Where {
+  const verb = METHODS.has(method) ? method : "other";
+  const nowhere = { component: "", group: "", resource: "", scope: "", subresource: "", version: "" };
+  if (target === undefined) return { ...nowhere, verb };
+  if (target.kind === "path") return { ...nowhere, subresource: target.path.slice(1), verb };
+  const { group, version, resource, subresource, namespace, name } = target;
+  const isApply = (headers["content-type"] ?? "").startsWith("application/apply-patch");
+  return {
+    component: "apiserver",
+    group,
+    version,
+    resource,
+    subresource,
+    scope:
+      name !== "" && target.verb !== "list" && target.verb !== "watch"
+        ? "resource"
+        : namespace === ""
+          ? "cluster"
+          : "namespace",
+    verb: VERBS[target.verb] ?? (isApply ? "APPLY" : verb),
+  };
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  list: "LIST",
+  watch: "WATCH",
+  deletecollection: "DELETECOLLECTION",
+};

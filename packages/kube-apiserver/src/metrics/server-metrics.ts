@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JsonObject } from "@purlin/kube-objects";
+import type { HealthChecks } from "../endpoints/health.ts";
+import type { Catalog } from "../registry/registry.ts";
+import type { ApiRequest } from "../request/api-request.ts";
+import type { CompleteResponse } from "../request/api-response.ts";
+import { textPayload } from "../request/payload.ts";
+import { keyPrefix } from "../rest/storage-key.ts";
+import type { Store } from "../store/store.ts";
+import { computedFamily, type MetricFamily, metricsText } from "./metric-family.ts";
+import { processMetrics } from "./process-metrics.ts";
+
+const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
+
+export interface ServerMetricsOptions {
+  readonly store: Store<JsonObject>;
+  readonly catalog: () => Catalog;
+  readonly health: HealthChecks;
+  readonly requests: readonly MetricFamily[];
+  readonly version: JsonObject;
+}
+
+/** Answers `/metrics`, and `/metrics/slis` with what is well; undefined for other paths. */
+export function metricsEndpoint(options: ServerMetricsOptions): (request: ApiRequest) => CompleteResponse | undefined {
+  const healthFamily = healthMetrics(options.health);
+  const families = [
+    ...options.requests,
+    ...processMetrics(),
+    objectMetrics(options),
+    buildInfo(options.version),
+    healthFamily,
+  ];
+  return ({ path }) => {
+    if (path === "/metrics") return answer(families);
+    return path === "/metrics/slis" ? answer([healthFamily]) : undefined;
+  };
+}
+
+function answer(families: readonly MetricFamily[]): CompleteResponse {
+  return { kind: "complete", code: 200, payload: textPayload(metricsText(families), CONTENT_TYPE) };
+}
+
+function objectMetrics({ store, catalog }: ServerMetricsOptions): MetricFamily {
+  const options = {
+    name: "apiserver_resource_objects",
+    help: "Objects in the store by kind.",
+    labels: ["group", "resource"],
+  };
+  return computedFamily(options, () =>
+    catalog()
+      .groups.flatMap(({ versions }) => versions.slice(0, 1).flatMap(({ resources }) => resources))
+      .filter(({ verbs }) => verbs.includes("list"))
+      .map(
+        (type) =>
+          [[type.group, type.resource], store.list({ prefix: keyPrefix(type, ""), limit: 0 }).remaining] as const,
+      ),
+  );
+}
+
+function buildInfo(version: JsonObject): MetricFamily {
+  const pairs = {
+    build_date: "buildDate",
+    compiler: "compiler",
+    git_commit: "gitCommit",
+    git_tree_state: "gitTreeState",
+    git_version: "gitVersion",
+    go_version: "goVersion",
+    major: "major",
+    minor: "minor",
+    platform: "platform",
+  };
+  const labels = Object.keys(pairs);
+  const values = Object.values(pairs).map((name) => String(version[name] ?? ""));
+  return computedFamily({ name: "kubernetes_build_info", help: "What this server is; always 1.", labels }, () => [
+    [values, 1],
+  ]);
+}
+
+function healthMetrics(checks: HealthChecks): MetricFamily {
+  const options = {
+    name: "kubernetes_healthcheck",
+    help: "Whether a check finds everything well.",
+    labels: ["name", "type"],
+  };
+  return computedFamily(options, () =>
+    Object.entries(checks).flatMap(([type, all]) =>
+      all.map(({ name, check }) => [[name, type], check() === undefined ? 1 : 0] as const),
+    ),
+  );
+}
