@@ -5,7 +5,7 @@ import { attempt } from "../composite/failure.ts";
 import { conditionOf, conditionsOf } from "../composite-resource/conditions.ts";
 import { finalizers } from "../composite-resource/constants.ts";
 import { claimRefOf } from "../composite-resource/machinery.ts";
-import { withMember } from "../composite-resource/members.ts";
+import { memberAt, withMember } from "../composite-resource/members.ts";
 import { withFinalizer } from "../composite-resource/metadata.ts";
 import { available, reconcileSuccess, waiting } from "../composite-resource/standard-conditions.ts";
 import { claimRefTo } from "./claim-fields.ts";
@@ -52,9 +52,14 @@ function isBound({ stored }: ClaimPass, xr: KubeObject | undefined): boolean {
 
 async function propagate(pass: ClaimPass, claim: KubeObject, xr: KubeObject): Promise<KubeObject> {
   const { ports, time, signal } = pass;
-  const isWritten = await attempt(claimSteps.propagate, () => propagateConnection(ports, claim, xr, signal));
-  if (!isWritten) return claim;
-  const message = "Successfully propagated connection details from composite resource";
-  tellEvent(pass, { reason: claimReasons.propagate, message });
-  return withMember(claim, ["status", "connectionDetails", "lastPublishedTime"], time);
+  const propagation = await attempt(claimSteps.propagate, () => propagateConnection(ports, claim, xr, signal));
+  const path = ["status", "connectionDetails", "lastPublishedTime"];
+  if (propagation === "written") {
+    const message = "Successfully propagated connection details from composite resource";
+    tellEvent(pass, { reason: claimReasons.propagate, message });
+    return withMember(claim, path, time);
+  }
+  // Whoever wrote them may have died before telling the claim.
+  const isTold = propagation === "none" || memberAt(claim, path) !== undefined;
+  return isTold ? claim : withMember(claim, path, time);
 }

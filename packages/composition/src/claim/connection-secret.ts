@@ -8,18 +8,18 @@ import { controllerOf, controllerReference, isControlledBy, withOwner } from "..
 import { during } from "../composite-resource/wrap-error.ts";
 import type { ClaimPorts } from "./ports.ts";
 
-/**
- * Copies the connection details of a composite resource to the Secret its claim names, when both name one. Says whether
- * anything was written.
- */
+/** What became of connection details: there are none to copy, they were copied before, or they were copied now. */
+export type Propagation = "none" | "current" | "written";
+
+/** Copies the connection details of a composite resource to the Secret its claim names, when both name one. */
 export async function propagateConnection(
   ports: ClaimPorts,
   claim: KubeObject,
   xr: KubeObject,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<Propagation> {
   const [from, to] = [connectionSecretRefOf(xr, "legacy"), connectionSecretRefOf(claim, "legacy")];
-  if (from === undefined || to === undefined) return false;
+  if (from === undefined || to === undefined) return "none";
   const source = await during("cannot get composite resource's connection secret", async () => {
     const secret = await ports.client.get(kinds.secret, from, { signal });
     if (secret === undefined) throw notFound({ group: "", resource: "secrets" }, from.name);
@@ -38,7 +38,7 @@ async function store(
   claim: KubeObject,
   data: Readonly<Record<string, JsonValue>>,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<Propagation> {
   const { namespace = "" } = claim.metadata;
   const { name = "" } = connectionSecretRefOf(claim, "legacy") ?? {};
   const options = { fieldManager: fieldManagers.update, signal };
@@ -46,13 +46,13 @@ async function store(
   if (existing === undefined) {
     const metadata = { namespace, name, ownerReferences: [controllerReference(claim)] };
     await client.create({ ...kinds.secret, metadata, type: connectionSecretType, data }, options);
-    return true;
+    return "written";
   }
   refuseForeign(existing, claim);
   const isOurs = isControlledBy(existing, claim.metadata.uid);
-  if (isOurs && jsonEqual(objectAt(existing, ["data"]), data)) return false;
+  if (isOurs && jsonEqual(objectAt(existing, ["data"]), data)) return "current";
   await client.update({ ...withOwner(existing, controllerReference(claim)), data }, options);
-  return true;
+  return "written";
 }
 
 function refuseForeign(secret: KubeObject, { metadata }: KubeObject): void {

@@ -36,8 +36,10 @@ export interface TestControl extends AsyncDisposable {
   readonly events: RecordedEvents;
   /** Every write of controllers since the last time this was asked, as `METHOD path`. */
   takeWrites(): string[];
-  /** Lets matching requests of controllers fail; returns how to stop. */
+  /** Lets matching requests of controllers fail before they are sent; returns how to stop. */
   failWhen(matches: (request: KubeRequest) => Error | undefined): () => void;
+  /** Lets the answers to matching requests of controllers get lost; returns how to stop. */
+  loseWhen(matches: (request: KubeRequest) => Error | undefined): () => void;
   run(controller: WatchingController): Promise<void>;
 }
 
@@ -61,6 +63,7 @@ export async function startTestControl(more: readonly KubeObject[] = []): Promis
     events: new RecordedEvents(),
     takeWrites: seen.takeWrites,
     failWhen: seen.failWhen,
+    loseWhen: seen.loseWhen,
     async run({ spec, watches }) {
       engine.start(spec);
       await engine.startWatches(spec.name, watches);
@@ -81,34 +84,51 @@ interface WatchedTransport {
   readonly transport: KubeTransport;
   takeWrites(): string[];
   failWhen: TestControl["failWhen"];
+  loseWhen: TestControl["loseWhen"];
 }
 
 function watched(inner: KubeTransport): WatchedTransport {
   const writes: string[] = [];
-  const faults = new Set<(request: KubeRequest) => Error | undefined>();
-  const refuse = (request: KubeRequest): void => {
-    for (const fault of faults) {
-      const error = fault(request);
-      if (error !== undefined) throw error;
-    }
-  };
+  const before = faultsOf();
+  const after = faultsOf();
   return {
     takeWrites: () => writes.splice(0),
-    failWhen(fault) {
-      faults.add(fault);
-      return () => faults.delete(fault);
-    },
+    failWhen: before.add,
+    loseWhen: after.add,
     transport: {
       async request(request) {
-        refuse(request);
+        before.check(request);
         if (request.method !== "GET") writes.push(`${request.method} ${request.path}`);
-        return inner.request(request);
+        const answer = await inner.request(request);
+        after.check(request);
+        return answer;
       },
       async stream(request) {
-        refuse(request);
+        before.check(request);
         return inner.stream(request);
       },
       close: () => inner.close(),
+    },
+  };
+}
+
+interface Faults {
+  readonly add: TestControl["failWhen"];
+  check(request: KubeRequest): void;
+}
+
+function faultsOf(): Faults {
+  const faults = new Set<(request: KubeRequest) => Error | undefined>();
+  return {
+    add(fault) {
+      faults.add(fault);
+      return () => faults.delete(fault);
+    },
+    check(request) {
+      for (const fault of faults) {
+        const error = fault(request);
+        if (error !== undefined) throw error;
+      }
     },
   };
 }
