@@ -14,8 +14,11 @@ after(() => servers[Symbol.asyncDispose]());
 
 const admin = { name: "admin", groups: [MASTERS_GROUP] };
 
-testClientContract("direct calls into the embedded server", async () =>
-  createKubeClient(createDirectTransport(servers.apiServer.handle, admin)),
-);
-testClientContract("HTTPS to the embedded server", () => servers.embedded.connect());
-testClientContract("HTTPS to the real server", () => servers.real.connect());
+const forget = async (): Promise<void> => servers.apiServer.compact();
+
+testClientContract("direct calls into the embedded server", {
+  connect: async () => createKubeClient(createDirectTransport(servers.apiServer.handle, admin)),
+  forget,
+});
+testClientContract("HTTPS to the embedded server", { connect: () => servers.embedded.connect(), forget });
+testClientContract("HTTPS to the real server", { connect: () => servers.real.connect() });

@@ -7,6 +7,8 @@ export interface ContractContext {
   readonly client: KubeClient;
   /** A namespace of this case alone. */
   readonly namespace: string;
+  /** Makes the server forget what was before now, as far as watches from version 1 are concerned. */
+  readonly forget: () => Promise<void>;
   /** Ends when the case has taken too long. */
   readonly signal: AbortSignal;
 }

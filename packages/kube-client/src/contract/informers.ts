@@ -8,6 +8,7 @@ import { createInformerPool } from "../informer-pool.ts";
 import { type KubeObject, keyOf, type WatchEvent } from "../kube-object.ts";
 import { isNoMatch } from "../rest-mapper.ts";
 import { type ContractCase, type ContractContext, configMap, configMapOf, dataOf } from "./contract-case.ts";
+import { ownWidgets, widgetsCrd } from "./own-widgets.ts";
 
 const selected = { labels: { app: "x" } } as const;
 
@@ -18,7 +19,7 @@ export const informers: readonly ContractCase[] = [
     async run(context) {
       const { client, namespace } = context;
       await client.create(configMapOf(context, "a", selected));
-      await withInformer(context, client, async (informer) => {
+      await withInformer(selectedConfigMaps(context, client), context.signal, async (informer) => {
         assert.deepEqual(namesIn(informer), ["a"]);
         const told = until(informer, context.signal, () => informer.get({ namespace, name: "b" }) !== undefined);
         await client.create(configMapOf(context, "b", { ...selected, data: { x: "1" } }));
@@ -36,7 +37,7 @@ export const informers: readonly ContractCase[] = [
       const { client, namespace } = context;
       const flaky = cutting(client);
       const told: string[] = [];
-      await withInformer(context, flaky, async (informer) => {
+      await withInformer(selectedConfigMaps(context, flaky), context.signal, async (informer) => {
         informer.subscribe(({ type, object }) =>
           told.push(`${type} ${object.metadata.name} ${JSON.stringify(dataOf(object) ?? {})}`),
         );
@@ -56,6 +57,35 @@ export const informers: readonly ContractCase[] = [
       assert.deepEqual(told, [...story("a"), ...story("b")]);
       assert.equal(flaky.lists, 1);
       assert.ok(flaky.watches >= 6, `${flaky.watches} watches`);
+    },
+  },
+  {
+    name: "an informer whose place is forgotten lists again, and tells what it missed and nothing twice",
+    async run(context) {
+      const { client, forget, signal } = context;
+      const widget = await ownWidgets(context);
+      const widgetOf = (name: string): KubeObject => ({ ...widget, metadata: { name } });
+      for (const name of ["goes", "changes", "stays"]) await client.create(widgetOf(name));
+      const forgetful = forgetting(client);
+      const told: string[] = [];
+      await withInformer(startInformer(forgetful, widget), signal, async (informer) => {
+        informer.subscribe(({ type, object }) => told.push(`${type} ${object.metadata.name}`));
+        const complete = until(informer, signal, () => told.length === 6);
+        await forgetful.during(async () => {
+          await client.delete({ ...widget, name: "goes" });
+          await client.patch({ ...widget, name: "changes" }, { metadata: { labels: { x: "1" } } }, { type: "merge" });
+          await client.create(widgetOf("comes"));
+          await forget();
+        });
+        await complete;
+        assert.equal(informer.lists, 2);
+        const followed = until(informer, signal, () => told.length === 7);
+        await client.create(widgetOf("later"));
+        await followed;
+      });
+      assert.deepEqual(told.slice(0, 3).sort(), ["added changes", "added goes", "added stays"]);
+      assert.deepEqual(told.slice(3, 6).sort(), ["added comes", "deleted goes", "updated changes"]);
+      assert.deepEqual(told.slice(6), ["added later"]);
     },
   },
   {
@@ -105,22 +135,6 @@ export const informers: readonly ContractCase[] = [
   },
 ];
 
-function widgetsCrd(name: string): KubeObject {
-  const [plural = "", ...group] = name.split(".");
-  const schema = { openAPIV3Schema: { type: "object" } };
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name },
-    spec: {
-      group: group.join("."),
-      scope: "Cluster",
-      names: { plural, singular: "widget", kind: "Widget", listKind: "WidgetList" },
-      versions: [{ name: "v1", served: true, storage: true, schema }],
-    },
-  };
-}
-
 async function untilReady(informer: Informer, signal: AbortSignal): Promise<void> {
   while (!informer.isReady) {
     await informer.ready(signal).catch(() => delay(20, undefined, { signal }));
@@ -137,12 +151,16 @@ async function untilGone({ client, signal }: ContractContext, object: KubeObject
   }
 }
 
+/** Follows the selected ConfigMaps of the case. */
+function selectedConfigMaps({ namespace }: ContractContext, reader: KubeReader): Informer {
+  return startInformer(reader, configMap, { namespace, labelSelector: "app=x" });
+}
+
 async function withInformer(
-  { namespace, signal }: ContractContext,
-  reader: KubeReader,
+  informer: Informer,
+  signal: AbortSignal,
   use: (informer: Informer) => Promise<void>,
 ): Promise<void> {
-  const informer = startInformer(reader, configMap, { namespace, labelSelector: "app=x" });
   try {
     await informer.synced(signal);
     await use(informer);
@@ -171,6 +189,44 @@ function cutting(client: KubeReader): KubeReader & { readonly lists: number; rea
       return firstOf(await client.watch(type, options));
     },
   };
+}
+
+/** A reader whose watch ends when told, and whose next one asks for a version from before everything. */
+function forgetting(client: KubeReader): KubeReader & { during(change: () => Promise<void>): Promise<void> } {
+  let cut = new AbortController();
+  let pause: Promise<void> = Promise.resolve();
+  let isLost = false;
+  return {
+    get: client.get,
+    list: client.list,
+    async watch(type, options = {}) {
+      await pause;
+      const resourceVersion = isLost ? "1" : options.resourceVersion;
+      isLost = false;
+      const signals = [cut.signal, ...(options.signal === undefined ? [] : [options.signal])];
+      return untilCut(await client.watch(type, { ...options, resourceVersion, signal: AbortSignal.any(signals) }), cut);
+    },
+    async during(change) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      pause = promise;
+      isLost = true;
+      const ended = cut;
+      cut = new AbortController();
+      ended.abort(new Error("cut"));
+      await change().finally(resolve);
+    },
+  };
+}
+
+async function* untilCut(
+  events: AsyncIterable<WatchEvent>,
+  { signal }: AbortController,
+): AsyncGenerator<WatchEvent, void, undefined> {
+  try {
+    yield* events;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
 
 async function* firstOf(events: AsyncIterable<WatchEvent>): AsyncGenerator<WatchEvent, void, undefined> {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
+import { isExpired, isGone } from "@purlin/kube-objects";
 import type { WatchEvent } from "../kube-object.ts";
 import { type ContractCase, type ContractContext, configMap, configMapOf, versionOf } from "./contract-case.ts";
+import { ownWidgets } from "./own-widgets.ts";
 
 /** What watches promise. */
 export const watches: readonly ContractCase[] = [
@@ -54,6 +56,20 @@ export const watches: readonly ContractCase[] = [
       const { resourceVersion } = await client.list(configMap, { namespace });
       const events = await client.watch(configMap, { namespace, resourceVersion, timeoutSeconds: 1, signal });
       for await (const event of events) assert.fail(`nothing happened, yet there is ${event.type}`);
+    },
+  },
+  {
+    name: "a watch from a version that is forgotten fails, and says that it is",
+    async run(context) {
+      const { client, forget, signal } = context;
+      const widget = await ownWidgets(context);
+      await client.create({ ...widget, metadata: { name: "a" } });
+      await forget();
+      const watching = async (): Promise<void> => {
+        const events = await client.watch(widget, { resourceVersion: "1", signal });
+        for await (const event of events) assert.fail(`what was forgotten is told: ${event.type}`);
+      };
+      await assert.rejects(watching(), (error) => isExpired(error) || isGone(error));
     },
   },
   {
