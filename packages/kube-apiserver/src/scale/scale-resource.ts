@@ -11,11 +11,10 @@ import {
 import { scaleSchema } from "../builtin/apply-versions.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
-import { documentPayload } from "../request/payload.ts";
 import { applyUpdate, type UpdatePlan } from "../rest/apply-update.ts";
 import { readBody, readObject } from "../rest/decode-object.ts";
 import { metaOf } from "../rest/object-meta.ts";
-import { negotiateForm, type ObjectForm } from "../rest/object-response.ts";
+import { negotiateForm, type ObjectForm, objectResponse } from "../rest/object-response.ts";
 import { patched } from "../rest/patch.ts";
 import { readPatchRequest } from "../rest/patch-request.ts";
 import type { SpecialResource } from "../rest/resources.ts";
@@ -40,7 +39,7 @@ async function answer(rest: RestRequest, paths: ScalePaths): Promise<CompleteRes
   const form = negotiateForm(rest.request);
   switch (rest.target.verb) {
     case "get":
-      return respond(currentObject(rest, paths), paths, form);
+      return respond(rest, currentObject(rest, paths), { paths, form });
     case "update":
       return update(rest, paths, form);
     default:
@@ -64,8 +63,15 @@ function shown({ replicas }: ScalePaths): string {
   return JSON.stringify(`.${replicas.join(".")}`);
 }
 
-function respond(object: JsonObject, paths: ScalePaths, { mediaType, pretty }: ObjectForm): CompleteResponse {
-  return { kind: "complete", code: 200, payload: documentPayload(toScale(object, paths), { mediaType, pretty }) };
+function respond(rest: RestRequest, object: JsonObject, { paths, form }: Shown): CompleteResponse {
+  const scale = toScale(object, paths);
+  // Only Scales of built-in kinds have columns.
+  return objectResponse(asScaleRequest(rest), scale, rest.type.custom ? { ...form, shape: "whole" } : form);
+}
+
+interface Shown {
+  readonly paths: ScalePaths;
+  readonly form: ObjectForm;
 }
 
 async function update(rest: RestRequest, paths: ScalePaths, form: ObjectForm): Promise<CompleteResponse> {
@@ -124,7 +130,7 @@ async function write(rest: RestRequest, { paths, form, edit, tracked, ...how }: 
   };
   const plain = { ...form, shape: "whole" as const, mediaType: "application/json" as const, pretty: false };
   const response = await applyUpdate(rest, plan, plain);
-  return respond(response.payload?.value() as JsonObject, paths, form);
+  return respond(rest, response.payload?.value() as JsonObject, { paths, form });
 }
 
 /** Custom kinds have their count checked with the object. */

@@ -240,6 +240,12 @@ const printers: Readonly<Record<string, TablePrinter>> = {
     ],
     eventCells,
   ),
+  Scale: printer([column("Name"), integer("Desired"), integer("Available"), age], (object, now) => [
+    nameOf(object),
+    desired(object),
+    number(object, "status", "replicas"),
+    age1(object, now),
+  ]),
   APIService: printer([name, column("Service"), column("Available"), age], (object, now) => [
     nameOf(object),
     // No other server is asked on this one's behalf.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { notYet, type Script } from "./step.ts";
+import type { Script } from "./step.ts";
 
 const event = (name: string, type: string): string => `
 apiVersion: v1
@@ -41,18 +41,18 @@ export const cluster: Script = {
     { run: "explain pods.spec.nothing" },
     { run: "explain nonsense" },
     { run: "explain cronjob.spec", ignore: descriptions },
-    { run: "explain lease --output=plaintext-openapiv2", ignore: descriptions, differs: notYet.oldOpenApi },
-    { run: "auth whoami", differs: notYet.ownReviews },
-    { run: "auth whoami -o yaml", differs: notYet.ownReviews },
+    { run: "explain lease --output=plaintext-openapiv2", ignore: descriptions },
+    { run: "auth whoami" },
+    { run: "auth whoami -o yaml" },
     { run: "auth can-i create configmaps" },
     { run: "auth can-i '*' '*' --all-namespaces" },
     { run: "auth can-i get pods/log" },
     { run: "auth can-i get /metrics" },
     { run: "auth can-i get nonsense" },
-    { run: "auth can-i create configmaps --as=nobody", differs: notYet.ownReviews },
-    { run: "auth can-i --list --as=nobody", differs: "the embedded server has one rule instead of roles" },
+    { run: "auth can-i create configmaps --as=nobody" },
+    { run: "auth can-i --list --as=nobody" },
     { run: "get cm --as=nobody" },
-    { run: "auth whoami --as=somebody --as-group=some --as-group=others", differs: notYet.ownReviews },
+    { run: "auth whoami --as=somebody --as-group=some --as-group=others" },
     { run: "create sa robot" },
     { run: "create token robot" },
     { run: "create token robot --duration=20m --audience=one" },
@@ -69,9 +69,9 @@ export const cluster: Script = {
     { run: "events -o json" },
     { run: "describe cm subject" },
     { run: "get events --field-selector type=Warning,involvedObject.name=subject -o name" },
-    { run: "get apiservices v1.apps", differs: notYet.bootstrap },
-    { run: "get clusterroles view -o name", differs: notYet.bootstrap },
-    { run: "get svc -n default", differs: notYet.bootstrap },
+    { run: "get apiservices v1.apps" },
+    { run: "get clusterroles view -o name" },
+    { run: "get svc -n default" },
     { run: "logs nothing" },
     { run: "exec nothing -- true" },
     { run: "top pods" },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { notYet, type Script } from "./step.ts";
+import type { Script } from "./step.ts";
 
 const secret = `
 apiVersion: v1
@@ -36,7 +36,7 @@ export const objects: Script = {
     { run: "create -f -", input: secret },
     { run: "create -f -", input: everything },
     { run: "create -f -", input: everything },
-    { run: "create -f -", input: list, differs: notYet.oldOpenApi },
+    { run: "create -f -", input: list },
     { run: "create -f -", input: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Bad_Name}\n" },
     {
       run: "create -f -",
@@ -46,7 +46,6 @@ export const objects: Script = {
     {
       run: "create -f -",
       input: "apiVersion: v2\nkind: ConfigMap\nmetadata: {name: x}\n",
-      differs: notYet.oldOpenApi,
     },
     { run: "create -f - --dry-run=server -o yaml", input: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dry}\n" },
     { run: "get configmaps --field-selector metadata.name!=kube-root-ca.crt -l app" },
@@ -86,7 +85,7 @@ export const objects: Script = {
     { run: 'patch cm one --type=json -p \'[{"op":"replace","path":"/data/a","value":"9"}]\' -o jsonpath={.data}' },
     { run: 'patch cm one --type=json -p \'[{"op":"test","path":"/data/a","value":"0"}]\'' },
     { run: 'patch cm one --type=json -p \'[{"op":"remove","path":"/data/zz"}]\'' },
-    { run: 'patch cm one -p \'{"data":{"c":3}}\'', differs: notYet.patchTexts },
+    { run: 'patch cm one -p \'{"data":{"c":3}}\'' },
     { run: 'patch cm one -p \'{"metadata":{"resourceVersion":"1"},"data":{"c":"x"}}\'' },
     { run: "edit cm one", edit: ['s/a: "9"/a: edited/', "/^  b:/d"] },
     { run: "get cm one -o jsonpath={.data}" },

@@ -33,19 +33,6 @@ export interface Step {
   readonly differs?: string;
 }
 
-/** Why a step differs for now; what it shows is to be built, and this list may only shrink. */
-export const notYet = {
-  oldOpenApi: "not built yet: /openapi/v2, which kubectl asks for a kind that no document of v3 has, as List",
-  patchTexts: "not built yet: the words of the reference for a strategic merge patch of wrong types",
-  podRules: "not built yet: the rules of containers and of changes of Pods",
-  bootstrap: "not built yet: objects the real server makes at its start",
-  ownReviews: "not built yet: whoever is known may ask about themselves, and sees the credential they came with",
-  servicePorts: "not built yet: the rules of target ports",
-  scaleTable: "not built yet: a Scale as a table",
-  crdOwners: "not built yet: the owner of what the server itself writes into a definition's status",
-  scaleRules: "not built yet: what the paths of a Scale find is validated with the object",
-} as const;
-
 /** A named list of commands that lean on each other, run in a namespace of its own. */
 export interface Script {
   readonly name: string;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { notYet, type Script } from "./step.ts";
+import type { Script } from "./step.ts";
 
 const job = `
 apiVersion: batch/v1
@@ -24,7 +24,7 @@ export const workloads: Script = {
     { run: "scale deployment web --replicas=5" },
     { run: "scale deployment web --replicas=1 --current-replicas=9" },
     { run: "get deployment web -o jsonpath='{.spec.replicas} {.metadata.generation}'" },
-    { run: "get deployment web --subresource=scale", differs: notYet.scaleTable },
+    { run: "get deployment web --subresource=scale" },
     { run: "get deployment web --subresource=scale -o yaml" },
     { run: "set image deployment/web web=web:2" },
     { run: "set env deployment/web A=1 B=2" },
@@ -47,14 +47,15 @@ export const workloads: Script = {
     { run: "get jobs" },
     { run: "get job once -o jsonpath='{.metadata.ownerReferences[0].kind} {.spec.completions} {.spec.suspend}'" },
     { run: 'run lone --image=lone:1 --labels=run=lone --overrides=\'{"spec":{"serviceAccountName":"default"}}\'' },
-    { run: "get pod lone", differs: notYet.podRules },
-    { run: "get pods -o wide --field-selector status.phase=Pending", differs: notYet.podRules },
+    { run: "get pod lone" },
+    { run: "get pods -o wide --field-selector status.phase=Pending" },
     {
       run: 'patch pod lone --subresource=status --type=merge -p \'{"status":{"phase":"Running","podIP":"10.1.1.1"}}\'',
     },
     { run: "get pods -o wide" },
     { run: 'patch pod lone -p \'{"spec":{"containers":[{"name":"lone","image":"lone:2"}]}}\'' },
-    { run: 'patch pod lone -p \'{"spec":{"restartPolicy":"Never"}}\'', differs: notYet.podRules },
+    // The difference is shown in the form of the reference's own types, and ours in that of the object.
+    { run: 'patch pod lone -p \'{"spec":{"restartPolicy":"Never"}}\'', ignore: /^(@@| |[-+] |$)/ },
     { run: "create role reader --verb=get,list --resource=pods,configmaps" },
     { run: "create rolebinding readers --role=reader --serviceaccount=workloads:default" },
     { run: "create clusterrole workloads-reader --verb=get --resource=namespaces" },
