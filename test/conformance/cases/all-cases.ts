@@ -3,6 +3,7 @@ import type { Case } from "../harness/case.ts";
 import { applyCases } from "./apply.ts";
 import { basicsCases } from "./basics.ts";
 import { compactionCases } from "./compaction.ts";
+import { containerWarningCases } from "./container-warnings.ts";
 import { contentTypeCases } from "./content-types.ts";
 import { crdCases } from "./crds.ts";
 import { createCases } from "./create.ts";
@@ -16,6 +17,7 @@ import { managedFieldsCases } from "./managed-fields.ts";
 import { objectRulesCases } from "./object-rules.ts";
 import { openApiCases } from "./openapi.ts";
 import { patchCases } from "./patches.ts";
+import { pathCases } from "./paths.ts";
 import { programCases } from "./programs.ts";
 import { readCases } from "./read.ts";
 import { scaleCases } from "./scale.ts";
@@ -29,6 +31,7 @@ import { manyWatchesCases } from "./watch-many.ts";
 /** Every case of the suite. */
 export const allCases: readonly Case[] = [
   ...basicsCases,
+  ...pathCases,
   ...discoveryCases,
   ...contentTypeCases,
   ...createCases,
@@ -48,6 +51,7 @@ export const allCases: readonly Case[] = [
   ...applyCases,
   ...managedFieldsCases,
   ...scaleCases,
+  ...containerWarningCases,
   ...crdCases,
   ...customObjectCases,
   ...openApiCases,

@@ -22,17 +22,12 @@ export interface ServerMetricsOptions {
 
 /** Answers `/metrics`, and `/metrics/slis` with what is well; undefined for other paths. */
 export function metricsEndpoint(options: ServerMetricsOptions): (request: ApiRequest) => CompleteResponse | undefined {
-  const healthFamily = healthMetrics(options.health);
-  const families = [
-    ...options.requests,
-    ...processMetrics(),
-    objectMetrics(options),
-    buildInfo(options.version),
-    healthFamily,
-  ];
+  const { requests, version } = options;
+  const families = [...requests, ...processMetrics(), objectMetrics(options), buildInfo(version)];
+  const health = healthMetrics(options.health);
   return ({ path }) => {
     if (path === "/metrics") return answer(families);
-    return path === "/metrics/slis" ? answer([healthFamily]) : undefined;
+    return path === "/metrics/slis" ? answer([health]) : undefined;
   };
 }
 

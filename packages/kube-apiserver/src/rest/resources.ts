@@ -5,7 +5,7 @@ import { hasSubresource, type ResourceType } from "../registry/resource-type.ts"
 import type { ApiRequest } from "../request/api-request.ts";
 import type { ApiResponse } from "../request/api-response.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
-import { methodNotAllowed, noSuchResource } from "../request/plain-refusals.ts";
+import { methodNotAllowed, noSuchResource, unsupportedPatchType } from "../request/plain-refusals.ts";
 import { LIST_TYPES, requireProducible } from "../request/producible.ts";
 import { createObject } from "./create.ts";
 import { deleteObject } from "./delete.ts";
@@ -116,11 +116,15 @@ function requireMethod(type: ResourceType, request: ApiRequest, target: Resource
 
 const PATCH_TYPE = /^application\/((json|merge|strategic-merge)-patch\+json|apply-patch\+yaml)($|;)/;
 
-/** Built-in resources know what they give before they know what is asked for; a patch of no type is refused for that. */
+/** Built-in resources know what they take and give before they look at what is asked for. */
 function requireForm({ custom }: ResourceType, { headers }: ApiRequest, { verb }: ResourceAccess): void {
-  if (!custom && (verb !== "patch" || PATCH_TYPE.test(headers["content-type"] ?? ""))) {
-    requireProducible(headers["accept"], verb === "list" || verb === "watch" ? { types: LIST_TYPES } : {});
+  if (custom) {
+    return;
   }
+  if (verb === "patch" && !PATCH_TYPE.test(headers["content-type"] ?? "")) {
+    throw unsupportedPatchType();
+  }
+  requireProducible(headers["accept"], verb === "list" || verb === "watch" ? { types: LIST_TYPES } : {});
 }
 
 function dispatch(rest: RestRequest, watches: OpenWatches): Promise<ApiResponse> {

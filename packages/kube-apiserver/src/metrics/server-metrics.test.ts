@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
+import { Registry } from "../registry/registry.ts";
+import { objectCodec } from "../rest/object-codec.ts";
+import { openStore } from "../store/open-store.ts";
+import { tempDirectory } from "../store/testing/temp-store.ts";
+import { testRequest, textOf } from "../testing/test-request.ts";
+import { metricsEndpoint } from "./server-metrics.ts";
+
+test("objects, the process, the build and health are told; other paths are not", async () => {
+  const { catalog } = new Registry(BUILTIN_RESOURCES);
+  await using store = openStore({ directory: tempDirectory(), codec: objectCodec });
+  await store.write("//configmaps/a/b", () => ({ action: "put", value: { kind: "ConfigMap" } }));
+  const well = { name: "ping", check: () => undefined };
+  const ill = { name: "etcd", check: () => "no" };
+  const endpoint = metricsEndpoint({
+    store,
+    catalog: () => catalog,
+    health: { healthz: [], livez: [well], readyz: [well, ill] },
+    requests: [],
+    version: { major: "1", gitVersion: "v1.36.3+x" },
+  });
+  const text = textOf(endpoint(testRequest("/metrics")));
+  assert.match(text, /^apiserver_resource_objects\{group="",resource="configmaps"\} 1$/m);
+  assert.match(text, /^apiserver_resource_objects\{group="apps",resource="deployments"\} 0$/m);
+  assert.doesNotMatch(text, /selfsubjectaccessreviews/, "what is never stored is not counted");
+  assert.match(text, /^process_resident_memory_bytes \d+$/m);
+  assert.match(text, /^kubernetes_build_info\{.*git_version="v1\.36\.3\+x".*\} 1$/m);
+  const health = textOf(endpoint(testRequest("/metrics/slis")));
+  assert.match(health, /^kubernetes_healthcheck\{name="ping",type="livez"\} 1$/m);
+  assert.match(health, /^kubernetes_healthcheck\{name="etcd",type="readyz"\} 0$/m);
+  assert.equal(endpoint(testRequest("/metrics/")), undefined);
+});
