@@ -66,6 +66,8 @@ const varyingTexts: readonly (readonly [RegExp, string])[] = [
   [/([?&]resourceVersion=)[1-9]\d*/g, "$1<version>"],
   [/([?&]continue=)[^&]+/g, "$1<continue>"],
   [/([?&]hash=)[0-9A-F]+/g, "$1<hash>"],
+  // What CEL calls the type of a schema node in its messages.
+  [/\b(selfType)\d+/g, "$1<n>"],
   // Answers in protobuf are not given, so nobody is told to ask for them.
   [
     /(?<=(?:Available representations|media types are accepted): .*), application\/vnd\.kubernetes\.protobuf(?:;stream=watch)?/gs,

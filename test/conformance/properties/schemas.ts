@@ -109,7 +109,7 @@ function objects(inner: fc.Arbitrary<Loose>): fc.Arbitrary<Loose> {
     minProperties: fc.nat(2),
     maxProperties: fc.nat(3),
     nullable,
-    "x-kubernetes-preserve-unknown-fields": fc.constantFrom(true, true, false),
+    "x-kubernetes-preserve-unknown-fields": fc.constant(true),
     "x-kubernetes-map-type": fc.constantFrom("atomic", "granular"),
   };
   return fc.oneof(
@@ -126,9 +126,44 @@ function objects(inner: fc.Arbitrary<Loose>): fc.Arbitrary<Loose> {
   );
 }
 
+/** Rules for values of a type; some are about other types, some about what was before. */
+const rules: Readonly<Record<string, readonly string[]>> = {
+  string: ["self.startsWith('a')", "size(self) > 1", "self != oldSelf", "self > 1"],
+  integer: ["self > 0", "self >= oldSelf", "self in [1, 2, 3]", "self / 0 == 1", "self == 'a'"],
+  number: ["self > 0.5", "self < 3.0", "self == 1"],
+  boolean: ["self", "!self || oldSelf"],
+  array: ["size(self) < 2", "self.all(x, x == x)", "self.exists(x, type(x) == int)", "self == oldSelf"],
+  object: ["has(self.a)", "!has(self.b) || has(self.a)", "self == oldSelf", "size(self) < 2", "self.a == self.b"],
+};
+
+function maybeRuled(schema: Loose): fc.Arbitrary<Loose> {
+  const known = rules[schema.type] ?? ["true", "self == 1"];
+  const rule = fc.record<Loose>(
+    {
+      rule: fc.constantFrom(...known),
+      message: fc.constantFrom("not so", "two\nlines", " "),
+      messageExpression: fc.constantFrom("'said by an expression'", "self"),
+      reason: fc.constantFrom("FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate", "Nope"),
+      fieldPath: fc.constantFrom(".a", ".nope", "a"),
+      optionalOldSelf: fc.boolean(),
+    },
+    { requiredKeys: ["rule"] },
+  );
+  // Most have a rule alone: each of the other members may be refused by itself.
+  const plain = fc.constantFrom(...known).map((text) => ({ rule: text }));
+  const some = fc.array(fc.oneof({ weight: 5, arbitrary: plain }, rule), { minLength: 1, maxLength: 2 });
+  return fc.oneof(
+    { weight: 4, arbitrary: fc.constant(schema) },
+    some.map((list) => ({ ...schema, "x-kubernetes-validations": list })),
+  );
+}
+
 /** Schemas nested up to a depth. */
 export function schemas(depth: number): fc.Arbitrary<Loose> {
   if (depth === 0) return scalars;
   const inner = fc.oneof({ weight: 2, arbitrary: scalars }, schemas(depth - 1));
-  return fc.oneof(scalars, lists(inner), { weight: 2, arbitrary: objects(inner) }).chain(combined);
+  return fc
+    .oneof(scalars, lists(inner), { weight: 2, arbitrary: objects(inner) })
+    .chain(combined)
+    .chain(maybeRuled);
 }

@@ -56,11 +56,10 @@ function objectsOf(schema: Loose, options: ValueOptions): fc.Arbitrary<Loose> {
   const isOpen = schema.additionalProperties !== undefined || schema["x-kubernetes-preserve-unknown-fields"];
   const isOdd = (options.oddness ?? 1) > 0.1;
   const others = fc.dictionary(fc.constantFrom("x", "y", "zz"), values, { maxKeys: isOpen ? 2 : isOdd ? 1 : 0 });
+  // Where little is odd the value may become a default: the reference changes those it is to keep.
+  const metadata = isOdd ? { name: "n", nope: 1 } : { name: "n" };
   const resource = schema["x-kubernetes-embedded-resource"]
-    ? fc.constantFrom(
-        { apiVersion: "v1", kind: "X" },
-        { apiVersion: "v1", kind: "X", metadata: { name: "n", nope: 1 } },
-      )
+    ? fc.constantFrom({ apiVersion: "v1", kind: "X" }, { apiVersion: "v1", kind: "X", metadata })
     : fc.constant({});
   return fc.tuple(known, others, resource).map(([some, more, type]) => ({ ...more, ...type, ...some }));
 }

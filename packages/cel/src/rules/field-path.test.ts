@@ -10,6 +10,7 @@ const schema: Schema = {
   properties: {
     spec: { type: "object", properties: { a: { type: "integer" }, "b.c": text } },
     tags: { type: "object", additionalProperties: text },
+    any: { type: "object", additionalProperties: true },
   },
 };
 
@@ -27,6 +28,11 @@ for (const [path, want] of Object.entries(found)) {
     assert.deepEqual([field.path, field.schema.type], want);
   });
 }
+
+test("values of any kind can be named, but nothing inside them", () => {
+  assert.equal(resolveFieldPath(".any.x", schema).path, "any[x]");
+  assert.throws(() => resolveFieldPath(".any.x.y", schema), { message: "does not refer to a valid field" });
+});
 
 const refused: Readonly<Record<string, string>> = {
   spec: "expected [ or . but got: spec",

@@ -63,9 +63,10 @@ function step(schema: Schema, name: string): { readonly schema: Schema; readonly
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (property) return { schema: property, isNamed: true };
   }
-  const values = valueSchema(schema);
-  if (Object.keys(properties).length > 0 || !values) throw new FieldPathProblem("does not refer to a valid field");
-  return { schema: values, isNamed: false };
+  // Values of any kind can be named as well, but nothing inside them.
+  const isOpen = schema.additionalProperties !== undefined && Object.keys(properties).length === 0;
+  if (!isOpen) throw new FieldPathProblem("does not refer to a valid field");
+  return { schema: valueSchema(schema) ?? {}, isNamed: false };
 }
 
 /** Points and brackets are tokens of their own, quoted text is one token, and so is everything between. */

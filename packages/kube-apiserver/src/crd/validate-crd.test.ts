@@ -139,6 +139,22 @@ test("what is wrong inside a default is named below it, items after a point", ()
   ]);
 });
 
+test("a default of an integer or a string can be anything, as in the reference", () => {
+  assert.deepEqual(schemaProblems({ a: { "x-kubernetes-int-or-string": true, default: 1.5 } }), []);
+});
+
+test("a default has to keep the rules of its own schema, as one that stays and as one that comes", () => {
+  const ruled = (rule: string, more: JsonObject = {}): JsonObject => ({
+    a: { type: "integer", default: 1, "x-kubernetes-validations": [{ rule, ...more }] },
+  });
+  const at = `${root}[a].default: Invalid value: 1: failed rule:`;
+  assert.deepEqual(schemaProblems(ruled("self > 0")), []);
+  assert.deepEqual(schemaProblems(ruled("self > 1")), [`${at} self > 1`]);
+  assert.deepEqual(schemaProblems(ruled("self != oldSelf")), [`${at} self != oldSelf`]);
+  const comes = "oldSelf.hasValue() && self > 0";
+  assert.deepEqual(schemaProblems(ruled(comes, { optionalOldSelf: true })), [`${at} ${comes}`]);
+});
+
 test("rules are compiled for schemas in order, and not again for schemas that did not change", () => {
   const asked: string[] = [];
   const compile: CheckRules = (_, { path }) => {
