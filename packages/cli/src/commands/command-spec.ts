@@ -9,6 +9,8 @@ export interface OptionSpec {
   /** The command refuses to start without it. */
   readonly required?: boolean;
   readonly default?: string;
+  /** May be given more than once. */
+  readonly repeatable?: boolean;
 }
 
 /** One positional argument of a command. */
@@ -21,8 +23,8 @@ export interface ArgumentSpec {
 /** What the user typed, checked against the {@link CommandSpec}. */
 export interface CommandInput {
   readonly args: readonly string[];
-  /** By name in lowerCamelCase; a switch is `true`. */
-  readonly options: Readonly<Record<string, string | boolean | undefined>>;
+  /** By name in lowerCamelCase; a switch is `true`, and what may be repeated is a list. */
+  readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 }
 
 /** The code behind a command. It resolves to the exit code, 0 unless given. */
@@ -47,6 +49,12 @@ export interface CommandSpec {
 export function textOption(input: CommandInput, name: string): string | undefined {
   const value = input.options[name];
   return typeof value === "string" ? value : undefined;
+}
+
+/** The values of an option that may be given more than once. */
+export function listOption(input: CommandInput, name: string): readonly string[] {
+  const value = input.options[name];
+  return Array.isArray(value) ? value : [];
 }
 
 /** Whether a switch is set. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { clusterOptions } from "../cluster/cluster-options.ts";
+import { renderFlags } from "../render/render-flags.ts";
 import { startFlags } from "../start/start-flags.ts";
 import type { CommandSpec, OptionSpec } from "./command-spec.ts";
 
@@ -34,6 +35,17 @@ export const commandTable: readonly CommandSpec[] = [
       { flags: "--timeout <duration>", description: "how long --wait waits", default: "5m" },
     ],
     load: () => import("../up/up-command.ts"),
+  },
+  {
+    name: "render",
+    summary: "show what a composite resource would be composed of, without a cluster",
+    arguments: [
+      { name: "<xr>", description: "the composite resource, or its claim" },
+      { name: "<composition>", description: "the Composition to compose it by" },
+      { name: "<functions>", description: "the Functions of its pipeline" },
+    ],
+    options: renderFlags,
+    load: () => import("../render/render-command.ts"),
   },
   {
     name: "apply",

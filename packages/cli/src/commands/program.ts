@@ -41,8 +41,10 @@ function addCommand(parent: Command, spec: CommandSpec, { io, chosen }: { io: Io
   });
 }
 
-function toOption({ flags, description, required, default: preset }: OptionSpec): Option {
+function toOption({ flags, description, required, repeatable, default: preset }: OptionSpec): Option {
   const option = new Option(flags, required ? `${description} (required)` : description);
+  if (repeatable)
+    option.argParser((value: string, before: readonly string[] | undefined) => [...(before ?? []), value]);
   if (preset !== undefined) option.default(preset);
   return option.makeOptionMandatory(required === true);
 }

@@ -30,12 +30,23 @@ export async function listFiles(path: string, io: Io, endings: readonly string[]
   throw new UserError(`${path}: the folder has no file that ends in ${endings.join(", ")}: check the path`);
 }
 
+/** Which documents are none of ours. */
+export interface ReadObjectsOptions {
+  readonly ignore?: (value: JsonObject) => boolean;
+}
+
 /** Every Kubernetes object in a file or folder of YAML or JSON. Lists are opened. */
-export async function readObjects(path: string, io: Io): Promise<AuthoredObject[]> {
+export async function readObjects(
+  path: string,
+  io: Io,
+  { ignore }: ReadObjectsOptions = {},
+): Promise<AuthoredObject[]> {
   const objects: AuthoredObject[] = [];
   for (const file of await listFiles(path, io)) {
     const text = await readText(file, io, { what: "file" });
-    for (const document of parseYaml(text, file)) objects.push(...objectsOf(document));
+    const documents = parseYaml(text, file);
+    const wanted = documents.filter(({ value }) => ignore === undefined || !isJsonObject(value) || !ignore(value));
+    objects.push(...wanted.flatMap(objectsOf));
   }
   return objects;
 }

@@ -52,7 +52,8 @@ async function readCrds(path: string, io: Io): Promise<unknown[]> {
   return objects.map(({ object }) => object);
 }
 
-async function readOpenAPI(path: string, io: Io): Promise<unknown[]> {
+/** OpenAPI documents in a folder, as an API server serves them. */
+export async function readOpenAPI(path: string, io: Io): Promise<unknown[]> {
   const documents: unknown[] = [];
   for (const file of await listFiles(path, io, [".json"])) {
     const text = await readText(file, io, { what: "OpenAPI document" });

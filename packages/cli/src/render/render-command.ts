@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isRenderError, type RenderError, type Rendered, renderComposite } from "@purlin/composition/render";
+import {
+  createResourceFetcher,
+  createSchemaFetcher,
+  noSchemas,
+  objectsReader,
+  openAPIDocuments,
+  type RequirementFetchers,
+} from "@purlin/function-runner";
+import type { CommandInput } from "../commands/command-spec.ts";
+import { readOpenAPI } from "../function-call/requirement-files.ts";
+import type { Io } from "../io.ts";
+import type { Manifest } from "../manifests/manifest.ts";
+import { createStyle } from "../terminal/style.ts";
+import { textOf, UserError } from "../user-error.ts";
+import { type RenderFiles, readRenderFiles } from "./render-files.ts";
+import { openFunctions } from "./render-functions.ts";
+import { type RenderCommand, readContext, readRenderCommand } from "./render-options.ts";
+import { printDocuments, renderedDocuments } from "./render-output.ts";
+
+/** `purlin render`: everything is read and checked before the first function is called. */
+export async function run(input: CommandInput, io: Io): Promise<number> {
+  const command = readRenderCommand(input);
+  const files = await readRenderFiles(command, io);
+  const context = await readContext(input, io);
+  const fetchers = await fetchersFor(files, command, io);
+  const rendered = await render(files, command, { context, fetchers, io });
+  const { failure } = rendered;
+  if (failure === undefined || (command.showResults && isFatal(failure))) {
+    io.stdout.write(printDocuments(renderedDocuments(rendered, command)));
+  }
+  if (failure === undefined) return 0;
+  const { kind, metadata } = files.xr.object;
+  throw new UserError(`cannot render ${kind} "${metadata.name ?? ""}": ${failure.message}`, { cause: failure });
+}
+
+interface Surroundings {
+  readonly context: Awaited<ReturnType<typeof readContext>>;
+  readonly fetchers: RequirementFetchers;
+  readonly io: Io;
+}
+
+async function render(
+  files: RenderFiles,
+  command: RenderCommand,
+  { context, fetchers, io }: Surroundings,
+): Promise<Rendered> {
+  const style = createStyle(io.stderr, io.env);
+  const warn = (text: string): void => io.stderr.write(`${style.faint("warning:")} ${text}\n`);
+  await using functions = await openFunctions({ ...files, annotations: command.annotations, fetchers, warn }, io);
+  const objects = (manifests: readonly Manifest[]): Manifest["object"][] => manifests.map(({ object }) => object);
+  try {
+    return await renderComposite(
+      {
+        xr: files.xr.object,
+        composition: files.composition.object,
+        definition: files.definition?.object,
+        observed: objects(files.observed),
+      },
+      {
+        runStep: functions.runStep,
+        fetchers,
+        secrets: objects(files.credentials),
+        context,
+        timeoutMs: command.timeoutMs,
+        signal: io.signal,
+      },
+    );
+  } catch (error) {
+    throw isRenderError(error) ? located(error, files) : error;
+  }
+}
+
+/** Files answer what functions require; kinds nobody wrote down have no objects. */
+async function fetchersFor(files: RenderFiles, command: RenderCommand, io: Io): Promise<RequirementFetchers> {
+  const resources = createResourceFetcher(readerOf(files.required));
+  if (command.schemas.length === 0) return { resources, schema: noSchemas };
+  const documents = (await Promise.all(command.schemas.map((path) => readOpenAPI(path, io)))).flat();
+  return { resources, schema: createSchemaFetcher(openAPIDocuments({ documents, withoutBuiltin: true })).schema };
+}
+
+function readerOf(manifests: readonly Manifest[]): ReturnType<typeof objectsReader> {
+  try {
+    return objectsReader(
+      manifests.map(({ object }) => object),
+      { unknownKinds: "empty" },
+    );
+  } catch (error) {
+    throw new UserError(`--required-resources: ${textOf(error)}`, { cause: error });
+  }
+}
+
+function located(error: RenderError, files: RenderFiles): UserError {
+  const blamed = error.input === "observed" ? files.observed[error.index] : files[error.input];
+  const where = blamed?.at(error.field);
+  return new UserError(where === undefined ? error.message : `${where}: ${error.message}`, { cause: error });
+}
+
+/** A function's own verdict, not a failure to run it. */
+function isFatal(error: Error): boolean {
+  return / returned a fatal result: /.test(error.message);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+import { dirname, resolve } from "node:path";
+import type { KubeObject } from "@purlin/kube-client";
+import type { JsonObject } from "@purlin/kube-objects";
+import { readObjects } from "../files/read-objects.ts";
+import type { Io } from "../io.ts";
+import { findManifests } from "../manifests/find-manifests.ts";
+import { type Manifest, prepare } from "../manifests/manifest.ts";
+import { UserError } from "../user-error.ts";
+import type { RenderCommand } from "./render-options.ts";
+
+/** Everything a render reads, with where it was written. */
+export interface RenderFiles {
+  readonly xr: Manifest;
+  readonly composition: Manifest;
+  readonly definition: Manifest | undefined;
+  readonly functions: readonly Manifest[];
+  readonly revisions: readonly Manifest[];
+  readonly observed: readonly Manifest[];
+  readonly required: readonly Manifest[];
+  readonly credentials: readonly Manifest[];
+}
+
+/** Reads and sorts all files. Throws a UserError with file and line of what is missing, broken or too many. */
+export async function readRenderFiles(command: RenderCommand, io: Io): Promise<RenderFiles> {
+  const xrs = await readInputs([command.xr], io);
+  const compositions = await readInputs([command.composition], io);
+  const functions = await readInputs([command.functions], io);
+  const xrds = command.xrd === undefined ? [] : await readInputs([command.xrd], io);
+  const all = [...xrds, ...xrs, ...compositions, ...functions];
+  const composition = compositionIn(compositions.filter(isKind("Composition")), command.composition, xrs, all);
+  const definition = definitionIn(command, composition, all);
+  return {
+    xr: compositeIn(xrs, command.xr, composition, definition),
+    composition,
+    definition,
+    functions: functions.filter(isKind("Function")),
+    revisions: functions.filter(isKind("FunctionRevision")),
+    observed: await readInputs(command.observed, io),
+    required: await readInputs(command.required, io),
+    credentials: await readInputs(command.credentials, io),
+  };
+}
+
+/** The output of a render says things about itself that are no objects. */
+async function readInputs(paths: readonly string[], io: Io): Promise<Manifest[]> {
+  const ignore = ({ apiVersion }: JsonObject): boolean => String(apiVersion).startsWith("render.crossplane.io/");
+  const manifests: Manifest[] = [];
+  for (const file of paths.length === 0 ? [] : await findManifests(paths, io)) {
+    const folder = dirname(resolve(io.cwd, file));
+    for (const { object, at } of await readObjects(file, io, { ignore })) {
+      manifests.push({ object: prepare(object, folder), file, at });
+    }
+  }
+  return manifests;
+}
+
+function isKind(kind: string): (manifest: Manifest) => boolean {
+  return ({ object }) => object.kind === kind && /(^|\.)crossplane\.io\//.test(object.apiVersion);
+}
+
+function only(manifests: readonly Manifest[], path: string, what: string): Manifest {
+  const [first, second] = manifests;
+  if (first === undefined) throw new UserError(`${path}: there is no ${what} in it: check the path`);
+  if (second !== undefined) {
+    throw new UserError(`${second.at(["kind"])}: a second ${what}, beside ${first.at(["kind"])}: name the file of one`);
+  }
+  return first;
+}
+
+/** Of several Compositions the one for what is rendered. */
+function compositionIn(
+  compositions: readonly Manifest[],
+  path: string,
+  xrs: readonly Manifest[],
+  all: readonly Manifest[],
+): Manifest {
+  const claimed = all.filter(isKind("CompositeResourceDefinition")).filter(({ object }) => {
+    const claim = kindIn(object, "claimNames");
+    return claim !== undefined && xrs.some((xr) => xr.object.kind === claim);
+  });
+  const kinds = [...xrs.map(({ object }) => object.kind), ...claimed.map(({ object }) => kindIn(object, "names"))];
+  const fitting = compositions.filter(({ object }) => kinds.includes(compositeTypeOf(object).kind));
+  return only(fitting.length > 0 ? fitting : compositions, path, "Composition");
+}
+
+/** The definition of the Composition's kind, wherever it was found; the one asked for must be it. */
+function definitionIn(
+  { xrd }: RenderCommand,
+  composition: Manifest,
+  manifests: readonly Manifest[],
+): Manifest | undefined {
+  const type = compositeTypeOf(composition.object);
+  const found = manifests
+    .filter(isKind("CompositeResourceDefinition"))
+    .find(({ object }) => groupOf(object) === type.apiVersion.split("/")[0] && kindIn(object, "names") === type.kind);
+  if (found !== undefined || xrd === undefined) return found;
+  throw new UserError(`${xrd}: it does not define ${type.kind} of ${type.apiVersion}, which the Composition is for`);
+}
+
+function compositeIn(
+  manifests: readonly Manifest[],
+  path: string,
+  composition: Manifest,
+  definition: Manifest | undefined,
+): Manifest {
+  const ours = /^(apiextensions|pkg)\.crossplane\.io\//;
+  const candidates = manifests.filter(({ object }) => !ours.test(object.apiVersion));
+  if (candidates.length === 1 && candidates[0] !== undefined) return candidates[0];
+  const kinds = [compositeTypeOf(composition.object).kind, definition && kindIn(definition.object, "claimNames")];
+  const fitting = candidates.filter(({ object }) => kinds.includes(object.kind));
+  return only(fitting, path, candidates.length === 0 ? "composite resource" : String(kinds[0]));
+}
+
+interface DefinitionSpec {
+  readonly group?: string;
+  readonly names?: { readonly kind?: string };
+  readonly claimNames?: { readonly kind?: string };
+}
+
+function groupOf(object: KubeObject): string | undefined {
+  return (object["spec"] as DefinitionSpec | undefined)?.group;
+}
+
+function kindIn(object: KubeObject, names: "names" | "claimNames"): string | undefined {
+  return (object["spec"] as DefinitionSpec | undefined)?.[names]?.kind;
+}
+
+function compositeTypeOf(composition: KubeObject): { readonly apiVersion: string; readonly kind: string } {
+  const spec = composition["spec"] as { compositeTypeRef?: { apiVersion?: string; kind?: string } } | undefined;
+  const { apiVersion = "", kind = "" } = spec?.compositeTypeRef ?? {};
+  return { apiVersion, kind };
+}

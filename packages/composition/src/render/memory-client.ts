@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import { deepFreeze, type KubeObject, type KubeReader, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { alreadyExists, applyJsonPatch, applyMergePatch, type JsonObject, notFound } from "@purlin/kube-objects";
+import { carries } from "../composite/select/choose-revision.ts";
+import { isNamespaced } from "./kind-scopes.ts";
+import { mergeApplied } from "./merge-applied.ts";
+
+/** One apply, as it was asked for. */
+export interface AppliedObject {
+  readonly object: KubeObject;
+  readonly subresource: string;
+}
+
+/** A client whose API server is a map. It checks nothing and defaults nothing: there are no schemas. */
+export interface MemoryClient extends ControllerClient {
+  /** Every apply in its order. */
+  readonly applied: readonly AppliedObject[];
+}
+
+/** Makes a client over objects. */
+export function createMemoryClient(objects: readonly KubeObject[]): MemoryClient {
+  const stored = new Map(objects.map((object) => [pathOf(object, keyOf(object)), deepFreeze(object)]));
+  const applied: AppliedObject[] = [];
+  let version = 0;
+
+  function put(object: KubeObject): KubeObject {
+    const metadata = { ...object.metadata, resourceVersion: String(++version) };
+    const kept = deepFreeze({ ...object, metadata });
+    stored.set(pathOf(kept, keyOf(kept)), kept);
+    return kept;
+  }
+
+  function find(type: TypeRef, key: ObjectKey): KubeObject {
+    const found = stored.get(pathOf(type, key));
+    if (found === undefined) throw notFound({ group: "", resource: type.kind.toLowerCase() }, key.name);
+    return found;
+  }
+
+  const get = async (type: TypeRef, key: ObjectKey): Promise<KubeObject | undefined> => stored.get(pathOf(type, key));
+  const apply: ControllerClient["apply"] = async (object, { subresource = "" }) => {
+    applied.push({ object, subresource });
+    return put(mergeApplied(stored.get(pathOf(object, keyOf(object))), object, subresource));
+  };
+  const live: KubeReader = {
+    get: async (type, key) => find(type, key),
+    list: async () => ({ items: [], resourceVersion: "" }),
+    watch: () => Promise.reject(new Error("objects in memory cannot be watched")),
+  };
+  return {
+    applied,
+    get,
+    live,
+    apply,
+    applyIfChanged: async (object, options) => ({ object: await apply(object, options), sent: true }),
+    mapper: {
+      mapping: async (type) => ({ ...type, resource: type.kind.toLowerCase(), namespaced: isNamespaced(type) }),
+      forget() {},
+    },
+    async list(type, { namespace, labels = {} } = {}) {
+      const ofType = [...stored.values()].filter((o) => o.apiVersion === type.apiVersion && o.kind === type.kind);
+      return ofType.filter((o) => (!namespace || o.metadata.namespace === namespace) && carries(o, labels));
+    },
+    async create(object) {
+      if (!stored.has(pathOf(object, keyOf(object)))) return put(object);
+      throw alreadyExists({ group: "", resource: object.kind.toLowerCase() }, object.metadata.name ?? "");
+    },
+    async update(object, { subresource } = {}) {
+      const before = find(object, keyOf(object));
+      if (subresource !== undefined) return put({ ...before, [subresource]: object[subresource] });
+      return put("status" in before ? { ...object, status: before["status"] } : object);
+    },
+    async patch(type, patch, { type: kind }) {
+      const before = find(type, type) as unknown as JsonObject;
+      const after =
+        kind === "json" ? applyJsonPatch(before, patch as never) : applyMergePatch(before, patch as JsonObject);
+      return put(after as unknown as KubeObject);
+    },
+    async delete(type) {
+      stored.delete(pathOf(type, type));
+    },
+    deleteCollection: () => Promise.reject(new Error("nothing here deletes collections")),
+  };
+}
+
+function pathOf({ apiVersion, kind }: TypeRef, { namespace, name }: ObjectKey): string {
+  return [apiVersion, kind, namespace ?? "", name].join("\n");
+}

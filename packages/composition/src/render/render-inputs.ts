@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type KubeObject, keyOf } from "@purlin/kube-client";
+import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { referencesTo } from "../composite/apply/references.ts";
+import { kinds, labels } from "../composite-resource/constants.ts";
+import { type CompositeSchema, withMachinery } from "../composite-resource/machinery.ts";
+import { textAt, withMember } from "../composite-resource/members.ts";
+import { controllerOf } from "../composite-resource/metadata.ts";
+import { definitionFacts } from "../definition/definition-facts.ts";
+import { uidOf } from "./name-uuid.ts";
+import { RenderError } from "./render-error.ts";
+
+/** What is rendered: the objects a platform team and its users write. */
+export interface RenderInputs {
+  /** A composite resource, or a claim if a definition is given. */
+  readonly xr: KubeObject;
+  readonly composition: KubeObject;
+  readonly definition?: KubeObject | undefined;
+  /** Composed resources as they are said to be. */
+  readonly observed?: readonly KubeObject[] | undefined;
+}
+
+/** The inputs made fit for the reconciler. */
+export interface PreparedInputs {
+  readonly xr: KubeObject;
+  readonly schema: CompositeSchema;
+  readonly claim: KubeObject | undefined;
+  readonly definition: KubeObject;
+  readonly observed: readonly KubeObject[];
+}
+
+/** Checks the inputs against each other. Throws a RenderError that names the input and field at fault. */
+export function prepareInputs(inputs: RenderInputs): PreparedInputs {
+  const { composition } = inputs;
+  const schema = schemaOf(inputs.definition);
+  const { xr: plain, claim } = fromClaim(inputs);
+  requireMatch(composition, plain);
+  const xr = withIdentity(plain, composition, schema);
+  const observed = (inputs.observed ?? []).flatMap((object, index) =>
+    isRendered(object) || isSame(object, xr) ? [] : [observedBy(xr, object, index)],
+  );
+  const referred =
+    observed.length === 0
+      ? xr
+      : withMachinery(xr, schema, { resourceRefs: referencesTo(observed, xr) as unknown as JsonValue });
+  return { xr: referred, schema, claim, definition: inputs.definition ?? unwritten(xr), observed };
+}
+
+function schemaOf(definition: KubeObject | undefined): CompositeSchema {
+  return definition === undefined ? "modern" : definitionFacts(definition).schema;
+}
+
+/** A claim stands for the composite resource that would be made for it. */
+function fromClaim({ xr, definition }: RenderInputs): {
+  readonly xr: KubeObject;
+  readonly claim: KubeObject | undefined;
+} {
+  const { claimType, compositeType } = definition
+    ? definitionFacts(definition)
+    : { claimType: undefined, compositeType: undefined };
+  if (compositeType === undefined || claimType?.kind !== xr.kind || claimType.apiVersion !== xr.apiVersion) {
+    return { xr, claim: undefined };
+  }
+  const { name = "", namespace = "default" } = xr.metadata;
+  const claimRef = { apiVersion: xr.apiVersion, kind: xr.kind, namespace, name };
+  const claimLabels = { [labels.claimName]: name, [labels.claimNamespace]: namespace };
+  const { annotations, labels: own } = xr.metadata;
+  const spec = isJsonObject(xr["spec"]) ? xr["spec"] : {};
+  const { resourceRef: _ref, compositeDeletePolicy: _policy, writeConnectionSecretToRef: _secret, ...shared } = spec;
+  const composite: KubeObject = {
+    ...compositeType,
+    metadata: { name, labels: { ...own, ...claimLabels }, ...(annotations ? { annotations } : {}) },
+    spec: { ...shared, claimRef },
+  };
+  return { xr: composite, claim: { ...xr, metadata: { ...xr.metadata, namespace } } };
+}
+
+function requireMatch(composition: KubeObject, xr: KubeObject): void {
+  for (const field of ["apiVersion", "kind"] as const) {
+    const wanted = textAt(composition, ["spec", "compositeTypeRef", field]) ?? "";
+    if (wanted === xr[field]) continue;
+    const text = `composition's compositeTypeRef.${field} (${wanted}) does not match XR's ${field} (${xr[field]})`;
+    throw new RenderError(text, "composition", { field: ["spec", "compositeTypeRef", field] });
+  }
+}
+
+/** The given Composition is the one that counts, whatever the XR would select in a cluster. */
+function withIdentity(xr: KubeObject, composition: KubeObject, schema: CompositeSchema): KubeObject {
+  const stored = withMember(withMember(xr, ["metadata", "uid"], uidOf(xr)), ["spec"], specOf(xr));
+  const undecided = withMachinery(stored, schema, {
+    compositionRef: undefined,
+    compositionSelector: undefined,
+    compositionRevisionRef: undefined,
+    compositionRevisionSelector: undefined,
+    compositionUpdatePolicy: undefined,
+    resourceRefs: undefined,
+  });
+  const named = textAt(xr, [...(schema === "legacy" ? ["spec"] : ["spec", "crossplane"]), "compositionRef", "name"]);
+  const { name = "" } = composition.metadata;
+  return named === name ? withMachinery(undecided, schema, { compositionRef: { name } }) : undecided;
+}
+
+function specOf(xr: KubeObject): JsonValue {
+  return isJsonObject(xr["spec"]) ? xr["spec"] : {};
+}
+
+/** The output of a render is fit to be observed; what it says about itself is not a resource. */
+function isRendered({ apiVersion }: KubeObject): boolean {
+  return apiVersion.startsWith("render.crossplane.io/");
+}
+
+function isSame(object: KubeObject, xr: KubeObject): boolean {
+  const sameType = object.apiVersion === xr.apiVersion && object.kind === xr.kind;
+  return sameType && jsonEqual({ ...keyOf(object) } as JsonValue, { ...keyOf(xr) } as JsonValue);
+}
+
+function observedBy(xr: KubeObject, object: KubeObject, index: number): KubeObject {
+  const controller = controllerOf(object);
+  const { name = "", namespace } = object.metadata;
+  const what = `observed ${object.kind} "${name}"`;
+  if (controller !== undefined && controller.uid !== xr.metadata.uid) {
+    const text = `${what} is controlled by ${controller.kind} "${controller.name}" (UID ${controller.uid}), not by the XR (UID ${xr.metadata.uid})`;
+    throw new RenderError(text, "observed", { field: ["metadata", "ownerReferences"], index });
+  }
+  const own = xr.metadata.namespace;
+  if (own && namespace && namespace !== own) {
+    const text = `${what} is in namespace "${namespace}", but the XR and all it composes are in "${own}"`;
+    throw new RenderError(text, "observed", { field: ["metadata", "namespace"], index });
+  }
+  return own ? withMember(object, ["metadata", "namespace"], own) : object;
+}
+
+/** Nobody wrote a definition: this one says nothing. */
+function unwritten(xr: KubeObject): KubeObject {
+  return { ...kinds.definition, metadata: { name: `render.${xr.kind}`.toLowerCase() }, spec: {} };
+}
