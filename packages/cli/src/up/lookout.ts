@@ -4,7 +4,7 @@ import { isSettled, type Situation } from "./situation.ts";
 /** Many things change at once; what happens within this time is looked at once. */
 const pauseMs = 80;
 
-const nothing: Situation = { forest: [], problems: new Map(), pending: 0 };
+const nothing: Situation = { forest: [], functions: [], definitions: [], unseen: 0 };
 
 /** Looks whenever something has changed, and tells those who want to know. */
 export interface Lookout {

@@ -10,10 +10,21 @@ import { renderForest, stateLines, stateText } from "../tree/render-forest.ts";
 /** How everything is at one moment. */
 export interface Situation {
   readonly forest: readonly TreeNode[];
-  /** What is wrong with definitions and functions, by name. */
-  readonly problems: ReadonlyMap<string, string>;
-  /** Definitions that do not offer their kinds yet, and objects that were applied but have not been seen since. */
-  readonly pending: number;
+  /** How functions are that run here. */
+  readonly functions: readonly Part[];
+  /** Definitions that do not offer their kinds yet. */
+  readonly definitions: readonly Part[];
+  /** Objects that were applied but have not been seen since. */
+  readonly unseen: number;
+}
+
+/** Something beside claims and composite resources that has to work. */
+export interface Part {
+  /** Such as `Function quickstart-app`. */
+  readonly title: string;
+  /** How it is, in one line. */
+  readonly text: string;
+  readonly isProblem: boolean;
 }
 
 /** What there is to look at. */
@@ -27,17 +38,33 @@ export function takeIn(
   processes: readonly FunctionProcess[],
   applied: readonly KubeObject[] = [],
 ): Situation {
-  const problems = new Map<string, string>();
-  for (const definition of source.pending) {
-    const reason = conditionsOf(definition).find(({ status, message }) => status !== "True" && message !== "");
-    if (reason !== undefined) problems.set(`${definition.kind} ${definition.metadata.name ?? ""}`, reason.message);
-  }
-  for (const process of processes) {
-    const problem = problemOf(process);
-    if (problem !== undefined) problems.set(`Function ${process.name}`, problem);
-  }
   const unseen = applied.filter((object) => !isSeen(object, source.find(referenceTo(object))));
-  return { forest: buildForest(source), problems, pending: source.pending.length + unseen.length };
+  return {
+    forest: buildForest(source),
+    functions: processes.map(functionPart),
+    definitions: source.pending.map(definitionPart),
+    unseen: unseen.length,
+  };
+}
+
+function definitionPart(definition: KubeObject): Part {
+  const reason = conditionsOf(definition).find(({ status, message }) => status !== "True" && message !== "");
+  const title = `${definition.kind} ${definition.metadata.name ?? ""}`;
+  if (reason === undefined) return { title, text: "not offered yet", isProblem: false };
+  return { title, text: oneLine(reason.message), isProblem: true };
+}
+
+function functionPart({ name, state }: FunctionProcess): Part {
+  const title = `Function ${name}`;
+  if (state.phase === "failed") return { title, text: oneLine(state.problem), isProblem: true };
+  if (state.phase === "starting") return { title, text: "starting", isProblem: false };
+  if (state.problem === undefined) return { title, text: "serving", isProblem: false };
+  const text = `${oneLine(state.problem)} (the last good version keeps serving)`;
+  return { title, text, isProblem: true };
+}
+
+function oneLine(text: string): string {
+  return text.trim().replaceAll(/\s*\n\s*/g, " ");
 }
 
 function referenceTo(object: KubeObject): ObjectReference {
@@ -49,17 +76,10 @@ function isSeen(applied: KubeObject, seen: KubeObject | undefined): boolean {
   return Number(seen?.metadata.resourceVersion ?? 0) >= Number(applied.metadata.resourceVersion ?? 0);
 }
 
-function problemOf({ state }: FunctionProcess): string | undefined {
-  if (state.phase === "failed") return state.problem;
-  if (state.phase === "serving" && state.problem !== undefined) {
-    return `${state.problem} (the last good version keeps serving)`;
-  }
-  return undefined;
-}
-
 /** Whether nothing is left to wait for. */
-export function isSettled({ forest, problems, pending }: Situation): boolean {
-  return pending === 0 && problems.size === 0 && forest.every(isReady);
+export function isSettled({ forest, functions, definitions, unseen }: Situation): boolean {
+  const calm = unseen === 0 && definitions.length === 0 && !functions.some(({ isProblem }) => isProblem);
+  return calm && forest.every(isReady);
 }
 
 function isReady({ state, children }: TreeNode): boolean {
@@ -67,19 +87,22 @@ function isReady({ state, children }: TreeNode): boolean {
 }
 
 /** Everything as lines for a screen. */
-export function situationLines({ forest, problems }: Situation, style: Style): string[] {
-  const trouble = [...problems].map(([name, text]) => `${style.bad("✗")} ${name}\n    ${text}`.split("\n"));
-  return [...renderForest(forest, style), ...trouble.flat()];
+export function situationLines({ forest, functions, definitions }: Situation, style: Style): string[] {
+  const trouble = [...definitions, ...functions].filter(({ isProblem }) => isProblem);
+  const lines = trouble.flatMap(({ title, text }) => [`${style.bad("✗")} ${title}`, `    ${text}`]);
+  return [...renderForest(forest, style), ...lines];
 }
 
 /** Everything by name, in a line each, to see what changes. */
-export function situationTexts({ forest, problems }: Situation): Map<string, string> {
-  return new Map([...stateLines(forest), ...problems]);
+export function situationTexts({ forest, functions, definitions }: Situation): Map<string, string> {
+  const parts = [...definitions.filter(({ isProblem }) => isProblem), ...functions];
+  return new Map([...parts.map(({ title, text }) => [title, text] as const), ...stateLines(forest)]);
 }
 
 /** What is not ready, and why, in a line each. */
 export function unsettledLines(situation: Situation): string[] {
-  const waiting: string[] = [...situation.problems].map(([name, text]) => `${name}: ${text}`);
+  const parts = [...situation.definitions, ...situation.functions.filter(({ isProblem }) => isProblem)];
+  const waiting: string[] = parts.map(({ title, text }) => `${title}: ${text}`);
   const visit = ({ title, state, children }: TreeNode): void => {
     if (state.health === "waiting" || state.health === "failed") {
       waiting.push(`${title}: ${stateText(state)}`);

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole control planes in processes of their own.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type PurlinProcess, spawnPurlin } from "../testing/spawn-purlin.ts";
+import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { type Outcome, runInProcess } from "../testing/test-io.ts";
+
+const root = fileURLToPath(new URL("../../../..", import.meta.url));
+
+/** A copy of the quickstart that a test may change, in a folder where functions find the SDK. */
+function quickstart(): TempFolder {
+  const folder = tempFolder({ "package.json": '{"type":"module"}' });
+  cpSync(join(root, "examples/quickstart"), join(folder.path, "quickstart"), {
+    recursive: true,
+    filter: (path) => !path.includes("node_modules"),
+  });
+  mkdirSync(join(folder.path, "node_modules/@purlin"), { recursive: true });
+  symlinkSync(join(root, "packages/function-sdk"), join(folder.path, "node_modules/@purlin/function-sdk"));
+  return folder;
+}
+
+function edit(folder: TempFolder, file: string, change: (text: string) => string): void {
+  const path = join(folder.path, "quickstart", file);
+  writeFileSync(path, change(readFileSync(path, "utf8")));
+}
+
+function up(folder: TempFolder, ...args: string[]): PurlinProcess {
+  return spawnPurlin(["up", ...args], { cwd: folder.path });
+}
+
+const purlin = (folder: TempFolder, ...args: string[]): Promise<Outcome> => runInProcess(args, { cwd: folder.path });
+
+/** The claim's image, in its own words. */
+const image = (word: string): string => `{"spec": {"image": "${word}"}}`;
+
+test("the quickstart becomes ready, tells what to try, and each of these works", async () => {
+  using folder = quickstart();
+  await using running = up(folder, "quickstart");
+  await running.next("stdout", /control plane at https:\/\/127\.0\.0\.1:\d+ \(kubeconfig \.purlin\/kubeconfig\)/);
+  await running.next("stdout", /applied 8 objects of quickstart/);
+  await running.next("stdout", /Everything is ready\.\n/);
+  await running.next("stdout", /npx purlin trace app shop/);
+
+  const traced = await purlin(folder, "trace", "app", "shop");
+  assert.equal(traced.stderr, "");
+  assert.match(
+    traced.stdout,
+    /^✓ App default\/shop {2}Ready.*\n└─ ✓ XApp shop-\w+ {2}Ready.*\n {3}├─ ✓ XDatabase shop-\S+ {2}Ready\n {3}│ {2}└─ · ConfigMap default\/shop-\S+\n/,
+  );
+  assert.match(traced.stdout, / {3}└─ · Secret default\/shop-login\n/);
+  assert.match(traced.stdout, /\nImageFound +True +Available\n/);
+
+  assert.equal((await purlin(folder, "patch", "app", "shop", image("shop-v9"))).stdout, "App shop patched\n");
+  await running.next("stdout", /App default\/shop: Ready.*: ImageFound: NotFound: There is no image "shop-v9"\./);
+  await running.next("stdout", /XApp shop-\w+: Failing: Synced: ReconcileError: .*There is no image "shop-v9"\./);
+  const broken = await purlin(folder, "trace", "app", "shop");
+  assert.match(broken.stdout, /^! App default\/shop {2}Ready, DatabaseReady\n/);
+  assert.match(broken.stdout, /\nWarning +ReconcileError.*There is no image "shop-v9"/);
+  await purlin(folder, "patch", "app", "shop", image("shop-v2"));
+  await running.next("stdout", /App default\/shop: Ready, (ImageFound, DatabaseReady|DatabaseReady, ImageFound)\n/);
+  await untilSettings(folder, /registry\.example\.org\/shop:v2/);
+
+  assert.equal((await purlin(folder, "delete", "app", "shop")).stdout, "App shop deleted\n");
+  await running.next("stdout", /Secret default\/shop-login: gone/);
+  assert.equal((await purlin(folder, "apply", "quickstart/claim.yaml")).stdout, "App default/shop created\n");
+  await running.next("stdout", /App default\/shop: Ready, /);
+  assert.equal(await running.stop(), 0);
+  await running.next("stdout", /Stopping\. What was stored stays\./);
+});
+
+async function untilSettings(folder: TempFolder, pattern: RegExp): Promise<void> {
+  while (!pattern.test((await purlin(folder, "get", "configmap", "shop-settings", "-o", "yaml")).stdout)) {
+    await setTimeout(50);
+  }
+}
+
+test("--wait ends with 0 when all is ready, and everything is there the next time", async () => {
+  using folder = quickstart();
+  for (const _ of [1, 2]) {
+    await using running = up(folder, "quickstart", "--wait");
+    await running.next("stdout", /everything is ready/);
+    await once(running.child, "close");
+    assert.equal(running.child.exitCode, 0);
+  }
+});
+
+test("--wait ends with 1 and the reasons when the time is up", async () => {
+  using folder = quickstart();
+  edit(folder, "claim.yaml", (text) => text.replace("shop-v1", "shop-v7"));
+  edit(folder, "src/database.ts", (text) => `throw new Error("out of order");\n${text}`);
+  await using running = up(folder, "quickstart", "--wait", "--timeout", "4s");
+  const closed = once(running.child, "close");
+  await running.next("stderr", /not ready after 4 s:\n/);
+  await running.next("stderr", /^ {2}Function quickstart-database: quickstart\/src\/database\.ts:1:7: out of order\n/m);
+  await running.next(
+    "stderr",
+    /^ {2}App default\/shop: Waiting: .*ImageFound: NotFound: There is no image "shop-v7"\./m,
+  );
+  await closed;
+  assert.equal(running.child.exitCode, 1);
+});
+
+test("a function is reloaded with everything it composes; a broken version is shown and changes nothing", async () => {
+  using folder = quickstart();
+  edit(folder, "src/app.ts", (text) => `${text}\nthis is no TypeScript\n`);
+  await using running = up(folder, "quickstart");
+  await running.next("stdout", /Function quickstart-app: quickstart\/src\/app\.ts:\d+:\d+: /);
+  await running.next(
+    "stdout",
+    /XApp shop-\w+: Failing: Synced: .*Function "quickstart-app": quickstart\/src\/app\.ts:/,
+  );
+  edit(folder, "src/app.ts", (text) => text.replace("\nthis is no TypeScript\n", ""));
+  await running.next("stdout", /Everything is ready\./);
+
+  edit(folder, "src/app.ts", (text) =>
+    text.replace("not known yet", "?").replace("data: { image,", "data: { image, note: 'new',"),
+  );
+  await untilSettings(folder, /note: new/);
+  edit(folder, "src/app.ts", (text) => `throw new Error("never");\n${text}`);
+  await running.next(
+    "stdout",
+    /Function quickstart-app: quickstart\/src\/app\.ts:1:7: never \(the last good version keeps serving\)/,
+  );
+  await purlin(folder, "patch", "app", "shop", image("shop-v2"));
+  await untilSettings(folder, /shop:v2/);
+  assert.equal(await running.stop(), 0);
+});
+
+test("a manifest that is saved is applied again; what is refused is told with file, line and field", async () => {
+  using folder = quickstart();
+  await using running = up(folder, "quickstart");
+  await running.next("stdout", /Everything is ready\./);
+  edit(folder, "claim.yaml", (text) => text.replace("shop-v1", "shop-v2"));
+  await running.next("stdout", /applied 8 objects again, as a file has changed/);
+  await untilSettings(folder, /shop:v2/);
+  edit(folder, "claim.yaml", (text) => `${text}  size: medium\n`);
+  await running.next("stdout", /error: quickstart\/claim\.yaml:9:3: spec\.size: Unsupported value: "medium"/);
+  edit(folder, "claim.yaml", (text) => text.replace("size: medium", "siez: large"));
+  await running.next("stdout", /error: quickstart\/claim\.yaml:9:3: \.spec\.siez: unknown field/);
+  edit(folder, "claim.yaml", (text) => text.replace("siez: large", "  - : ["));
+  await running.next("stdout", /error: quickstart\/claim\.yaml:\d+:\d+: not valid YAML: /);
+});
+
+test("a folder has one control plane, and the second is told so", async () => {
+  using folder = quickstart();
+  await using first = up(folder);
+  await first.next("stdout", /The control plane is ready\./);
+  await using second = up(folder);
+  const closed = once(second.child, "close");
+  await second.next("stderr", /^error: --data-dir .*\.purlin: .*in use.*\n/);
+  await closed;
+  assert.equal(second.child.exitCode, 1);
+});
+
+test("a port that is taken is told", async (t) => {
+  using folder = tempFolder();
+  const taken = createServer().listen({ host: "127.0.0.1", port: 0 });
+  await once(taken, "listening");
+  t.after(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  await using running = up(folder, "--port", String(port));
+  const closed = once(running.child, "close");
+  await running.next("stderr", new RegExp(`^error: --port ${port}: .*EADDRINUSE`));
+  await closed;
+  assert.equal(running.child.exitCode, 1);
+});
+
+test("kill -9 leaves no function behind, and the next start goes on where it was", async () => {
+  using folder = quickstart();
+  edit(
+    folder,
+    "src/app.ts",
+    (text) => `import { writeFileSync } from "node:fs";\nwriteFileSync("pid", String(process.pid));\n${text}`,
+  );
+  const running = up(folder, "quickstart");
+  await running.next("stdout", /Everything is ready\./);
+  const pid = Number(readFileSync(join(folder.path, "pid"), "utf8"));
+  assert.ok(isAlive(pid));
+  running.child.kill("SIGKILL");
+  await once(running.child, "close");
+  while (isAlive(pid)) await setTimeout(20);
+  rmSync(join(folder.path, "pid"));
+  await using again = up(folder, "--wait");
+  await again.next("stdout", /everything is ready/);
+});
+
+test("a function that is killed is started again by itself", async () => {
+  using folder = quickstart();
+  edit(
+    folder,
+    "src/app.ts",
+    (text) => `import { writeFileSync } from "node:fs";\nwriteFileSync("pid", String(process.pid));\n${text}`,
+  );
+  await using running = up(folder, "quickstart");
+  await running.next("stdout", /Everything is ready\./);
+  const pid = Number(readFileSync(join(folder.path, "pid"), "utf8"));
+  process.kill(pid, "SIGKILL");
+  await running.next("stdout", /Function quickstart-app: the function ended by itself \(SIGKILL\)/);
+  await running.next("stdout", /Function quickstart-app: serving/);
+  await purlin(folder, "patch", "app", "shop", image("shop-v2"));
+  await untilSettings(folder, /shop:v2/);
+});
+
+test("what is wrong with the files is told before anything is started", async () => {
+  using folder = tempFolder({ "bad.yaml": "kind: ConfigMap\n", "empty/readme.txt": "" });
+  const cases: Record<string, { readonly args: readonly string[]; readonly exitCode: number; readonly says: RegExp }> =
+    {
+      NoObject: {
+        args: ["bad.yaml"],
+        exitCode: 1,
+        says: /^error: bad\.yaml:1:1: apiVersion: expected a text, but it is missing/,
+      },
+      NoSuchPath: { args: ["nope"], exitCode: 1, says: /^error: cannot read nope: there is no such file/ },
+      NothingThere: { args: ["empty"], exitCode: 1, says: /^error: empty: no file in there ends in \.yaml or \.yml/ },
+      BadPort: { args: ["--port", "x"], exitCode: 2, says: /^error: --port x: expected a whole number/ },
+      BadTimeout: { args: ["--timeout", "soon"], exitCode: 2, says: /^error: --timeout: expected a duration/ },
+    };
+  for (const [name, { args, exitCode, says }] of Object.entries(cases)) {
+    const outcome = await purlin(folder, "up", ...args);
+    assert.deepEqual([name, outcome.exitCode, outcome.stdout], [name, exitCode, ""]);
+    assert.match(outcome.stderr, says);
+  }
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
