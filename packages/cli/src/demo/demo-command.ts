@@ -24,7 +24,7 @@ const callTimeoutMs = 30_000;
 /** `purlin demo`: everything in it is real, only small. */
 export async function run(_: CommandInput, io: Io): Promise<undefined> {
   if (!existsSync(example)) {
-    throw new UserError("the demo runs an example of the repository: run it there, with npm start");
+    throw new UserError("the demo runs an example of the repository: run it there, with npx purlin demo");
   }
   const style = createStyle(io.stdout, io.env);
   io.stdout.write(introduction(style));
