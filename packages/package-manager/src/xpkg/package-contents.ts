@@ -7,6 +7,7 @@ import { type PackageDocument, parsePackageStream } from "./package-stream.ts";
 /** What is in a package. */
 export interface PackageContents {
   readonly meta: PackageMeta;
+  /** What belongs in a package of this kind. */
   readonly objects: readonly JsonObject[];
   /** What should not be in a package of this kind: no reason to refuse an installed one, but one not to build it. */
   readonly findings: readonly string[];
@@ -52,8 +53,12 @@ export async function parsePackage(text: string, name = "package.yaml"): Promise
     );
   }
   const read = readPackageMeta(meta.object, `${name}:${meta.line}`);
-  const findings = others.flatMap((document) => lint(document, read.kind, name));
-  return { meta: read, objects: others.map(({ object }) => object), findings };
+  const strangers = others.filter((document) => !belongs(document, read.kind));
+  const findings = strangers.map(
+    ({ object, line }) => `${name}:${line}: ${String(object["kind"])} does not belong in a ${read.kind} package`,
+  );
+  const objects = others.filter((document) => !strangers.includes(document)).map(({ object }) => object);
+  return { meta: read, objects, findings };
 }
 
 function requireKnown({ object, line }: PackageDocument, name: string): void {
@@ -66,9 +71,7 @@ function requireKnown({ object, line }: PackageDocument, name: string): void {
   throw new PackageError(`${name}:${line}: a package cannot hold ${kind} of ${apiVersion}`);
 }
 
-function lint({ object, line }: PackageDocument, kind: PackageKind, name: string): string[] {
+function belongs({ object }: PackageDocument, kind: PackageKind): boolean {
   const { group } = parseApiVersion(String(object["apiVersion"]));
-  const what = `${String(object["kind"])}.${group}`;
-  if (allowed[kind].includes(what)) return [];
-  return [`${name}:${line}: ${String(object["kind"])} does not belong in a ${kind} package`];
+  return allowed[kind].includes(`${String(object["kind"])}.${group}`);
 }

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import {
+  type ControllerClient,
+  controllerOf,
+  controllerReference,
+  during,
+  memberAt,
+  textMapAt,
+  withMember,
+  withOwner,
+} from "@purlin/kube-controller";
+import { isNotFound, type JsonObject, type JsonValue, jsonEqual, type OwnerReference } from "@purlin/kube-objects";
+import { packageFieldManagers } from "../manager/package-manager-ports.ts";
+
+/** What a revision installs and how. */
+export interface EstablishInput {
+  readonly client: ControllerClient;
+  readonly revision: KubeObject;
+  /** The package the revision belongs to: objects outlive a revision, not the package. */
+  readonly package: KubeObject;
+  readonly objects: readonly KubeObject[];
+  /** Active revisions control what they install; others only keep an eye on it. */
+  readonly control: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** A reference to something that was installed. */
+export interface ObjectReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid?: string;
+}
+
+/** How many objects are written at a time. */
+const workers = 10;
+
+/**
+ * Installs the objects of a revision: first everything as a dry run, so that nothing is half done when somebody else owns one of
+ * them, then for real. Objects that would not change are left alone.
+ */
+export async function establish(input: EstablishInput): Promise<readonly ObjectReference[]> {
+  const plans = await inParallel(input.objects, (object) => planObject(input, object));
+  const tried = await inParallel(plans, (plan) => write(input, plan, true));
+  const stored = new Map<Plan, KubeObject | undefined>();
+  const writes = plans.filter((plan, at) => changes(plan, tried[at]));
+  await inParallel(writes, async (plan) => stored.set(plan, await write(input, plan, false)));
+  return plans
+    .flatMap((plan) => referenceTo(stored.get(plan) ?? plan.existing) ?? [])
+    .toSorted((a, b) => (sortKey(a) < sortKey(b) ? 1 : -1));
+}
+
+type Plan =
+  | { readonly action: "create"; readonly object: KubeObject; readonly existing: undefined }
+  | { readonly action: "update"; readonly object: KubeObject; readonly existing: KubeObject }
+  | { readonly action: "none"; readonly existing: KubeObject | undefined };
+
+async function planObject(input: EstablishInput, wanted: KubeObject): Promise<Plan> {
+  const { client, revision, control, signal } = input;
+  const existing = await client.get(wanted, { name: wanted.metadata.name ?? "" }, { signal });
+  const owner = plainOwner(input.package);
+  if (existing === undefined) {
+    if (!control) return { action: "none", existing };
+    const object = withOwner(withOwner(stamped(wanted, revision), controllerReference(revision)), owner);
+    return { action: "create", object, existing };
+  }
+  const object = control
+    ? controlled(input, existing, wanted)
+    : withOwner(withOwner(existing, plainOwner(revision)), owner);
+  return jsonEqual(comparable(object), comparable(existing))
+    ? { action: "none", existing }
+    : { action: "update", object, existing };
+}
+
+/** The wanted object in the place of the existing one, under our control. */
+function controlled(
+  { revision, package: owner }: EstablishInput,
+  existing: KubeObject,
+  wanted: KubeObject,
+): KubeObject {
+  const controller = controllerOf(existing);
+  if (controller !== undefined && controller.uid !== revision.metadata.uid) {
+    const { kind, name, uid } = controller;
+    throw new Error(`${wanted.metadata.name ?? ""} is already controlled by ${kind} ${name} (UID ${uid})`);
+  }
+  const { ownerReferences, resourceVersion, uid } = existing.metadata;
+  const kept = { ...wanted, metadata: { ...wanted.metadata, ownerReferences, resourceVersion, uid } } as KubeObject;
+  const owned = withOwner(withOwner(stamped(kept, revision), controllerReference(revision)), plainOwner(owner));
+  return keepActive(owned, existing);
+}
+
+/** A managed resource definition that was activated stays so. */
+function keepActive(object: KubeObject, existing: KubeObject): KubeObject {
+  if (object.kind !== "ManagedResourceDefinition" || memberAt(object, ["spec", "state"]) === "Active") return object;
+  return withMember(object, ["spec", "state"], memberAt(existing, ["spec", "state"]));
+}
+
+function plainOwner(owner: KubeObject): OwnerReference {
+  const { apiVersion, kind, metadata } = owner;
+  return { apiVersion, kind, name: metadata.name ?? "", uid: metadata.uid ?? "" };
+}
+
+/** The revision's common labels and annotations win over the object's own. */
+function stamped(object: KubeObject, revision: KubeObject): KubeObject {
+  const add = (target: KubeObject, field: "labels" | "annotations", from: string): KubeObject => {
+    const common = textMapAt(revision, ["spec", from]);
+    if (common === undefined) return target;
+    return withMember(target, ["metadata", field], { ...target.metadata[field], ...common });
+  };
+  return add(add(object, "labels", "commonLabels"), "annotations", "commonAnnotations");
+}
+
+/** What of an object a package decides: the server's own additions do not make a difference. */
+function comparable({ metadata, ...rest }: KubeObject): JsonValue {
+  const { labels, annotations, ownerReferences } = metadata;
+  const { status: _, ...content } = rest as JsonObject;
+  return {
+    ...content,
+    labels: labels ?? {},
+    annotations: annotations ?? {},
+    ownerReferences: ownerReferences ?? [],
+  } as unknown as JsonValue;
+}
+
+/** Whether a write would change anything but its own traces: a server adds defaults to what a package says. */
+function changes(plan: Plan, tried: KubeObject | undefined): boolean {
+  if (plan.action === "none" || tried === undefined) return false;
+  return plan.action === "create" || !jsonEqual(comparable(tried), comparable(plan.existing));
+}
+
+async function write({ client, signal }: EstablishInput, plan: Plan, dryRun: boolean): Promise<KubeObject | undefined> {
+  if (plan.action === "none") return plan.existing;
+  const options = { fieldManager: packageFieldManagers.update, dryRun, signal };
+  const { kind, metadata } = plan.object;
+  return during(`cannot ${plan.action} ${kind} ${metadata.name ?? ""}`, () =>
+    plan.action === "create" ? client.create(plan.object, options) : client.update(plan.object, options),
+  );
+}
+
+function referenceTo(object: KubeObject | undefined): ObjectReference | undefined {
+  if (object === undefined) return undefined;
+  const { apiVersion, kind, metadata } = object;
+  const { name = "", uid } = metadata;
+  return { apiVersion, kind, name, ...(uid !== undefined && { uid }) };
+}
+
+function sortKey({ apiVersion, kind, name }: ObjectReference): string {
+  return `${apiVersion}, Kind=${kind}/${name}`;
+}
+
+/** Lets go of what a revision controls, so that another can take it; what is gone is no matter. */
+export async function release(
+  input: Omit<EstablishInput, "objects" | "control">,
+  references: readonly ObjectReference[],
+): Promise<void> {
+  const { client, revision, signal } = input;
+  await inParallel(references, async (reference) => {
+    const existing = await client.get(reference, { name: reference.name }, { signal });
+    if (existing === undefined) return;
+    const freed = withOwner(existing, plainOwner(revision));
+    if (jsonEqual(comparable(freed), comparable(existing))) return;
+    try {
+      await client.update(freed, { fieldManager: packageFieldManagers.update, signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  });
+}
+
+async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at] as T);
+  };
+  await Promise.all(Array.from({ length: Math.min(workers, items.length) }, worker));
+  return results;
+}
