@@ -140,6 +140,12 @@ export const tableCases: readonly Case[] = [
     await s.get(widgets(s, "missing"), { headers: table });
     await s.get(`${widgets(s, "a")}/status`, { headers: table });
     await s.get(`${widgets(s, "a")}/scale`, { headers: table });
+    await s.patch(widgets(s, "a"), "merge", { spec: { replicas: 3 } }, { quiet: true });
+    await s.get(`${widgets(s, "a")}/scale`, { headers: table, title: "GET a scale that is there" });
+    await s.get(`${widgets(s, "a")}/scale`, {
+      headers: { accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" },
+      title: "GET the metadata of a scale",
+    });
     await s.post(widgets(s), widget("c", { size: 3 }), { headers: table });
     await s.patch(widgets(s, "c"), "merge", { spec: { size: 4 } }, { headers: table });
     await s.delete(widgets(s, "c"), undefined, { headers: table });

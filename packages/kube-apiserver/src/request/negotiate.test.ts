@@ -103,8 +103,10 @@ test("many different headers do not pile up", () => {
   }
 });
 
-test("errors ignore transforms and are told when nothing fits", () => {
-  assert.equal(negotiateError("application/yaml;as=Other"), "application/yaml");
+test("errors have one shape, and it is told when nothing fits", () => {
+  assert.equal(negotiateError("application/yaml"), "application/yaml");
+  assert.equal(negotiateError("application/yaml;as=Table,application/json"), "application/json");
+  assert.equal(negotiateError("application/yaml;as=Table"), undefined);
   assert.equal(negotiateError("text/html"), undefined);
   assert.equal(negotiateError(undefined), "application/json");
 });

@@ -51,14 +51,14 @@ export function createNegotiation(offers: TransformOffer): (accept: string | und
   };
 }
 
-/** The negotiation of errors, for which transforms do not matter; undefined when no clause fits. */
+/** The negotiation of errors, which have one shape only: clauses that want another are passed over. Undefined when none fits. */
 export function negotiateError(accept: string | undefined): MediaType | undefined {
   if ((accept ?? "").trim() === "") {
     return "application/json";
   }
   for (const clause of parseAccept(accept ?? "")) {
     const mediaType = MEDIA_TYPES.find((candidate) => fits(clause, candidate));
-    if (mediaType !== undefined) {
+    if (mediaType !== undefined && !clause.parameters.get("as")) {
       return mediaType;
     }
   }

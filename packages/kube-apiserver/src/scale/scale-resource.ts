@@ -23,6 +23,7 @@ import { objectKey } from "../rest/storage-key.ts";
 import { atTarget } from "../rest/update.ts";
 import { writeOptions } from "../rest/write-options.ts";
 import { applyScale, scaleManager } from "./apply-scale.ts";
+import { customScalePrinter } from "./custom-scale-printer.ts";
 import { NO_REPLICAS, replicasOf, toManagedScale, toScale, withScale } from "./scale-object.ts";
 import type { ScalePaths } from "./scale-paths.ts";
 import { asScaleRequest, requireUid } from "./scale-request.ts";
@@ -65,8 +66,9 @@ function shown({ replicas }: ScalePaths): string {
 
 function respond(rest: RestRequest, object: JsonObject, { paths, form }: Shown): CompleteResponse {
   const scale = toScale(object, paths);
-  // Only Scales of built-in kinds have columns.
-  return objectResponse(asScaleRequest(rest), scale, rest.type.custom ? { ...form, shape: "whole" } : form);
+  const shown = asScaleRequest(rest);
+  const strategy = rest.type.custom ? { ...shown.strategy, printer: customScalePrinter } : shown.strategy;
+  return objectResponse({ ...shown, strategy }, scale, form);
 }
 
 interface Shown {
