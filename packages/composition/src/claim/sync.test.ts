@@ -113,6 +113,12 @@ suite("from claim to composite resource and back", () => {
     await claims.create("auto", {});
     await claims.pass("auto");
     await claims.edit(await claims.xr("auto"), ["spec", "compositionRevisionRef"], { name: "r2" });
+    // A copy that shares nothing with the one before: what counts is that it is equal.
+    const copy = structuredClone(await claims.xr("auto"));
+    await claims.control.client.update({
+      ...copy,
+      metadata: { ...copy.metadata, labels: { ...copy.metadata.labels, x: "y" } },
+    });
     await claims.edit(await claims.claim("auto"), ["spec", "compositionRevisionRef"], { name: "r1" });
     await claims.pass("auto");
     assert.deepEqual(specOf(await claims.claim("auto"))["compositionRevisionRef"], { name: "r2" });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
-import { isJsonObject } from "@purlin/kube-objects";
+import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { fieldManagers } from "../composite-resource/constants.ts";
 import { memberAt, textAt } from "../composite-resource/members.ts";
 import { unusedName } from "../composite-resource/names.ts";
@@ -50,10 +50,14 @@ export function checkSpec(claim: KubeObject): void {
 /** Stores metadata and spec of a claim unless they are what is stored; the status stays the one of this pass. */
 export async function storeClaim(pass: ClaimPass, claim: KubeObject): Promise<KubeObject> {
   const { ports, stored, signal } = pass;
-  if (claim.metadata === stored.metadata && claim["spec"] === stored["spec"]) return claim;
+  if (isSame(claim.metadata, stored.metadata) && isSame(claim["spec"], stored["spec"])) return claim;
   pass.stored = await during("cannot update claim", () =>
     ports.client.update(claim, { fieldManager: fieldManagers.update, signal }),
   );
   const { status } = claim;
   return status === undefined ? pass.stored : { ...pass.stored, status };
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return a === b || jsonEqual((a ?? null) as JsonValue, (b ?? null) as JsonValue);
 }

@@ -10,7 +10,7 @@ import { kinds } from "../composite-resource/constants.ts";
 import { textAt, withMember } from "../composite-resource/members.ts";
 import { deriveClaimCrd, deriveCompositeCrd } from "../definition/derive-crd.ts";
 import { appDefinition } from "./definitions.ts";
-import { startTestControl, type TestControl } from "./test-control.ts";
+import { startTestControl, type TestControl, type TestServer } from "./test-control.ts";
 
 /** The kinds of these tests. */
 export const appKind = {
@@ -45,6 +45,8 @@ export interface TestClaimsOptions {
   readonly random?: RandomInteger;
   /** What the definition says beside the ordinary. */
   readonly definition?: JsonObject;
+  /** Another API server than the embedded one. */
+  readonly server?: TestServer;
 }
 
 /** Claims, and what is behind them. */
@@ -73,7 +75,7 @@ export async function startTestClaims(options: TestClaimsOptions = {}): Promise<
   const xrd = appDefinition({ schema, ...(options.definition && { spec: options.definition }) });
   const derived = deriveCompositeCrd(withDefaults(xrd), { functionRevisions: true });
   const crds = [derived, deriveClaimCrd(withDefaults(xrd))].map(withoutOwner);
-  const control = await startTestControl(crds);
+  const control = await startTestControl(crds, options.server);
   const { users, client, events } = control;
   await users.create(xrd);
   await users.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: shop } });

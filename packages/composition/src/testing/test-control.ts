@@ -45,12 +45,29 @@ export interface TestControl extends AsyncDisposable {
 
 const admin = { name: "admin", groups: [MASTERS_GROUP] };
 
-/** Starts one. `more` are CRDs beside our own. */
-export async function startTestControl(more: readonly KubeObject[] = []): Promise<TestControl> {
+/** A way to an API server. */
+export interface TestServer {
+  connect(userAgent: string): Promise<KubeTransport>;
+  stop(): Promise<void>;
+}
+
+async function embedded(): Promise<TestServer> {
   const directory = mkdtempSync(join(tmpdir(), "composition-"));
   const server = await startApiServer({ directory });
-  const users = createKubeClient(createDirectTransport(server.handle, admin));
-  const seen = watched(createDirectTransport(server.handle, admin, "crossplane"));
+  return {
+    connect: async (userAgent) => createDirectTransport(server.handle, admin, userAgent),
+    async stop() {
+      await server.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts one, on the embedded server unless another is given. `more` are CRDs beside our own. */
+export async function startTestControl(more: readonly KubeObject[] = [], given?: TestServer): Promise<TestControl> {
+  const server = given ?? (await embedded());
+  const users = createKubeClient(await server.connect("users"));
+  const seen = watched(await server.connect("crossplane"));
   const inner = createKubeClient(seen.transport);
   await installCrds(users, [...compositionCrds(), ...more]);
   const informers = createInformerPool(inner);
@@ -74,8 +91,7 @@ export async function startTestControl(more: readonly KubeObject[] = []): Promis
       await informers.stop();
       await inner.close();
       await users.close();
-      await server.close();
-      rmSync(directory, { recursive: true, force: true });
+      await server.stop();
     },
   };
 }
