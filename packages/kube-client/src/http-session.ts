@@ -35,18 +35,31 @@ export interface TlsOptions extends SecureContextOptions {
   readonly rejectUnauthorized: boolean;
 }
 
+/** How to find out that a server has vanished without a word: its machine is off, or the network between forgot the connection. */
+export interface Liveness {
+  /** Asked so often whether it is still there. */
+  readonly pingEveryMs: number;
+  /** Given up when it has not answered by then. */
+  readonly pingWithinMs: number;
+}
+
+/** What Go clients do. */
+const defaultLiveness: Liveness = { pingEveryMs: 30_000, pingWithinMs: 15_000 };
+
 /** Streams a server allows at once before it is told to open another connection, unless it says a number itself. */
 const defaultStreamLimit = 100;
 
 /** Opens a session to `origin`. Connections are made when first needed and again when lost. */
-export function openSession(origin: URL, tls: TlsOptions): HttpSession {
-  if (origin.protocol === "http:") return createHttp1Session(origin, new HttpAgent({ keepAlive: true }));
+export function openSession(origin: URL, tls: TlsOptions, liveness: Liveness = defaultLiveness): HttpSession {
+  // HTTP/1.1 has no pings of its own; those of TCP find out as much, later.
+  const kept = { keepAlive: true, keepAliveMsecs: liveness.pingEveryMs };
+  if (origin.protocol === "http:") return createHttp1Session(origin, new HttpAgent(kept));
   let chosen: Promise<HttpSession> | undefined;
   const choose = async (): Promise<HttpSession> => {
     const socket = await openTls(origin, tls);
-    if (socket.alpnProtocol === "h2") return createHttp2Session(origin, tls, socket);
+    if (socket.alpnProtocol === "h2") return createHttp2Session(origin, { tls, liveness }, socket);
     socket.destroy();
-    return createHttp1Session(origin, new HttpsAgent({ ...tlsFor(origin, tls), keepAlive: true }));
+    return createHttp1Session(origin, new HttpsAgent({ ...tlsFor(origin, tls), ...kept }));
   };
   return {
     async send(request) {
@@ -83,7 +96,11 @@ function openTls(origin: URL, tls: TlsOptions): Promise<TLSSocket> {
   return promise;
 }
 
-function createHttp2Session(origin: URL, tls: TlsOptions, first: TLSSocket): HttpSession {
+function createHttp2Session(
+  origin: URL,
+  { tls, liveness }: { readonly tls: TlsOptions; readonly liveness: Liveness },
+  first: TLSSocket,
+): HttpSession {
   const open = new Set<ClientHttp2Session>();
   const streams = new WeakMap<ClientHttp2Session, number>();
   let connecting: Promise<ClientHttp2Session> | undefined;
@@ -94,6 +111,7 @@ function createHttp2Session(origin: URL, tls: TlsOptions, first: TLSSocket): Htt
     session.on("error", () => open.delete(session));
     session.on("close", () => open.delete(session));
     session.on("goaway", () => open.delete(session));
+    watchOver(session, liveness);
     streams.set(session, 0);
     open.add(session);
     return session;
@@ -136,6 +154,19 @@ function createHttp2Session(origin: URL, tls: TlsOptions, first: TLSSocket): Htt
       for (const one of open) one.destroy();
     },
   };
+}
+
+/** Ends a connection whose other end does not answer any more, so that those who wait on it can go on elsewhere. */
+function watchOver(session: ClientHttp2Session, { pingEveryMs, pingWithinMs }: Liveness): void {
+  const asking = setInterval(() => {
+    // It ends a moment before it says so.
+    if (session.destroyed) return;
+    const late = setTimeout(() => {
+      session.destroy(new Error(`the server has not answered a ping for ${pingWithinMs / 1000} s`));
+    }, pingWithinMs).unref();
+    if (!session.ping(() => clearTimeout(late))) clearTimeout(late);
+  }, pingEveryMs).unref();
+  session.once("close", () => clearInterval(asking));
 }
 
 function http2Headers({ method, path, headers }: WireRequest): OutgoingHttpHeaders {
