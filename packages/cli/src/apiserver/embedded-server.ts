@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type ApiListener, type ApiServer, isStoreError, startApiServer } from "@purlin/kube-apiserver";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
+import { collectWhenIdle } from "./collect-when-idle.ts";
 
 /** An API server in this process that clients reach on loopback. */
 export interface EmbeddedServer extends AsyncDisposable {
@@ -34,23 +35,35 @@ export function readPort(value: unknown): number {
 /** Starts an API server, lets it listen and writes its kubeconfig. */
 export async function startEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const { directory } = options;
-  const server = await start(options);
+  const renewal = { rewrite: (): void => {} };
+  const server = await start(options, () => renewal.rewrite());
   try {
     const listener = await listen(server, options);
     const kubeconfig = join(directory, "kubeconfig");
     await replaceFile(kubeconfig, listener.kubeconfig);
-    return { server, url: listener.url, kubeconfig, [Symbol.asyncDispose]: () => server.close() };
+    renewal.rewrite = () => {
+      replaceFile(kubeconfig, listener.kubeconfig).catch((error: unknown) =>
+        options.warn(`warning: cannot write the renewed certificates to ${kubeconfig}: ${textOf(error)}`),
+      );
+    };
+    const stopCollecting = collectWhenIdle();
+    const close = (): Promise<void> => {
+      stopCollecting();
+      return server.close();
+    };
+    return { server, url: listener.url, kubeconfig, [Symbol.asyncDispose]: close };
   } catch (error) {
     await server.close();
     throw error;
   }
 }
 
-async function start({ directory, warn }: EmbeddedServerOptions): Promise<ApiServer> {
+async function start({ directory, warn }: EmbeddedServerOptions, onRenewed: () => void): Promise<ApiServer> {
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     return await startApiServer({
       directory,
+      onRenewed,
       onWarning: (text) => warn(`warning: ${text}`),
       onUnexpected: (error, { method, path }) => warn(`error: ${method} ${path}: ${textOf(error)}`),
       onControllerError: (error) => warn(`error: ${textOf(error)}; it will be tried again`),
