@@ -52,6 +52,17 @@ suite("a definition that is established", () => {
     ]);
   });
 
+  test("labels for its CRDs do not become its own", async () => {
+    await using running = await startTestDefinitions();
+    const metadata = { name: appXrd, labels: { own: "x" } };
+    await running.control.users.create(appDefinition({ metadata, spec: { metadata: { labels: { crd: "y" } } } }));
+    await running.becomes("Established", established);
+    await running.becomes("Offered", offered);
+    assert.deepEqual((await running.xrd())?.metadata.labels, { own: "x" });
+    const crd = await find(running.control.users, crdType, appXrd);
+    assert.deepEqual(crd?.metadata.labels, { own: "x", crd: "y" });
+  });
+
   test("30: nothing is written, and nothing is said, when nothing changes", async () => {
     await using running = await startTestDefinitions();
     const { control } = running;

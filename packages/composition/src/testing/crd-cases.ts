@@ -206,6 +206,11 @@ const compositionCases: Readonly<Record<string, CrdCase>> = {
     object: composition([step({ ...fn, input: { apiVersion: "a/v1", kind: "In", deep: { list: [1] } } })]),
     stored: { "spec.pipeline.0.input.deep.list.0": 1 },
   },
+  InputNull: {
+    reason: "D16: an input of which nothing but the key is written is none",
+    object: composition([step({ ...fn, input: null })]),
+    stored: { "spec.pipeline.0.input": undefined as unknown as JsonValue, "spec.pipeline.0.step": "s" },
+  },
   InputWithoutKind: {
     reason: "of a kind",
     object: composition([step({ ...fn, input: { apiVersion: "a/v1" } })]),
