@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CacheChange, InformerPool, KubeObject, RestMapper } from "@purlin/kube-client";
+import type { CacheChange, InformerPool, KubeObject, RestMapper, TypeRef } from "@purlin/kube-client";
 import { crdType } from "@purlin/kube-controller";
 import { isJsonObject } from "@purlin/kube-objects";
 
@@ -7,15 +7,15 @@ import { isJsonObject } from "@purlin/kube-objects";
 export interface CrdFollowers {
   readonly informers: InformerPool;
   readonly mapper: RestMapper;
-  /** Told that schemas may have changed. */
-  readonly invalidateSchemas: () => void;
+  /** Told which kinds may have changed, as `apiVersion/Kind`. */
+  readonly onChange: (kinds: readonly string[]) => void;
 }
 
 /**
  * Whatever was learnt about kinds is forgotten when their CRD changes: where their objects live, and what their schemas
  * are. Resolves when the CRDs of now are known; returns how to stop.
  */
-export async function followCrds({ informers, mapper, invalidateSchemas }: CrdFollowers): Promise<() => Promise<void>> {
+export async function followCrds({ informers, mapper, onChange }: CrdFollowers): Promise<() => Promise<void>> {
   const { informer, release } = informers.acquire(crdType);
   try {
     await informer.ready();
@@ -23,23 +23,29 @@ export async function followCrds({ informers, mapper, invalidateSchemas }: CrdFo
     await release();
     throw error;
   }
+  let isNews = false;
   const unsubscribe = informer.subscribe((change) => {
-    invalidateSchemas();
-    for (const apiVersion of apiVersionsOf(change)) mapper.forget(apiVersion);
+    // A subscriber is first told of what is there; nobody has learnt anything about that yet.
+    if (!isNews) return;
+    const served = servedBy(change);
+    for (const { apiVersion } of served) mapper.forget(apiVersion);
+    onChange(served.map(({ apiVersion, kind }) => `${apiVersion}/${kind}`));
   });
+  isNews = true;
   return async () => {
     unsubscribe();
     await release();
   };
 }
 
-function apiVersionsOf(change: CacheChange): Set<string> {
+function servedBy(change: CacheChange): TypeRef[] {
   const crds = change.type === "updated" ? [change.previous, change.object] : [change.object];
-  return new Set(crds.flatMap(versionsOf));
+  return crds.flatMap(typesOf);
 }
 
-function versionsOf(crd: KubeObject): string[] {
+function typesOf(crd: KubeObject): TypeRef[] {
   const spec = isJsonObject(crd["spec"]) ? crd["spec"] : {};
+  const names = isJsonObject(spec["names"]) ? spec["names"] : {};
   const versions = Array.isArray(spec["versions"]) ? spec["versions"].filter(isJsonObject) : [];
-  return versions.map(({ name }) => `${spec["group"]}/${name}`);
+  return versions.map(({ name }) => ({ apiVersion: `${spec["group"]}/${name}`, kind: String(names["kind"]) }));
 }

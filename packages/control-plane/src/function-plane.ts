@@ -14,8 +14,9 @@ import {
   type RunStep,
 } from "@purlin/function-runner";
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
-import type { ControllerClient } from "@purlin/kube-controller";
+import type { Clock, ControllerClient } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
+import { awaitPublication, createRecentKinds } from "./await-publication.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
 import { serverOpenAPI } from "./open-api-reader.ts";
 
@@ -26,19 +27,20 @@ const revisionType: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "Funct
 export interface FunctionPlane {
   readonly runStep: RunStep;
   readonly fetchers: RequirementFetchers;
-  /** To be called when a CRD changes. */
-  invalidateSchemas(): void;
+  /** To be called when a CRD changes, with the kinds it serves as `apiVersion/Kind`. */
+  kindsChanged(kinds: readonly string[]): void;
   close(): void;
 }
 
 /** Makes the one runner of a process: its connections, caches and metrics are shared by all controllers. */
 export function createFunctionPlane(
-  options: ControlPlaneOptions,
+  options: ControlPlaneOptions & { readonly clock: Clock; readonly settings: ControlPlaneSettings },
   client: ControllerClient,
-  settings: ControlPlaneSettings,
 ): FunctionPlane {
-  const { clock, log, registry, functions } = options;
-  const schemas = createSchemaFetcher(serverOpenAPI(options.client), clock);
+  const { clock, log, registry, functions, settings } = options;
+  const recent = createRecentKinds(clock);
+  const published = createSchemaFetcher(serverOpenAPI(options.client), clock);
+  const schemas = awaitPublication(published, { recent, clock });
   const fetchers = { resources: createResourceFetcher(clientReader(client)), schema: schemas.schema };
   const revisions = revisionsOf(client);
   const revisionSelectors = settings.functionRevisionSelectors;
@@ -54,7 +56,10 @@ export function createFunctionPlane(
   return {
     runStep: createStepRunner(resolver, runner),
     fetchers,
-    invalidateSchemas: () => schemas.invalidate(),
+    kindsChanged(kinds) {
+      recent.changed(kinds);
+      schemas.invalidate();
+    },
     close: () => runner.close(),
   };
 }

@@ -37,10 +37,10 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   closing.defer(() => client.close());
   const events = createEventRecorder({ client: kube, source: "crossplane", clock, log });
   closing.defer(() => events.close());
-  const functionPlane = createFunctionPlane(options, client, settings);
+  const functionPlane = createFunctionPlane(options, client);
   closing.defer(() => functionPlane.close());
-  const { invalidateSchemas } = functionPlane;
-  closing.defer(await followCrds({ informers, mapper: kube.mapper, invalidateSchemas }));
+  const { kindsChanged: onChange } = functionPlane;
+  closing.defer(await followCrds({ informers, mapper: kube.mapper, onChange }));
   const engine = createControllerEngine({
     informers,
     clock,

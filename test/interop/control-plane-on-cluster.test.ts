@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control plane on a real kube-apiserver: what the unit tests show on the embedded one holds there as well.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { type ControlPlaneOptions, leaderLeaseName, startControlPlane } from "@purlin/control-plane";
+import {
+  type FunctionHandler,
+  nopLogger,
+  type RunFunctionRequest,
+  type RunFunctionResponse,
+  request,
+  response,
+  start,
+} from "@purlin/function-sdk";
+import {
+  accessFromKubeconfig,
+  createHttpsTransport,
+  createInformerPool,
+  createKubeClient,
+  type KubeClient,
+  type Kubeconfig,
+  type KubeObject,
+  type KubeRequest,
+} from "@purlin/kube-client";
+import { createControllerClient, leaseSpecOf, leaseType } from "@purlin/kube-controller";
+import { load } from "js-yaml";
+import { type RealCluster, startRealCluster } from "../../tools/peers/real-cluster.ts";
+
+const namespace = "default";
+const configMap = { apiVersion: "v1", kind: "ConfigMap" };
+const app = { apiVersion: "example.org/v1", kind: "App" };
+const patienceMs = 120_000;
+
+let cluster: RealCluster;
+let users: KubeClient;
+before(async () => {
+  cluster = await startRealCluster({ controllers: ["garbage-collector-controller", "namespace-controller"] });
+  users = (await connect()).client;
+  await until("the default namespace is there", () =>
+    users.get({ apiVersion: "v1", kind: "Namespace" }, { name: namespace }),
+  );
+});
+after(async () => {
+  await users.close();
+  await cluster.stop();
+});
+
+interface Connection {
+  readonly client: KubeClient;
+  /** Its writes so far, as `METHOD path`. */
+  readonly writes: string[];
+  /** From now on nothing reaches the server. */
+  cut(): void;
+}
+
+async function connect(): Promise<Connection> {
+  const file = cluster.kubeconfig;
+  const access = await accessFromKubeconfig(load(readFileSync(file, "utf8")) as Kubeconfig, { file, env: {} });
+  const transport = createHttpsTransport(access, { userAgent: "crossplane" });
+  const writes: string[] = [];
+  let isCut = false;
+  const client = createKubeClient({
+    ...transport,
+    stream: (sent) => (isCut ? Promise.reject(new Error("cut off")) : transport.stream(sent)),
+    request(sent: KubeRequest) {
+      if (isCut) return Promise.reject(new Error("cut off"));
+      if (sent.method !== "GET") writes.push(`${sent.method} ${sent.path}`);
+      return transport.request(sent);
+    },
+  });
+  return {
+    client,
+    writes,
+    cut: () => {
+      isCut = true;
+    },
+  };
+}
+
+async function until<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
+  const end = performance.now() + patienceMs;
+  for (;;) {
+    const found = await look().catch(() => undefined);
+    if (found !== undefined && found !== false) return found;
+    if (performance.now() > end) throw new Error(`waited in vain: ${what}`);
+    await delay(20);
+  }
+}
+
+function composeText(req: RunFunctionRequest): RunFunctionResponse {
+  const rsp = response.to(req);
+  const { resource: xr } = request.getObservedCompositeResource(req);
+  const data = { text: xr.getString("spec.text") };
+  response.setDesiredComposedResource(rsp, "map", { ...configMap, data }, { ready: true });
+  response.requireSchema(rsp, "gadget", "late.example.org/v1", "Gadget");
+  const gadget = request.lookupRequiredSchema(req, "gadget");
+  response.setDesiredCompositeStatus(rsp, { gadget: gadget.state });
+  return rsp;
+}
+
+const serve = (handler: FunctionHandler) =>
+  start(handler, { address: "127.0.0.1:0", insecure: true, metricsAddress: "", log: nopLogger });
+
+const planeOptions = (client: KubeClient, more: Partial<ControlPlaneOptions> = {}): ControlPlaneOptions => ({
+  client,
+  functions: { security: "plaintext" },
+  settings: { developmentFunctions: true },
+  ...more,
+});
+
+const applyAll = async (objects: readonly KubeObject[]): Promise<void> => {
+  for (const object of objects) {
+    await until(`${object.kind} is taken`, () => users.apply(object, { fieldManager: "test", force: true }));
+  }
+};
+
+const appOf = (name: string, text: string): KubeObject => ({ ...app, metadata: { name, namespace }, spec: { text } });
+
+function isTrue(object: KubeObject, type: string): boolean {
+  const status = object["status"] as { conditions?: readonly { type: string; status: string }[] } | undefined;
+  return status?.conditions?.some((one) => one.type === type && one.status === "True") ?? false;
+}
+
+const readyApp = (name: string): Promise<KubeObject> =>
+  until(`App ${name} is ready`, async () => {
+    const found = await users.get(app, { namespace, name });
+    return isTrue(found, "Ready") && isTrue(found, "Synced") && found;
+  });
+
+const mapOf = async (name: string): Promise<KubeObject | undefined> =>
+  (await users.list(configMap, { namespace, labelSelector: `crossplane.io/composite=${name}` })).items[0];
+
+test("definition, composition, composite resource; a forced look writes nothing; a foreign edit costs one write", async () => {
+  await using fn = await serve(composeText);
+  const { client, writes } = await connect();
+  await using plane = startControlPlane(planeOptions(client));
+  const { engine } = await plane.ready;
+  await applyAll([functionAt(fn.address), definition, composition, appOf("one", "hello")]);
+  await readyApp("one");
+  const look = async (): Promise<string[]> => {
+    const before = writes.length;
+    engine.enqueue("composite/apps.example.org", { namespace, name: "one" });
+    await delay(500);
+    return writes.slice(before).filter((line) => !line.includes("/events"));
+  };
+  await until("all is quiet", async () => (await look()).length === 0);
+  assert.deepEqual(await look(), []);
+  const map = await mapOf("one");
+  assert.ok(map);
+  const before = writes.length;
+  await users.update({ ...map, data: { text: "tampered" } });
+  await until("it is put right", async () => JSON.stringify((await mapOf("one"))?.["data"]) === '{"text":"hello"}');
+  await until("all is quiet", async () => (await look()).length === 0);
+  const own = writes.slice(before).filter((line) => !line.includes("/events"));
+  assert.deepEqual(own, [`PATCH /api/v1/namespaces/${namespace}/configmaps/${map.metadata.name}`]);
+  await client.close();
+});
+
+test("a function sees the schema of a kind that was established a moment ago", async () => {
+  await using fn = await serve(composeText);
+  const { client } = await connect();
+  await using plane = startControlPlane(planeOptions(client));
+  const { engine } = await plane.ready;
+  await applyAll([functionAt(fn.address), definition, composition, appOf("two", "x")]);
+  const seen = async (): Promise<string | undefined> =>
+    ((await users.get(app, { namespace, name: "two" }))["status"] as { gadget?: string } | undefined)?.gadget;
+  await until("there is no such kind", async () => (await seen()) === "absent");
+  await users.create(gadgetCrd);
+  await until("it is established", async () =>
+    isTrue(await users.get(gadgetCrd, { name: "gadgets.late.example.org" }), "Established"),
+  );
+  await delay(1000);
+  engine.enqueue("composite/apps.example.org", { namespace, name: "two" });
+  await until("its schema is seen, at the first look", async () => (await seen()) === "found");
+  await client.close();
+});
+
+test("two replicas: the leader is cut off, the other takes over, nothing that was made changes", async () => {
+  await using fn = await serve(composeText);
+  const timing = { leaseDurationMs: 8000, renewDeadlineMs: 6000, retryPeriodMs: 1000 };
+  const election = (identity: string) => ({ namespace, identity, ...timing });
+  const [first, second] = [await connect(), await connect()];
+  await using one = startControlPlane(planeOptions(first.client, { election: election("one") }));
+  await one.ready;
+  await using two = startControlPlane(planeOptions(second.client, { election: election("two") }));
+  await applyAll([functionAt(fn.address), definition, composition, appOf("three", "x")]);
+  await readyApp("three");
+  const before = await mapOf("three");
+  assert.deepEqual([one.state, two.state, second.writes], ["running", "waiting", []]);
+  first.cut();
+  await two.ready;
+  const lease = await users.get(leaseType, { namespace, name: leaderLeaseName });
+  assert.equal(leaseSpecOf(lease).holderIdentity, "two");
+  await applyAll([appOf("four", "y")]);
+  await readyApp("four");
+  assert.deepEqual(await mapOf("three"), before);
+  await first.client.close();
+  await second.client.close();
+});
+
+test("what the server writes in its own way is applied once", async () => {
+  const { client: kube, writes } = await connect();
+  const informers = createInformerPool(kube);
+  const client = createControllerClient({ client: kube, informers });
+  const labels = { app: "x" };
+  const container = {
+    name: "main",
+    image: "main:1",
+    ports: [{ containerPort: 80 }, { containerPort: 81, protocol: "UDP" }],
+    resources: { limits: { cpu: "1000m", memory: "0.5Gi" } },
+  };
+  const deployment = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "canonical", namespace },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [container] } },
+    },
+  };
+  const ours = { fieldManager: "us", force: true } as const;
+  assert.equal((await client.applyIfChanged(deployment, ours)).sent, true);
+  for (let i = 0; i < 3; i++) assert.equal((await client.applyIfChanged(deployment, ours)).sent, false);
+  const plain = structuredClone(deployment);
+  plain.metadata.name = "plain";
+  plain.spec.template.spec.containers[0] = { ...container, resources: { limits: { cpu: "1", memory: "512Mi" } } };
+  assert.equal((await client.applyIfChanged(plain, ours)).sent, true);
+  const stored = await users.get(plain, { namespace, name: "plain" });
+  await users.update({ ...stored, metadata: { ...stored.metadata, annotations: { by: "others" } } });
+  await until("the edit is seen", async () =>
+    Boolean((await client.get(plain, { namespace, name: "plain" }))?.metadata.annotations?.["by"]),
+  );
+  assert.equal((await client.applyIfChanged(plain, ours)).sent, false, "defaults and foreign fields are no change");
+  assert.equal(writes.length, 2);
+  await client.close();
+  await informers.stop();
+  await kube.close();
+});
+
+function functionAt(address: string): KubeObject {
+  const annotations = {
+    "render.crossplane.io/runtime": "Development",
+    "render.crossplane.io/runtime-development-target": address,
+  };
+  return {
+    apiVersion: "pkg.crossplane.io/v1",
+    kind: "Function",
+    metadata: { name: "fn", annotations },
+    spec: { package: "example.org/fn:v1" },
+  };
+}
+
+const definition: KubeObject = {
+  apiVersion: "apiextensions.crossplane.io/v2",
+  kind: "CompositeResourceDefinition",
+  metadata: { name: "apps.example.org" },
+  spec: {
+    group: "example.org",
+    scope: "Namespaced",
+    names: { kind: "App", plural: "apps" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        referenceable: true,
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: {
+              spec: { type: "object", properties: { text: { type: "string" } } },
+              status: { type: "object", properties: { gadget: { type: "string" } } },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+
+const composition: KubeObject = {
+  apiVersion: "apiextensions.crossplane.io/v1",
+  kind: "Composition",
+  metadata: { name: "apps" },
+  spec: { compositeTypeRef: app, mode: "Pipeline", pipeline: [{ step: "compose", functionRef: { name: "fn" } }] },
+};
+
+const gadgetCrd: KubeObject = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "gadgets.late.example.org" },
+  spec: {
+    group: "late.example.org",
+    scope: "Namespaced",
+    names: { plural: "gadgets", singular: "gadget", kind: "Gadget", listKind: "GadgetList" },
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+  },
+};
