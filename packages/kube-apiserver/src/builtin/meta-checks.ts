@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ResourceType } from "../registry/resource-type.ts";
-import type { Endpoint } from "../rest/object-strategy.ts";
+import type { Endpoint, MetaChecks } from "../rest/object-strategy.ts";
 
 /** Kinds whose rules for a change run all rules for new objects too. */
 const WHOLLY: ReadonlySet<string> = new Set([
@@ -17,13 +17,8 @@ const WHOLLY: ReadonlySet<string> = new Set([
   "RoleBinding",
 ]);
 
-/** How often the reference's own rules of a built-in kind look at the metadata of a change. */
-export function metaChecks({ group, kind }: ResourceType, endpoint: Endpoint): number {
-  if (kind === "Event" && group === "") {
-    return 0;
-  }
-  if (endpoint !== "") {
-    return kind === "CronJob" ? 0 : 1;
-  }
-  return WHOLLY.has(kind) ? 2 : 1;
+/** Which checks of metadata the reference's own rules of a built-in kind repeat for a change. */
+export function metaChecks({ group, kind }: ResourceType, endpoint: Endpoint): MetaChecks {
+  const hasNone = (kind === "Event" && group === "") || (kind === "CronJob" && endpoint === "status");
+  return { ofChange: !hasNone, ofWhole: endpoint === "" && WHOLLY.has(kind) };
 }

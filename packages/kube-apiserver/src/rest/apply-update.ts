@@ -26,7 +26,7 @@ import { parseResourceVersion } from "./resource-version.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { objectKey } from "./storage-key.ts";
 import type { WriteOptions } from "./write-options.ts";
-import { writeWarnings } from "./write-warnings.ts";
+import { validationWarnings, writeWarnings } from "./write-warnings.ts";
 
 /** How an object is to be changed. */
 export interface UpdatePlan {
@@ -99,6 +99,7 @@ function updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject>
     : strategy.fieldManager(plan.endpoint).update(old, edited, plan.options.manager).object;
   const prepared = strategy.prepareUpdate(withSystemFields(tracked, old, type), old, plan.endpoint);
   const next = withMeta(prepared, { generation: nextGeneration(type, prepared, old) });
+  rest.notes.push(...validationWarnings(rest, { object: next, old, endpoint: plan.endpoint }));
   requireValid(rest, plan, next, old);
   rest.notes.push(...writeWarnings(rest, next, old));
   if (
@@ -187,8 +188,9 @@ function requireValid(
   const whole = validateObjectMeta(metaOf(next), rules);
   const change = validateObjectMetaUpdate(metaOf(next), metaOf(old));
   // The reference checks metadata for all kinds, and then for the kind: it says so often what is wrong with it.
-  const again = Array.from({ length: strategy.metaChecks?.(endpoint) ?? 1 }, () => change);
-  const errors = [...whole, ...change, ...again.flat(), ...strategy.validateUpdate(next, old, endpoint, change)];
+  const { ofChange, ofWhole } = strategy.metaChecks?.(endpoint) ?? { ofChange: true, ofWhole: false };
+  const again = [...(ofChange ? change : []), ...(ofWhole ? whole : [])];
+  const errors = [...whole, ...change, ...again, ...strategy.validateUpdate(next, old, endpoint, change)];
   if (errors.length > 0) {
     throw invalid({ group: type.group, kind: type.kind }, target.name, errors);
   }

@@ -9,6 +9,12 @@ export interface DecodedObject {
   readonly unknownFields: readonly string[];
 }
 
+/** What a kind's own rules look at again: whether the metadata may change so, and whether it is valid by itself. */
+export interface MetaChecks {
+  readonly ofChange: boolean;
+  readonly ofWhole: boolean;
+}
+
 /** The way to an object: its own, or that of one of its parts. */
 export type Endpoint = "" | "status" | "finalize" | "scale";
 
@@ -38,10 +44,10 @@ export interface ObjectStrategy {
     endpoint: Endpoint,
     known: readonly FieldError[],
   ): readonly FieldError[];
-  /** How often an update is told what is wrong with its metadata, besides the two times it is in any case. Default: once. */
-  metaChecks?(endpoint: Endpoint): number;
-  /** Warnings for whoever writes such an object, which was found valid. */
-  warnings(object: JsonObject, old: JsonObject | undefined): readonly string[];
+  /** Which checks of metadata the kind repeats for a change, after those of every kind. Default: those of the change. */
+  metaChecks?(endpoint: Endpoint): MetaChecks;
+  /** Warnings for whoever writes such an object in this way. */
+  warnings(object: JsonObject, old: JsonObject | undefined, endpoint: Endpoint): readonly string[];
   /** Refuses to delete what must not be deleted. */
   requireDeletable?(object: JsonObject): void;
   /** Sets what else shows that an object is being deleted. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { compareUtf8, goQuote, type JsonObject } from "@purlin/kube-objects";
 import { metaOf } from "./object-meta.ts";
+import type { Endpoint } from "./object-strategy.ts";
 import type { RestRequest } from "./rest-context.ts";
 
 /** What whoever writes an object that is valid is to be told. */
@@ -8,8 +9,16 @@ export function writeWarnings(
   { strategy, type }: RestRequest,
   object: JsonObject,
   old: JsonObject | undefined,
-): string[] {
-  return [...(type.custom ? finalizerWarnings(object, old) : []), ...strategy.warnings(object, old)];
+): readonly string[] {
+  return type.custom ? finalizerWarnings(object, old) : strategy.warnings(object, old, "");
+}
+
+/** What validation itself has to say, whether or not the object is valid: what an update of a custom object left wrong. */
+export function validationWarnings(
+  { strategy, type }: RestRequest,
+  { object, old, endpoint }: { readonly object: JsonObject; readonly old: JsonObject; readonly endpoint: Endpoint },
+): readonly string[] {
+  return type.custom ? strategy.warnings(object, old, endpoint) : [];
 }
 
 const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(["orphan", "foregroundDeletion", "kubernetes"]);
