@@ -47,7 +47,7 @@ export function customStrategy(kind: CustomKind, versionName: string, now: () =>
   const apiVersion = `${kind.group}/${versionName}`;
   const served = new WeakMap<JsonObject, JsonObject>();
   const managers = new Map<Endpoint, FieldManager>();
-  // Errors and warnings are asked for one after the other, and validation is what costs.
+  // Warnings and errors are asked for one after the other, and validation is what costs.
   const validated = new WeakMap<JsonObject, CustomFindings>();
   const validate = (change: Change): CustomFindings => {
     const findings = validated.get(change.object) ?? validateCustom(change, version);
@@ -63,7 +63,7 @@ export function customStrategy(kind: CustomKind, versionName: string, now: () =>
     prepareUpdate: (object, old, endpoint) => prepareUpdate(object, old, { endpoint, hasStatus }),
     validateCreate: (object, known) => errorsOf(validate({ object, old: undefined, endpoint: "" }), known),
     validateUpdate: (object, old, endpoint, known) => errorsOf(validate({ object, old, endpoint }), known),
-    warnings: (object, old) => (old === undefined ? [] : ruleWarnings(validate({ object, old, endpoint: "" }))),
+    warnings: (object, old, endpoint) => (old === undefined ? [] : ruleWarnings(validate({ object, old, endpoint }))),
     fieldValue: (object, field) => selectableValue(object, field, version.selectableFields),
     requestWarnings: () => (version.deprecationWarning === undefined ? [] : [version.deprecationWarning]),
     hasOwnFields: true,
