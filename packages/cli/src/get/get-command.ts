@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isNotFound, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, isNotFound, type JsonValue } from "@purlin/kube-objects";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { findResource, pathOf, type Resource } from "../cluster/find-resource.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
@@ -39,8 +39,8 @@ function nothing({ plural, namespaced }: Resource, namespace: string | undefined
 }
 
 function printAnswer(answer: JsonValue, output: string, withNamespace: boolean): string {
-  if (output === "json") return `${JSON.stringify(withoutManagers(answer), undefined, 2)}\n`;
-  if (output === "yaml") return printYaml(withoutManagers(answer));
+  if (output === "json") return `${JSON.stringify(sorted(withoutManagers(answer)), undefined, 2)}\n`;
+  if (output === "yaml") return printYaml(sorted(withoutManagers(answer)));
   const { columnDefinitions, rows } = answer as unknown as Table;
   if (!rows?.length) return "";
   const shown = columnDefinitions.flatMap(({ priority }, index) => (priority === 0 || !priority ? [index] : []));
@@ -62,6 +62,14 @@ interface Table {
 
 function cellText(cell: unknown): string {
   return cell === null || cell === undefined ? "" : String(cell);
+}
+
+/** By name, as kubectl has it. */
+function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member as JsonValue)]));
 }
 
 /** Who owns which field is a long story that nobody asks for here. */

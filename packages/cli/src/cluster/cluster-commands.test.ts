@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// purlin apply, get, patch, delete and trace, on a real API server.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
+import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { type Outcome, runInProcess } from "../testing/test-io.ts";
+
+const crd = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.org}
+spec:
+  group: example.org
+  names: {kind: Widget, plural: widgets, shortNames: [wd]}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    additionalPrinterColumns:
+    - {name: Size, type: string, jsonPath: .spec.size}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {type: string, enum: [small, large]}
+              note: {type: string}
+`;
+const widget = (name: string, spec: string): string => `apiVersion: example.org/v1
+kind: Widget
+metadata: {name: ${name}}
+spec: ${spec}
+`;
+
+let folder: TempFolder;
+let server: EmbeddedServer;
+const purlin = (...args: string[]): Promise<Outcome> => runInProcess(args, { cwd: folder.path });
+
+before(async () => {
+  folder = tempFolder({
+    "all/a-widget.yaml": widget("w", "{size: small, note: null}"),
+    "all/z-crd.yaml": crd,
+    "bad.yaml": `${widget("bad", "{size: huge}")}---\n${widget("odd", "{siez: small}")}---\n${widget("good", "{size: large}")}`,
+    "unknown.yaml": "apiVersion: example.org/v1\nkind: Gadget\nmetadata: {name: g}\n",
+    "team.yaml":
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: team}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n",
+  });
+  server = await startEmbeddedServer({ directory: join(folder.path, ".purlin"), port: 0, warn: () => {} });
+});
+after(async () => {
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+test("objects are applied after what defines them, and again without a change", async () => {
+  const first = await purlin("apply", "all");
+  assert.deepEqual(first, {
+    exitCode: 0,
+    stdout: "CustomResourceDefinition widgets.example.org created\nWidget w created\n",
+    stderr: "",
+  });
+  assert.match((await purlin("apply", "all")).stdout, /^CustomResource.* unchanged\nWidget w unchanged\n$/);
+  folder.write("all/a-widget.yaml", widget("w", "{size: large}"));
+  assert.match((await purlin("apply", "all")).stdout, /Widget w configured\n$/);
+  assert.match((await purlin("apply", "team.yaml")).stdout, /^Namespace team created\nConfigMap team\/c created\n$/);
+});
+
+test("what is refused is told with its place and keeps nothing else from being applied", async () => {
+  const { exitCode, stdout, stderr } = await purlin("apply", "bad.yaml");
+  assert.deepEqual([exitCode, stdout], [1, "Widget good created\n"]);
+  assert.match(stderr, /^error: bad\.yaml:4:8: spec\.size: Unsupported value: "huge".*\n/);
+  assert.match(stderr, /\nerror: bad\.yaml:9:8: \.spec\.siez: unknown field: check its name and indentation\n$/);
+  const unknown = await purlin("apply", "unknown.yaml");
+  assert.equal(
+    unknown.stderr,
+    'error: unknown.yaml:1:1: Gadget g: no matches for kind "Gadget" in version "example.org/v1": check the spelling, or apply the definition of the kind too\n',
+  );
+});
+
+test("types are known by all their names, and objects are shown as tables, YAML and JSON", async () => {
+  for (const type of ["widgets", "widget", "Widget", "wd", "WIDGETS.example.org"]) {
+    const { stdout } = await purlin("get", type, "w");
+    assert.match(stdout, /^NAME +SIZE\nw +large\n$/, type);
+  }
+  assert.match((await purlin("get", "cm", "-A")).stdout, /^NAMESPACE +NAME +DATA +AGE\n(.*\n)*team +c +0 +\S+\n/);
+  assert.match(
+    (await purlin("get", "cm", "c", "-n", "team", "-o", "yaml")).stdout,
+    /^apiVersion: v1\nkind: ConfigMap\nmetadata:\n {2}creationTimestamp: /,
+  );
+  const json = JSON.parse((await purlin("get", "namespaces", "-o", "json")).stdout) as {
+    items: { metadata: object }[];
+  };
+  assert.ok(json.items.length >= 5);
+  assert.ok(!json.items.some(({ metadata }) => "managedFields" in metadata));
+  assert.equal((await purlin("get", "pods")).stdout, "There are no pods in namespace default.\n");
+});
+
+test("a patch changes what it names, and null removes", async () => {
+  assert.equal((await purlin("patch", "widget", "w", '{"spec": {"note": "hi"}}')).stdout, "Widget w patched\n");
+  assert.match((await purlin("get", "widget", "w", "-o", "yaml")).stdout, /spec:\n {2}note: hi\n {2}size: large\n/);
+  await purlin("patch", "widget", "w", "spec: {note: null}");
+  assert.doesNotMatch((await purlin("get", "widget", "w", "-o", "yaml")).stdout, /note/);
+});
+
+test("deletion waits until the object is gone, or says that somebody holds it", async () => {
+  await purlin("patch", "widget", "good", '{"metadata": {"finalizers": ["example.org/hold"]}}');
+  const held = await purlin("delete", "widget", "good", "--timeout", "100ms");
+  assert.equal(
+    held.stderr,
+    "error: Widget good is being deleted but is still there: its finalizers say who holds it\n",
+  );
+  await purlin("patch", "widget", "good", '{"metadata": {"finalizers": null}}');
+  assert.match((await purlin("delete", "widget", "good")).stderr, /not found: check the name and --namespace/);
+  assert.equal((await purlin("delete", "widget", "w")).stdout, "Widget w deleted\n");
+});
+
+const refused: Record<string, { readonly args: readonly string[]; readonly exitCode: number; readonly says: RegExp }> =
+  {
+    NoType: {
+      args: ["get", "nope"],
+      exitCode: 1,
+      says: /^error: the API server has no type "nope": check the spelling/,
+    },
+    NoObject: { args: ["get", "cm", "nope"], exitCode: 1, says: /"nope" not found: check the name and --namespace\n$/ },
+    NoFormat: {
+      args: ["get", "cm", "-o", "xml"],
+      exitCode: 2,
+      says: /^error: --output xml: expected table, yaml or json\n$/,
+    },
+    NoPatch: { args: ["patch", "cm", "c", "1"], exitCode: 2, says: /^error: the patch: expected an object, such as / },
+    BadPatch: { args: ["patch", "cm", "c", "{"], exitCode: 1, says: /^error: the patch:1:\d+: not valid YAML/ },
+    PatchNothing: {
+      args: ["patch", "cm", "c", "{}"],
+      exitCode: 1,
+      says: /not found: check the name and --namespace\n$/,
+    },
+    RefusedPatch: { args: ["patch", "cm", "c", "-n", "team", '{"dta": {}}'], exitCode: 1, says: /unknown field "dta"/ },
+    NoName: { args: ["trace", "widget"], exitCode: 2, says: /^error: name the object too, or nothing/ },
+    NoControlPlane: {
+      args: ["trace"],
+      exitCode: 1,
+      says: /^error: there is no control plane here: .*start one with purlin up/,
+    },
+    NoFolder: {
+      args: ["get", "cm", "--data-dir", "nope"],
+      exitCode: 1,
+      says: /^error: there is no nope\/kubeconfig: start a control plane with "purlin up"/,
+    },
+    NoKubeconfig: {
+      args: ["get", "cm", "--kubeconfig", "nope"],
+      exitCode: 1,
+      says: /^error: there is no nope: check the path\n$/,
+    },
+    NotAKubeconfig: {
+      args: ["get", "cm", "--kubeconfig", "unknown.yaml"],
+      exitCode: 1,
+      says: /^error: kubeconfig .*unknown\.yaml has no current-context/,
+    },
+    NoManifest: {
+      args: ["apply", "nope.yaml"],
+      exitCode: 1,
+      says: /^error: cannot read nope\.yaml: there is no such file/,
+    },
+  };
+for (const [name, { args, exitCode, says }] of Object.entries(refused)) {
+  test(`what does not work is told in one line: ${name}`, async () => {
+    const outcome = await purlin(...args);
+    assert.match(outcome.stderr, says);
+    assert.deepEqual([outcome.exitCode, outcome.stdout, outcome.stderr.split("\n").length], [exitCode, "", 2]);
+  });
+}
+
+test("a control plane that does not run is told with the way to start it", async () => {
+  using gone = tempFolder();
+  const other = await startEmbeddedServer({ directory: join(gone.path, ".purlin"), port: 0, warn: () => {} });
+  await other[Symbol.asyncDispose]();
+  const { exitCode, stderr } = await runInProcess(["get", "cm"], { cwd: gone.path });
+  assert.equal(exitCode, 1);
+  assert.match(
+    stderr,
+    /^error: cannot reach https:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED.*: is the control plane of \.purlin\/kubeconfig running\? start it with "purlin up"\n$/,
+  );
+});

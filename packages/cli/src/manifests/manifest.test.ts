@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import { StatusError } from "@purlin/kube-objects";
+import { tempFolder } from "../testing/temp-folder.ts";
+import { TestIo } from "../testing/test-io.ts";
+import { applyProblems } from "./apply-problem.ts";
+import { inApplyOrder } from "./apply-stages.ts";
+import { findManifests } from "./find-manifests.ts";
+import { type Manifest, prepare, readManifests } from "./manifest.ts";
+
+test("a folder stands for the YAML files in it and below, once each; hidden folders and modules do not count", async () => {
+  using folder = tempFolder({
+    "b.yaml": "",
+    "a/c.yml": "",
+    "a/notes.md": "",
+    "a/package.json": "{}",
+    ".hidden/x.yaml": "",
+    "node_modules/m/x.yaml": "",
+    "z.yaml": "",
+  });
+  const io = new TestIo({ cwd: folder.path });
+  assert.deepEqual(await findManifests(["."], io), ["a/c.yml", "b.yaml", "z.yaml"]);
+  assert.deepEqual(await findManifests(["b.yaml", "."], io), ["b.yaml", "a/c.yml", "z.yaml"]);
+  assert.deepEqual(await findManifests(["a/package.json"], io), ["a/package.json"], "a file that is named is meant");
+});
+
+const text = `apiVersion: example.org/v1
+kind: Thing
+metadata:
+  name: a
+  annotations:
+    purlin.dev/source: ../fn.ts
+spec:
+  input: # nothing
+  list:
+  - {x: 1, y: null}
+`;
+
+test("null members are dropped, and a source is seen from its file", async () => {
+  using folder = tempFolder({ "platform/fn.yaml": text });
+  const [manifest] = await readManifests(["platform"], new TestIo({ cwd: folder.path }));
+  assert.deepEqual(manifest?.object, {
+    apiVersion: "example.org/v1",
+    kind: "Thing",
+    metadata: { name: "a", annotations: { "purlin.dev/source": `${folder.path}/fn.ts` } },
+    spec: { list: [{ x: 1 }] },
+  });
+  assert.equal(manifest?.at(["spec", "list", 0]), "platform/fn.yaml:10:5");
+});
+
+test("an absolute source stays, and an object without annotations is as written", () => {
+  const metadata = { name: "a", annotations: { "purlin.dev/source": "/x/fn.ts" } };
+  assert.deepEqual(prepare({ kind: "F", metadata }, "/y"), { kind: "F", metadata });
+  assert.deepEqual(prepare({ kind: "F", metadata: { name: "a" } }, "/y"), { kind: "F", metadata: { name: "a" } });
+});
+
+test("what defines is applied before what is defined, and else as written", () => {
+  const kinds: readonly (readonly [string, string])[] = [
+    ["example.org/v1", "App"],
+    ["v1", "Secret"],
+    ["apiextensions.crossplane.io/v1", "Composition"],
+    ["pkg.crossplane.io/v1", "Function"],
+    ["v1", "Pod"],
+    ["apiextensions.crossplane.io/v2", "CompositeResourceDefinition"],
+    ["apiextensions.k8s.io/v1", "CustomResourceDefinition"],
+    ["v1", "Namespace"],
+    ["pkg.crossplane.io/v1beta1", "ImageConfig"],
+  ];
+  const manifests = kinds.map(([apiVersion, kind]) => manifestOf({ apiVersion, kind, metadata: { name: "a" } }));
+  assert.deepEqual(
+    inApplyOrder(manifests).map(({ object }) => object.kind),
+    [
+      "CustomResourceDefinition",
+      "Namespace",
+      "CompositeResourceDefinition",
+      "Function",
+      "ImageConfig",
+      "Composition",
+      "Secret",
+      "App",
+      "Pod",
+    ],
+  );
+});
+
+function manifestOf(object: KubeObject): Manifest {
+  return { object, file: "f.yaml", at: (path = []) => `f.yaml:${path.join(".") || "top"}` };
+}
+
+function refusal(message: string, causes?: readonly { field?: string; message?: string }[]): StatusError {
+  return new StatusError({
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    code: 422,
+    message,
+    ...(causes === undefined ? {} : { details: { causes } }),
+  });
+}
+
+const refusals: Record<string, { readonly error: Error; readonly expected: readonly string[] }> = {
+  Fields: {
+    error: refusal("no", [
+      { field: "spec.list[1].x", message: "Required value" },
+      { field: "metadata.labels", message: "Invalid value" },
+    ]),
+    expected: [
+      "f.yaml:spec.list.1.x: spec.list[1].x: Required value",
+      "f.yaml:metadata.labels: metadata.labels: Invalid value",
+    ],
+  },
+  NoField: {
+    error: refusal("the server said no", [{ field: "<nil>", message: "x" }, { message: "y" }]),
+    expected: ["f.yaml:top: Thing ns/a: the server said no"],
+  },
+  UnknownFields: {
+    error: refusal('strict decoding error: unknown field "spec.a", unknown field "spec.b[0].c"'),
+    expected: [
+      "f.yaml:spec.a: spec.a: unknown field: check its name and indentation",
+      "f.yaml:spec.b.0.c: spec.b[0].c: unknown field: check its name and indentation",
+    ],
+  },
+  UndeclaredFields: {
+    error: refusal(
+      "failed to create typed patch object (ns/a; example.org/v1, Kind=Thing): .spec.nope: field not declared in schema",
+    ),
+    expected: ["f.yaml:spec.nope: .spec.nope: unknown field: check its name and indentation"],
+  },
+  Other: { error: new Error("unreachable"), expected: ["f.yaml:top: Thing ns/a: unreachable"] },
+};
+for (const [name, { error, expected }] of Object.entries(refusals)) {
+  test(`what is refused is told with its place: ${name}`, () => {
+    const manifest = manifestOf({ apiVersion: "e/v1", kind: "Thing", metadata: { name: "a", namespace: "ns" } });
+    assert.deepEqual(applyProblems(manifest, error), expected);
+  });
+}

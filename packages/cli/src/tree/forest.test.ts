@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import { plainStyle } from "../testing/test-style.ts";
+import { isOffered, kindsOf, referencesOf } from "./composite-kinds.ts";
+import { buildForest, buildTree, type ForestSource } from "./forest.ts";
+import { changedLines, renderForest, stateLines } from "./render-forest.ts";
+
+const apiVersion = "example.org/v1";
+const ready = {
+  conditions: [
+    { type: "Ready", status: "True" },
+    { type: "Synced", status: "True" },
+  ],
+};
+const creating = {
+  conditions: [
+    { type: "Synced", status: "True" },
+    { type: "Ready", status: "False", reason: "Creating" },
+  ],
+};
+
+function object(kind: string, name: string, more: Partial<KubeObject> = {}): KubeObject {
+  const [namespace, own] = name.includes("/") ? name.split("/") : [undefined, name];
+  return { apiVersion, kind, ...more, metadata: { name: own ?? "", ...(namespace ? { namespace } : {}) } };
+}
+
+const ref = (kind: string, name: string): object => ({ apiVersion, kind, name });
+
+function sourceOf(composites: readonly KubeObject[], others: readonly KubeObject[] = []): ForestSource {
+  return {
+    composites,
+    find: ({ kind, name, namespace }) =>
+      [...composites, ...others].find(
+        (one) => one.kind === kind && one.metadata.name === name && one.metadata.namespace === namespace,
+      ),
+  };
+}
+
+const forest = sourceOf(
+  [
+    object("XPart", "part", { spec: {}, status: ready }),
+    object("XApp", "app", {
+      spec: {
+        claimRef: {},
+        resourceRefs: [ref("XPart", "part"), { ...ref("Note", "n"), namespace: "team" }, ref("Gone", "g")],
+      },
+      status: creating,
+    }),
+    object("App", "team/app", { spec: { resourceRef: ref("XApp", "app") }, status: ready }),
+    object("XLone", "ns/lone", { spec: { crossplane: { resourceRefs: [ref("Note", "own")] } }, status: ready }),
+  ],
+  [object("Note", "team/n"), object("Note", "ns/own")],
+);
+
+test("claims hold composite resources, these hold what they compose, and nothing is shown twice", () => {
+  assert.deepEqual(renderForest(buildForest(forest), plainStyle), [
+    "✓ App team/app  Ready",
+    "└─ … XApp app  Waiting",
+    "   │   Ready: Creating",
+    "   ├─ ✓ XPart part  Ready",
+    "   ├─ · Note team/n",
+    "   └─ … Gone g  Missing",
+    "          it does not exist yet",
+    "✓ XLone ns/lone  Ready",
+    "└─ · Note ns/own",
+  ]);
+});
+
+test("a tree can begin anywhere", () => {
+  const part = forest.composites[0] ?? assert.fail();
+  assert.deepEqual(renderForest([buildTree(part, forest)], plainStyle), ["✓ XPart part  Ready"]);
+});
+
+test("composite resources that compose each other do not grow for ever", () => {
+  const loop = sourceOf([
+    object("XA", "a", { spec: { resourceRefs: [ref("XB", "b")] } }),
+    object("XB", "b", { spec: { resourceRefs: [ref("XA", "a")] } }),
+  ]);
+  assert.deepEqual(buildForest(loop), [], "neither is at the top");
+  const first = loop.composites[0] ?? assert.fail();
+  assert.ok(renderForest([buildTree(first, loop)], plainStyle).length < 100);
+});
+
+test("readers that cannot be redrawn are told what has changed", () => {
+  const before = stateLines(buildForest(forest));
+  assert.equal(before.get("XApp app"), "Waiting: Ready: Creating");
+  const now = new Map(before).set("XApp app", "Ready");
+  now.delete("Note team/n");
+  assert.deepEqual(changedLines(before, now), ["XApp app: Ready", "Note team/n: gone"]);
+  assert.deepEqual(changedLines(now, now), []);
+});
+
+test("references are read from both places, and what is none is left out", () => {
+  const odd = object("XA", "ns/a", {
+    spec: { resourceRefs: [ref("A", "a"), null, { kind: "B" }], crossplane: { resourceRefs: [ref("C", "c")] } },
+  });
+  assert.deepEqual(
+    referencesOf(odd).map(({ kind, namespace }) => [kind, namespace]),
+    [
+      ["A", "ns"],
+      ["C", "ns"],
+    ],
+  );
+  assert.deepEqual(referencesOf(object("App", "ns/a", { spec: { resourceRef: ref("XA", "a") } })), [ref("XA", "a")]);
+  assert.deepEqual(referencesOf(object("XA", "a")), []);
+});
+
+const definition = (spec: object, conditions: readonly string[] = []): KubeObject =>
+  object("CompositeResourceDefinition", "d", {
+    spec,
+    status: { conditions: conditions.map((type) => ({ type, status: "True" })) },
+  });
+const versions = [{ name: "v1" }, { name: "v2", referenceable: true }];
+const names = { group: "example.org", names: { kind: "XA" }, versions };
+
+test("a definition makes composite resources and perhaps claims, in its referenceable version", () => {
+  const composite = { apiVersion: "example.org/v2", kind: "XA" };
+  assert.deepEqual(kindsOf(definition(names)), { composite, claim: undefined });
+  assert.deepEqual(kindsOf(definition({ ...names, claimNames: { kind: "A" } }))?.claim, { ...composite, kind: "A" });
+  for (const spec of [{}, { ...names, versions: [{ name: "v1" }] }, { ...names, names: {} }]) {
+    assert.equal(kindsOf(definition(spec)), undefined);
+  }
+});
+
+test("a definition with claims is there when both kinds are", () => {
+  const claims = { ...names, claimNames: { kind: "A" } };
+  assert.equal(isOffered(definition(names)), false);
+  assert.equal(isOffered(definition(names, ["Established"])), true);
+  assert.equal(isOffered(definition(claims, ["Established"])), false);
+  assert.equal(isOffered(definition(claims, ["Established", "Offered"])), true);
+});

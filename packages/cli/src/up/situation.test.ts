@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import type { FunctionProcess, ProcessState } from "@purlin/package-manager";
+import { TestIo } from "../testing/test-io.ts";
+import { plainStyle } from "../testing/test-style.ts";
+import { createLiveView } from "./live-view.ts";
+import { createLookout } from "./lookout.ts";
+import {
+  isSettled,
+  type SituationSource,
+  situationLines,
+  situationTexts,
+  takeIn,
+  unsettledLines,
+} from "./situation.ts";
+
+function composite(name: string, status: "True" | "False", more: object = {}): KubeObject {
+  const conditions = [
+    { type: "Synced", status: "True" },
+    { type: "Ready", status, reason: status === "True" ? "Available" : "Creating" },
+  ];
+  return { apiVersion: "e/v1", kind: "X", metadata: { name, resourceVersion: "7", ...more }, status: { conditions } };
+}
+
+function sourceOf(composites: readonly KubeObject[], pending: readonly KubeObject[] = []): SituationSource {
+  return { composites, pending, find: ({ name }) => composites.find(({ metadata }) => metadata.name === name) };
+}
+
+function process(state: ProcessState): FunctionProcess {
+  return { name: "fn", state } as unknown as FunctionProcess;
+}
+
+const definition = (message: string): KubeObject => ({
+  apiVersion: "apiextensions.crossplane.io/v2",
+  kind: "CompositeResourceDefinition",
+  metadata: { name: "xs.e" },
+  status: { conditions: [{ type: "Established", status: "False", message }] },
+});
+
+const serving = { phase: "serving", endpoint: "e" } as const;
+
+const situations: Record<
+  string,
+  {
+    readonly source: SituationSource;
+    readonly processes?: readonly FunctionProcess[];
+    readonly applied?: readonly KubeObject[];
+    readonly settled: boolean;
+    readonly waiting: readonly string[];
+  }
+> = {
+  Nothing: { source: sourceOf([]), settled: true, waiting: [] },
+  Ready: { source: sourceOf([composite("a", "True")]), processes: [process(serving)], settled: true, waiting: [] },
+  Waiting: { source: sourceOf([composite("a", "False")]), settled: false, waiting: ["X a: Waiting: Ready: Creating"] },
+  NotSeenYet: { source: sourceOf([]), applied: [composite("a", "True")], settled: false, waiting: [] },
+  SeenBefore: {
+    source: sourceOf([composite("a", "True")]),
+    applied: [composite("a", "True", { resourceVersion: "10" })],
+    settled: false,
+    waiting: [],
+  },
+  Seen: { source: sourceOf([composite("a", "True")]), applied: [composite("a", "True")], settled: true, waiting: [] },
+  Undefined: {
+    source: sourceOf([], [definition("cannot\n  do that")]),
+    settled: false,
+    waiting: ["CompositeResourceDefinition xs.e: cannot do that"],
+  },
+  NotOffered: {
+    source: sourceOf([], [definition("")]),
+    settled: false,
+    waiting: ["CompositeResourceDefinition xs.e: not offered yet"],
+  },
+  FunctionStarts: { source: sourceOf([]), processes: [process({ phase: "starting" })], settled: true, waiting: [] },
+  FunctionFails: {
+    source: sourceOf([]),
+    processes: [process({ phase: "failed", problem: "fn.ts:1:2: no" })],
+    settled: false,
+    waiting: ["Function fn: fn.ts:1:2: no"],
+  },
+  NewVersionFails: {
+    source: sourceOf([]),
+    processes: [process({ ...serving, problem: "fn.ts:1:2: no" })],
+    settled: false,
+    waiting: ["Function fn: fn.ts:1:2: no (the last good version keeps serving)"],
+  },
+};
+for (const [name, { source, processes = [], applied = [], settled, waiting }] of Object.entries(situations)) {
+  test(`whether there is anything to wait for: ${name}`, () => {
+    const situation = takeIn(source, processes, applied);
+    assert.equal(isSettled(situation), settled);
+    assert.deepEqual(unsettledLines(situation), waiting);
+  });
+}
+
+test("a screen shows trees and what is wrong; lines tell of functions that serve as well", () => {
+  const situation = takeIn(sourceOf([composite("a", "True")]), [
+    process(serving),
+    { name: "bad", state: { phase: "failed", problem: "no" } } as unknown as FunctionProcess,
+  ]);
+  assert.deepEqual(situationLines(situation, plainStyle), ["✓ X a  Ready", "✗ Function bad", "    no"]);
+  assert.deepEqual(
+    [...situationTexts(situation)].map((entry) => entry.join(": ")),
+    ["Function fn: serving", "Function bad: no", "X a: Ready"],
+  );
+});
+
+test("without a terminal each change is a line; on one the tree is drawn again", () => {
+  const before = takeIn(sourceOf([composite("a", "False")]), []);
+  const after = takeIn(sourceOf([composite("a", "True")]), []);
+  const pipe = new TestIo();
+  const lines = createLiveView(pipe);
+  lines.say("hello");
+  for (const situation of [before, before, after]) lines.show(situation);
+  assert.equal(pipe.stdout.text, "hello\nX a: Waiting: Ready: Creating\nX a: Ready\n");
+  const terminal = new TestIo({ isTTY: true, env: { NO_COLOR: "1" } });
+  const drawn = createLiveView(terminal);
+  for (const situation of [before, after]) drawn.show(situation);
+  drawn.say("hello");
+  assert.equal(
+    terminal.stdout.text,
+    "\n… X a  Waiting\n    Ready: Creating\n\x1b[3A\x1b[0J\n✓ X a  Ready\n\x1b[2A\x1b[0Jhello\n\n✓ X a  Ready\n",
+  );
+});
+
+test("a lookout looks once for many changes, and knows when there is nothing left to wait for", async () => {
+  const lookout = createLookout();
+  let ready: "True" | "False" = "False";
+  let looks = 0;
+  lookout.look = () => {
+    looks++;
+    return takeIn(sourceOf([composite("a", ready)]), []);
+  };
+  const settled = lookout.settled(new AbortController().signal);
+  for (let i = 0; i < 10; i++) lookout.changed();
+  ready = "True";
+  await settled;
+  assert.equal(looks, 2, "once at the start, once for all changes");
+  const stop = new AbortController();
+  ready = "False";
+  const never = lookout.settled(stop.signal);
+  stop.abort(new Error("enough"));
+  await assert.rejects(never, /enough/);
+  lookout.close();
+});
