@@ -22,8 +22,8 @@ export { createRevisionsController, type RevisionsDeps } from "./composition/rev
 export { createRevisionValidityController, type RevisionValidityDeps } from "./composition/validity-controller.ts";
 // The CRDs of our kinds.
 export { compositionCrds, keptCrds } from "./crds/composition-crds.ts";
-// Definitions, and the CRDs they become.
-export { createDefinedController, createOfferedController } from "./definition/definition-controllers.ts";
-export type { CreateInstanceController, DefinitionDeps, InstanceController } from "./definition/definition-deps.ts";
 export { type CompositeScope, type DefinitionFacts, definitionFacts } from "./definition/definition-facts.ts";
 export { type DeriveOptions, deriveClaimCrd, deriveCompositeCrd } from "./definition/derive-crd.ts";
+export type { CreateInstanceController, DefinitionDeps, InstanceController } from "./definition/ports.ts";
+// Definitions, and the CRDs they become.
+export { createDefinedController, createOfferedController } from "./definition/setup.ts";

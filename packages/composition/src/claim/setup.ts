@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { eventSources } from "../composite-resource/constants.ts";
-import type { InstanceController } from "../definition/definition-deps.ts";
+import type { InstanceController } from "../definition/ports.ts";
 import type { ClaimPorts } from "./ports.ts";
 import { claimReconciler } from "./reconciler.ts";
 import { claimWatches } from "./watches.ts";

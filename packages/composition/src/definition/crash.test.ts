@@ -10,7 +10,7 @@ import type { JsonObject, JsonValue } from "@purlin/kube-objects";
 import { kinds } from "../composite-resource/constants.ts";
 import { definitionVersion } from "../testing/definitions.ts";
 import { startTestControl, type TestControl } from "../testing/test-control.ts";
-import { createDefinedController, createOfferedController } from "./definition-controllers.ts";
+import { createDefinedController, createOfferedController } from "./setup.ts";
 
 const group = "platform.example.org";
 

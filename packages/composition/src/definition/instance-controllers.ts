@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CreateInstanceController, DefinitionDeps, InstanceController } from "./definition-deps.ts";
+
 import type { DefinitionFacts } from "./definition-facts.ts";
-import type { DefinitionSide } from "./definition-side.ts";
+import type { CreateInstanceController, DefinitionDeps, InstanceController } from "./ports.ts";
+import type { DefinitionSide } from "./side.ts";
 
 const concurrentReconciles = 100;
 

@@ -5,8 +5,8 @@ import { silentLog, systemClock } from "@purlin/kube-controller";
 import { type Condition, conditionsOf } from "../composite-resource/conditions.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { withMember } from "../composite-resource/members.ts";
-import { createDefinedController, createOfferedController } from "../definition/definition-controllers.ts";
-import type { CreateInstanceController } from "../definition/definition-deps.ts";
+import type { CreateInstanceController } from "../definition/ports.ts";
+import { createDefinedController, createOfferedController } from "../definition/setup.ts";
 import { find, startTestControl, type TestControl, until } from "./test-control.ts";
 
 /** The definition of XApp and App. */

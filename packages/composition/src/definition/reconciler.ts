@@ -5,13 +5,13 @@ import { fieldManagers, kinds } from "../composite-resource/constants.ts";
 import { hasFinalizer, isDeleted, withFinalizer } from "../composite-resource/metadata.ts";
 import { applyDerivedCrd } from "./apply-derived-crd.ts";
 import { checkVersions } from "./check-definition.ts";
-import type { DefinitionDeps } from "./definition-deps.ts";
 import { definitionFacts } from "./definition-facts.ts";
-import { type DefinitionPass, failing, writeFailure } from "./definition-pass.ts";
-import type { DefinitionSide } from "./definition-side.ts";
-import { withRunning, withState, writeStatus } from "./definition-status.ts";
-import { terminateDefinition } from "./definition-termination.ts";
 import type { InstanceControllers } from "./instance-controllers.ts";
+import { type DefinitionPass, failing, writeFailure } from "./pass.ts";
+import type { DefinitionDeps } from "./ports.ts";
+import type { DefinitionSide } from "./side.ts";
+import { withRunning, withState, writeStatus } from "./status.ts";
+import { terminateDefinition } from "./termination.ts";
 
 /** Reconciles one side of definitions. */
 export function definitionReconciler(

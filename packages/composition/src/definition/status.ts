@@ -14,8 +14,8 @@ import {
 import { fieldManagers } from "../composite-resource/constants.ts";
 import { memberAt, withMember } from "../composite-resource/members.ts";
 import { reconcileSuccess } from "../composite-resource/standard-conditions.ts";
-import type { DefinitionDeps } from "./definition-deps.ts";
-import { claimSide, compositeSide, type DefinitionSide } from "./definition-side.ts";
+import type { DefinitionDeps } from "./ports.ts";
+import { claimSide, compositeSide, type DefinitionSide } from "./side.ts";
 
 function withCondition(xrd: KubeObject, text: ConditionText, deps: DefinitionDeps): KubeObject {
   const condition = stampCondition(text, conditionTime(deps.clock.now()), xrd.metadata.generation);

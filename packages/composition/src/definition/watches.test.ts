@@ -9,9 +9,9 @@ import { kinds } from "../composite-resource/constants.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
 import { startTestControl } from "../testing/test-control.ts";
 import { appXrd, startTestDefinitions } from "../testing/test-definitions.ts";
-import { createDefinedController, createOfferedController } from "./definition-controllers.ts";
 import { definitionFacts } from "./definition-facts.ts";
-import { compositeSide } from "./definition-side.ts";
+import { createDefinedController, createOfferedController } from "./setup.ts";
+import { compositeSide } from "./side.ts";
 
 const condition: Condition = {
   type: "Established",

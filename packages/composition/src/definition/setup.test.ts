@@ -19,7 +19,7 @@ import {
   startTestDefinitions,
   xappType,
 } from "../testing/test-definitions.ts";
-import { createDefinedController, createOfferedController } from "./definition-controllers.ts";
+import { createDefinedController, createOfferedController } from "./setup.ts";
 
 suite("a definition that is established", () => {
   test("makes composite resources and claims possible, and says so", async () => {

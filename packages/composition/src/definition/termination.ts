@@ -7,8 +7,8 @@ import { fieldManagers } from "../composite-resource/constants.ts";
 import { memberAt, textAt, textsAt } from "../composite-resource/members.ts";
 import { hasFinalizer, isControlledBy, isDeleted, withoutFinalizer } from "../composite-resource/metadata.ts";
 import { type DefinitionFacts, definitionFacts } from "./definition-facts.ts";
-import { type DefinitionPass, failing } from "./definition-pass.ts";
-import { withState, writeStatus } from "./definition-status.ts";
+import { type DefinitionPass, failing } from "./pass.ts";
+import { withState, writeStatus } from "./status.ts";
 
 /** One pass over a definition that is being deleted. The schema need not be good for that. */
 export async function terminateDefinition(pass: DefinitionPass, found: KubeObject): Promise<ReconcileResult> {

@@ -2,10 +2,10 @@
 import type { KubeObject } from "@purlin/kube-client";
 import { isAlreadyExists, isConflict } from "@purlin/kube-objects";
 import { textOf, wrapError } from "../composite-resource/wrap-error.ts";
-import type { DefinitionDeps } from "./definition-deps.ts";
-import type { DefinitionSide } from "./definition-side.ts";
-import { withFailure, writeStatus } from "./definition-status.ts";
 import type { InstanceControllers } from "./instance-controllers.ts";
+import type { DefinitionDeps } from "./ports.ts";
+import type { DefinitionSide } from "./side.ts";
+import { withFailure, writeStatus } from "./status.ts";
 
 /** One pass over a definition: who, on which side, and until when. */
 export interface DefinitionPass {

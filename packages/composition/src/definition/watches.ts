@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
+import { crdType, type WatchSpec } from "@purlin/kube-controller";
+import { apiGroup, kinds } from "../composite-resource/constants.ts";
+import { memberAt, textsAt } from "../composite-resource/members.ts";
+import { controllerOf, hasFinalizer } from "../composite-resource/metadata.ts";
+import { claimSide, compositeSide, type DefinitionSide } from "./side.ts";
+
+/** What wakes one side of definitions: the definitions that are about it, and the CRDs it made. */
+export function definitionWatches(side: DefinitionSide): readonly WatchSpec[] {
+  return [
+    { type: "CompositeResourceDefinition", object: kinds.definition, keys: (change) => definitionsOf(side, change) },
+    { type: "CustomResourceDefinition", object: crdType, keys: (change) => ownersOf(side, change) },
+  ];
+}
+
+function definitionsOf(side: DefinitionSide, { object }: CacheChange): readonly ObjectKey[] {
+  const { name = "" } = object.metadata;
+  return side === compositeSide || isAboutClaims(object) ? [{ name }] : [];
+}
+
+/** Also one that offered claims once: they have to be dealt with when it goes. */
+function isAboutClaims(xrd: KubeObject): boolean {
+  return memberAt(xrd, ["spec", "claimNames"]) !== undefined || hasFinalizer(xrd, claimSide.finalizer);
+}
+
+function ownersOf(side: DefinitionSide, { object }: CacheChange): readonly ObjectKey[] {
+  if (!textsAt(object, ["spec", "names", "categories"]).includes(side.category)) return [];
+  const owner = controllerOf(object);
+  const isDefinition = owner?.kind === kinds.definition.kind && owner.apiVersion.startsWith(`${apiGroup}/`);
+  return isDefinition ? [{ name: owner.name }] : [];
+}
