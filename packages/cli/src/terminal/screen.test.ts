@@ -36,13 +36,29 @@ test("what is drawn replaces what was drawn before; what is printed stays above 
   assert.deepEqual(lines(), ["hello", "news", "more", "e", "f"]);
 });
 
-test("what does not fit is cut, so that it can be erased", () => {
-  const { sink, lines } = terminal(10, 6);
+test("what does not fit on the screen is cut, so that it can be erased", () => {
+  const { sink, lines } = terminal(30, 6);
   const screen = createScreen(sink);
-  screen.draw(["x".repeat(30), "2", "3", "4", "5", "6"]);
-  assert.deepEqual(lines(), [`${"x".repeat(8)}…`, "2", "3", "… and 3 …"]);
+  screen.draw(["1", "2", "3", "4", "5", "6"]);
+  assert.deepEqual(lines(), ["1", "2", "3", "… and 3 more lines"]);
   screen.draw(["done"]);
   assert.deepEqual(lines(), ["done"]);
+});
+
+test("a line that is too long goes on below where its text began", () => {
+  const { sink, lines } = terminal(24, 20);
+  const screen = createScreen(sink);
+  screen.draw(["   │   Synced: a rather long reason", "├─ XApp with-a-name-that-never-ends-at-all", "short"]);
+  assert.deepEqual(lines(), [
+    "   │   Synced: a rather",
+    "   │     long reason",
+    "├─ XApp",
+    "│    with-a-name-that-n",
+    "│    ever-ends-at-all",
+    "short",
+  ]);
+  screen.draw(["x"]);
+  assert.deepEqual(lines(), ["x"]);
 });
 
 test("drawing the same again writes nothing", () => {

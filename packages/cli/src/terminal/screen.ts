@@ -35,16 +35,32 @@ export function createScreen(sink: TextSink): Screen {
   };
 }
 
-/** As much as there is room for: a line that wraps would be two when it is erased. */
+/** As much as there is room for: what does not fit could not be erased. */
 function fit(lines: readonly string[], { columns, rows = 24 }: TextSink): string[] {
   const room = Math.max(rows - margin, 3);
-  const kept =
-    lines.length <= room ? lines : [...lines.slice(0, room - 1), `… and ${lines.length - room + 1} more lines`];
-  return kept.map((line) => cut(line, columns));
+  const wrapped = lines.flatMap((line) => wrap(line, columns));
+  if (wrapped.length <= room) return wrapped;
+  return [...wrapped.slice(0, room - 1), `… and ${wrapped.length - room + 1} more lines`];
 }
 
-function cut(line: string, columns: number): string {
+/** A line that is too long goes on in the next one, below where its text began. Its colours would be cut apart, so it has none. */
+function wrap(line: string, columns: number): string[] {
   const plain = stripVTControlCharacters(line);
-  // Colours would be cut apart, so a line that is too long loses them.
-  return plain.length < columns ? line : `${plain.slice(0, Math.max(columns - 2, 1))}…`;
+  if (plain.length < columns) return [line];
+  const indent = `${(/^[\s│├└─]*/.exec(plain)?.[0] ?? "").replaceAll("├", "│").replaceAll(/[└─]/g, " ")}  `;
+  const width = Math.max(columns - 1, indent.length + 10);
+  const lines: string[] = [];
+  for (let rest = plain; rest !== ""; ) {
+    const end = rest.length <= width ? rest.length : breakAt(rest, width, indent.length);
+    lines.push(rest.slice(0, end).trimEnd());
+    const next = rest.slice(end).trimStart();
+    rest = next === "" ? "" : indent + next;
+  }
+  return lines;
+}
+
+/** After the last word that fits, or in the middle of one that never would. */
+function breakAt(text: string, width: number, from: number): number {
+  const space = text.lastIndexOf(" ", width);
+  return space > from ? space : width;
 }
