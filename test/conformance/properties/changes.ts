@@ -94,7 +94,9 @@ export interface Changing {
   readonly strategic: boolean;
 }
 
-const metadata = fc.record<Loose>({ labels: dictionaries(), annotations: dictionaries() }, optional);
+// Not empty: the reference stores an empty map that was applied to a custom object, does not show it, and so takes the next update for a change.
+const notEmpty = fc.dictionary(word, word, { minKeys: 1, maxKeys: 3 });
+const metadata = fc.record<Loose>({ labels: notEmpty, annotations: notEmpty }, optional);
 
 export const changingWidgets: Changing = {
   contents: fc.record({ metadata, spec: widgetSpec }, { requiredKeys: ["spec"] }),
