@@ -8,9 +8,10 @@ import { during } from "../composite-resource/wrap-error.ts";
 import { type Pass, rulesFor, stampFor } from "./pass.ts";
 import type { ConditionChanges } from "./report/condition-changes.ts";
 import { type StatusDraft, type StatusRules, statusAfter } from "./report/status-after.ts";
-import { replaceStatus, sameButConditions } from "./report/write-status.ts";
+import { replaceStatus } from "./report/write-status.ts";
 import type { DefinitionFacts } from "./select/definition.ts";
 import type { CircuitState } from "./watch/circuit-breaker.ts";
+import { onlyConditions } from "./watch/own-echoes.ts";
 
 /** What every status of a pass says, whatever else comes of it. */
 export interface Account {
@@ -70,7 +71,7 @@ export async function closeAccount(
 }
 
 /** Takes note that the event of this write is no news, if it is none. */
-export function expectEcho(before: KubeObject, stored: KubeObject, { state }: Pass): void {
+export function expectEcho(before: KubeObject, stored: KubeObject, { state, ports }: Pass): void {
   const written = stored.metadata.resourceVersion !== before.metadata.resourceVersion;
-  if (written && sameButConditions(before, stored)) state.echoes.expect(stored);
+  if (written && onlyConditions(before, stored, ports.kind.schema)) state.echoes.expect(stored);
 }

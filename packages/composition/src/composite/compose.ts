@@ -13,6 +13,7 @@ import type { Pass } from "./pass.ts";
 import type { Prepared } from "./prepare.ts";
 import type { PipelineOutcome, StepRequirement } from "./run/pipeline-outcome.ts";
 import { runPipeline } from "./run/run-pipeline.ts";
+import { onlyAddedReferences } from "./watch/own-echoes.ts";
 
 /** What composing an XR led to. */
 export interface Composition {
@@ -46,6 +47,7 @@ export async function compose(
   await collectGarbage(observed, new Set(desired.resources.map(({ name }) => name)), client, signal);
   const referred = await applyReferences(xr, referencesTo(objects, xr), { client, schema: kind.schema, signal });
   onStored(referred);
+  if (referred !== xr && onlyAddedReferences(xr, referred, kind.schema)) pass.state.echoes.expect(referred);
   // Before they are made: the event of a resource must find whose it is.
   const requirements = await Promise.all(outcome.requirements.map((wanted) => inScope(wanted, pass)));
   pass.state.tracker.record(pass.key, { composed: objects, requirements });

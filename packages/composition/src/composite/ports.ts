@@ -46,7 +46,7 @@ export interface CompositePorts {
   readonly kind: CompositeKind;
   readonly client: ControllerClient;
   readonly events: EventRecorder;
-  readonly engine: Pick<ControllerEngine, "startWatches" | "stopWatches" | "watchesOf">;
+  readonly engine: Pick<ControllerEngine, "enqueue" | "startWatches" | "stopWatches" | "watchesOf">;
   readonly runStep: RunStep;
   /** What pipeline steps declare they need is read through these. */
   readonly fetchers: RequirementFetchers;

@@ -82,8 +82,10 @@ function checked(revision: KubeObject | undefined): KubeObject {
 }
 
 /** Stores what was decided and tells about it. Nothing decided is nothing to store. */
-async function store({ xr, events, changedBy }: Selection, { ports, signal }: Pass): Promise<KubeObject> {
+async function store({ xr, events, changedBy }: Selection, { ports, state, signal }: Pass): Promise<KubeObject> {
   const stored = changedBy === undefined ? xr : await update(xr, changedBy, ports.client, signal);
+  // The update names the version it was made of, so there is nothing in it that we do not know.
+  if (changedBy !== undefined) state.echoes.expect(stored);
   for (const event of events) ports.events.event(stored, event);
   return stored;
 }

@@ -8,7 +8,7 @@ import { deleting, reconcilePaused, reconcileSuccess } from "../composite-resour
 import { during } from "../composite-resource/wrap-error.ts";
 import { type Account, closeAccount, openAccount } from "./account.ts";
 import { compose } from "./compose.ts";
-import { type CompositeState, forgetComposite } from "./composite-state.ts";
+import { type CompositeState, controllerName, forgetComposite } from "./composite-state.ts";
 import { composeFailed, fail } from "./fail.ts";
 import { attempt, steps } from "./failure.ts";
 import { type Pass, settingsOf, withDeadlines } from "./pass.ts";
@@ -16,11 +16,20 @@ import type { CompositePorts } from "./ports.ts";
 import { prepare } from "./prepare.ts";
 import { reportComposition } from "./report-composition.ts";
 import { type DefinitionFacts, readDefinition } from "./select/definition.ts";
+import { admitted } from "./watches.ts";
 
 /** Brings one composite resource towards what it asks for. */
 export function createReconcile(ports: CompositePorts, state: CompositeState): Reconcile {
   const settings = settingsOf(ports);
-  return (key, stopped) => withDeadlines({ key, ports, settings, state }, stopped, reconcileOne);
+  return async (key, stopped) => {
+    state.echoes.begin(key);
+    try {
+      return await withDeadlines({ key, ports, settings, state }, stopped, reconcileOne);
+    } finally {
+      const news = state.echoes.end(key).filter((change) => admitted(change, state));
+      if (news.length > 0) ports.engine.enqueue(controllerName(ports.kind.definition), key);
+    }
+  };
 }
 
 async function reconcileOne(pass: Pass): Promise<ReconcileResult> {

@@ -11,7 +11,7 @@ import { audienceOf, composeFailed } from "./fail.ts";
 import { attempt, isReconcileFailure, steps } from "./failure.ts";
 import { noDetails } from "./observe/connection-details.ts";
 import { type Pass, stampFor } from "./pass.ts";
-import { correctedStatus } from "./report/corrected-status.ts";
+import { correctedStatus, isLeftBehind } from "./report/corrected-status.ts";
 import { publishConnection } from "./report/publish-connection.ts";
 import { type Readiness, readinessOf } from "./report/readiness.ts";
 import { requeueAfter } from "./report/requeue.ts";
@@ -99,10 +99,13 @@ async function writeStatus(
     const wanted = desiredStatus(composite?.resource?.value);
     const status = appliedStatus(wanted, after, account.rules);
     const { client } = pass.ports;
-    const applied = await applyStatus(xr, status, client, pass.statusSignal);
-    const corrected = correctedStatus(objectAt(applied, ["status"]), status);
-    const stored = await replaceStatus(applied, corrected, client, pass.statusSignal);
-    expectEcho(xr, stored, pass);
+    // What others left in our items would survive the apply; it goes first, so that nobody sees half of both.
+    const base = isLeftBehind(xr, status)
+      ? await replaceStatus(xr, correctedStatus(objectAt(xr, ["status"]), status), client, pass.statusSignal)
+      : xr;
+    expectEcho(xr, base, pass);
+    const stored = await applyStatus(base, status, client, pass.statusSignal);
+    expectEcho(base, stored, pass);
     return stored;
   } catch (error) {
     return composeFailed(xr, wrapError("cannot apply composite resource status", error), pass, account);

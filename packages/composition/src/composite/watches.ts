@@ -41,8 +41,12 @@ function keysOfComposite(change: CacheChange, { breaker, users, echoes }: Compos
     breaker.forget(key);
     return [key];
   }
-  if (echoes.isEcho(change)) return [];
-  return breaker.admit(key, object, change.type === "updated" ? 2 : 1) ? [key] : [];
+  return echoes.isNews(change) && admitted(change, { breaker }) ? [key] : [];
+}
+
+/** Whether the breaker lets a change of an XR wake it. */
+export function admitted({ type, object }: CacheChange, { breaker }: Pick<CompositeState, "breaker">): boolean {
+  return breaker.admit(keyOf(object), object, type === "updated" ? 2 : 1);
 }
 
 function keysOfRevision(change: CacheChange, { type }: CompositeKind, { breaker, users }: CompositeState): ObjectKey[] {

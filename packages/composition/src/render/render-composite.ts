@@ -55,7 +55,7 @@ export async function renderComposite(inputs: RenderInputs, options: RenderOptio
     kind: { definition: prepared.definition.metadata.name ?? "", type: typeOf(prepared.xr), schema: prepared.schema },
     client,
     events: recorderFor(prepared.xr, results),
-    engine: { startWatches: async () => {}, stopWatches: async () => {}, watchesOf: () => [] },
+    engine: { enqueue() {}, startWatches: async () => {}, stopWatches: async () => {}, watchesOf: () => [] },
     runStep: options.runStep,
     fetchers: options.fetchers,
     clock: systemClock,

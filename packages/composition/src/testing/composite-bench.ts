@@ -69,7 +69,7 @@ export function createCompositeBench(
     kind,
     client,
     events: recorder(lines),
-    engine: { startWatches: async () => {}, stopWatches: async () => {}, watchesOf: () => [] },
+    engine: { enqueue() {}, startWatches: async () => {}, stopWatches: async () => {}, watchesOf: () => [] },
     runStep: functions.runStep,
     fetchers,
     clock: systemClock,

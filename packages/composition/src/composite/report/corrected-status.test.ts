@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
-import { correctedStatus } from "./corrected-status.ts";
+import type { JsonObject, ManagedFieldsEntry } from "@purlin/kube-objects";
+import { correctedStatus, isLeftBehind } from "./corrected-status.ts";
 
 const synced = { type: "Synced", status: "True", reason: "ReconcileSuccess" };
 const stale = { ...synced, message: "left behind" };
@@ -45,4 +45,54 @@ const rows: Readonly<Record<string, { reason: string; stored: JsonObject; applie
 
 for (const [name, { reason, stored, applied, want }] of Object.entries(rows)) {
   test(`corrected status, ${name}: ${reason}`, () => assert.deepEqual(correctedStatus(stored, applied), want));
+}
+
+const owns = (manager: string, operation: string, field: string, type = "Synced"): ManagedFieldsEntry => ({
+  manager,
+  operation,
+  subresource: "status",
+  fieldsV1: { "f:status": { "f:conditions": { [`k:{"type":"${type}"}`]: { [`f:${field}`]: {} } } } },
+});
+const ours = "apiextensions.crossplane.io/composite";
+
+const leftovers: Readonly<
+  Record<string, { reason: string; stored: JsonObject[]; by: ManagedFieldsEntry; want: boolean }>
+> = {
+  Theirs: {
+    reason: "an update wrote the message",
+    stored: [stale],
+    by: owns("crossplane", "Update", "message"),
+    want: true,
+  },
+  Ours: {
+    reason: "we applied it, so it goes by itself",
+    stored: [stale],
+    by: owns(ours, "Apply", "message"),
+    want: false,
+  },
+  Wanted: {
+    reason: "they own nothing that is too much",
+    stored: [stale],
+    by: owns("crossplane", "Update", "status"),
+    want: false,
+  },
+  Nothing: {
+    reason: "there is nothing too much",
+    stored: [synced],
+    by: owns("crossplane", "Update", "message"),
+    want: false,
+  },
+  Foreign: {
+    reason: "the condition is theirs",
+    stored: [theirs],
+    by: owns("other", "Update", "message", "Theirs"),
+    want: false,
+  },
+};
+
+for (const [name, { reason, stored, by, want }] of Object.entries(leftovers)) {
+  test(`left behind, ${name}: ${reason}`, () => {
+    const xr = { apiVersion: "e/v1", kind: "App", metadata: { managedFields: [by] }, status: { conditions: stored } };
+    assert.equal(isLeftBehind(xr, { conditions: [synced] }), want);
+  });
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
-import { memberAt, withMember } from "../../composite-resource/members.ts";
+import type { KubeObject } from "@purlin/kube-client";
+import { isJsonObject, type JsonObject, type JsonValue, type ManagedFieldsEntry } from "@purlin/kube-objects";
+import { fieldManagers } from "../../composite-resource/constants.ts";
+import { memberAt, objectAt, withMember } from "../../composite-resource/members.ts";
 
 /** The lists of a status that are merged item by item, and what tells their items apart. */
 const keyedLists: readonly { readonly path: readonly string[]; readonly key: string }[] = [
@@ -9,18 +11,41 @@ const keyedLists: readonly { readonly path: readonly string[]; readonly key: str
 ];
 
 /**
- * A stored status whose items are as they were applied. An apply leaves what others put into an item, such as the message
- * of a condition that a failing pass, or another control plane, wrote by update; that message must go with its condition.
- * The stored order stays, and so does the status itself when nothing is wrong with it.
+ * Whether an apply would leave something behind in a status: a part of one of its items, such as the message of a
+ * condition, that a failing pass or another control plane wrote by update and that is not wanted any more.
  */
+export function isLeftBehind(xr: KubeObject, applied: JsonObject): boolean {
+  const stored = objectAt(xr, ["status"]);
+  const others = (xr.metadata.managedFields ?? []).filter((entry) => !isOurs(entry));
+  return keyedLists.some(({ path, key }) => {
+    const want = new Map((itemsAt(applied, path) ?? []).map((item) => [item[key], item]));
+    return (itemsAt(stored, path) ?? []).some((item) => {
+      const wanted = want.get(item[key]);
+      // Conditions may be somebody else's; a list below is ours alone.
+      if (wanted === undefined && path.length === 1) return false;
+      const surplus = Object.keys(item).filter((field) => wanted === undefined || !Object.hasOwn(wanted, field));
+      const name = `k:{"${key}":${JSON.stringify(item[key])}}`;
+      const owned = ["f:status", ...path.map((part) => `f:${part}`), name];
+      return others.some(({ fieldsV1 = {} }) => surplus.some((field) => objectHas(fieldsV1, owned, `f:${field}`)));
+    });
+  });
+}
+
+function isOurs({ manager, operation, subresource }: ManagedFieldsEntry): boolean {
+  return manager === fieldManagers.composite && operation === "Apply" && subresource === "status";
+}
+
+function objectHas(fields: JsonObject, path: readonly string[], member: string): boolean {
+  return Object.hasOwn(objectAt(fields, path), member);
+}
+
+/** A stored status whose items are as they are about to be applied. Its order stays, and so does what is not ours. */
 export function correctedStatus(stored: JsonObject, applied: JsonObject): JsonObject {
   return keyedLists.reduce((status, { path, key }) => {
     const [have, want] = [itemsAt(status, path), itemsAt(applied, path)];
     if (have === undefined || want === undefined) return status;
     const wanted = new Map(want.map((item) => [item[key], item]));
-    const ours = path.length > 1;
-    // Items of a list that is ours alone go when they are not wanted; conditions may be somebody else's.
-    const kept = ours ? have.filter((item) => wanted.has(item[key])) : have;
+    const kept = path.length > 1 ? have.filter((item) => wanted.has(item[key])) : have;
     return withMember(status, path, kept.map((item) => wanted.get(item[key]) ?? item) as JsonValue);
   }, stored);
 }

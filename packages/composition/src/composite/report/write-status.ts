@@ -30,13 +30,3 @@ export async function applyStatus(
   const options = { subresource: "status", fieldManager: fieldManagers.composite, force: true, observed: xr, signal };
   return (await client.applyIfChanged({ ...identityOf(xr), status }, options)).object;
 }
-
-/** Whether two versions of an XR differ in conditions alone, as far as functions can tell. */
-export function sameButConditions(before: KubeObject, after: KubeObject): boolean {
-  return jsonEqual(withoutConditions(before), withoutConditions(after));
-}
-
-function withoutConditions(xr: KubeObject): JsonValue {
-  const { conditions: _, ...rest } = objectAt(xr, ["status"]);
-  return rest;
-}

@@ -1,38 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type CacheChange, type KubeObject, keyOf, keyText } from "@purlin/kube-client";
+import { type CacheChange, type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-client";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { type CompositeSchema, resourceRefsOf, withMachinery } from "../../composite-resource/machinery.ts";
+import { objectAt } from "../../composite-resource/members.ts";
 
 /**
- * The events our own status writes cause. A pass that ends by writing conditions has seen everything there is to see;
- * being woken by that write would run the functions once more for nothing.
+ * The events our own writes cause. A pass knows what it writes; being woken by that would run the functions once more for
+ * nothing. Whatever might tell functions something new is no echo.
  */
 export interface OwnEchoes {
-  /** The last write of a pass, which changed nothing but conditions. */
+  /** A pass begins. Events about its XR may come before it knows that it caused them, so they are kept until it ends. */
+  begin(xr: ObjectKey): void;
+  /** A version of an XR that holds nothing its writer did not know. */
   expect(written: KubeObject): void;
-  /** Whether the change is that write and nothing else. Each write is recognized once. */
-  isEcho(change: CacheChange): boolean;
+  /** Whether a change of an XR should wake somebody now. Each echo is recognized once, so that a resync is none. */
+  isNews(change: CacheChange): boolean;
+  /** The pass ended. What was kept and is news. */
+  end(xr: ObjectKey): readonly CacheChange[];
 }
 
-/** Remembers one write for each XR until its event comes. */
+/** How many versions of one XR may be waited for: a pass writes three. */
+const mostVersions = 8;
+
+/** Remembers versions until their events come. */
 export function createOwnEchoes(): OwnEchoes {
-  const expected = new Map<string, string>();
+  const expected = new Map<string, Set<string>>();
+  const kept = new Map<string, CacheChange[]>();
+
+  function isEcho({ object }: CacheChange): boolean {
+    const key = keyText(keyOf(object));
+    const versions = expected.get(key);
+    const known = versions?.delete(object.metadata.resourceVersion ?? "") ?? false;
+    if (versions?.size === 0) expected.delete(key);
+    return known;
+  }
+
   return {
+    begin: (xr) => void kept.set(keyText(xr), []),
     expect(written) {
-      expected.set(keyText(keyOf(written)), written.metadata.resourceVersion ?? "");
+      const key = keyText(keyOf(written));
+      const versions = expected.get(key) ?? new Set<string>();
+      expected.set(key, versions.add(written.metadata.resourceVersion ?? ""));
+      const [oldest] = versions;
+      if (versions.size > mostVersions && oldest !== undefined) versions.delete(oldest);
     },
-    isEcho(change) {
+    isNews(change) {
       const key = keyText(keyOf(change.object));
       if (change.type === "deleted") expected.delete(key);
-      if (change.type !== "updated") return false;
-      if (expected.get(key) !== change.object.metadata.resourceVersion) return false;
-      expected.delete(key);
-      // Several versions may come as one change; then it is more than ours.
-      return jsonEqual(withoutEcho(change.previous), withoutEcho(change.object));
+      if (change.type !== "updated") return true;
+      if (isEcho(change)) return false;
+      const waiting = kept.get(key);
+      waiting?.push(change);
+      return waiting === undefined;
+    },
+    end(xr) {
+      const key = keyText(xr);
+      const waiting = kept.get(key) ?? [];
+      kept.delete(key);
+      return waiting.filter((change) => !isEcho(change));
     },
   };
 }
 
-function withoutEcho({ status: _, metadata, ...rest }: KubeObject): JsonValue {
-  const { resourceVersion: _version, managedFields: _managed, ...kept } = metadata;
+/**
+ * Whether storing references made the only news. What is made next wakes the XR by itself; what is no longer referred to
+ * does not, so functions must be asked once more when something went.
+ */
+export function onlyAddedReferences(before: KubeObject, stored: KubeObject, schema: CompositeSchema): boolean {
+  const now = new Set(resourceRefsOf(stored, schema).map((ref) => JSON.stringify(ref)));
+  const kept = resourceRefsOf(before, schema).every((ref) => now.has(JSON.stringify(ref)));
+  return kept && jsonEqual(withoutBookkeeping(before, schema), withoutBookkeeping(stored, schema));
+}
+
+/** Whether writing the status changed nothing but conditions. */
+export function onlyConditions(before: KubeObject, stored: KubeObject, schema: CompositeSchema): boolean {
+  const same = jsonEqual(withoutConditions(before), withoutConditions(stored));
+  return same && jsonEqual(withoutBookkeeping(before, schema), withoutBookkeeping(stored, schema));
+}
+
+function withoutConditions(xr: KubeObject): JsonValue {
+  const { conditions: _, ...rest } = objectAt(xr, ["status"]);
+  return rest;
+}
+
+function withoutBookkeeping(xr: KubeObject, schema: CompositeSchema): JsonValue {
+  const { status: _status, metadata, ...rest } = withMachinery(xr, schema, { resourceRefs: undefined });
+  const { resourceVersion: _version, managedFields: _managed, generation: _generation, ...kept } = metadata;
   return { ...rest, metadata: kept } as unknown as JsonValue;
 }

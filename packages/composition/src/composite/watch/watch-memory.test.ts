@@ -6,7 +6,7 @@ import { silentLog, type WatchId } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
 import { manualClock } from "../../testing/manual-clock.ts";
 import { createCompositionUsers } from "./composition-users.ts";
-import { createOwnEchoes } from "./own-echoes.ts";
+import { createOwnEchoes, onlyAddedReferences, onlyConditions } from "./own-echoes.ts";
 import { createWatchCollection } from "./watch-collection.ts";
 
 function xr(spec: JsonObject, resourceVersion = "1", more: Partial<KubeObject> = {}): KubeObject {
@@ -14,28 +14,93 @@ function xr(spec: JsonObject, resourceVersion = "1", more: Partial<KubeObject> =
 }
 const updated = (previous: KubeObject, object: KubeObject): CacheChange => ({ type: "updated", previous, object });
 
-test("the event of our own status write is no news, once", () => {
+test("the event of our own write is no news, once", () => {
   const echoes = createOwnEchoes();
-  const before = xr({ a: 1 });
-  const written = xr({ a: 1 }, "2", { status: { conditions: [] } });
-  echoes.expect(written);
-  assert.equal(echoes.isEcho(updated(before, written)), true);
-  assert.equal(echoes.isEcho(updated(written, written)), false, "a resync of the same version is one");
-});
-
-test("another version, or more than our write, is news", () => {
-  const echoes = createOwnEchoes();
-  echoes.expect(xr({ a: 2 }, "3"));
-  assert.equal(echoes.isEcho(updated(xr({ a: 1 }), xr({ a: 2 }, "2"))), false);
-  assert.equal(echoes.isEcho(updated(xr({ a: 1 }), xr({ a: 2 }, "3"))), false, "an edit came with it");
+  echoes.expect(xr({ a: 1 }, "2"));
+  echoes.expect(xr({ a: 1 }, "3"));
+  assert.equal(echoes.isNews(updated(xr({}), xr({ a: 1 }, "3"))), false);
+  assert.equal(echoes.isNews(updated(xr({}), xr({ a: 1 }, "2"))), false);
+  assert.equal(echoes.isNews(updated(xr({}), xr({ a: 1 }, "3"))), true, "a resync of the same version is");
+  assert.equal(echoes.isNews(updated(xr({}), xr({ a: 2 }, "4"))), true, "so is another version");
 });
 
 test("an XR that came, or went, is news", () => {
   const echoes = createOwnEchoes();
   echoes.expect(xr({}, "2"));
-  assert.equal(echoes.isEcho({ type: "added", object: xr({}, "2") }), false);
-  assert.equal(echoes.isEcho({ type: "deleted", object: xr({}, "2") }), false);
+  assert.equal(echoes.isNews({ type: "added", object: xr({}, "2") }), true);
+  assert.equal(echoes.isNews({ type: "deleted", object: xr({}, "2") }), true);
+  assert.equal(echoes.isNews(updated(xr({}), xr({}, "2"))), true, "nothing is remembered of one that went");
 });
+
+test("no more than a few versions are waited for", () => {
+  const echoes = createOwnEchoes();
+  for (let version = 0; version < 20; version++) echoes.expect(xr({}, String(version)));
+  assert.equal(echoes.isNews(updated(xr({}), xr({}, "0"))), true);
+  assert.equal(echoes.isNews(updated(xr({}), xr({}, "19"))), false);
+});
+
+test("an event that comes before its writer knows of it waits for the end of the pass", () => {
+  const echoes = createOwnEchoes();
+  const key = { namespace: "ns", name: "x" };
+  const foreign = updated(xr({}), xr({ a: 1 }, "9"));
+  echoes.begin(key);
+  assert.equal(echoes.isNews(updated(xr({}), xr({}, "2"))), false);
+  assert.equal(echoes.isNews(foreign), false);
+  echoes.expect(xr({}, "2"));
+  assert.deepEqual(echoes.end(key), [foreign]);
+  assert.equal(echoes.isNews(foreign), true, "nothing waits when no pass runs");
+});
+
+const [a, b] = ["a", "b"].map((name) => ({ apiVersion: "v1", kind: "ConfigMap", name }));
+const refs = (...resourceRefs: unknown[]): JsonObject => ({ crossplane: { resourceRefs } }) as JsonObject;
+
+const references: Readonly<Record<string, { reason: string; before: KubeObject; stored: KubeObject; want: boolean }>> =
+  {
+    First: {
+      reason: "what is made will wake it",
+      before: xr({ crossplane: {} }),
+      stored: xr(refs(a), "2"),
+      want: true,
+    },
+    Added: { reason: "so will one more", before: xr(refs(a)), stored: xr(refs(a, b), "2"), want: true },
+    Removed: { reason: "what went will not", before: xr(refs(a, b)), stored: xr(refs(b), "2"), want: false },
+    Edited: {
+      reason: "somebody edited the spec",
+      before: xr({ size: 1 }),
+      stored: xr({ size: 2, ...refs(a) }, "2"),
+      want: false,
+    },
+  };
+
+for (const [name, { reason, before, stored, want }] of Object.entries(references)) {
+  test(`stored references are no news, ${name}: ${reason}`, () => {
+    assert.equal(onlyAddedReferences(before, stored, "modern"), want);
+  });
+}
+
+const status = (more: JsonObject, spec: JsonObject = {}): KubeObject => xr(spec, "2", { status: more });
+
+const statuses: Readonly<Record<string, { reason: string; before: KubeObject; stored: KubeObject; want: boolean }>> = {
+  Conditions: { reason: "conditions are ours", before: status({}), stored: status({ conditions: [] }), want: true },
+  Url: {
+    reason: "functions may read what functions wrote",
+    before: status({}),
+    stored: status({ url: "u" }),
+    want: false,
+  },
+  Edited: {
+    reason: "somebody edited the spec",
+    before: status({}),
+    stored: status({ conditions: [] }, { a: 1 }),
+    want: false,
+  },
+};
+
+for (const [name, { reason, before, stored, want }] of Object.entries(statuses)) {
+  test(`a written status is no news, ${name}: ${reason}`, () => {
+    assert.equal(onlyConditions(before, stored, "modern"), want);
+  });
+}
 
 const followers: Readonly<Record<string, { reason: string; spec: JsonObject; want: string[] }>> = {
   Automatic: {
