@@ -201,6 +201,29 @@ test("two control planes: one works, and when it is killed the other takes over 
   assert.deepEqual(await mapOf(api, "a"), before, "what was there is as it was");
 });
 
+test("whoever loses the Lease stops working, and goes on when it leads again", async () => {
+  await using api = await startEmbeddedApi();
+  await using fn = await serve(composeText);
+  const election = { namespace: "default", identity: "one", retryPeriodMs: 100 };
+  const registry = new Registry();
+  await using plane = startControlPlane(optionsFor(api, { election, registry }));
+  await plane.ready;
+  const lease = { namespace: "default", name: leaderLeaseName };
+  const giveTo = async (holderIdentity: string): Promise<void> => {
+    const held = await api.users.get(leaseType, lease);
+    await api.users.update({ ...held, spec: { ...leaseSpecOf(held), holderIdentity } });
+  };
+  await until("the Lease is taken away", async () => giveTo("other").then(() => true));
+  await until("it waits", async () => plane.state === "waiting");
+  await applyAll(api, [functionAt(fn.address), appDefinition, appComposition]);
+  await until("the Lease is free", async () => giveTo("").then(() => true));
+  await until("it works again", async () => plane.state === "running");
+  await applyAll(api, [appOf("one", "x")]);
+  await readyApp(api, "one");
+  const text = await registry.metrics();
+  assert.match(text, /^engine_controllers_started_total\{controller="defined[^}]*\} 2$/m);
+});
+
 test("a control plane that cannot start says why; one that is stopped early is not a failure", async () => {
   await using api = await startEmbeddedApi();
   const client = api.connect();

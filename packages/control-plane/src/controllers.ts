@@ -63,8 +63,7 @@ export function compositionControllers(surroundings: ControllerSurroundings): re
 
 function compositeControllers(surroundings: ControllerSurroundings): CreateInstanceController {
   const { client, engine, events, clock, log, settings, functionPlane, registry } = surroundings;
-  // Metrics are those of all controllers together.
-  const breakerMetrics: BreakerMetrics = registry === undefined ? noBreakerMetrics : createBreakerMetrics(registry);
+  const breakerMetrics = breakerMetricsOf(registry);
   return ({ name, compositeType, schema }) =>
     createCompositeController({
       kind: { definition: name, type: compositeType, schema },
@@ -84,6 +83,16 @@ function compositeControllers(surroundings: ControllerSurroundings): CreateInsta
       breakerLimits: settings.circuitBreaker,
       breakerMetrics,
     });
+}
+
+const breakerMetricsByRegistry = new WeakMap<Registry, BreakerMetrics>();
+
+/** Those of all controllers together, and of every time this process leads. */
+function breakerMetricsOf(registry: Registry | undefined): BreakerMetrics {
+  if (registry === undefined) return noBreakerMetrics;
+  const metrics = breakerMetricsByRegistry.get(registry) ?? createBreakerMetrics(registry);
+  breakerMetricsByRegistry.set(registry, metrics);
+  return metrics;
 }
 
 function claimControllers({ client, events, clock, log, settings }: ControllerSurroundings): CreateInstanceController {

@@ -28,7 +28,14 @@ export async function followCrds({ informers, mapper, onChange }: CrdFollowers):
     // A subscriber is first told of what is there; nobody has learnt anything about that yet.
     if (!isNews) return;
     const served = servedBy(change);
-    for (const { apiVersion } of served) mapper.forget(apiVersion);
+    for (const type of served) {
+      mapper.forget(type.apiVersion);
+      // Who waits for the kind to come back need not wait for the next try.
+      informers
+        .peek(type)
+        ?.ready()
+        .catch(() => {});
+    }
     onChange(served.map(({ apiVersion, kind }) => `${apiVersion}/${kind}`));
   });
   isNews = true;

@@ -21,6 +21,7 @@ export function createHttpsTransport(
   const base = new URL(access.server);
   const prefix = base.pathname.replace(/\/$/, "");
   let session: { readonly identity: string; readonly http: HttpSession } | undefined;
+  let isClosed = false;
 
   function sessionFor({ certPem, keyPem }: Credentials): HttpSession {
     const identity = `${certPem ?? ""}\n${keyPem ?? ""}`;
@@ -38,6 +39,8 @@ export function createHttpsTransport(
 
   async function sendOnce(request: KubeRequest): Promise<WireResponse> {
     const credentials = await access.credentials.current();
+    // Otherwise a closed client would open a connection that nobody closes.
+    if (isClosed) throw new Error("the client was closed");
     const query = new URLSearchParams(request.query).toString();
     return sessionFor(credentials).send({
       method: request.method,
@@ -68,6 +71,7 @@ export function createHttpsTransport(
       return readLines(response.body, request.signal);
     },
     async close() {
+      isClosed = true;
       session?.http.close();
       session = undefined;
     },

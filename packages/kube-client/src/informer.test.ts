@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expired, internalError } from "@purlin/kube-objects";
+import { expired, internalError, tooManyRequests } from "@purlin/kube-objects";
 import type { KubeReader, WatchOptions } from "./client.ts";
 import { type InformerOptions, startInformer } from "./informer.ts";
 import { createInformerPool } from "./informer-pool.ts";
@@ -192,6 +192,19 @@ test("who waits for an informer to be ready is told why it is not, and makes it 
   const early = AbortSignal.abort(new Error("enough"));
   await informer.ready(early);
   await informer.stop();
+});
+
+test("a server that asks for patience is given some before whoever waits is told", async () => {
+  const busy = tooManyRequests("storage is (re)initializing", 1);
+  const wait = { sleep: async () => {} };
+  const soon = scripted([busy, busy, page([object("a", "1")], "5")], []);
+  const informer = startInformer(soon.reader, type, wait);
+  await informer.ready();
+  assert.deepEqual(soon.asked.slice(0, 3), ["list", "list", "list"]);
+  await informer.stop();
+  const never = startInformer(scripted([busy, busy, busy, busy, busy], []).reader, type, wait);
+  await assert.rejects(never.ready(), /initializing/);
+  await never.stop();
 });
 
 test("waiting to be ready ends with the signal, and with the informer", async () => {

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isExpired, isGone, isTooLargeResourceVersion, matchesLabels, parseLabelSelector } from "@purlin/kube-objects";
+import {
+  isExpired,
+  isGone,
+  isTooLargeResourceVersion,
+  isTooManyRequests,
+  matchesLabels,
+  parseLabelSelector,
+} from "@purlin/kube-objects";
 import { backoffDelay, type Sleep, sleep } from "./backoff.ts";
 import type { KubeReader, ListOptions } from "./client.ts";
 import { type KubeObject, keyOf, type ObjectKey, type TypeRef, type WatchEvent } from "./kube-object.ts";
@@ -48,6 +55,8 @@ export interface Informer {
 
 const pageSize = 500;
 const watchSeconds = 300;
+/** So many times in a row a server may ask for patience, seconds altogether, before that counts as a failure to list. */
+const patience = 5;
 
 /** Starts an informer: list, then watch, and again from where it was whenever the watch ends. */
 export function startInformer(client: KubeReader, type: TypeRef, options: InformerOptions = {}): Informer {
@@ -143,7 +152,7 @@ class RunningInformer implements Informer {
           this.#resourceVersion = "";
           if (failures === 1) continue;
         }
-        this.#failed(error);
+        this.#failed(error, failures);
       }
       // A watch that brought something is opened again at once; a server that closes empty ones must not be hammered.
       if (failures > 0 && !signal.aborted) await this.#rest(failures - 1);
@@ -197,9 +206,11 @@ class RunningInformer implements Informer {
     this.#tell(change);
   }
 
-  #failed(error: unknown): void {
+  #failed(error: unknown, failures: number): void {
     if (isNoMatch(error)) this.#empty();
-    if (!this.#isReady) {
+    // A server that is too busy, or has just begun to serve the type, says so: who waits can wait a little longer.
+    const isPassing = isTooManyRequests(error) && failures < patience;
+    if (!this.#isReady && !isPassing) {
       this.#attempt.reject(error);
       this.#attempt = newAttempt();
     }

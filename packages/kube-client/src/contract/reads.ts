@@ -111,6 +111,14 @@ export const reads: readonly ContractCase[] = [
       await assert.rejects(client.get(configMap, { namespace, name: "a" }), isNotFound);
     },
   },
+  {
+    name: "a closed client reaches nobody",
+    async run({ client, namespace }) {
+      await client.close();
+      await assert.rejects(client.list(configMap, { namespace }), /the client was closed/);
+      await assert.rejects(client.watch(configMap, { namespace }), /the client was closed/);
+    },
+  },
 ];
 
 function names(items: readonly { readonly metadata: { readonly name?: string | undefined } }[]): unknown[] {

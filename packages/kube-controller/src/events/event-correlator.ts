@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { EventSubject } from "./event-subject.ts";
 
@@ -23,6 +24,7 @@ const mostDifferent = 10;
 const differentWithinMs = 600_000;
 const burst = 25;
 const refillMs = 300_000;
+const longestRemembered = 128;
 const combined = "(combined from similar events): ";
 
 /** A map that forgets what was not used for longest. */
@@ -80,9 +82,10 @@ export class EventCorrelator {
     const similar =
       known === undefined || now - known.at > differentWithinMs ? { messages: new Set<string>(), at: now } : known;
     similar.at = now;
-    similar.messages.add(message);
+    const id = shortOf(message);
+    similar.messages.add(id);
     this.#similar.set(group, similar);
-    if (similar.messages.size < mostDifferent) return { message, key: `${group}\n${message}` };
+    if (similar.messages.size < mostDifferent) return { message, key: `${group}\n${id}` };
     // One of them is enough to know that there are many.
     const [first] = similar.messages;
     if (first !== undefined) similar.messages.delete(first);
@@ -100,6 +103,11 @@ export class EventCorrelator {
     budget.tokens -= 1;
     return true;
   }
+}
+
+/** What tells a message from others: messages may be long, and many are remembered. */
+function shortOf(message: string): string {
+  return message.length <= longestRemembered ? message : createHash("sha256").update(message).digest("base64");
 }
 
 function groupOf({ source, text, event: { type, reason } }: EventSubject): string {
