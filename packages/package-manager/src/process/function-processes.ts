@@ -65,6 +65,11 @@ export function createFunctionProcesses(options: FunctionProcessesOptions): Func
   return new ProcessTable(surroundings);
 }
 
+/** The same program, whoever asks for it and in whatever order its members are. */
+function identityOf({ cwd, program }: FunctionSpec): string {
+  return JSON.stringify(program.kind === "source" ? [cwd, program.file] : [cwd, program.command, ...program.args]);
+}
+
 interface Entry {
   readonly spec: string;
   readonly process: FunctionProcess;
@@ -83,7 +88,7 @@ class ProcessTable implements FunctionProcesses {
 
   run(spec: FunctionSpec): FunctionProcess {
     const known = this.#entries.get(spec.name);
-    const text = JSON.stringify(spec);
+    const text = identityOf(spec);
     if (known?.spec === text) return known.process;
     if (known !== undefined) void this.#retire(known);
     const process = startFunctionProcess(spec, this.#surroundings);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
-import type { SecureContext } from "node:tls";
+import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls";
 
 /** How long one question may take, and how long to wait before the next. */
 const attemptMs = 5_000;
@@ -8,7 +8,7 @@ const pauseMs = 25;
 
 /** Where to ask, and for how long. */
 export interface ProbeOptions {
-  /** `host:port` on this machine. */
+  /** `host:port` on this machine, or `unix:path`. */
   readonly address: string;
   readonly tls: SecureContext;
   readonly signal: AbortSignal;
@@ -40,9 +40,16 @@ function pause(signal: AbortSignal): Promise<void> {
   return promise;
 }
 
+function dial(address: string, tls: SecureContext): TLSSocket {
+  const secure = { secureContext: tls, servername: "localhost", ALPNProtocols: ["h2"] };
+  if (address.startsWith("unix:")) return connectTls({ ...secure, path: address.slice("unix:".length) });
+  const [host, port] = address.split(":");
+  return connectTls({ ...secure, host, port: Number(port) });
+}
+
 /** Asks once. Connections that fail are what "not yet" looks like. */
 export async function answers(address: string, tls: SecureContext, signal: AbortSignal): Promise<boolean> {
-  const session = connect(`https://${address}`, { secureContext: tls, servername: "localhost" });
+  const session = connect("https://localhost", { createConnection: () => dial(address, tls) });
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const giveUp = (): void => resolve(false);
   session.on("error", giveUp).on("close", giveUp);

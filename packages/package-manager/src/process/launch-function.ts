@@ -2,6 +2,7 @@
 import type { PortPool } from "./free-port.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "./guarded-process.ts";
 import type { Launch, LaunchEvents } from "./launch.ts";
+import { type ImageProgram, type PreparedProgram, prepareBare, prepareSandboxed } from "./launch-image.ts";
 import { isWorkerMessage } from "./worker-message.ts";
 import { workerProgram } from "./worker-program.ts";
 
@@ -10,7 +11,9 @@ export type FunctionProgram =
   /** A TypeScript or JavaScript file that exports a function, or serves one by itself. */
   | { readonly kind: "source"; readonly file: string }
   /** Anything that takes the flags of functions. */
-  | { readonly kind: "command"; readonly command: string; readonly args: readonly string[] };
+  | { readonly kind: "command"; readonly command: string; readonly args: readonly string[] }
+  /** The entry point of an unpacked image. */
+  | ImageProgram;
 
 /** How functions are started on this machine. */
 export interface LaunchOptions {
@@ -62,19 +65,39 @@ async function start(
   const certificates = await options.certificates();
   const port = await options.ports.take();
   try {
-    const address = `127.0.0.1:${port}`;
-    const flags = [`--address=${address}`, `--tls-certs-dir=${certificates}`];
-    const child = spawnGuarded(programOf(options, flags), { channel: options.program.kind === "source" });
+    const { program, address, channel, dispose } = await prepare(options, { certificates, port });
+    const child = spawnGuarded(program, { channel });
     onStart(child);
     listenTo(child, events);
     events.message({ type: "serving", address });
-    return await child.ended;
+    const how = await child.ended;
+    await dispose();
+    return how;
   } finally {
     options.ports.giveBack(port);
   }
 }
 
-function programOf({ program, cwd, env }: LaunchOptions, flags: readonly string[]): Program {
+async function prepare(
+  options: LaunchOptions,
+  { certificates, port }: { readonly certificates: string; readonly port: number },
+): Promise<PreparedProgram> {
+  const { program, env } = options;
+  if (program.kind === "image") {
+    if (program.sandbox !== undefined) return prepareSandboxed(program, certificates);
+    return prepareBare(program, { certificates, port, machineEnv: env });
+  }
+  const address = `127.0.0.1:${port}`;
+  const flags = [`--address=${address}`, `--tls-certs-dir=${certificates}`];
+  const channel = program.kind === "source";
+  return { program: programOf(options, program, flags), address, channel, dispose: async () => {} };
+}
+
+function programOf(
+  { cwd, env }: LaunchOptions,
+  program: Exclude<FunctionProgram, ImageProgram>,
+  flags: readonly string[],
+): Program {
   if (program.kind === "command") return { command: program.command, args: [...program.args, ...flags], cwd, env };
   // Two functions would otherwise quarrel over the port for metrics.
   const args = [workerProgram, program.file, ...flags, "--metrics-address="];

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { ProcessConfig } from "../image/image-config.ts";
+import { relayProgram } from "../sandbox/relay-program.ts";
+import { privateNetworkArguments, sandboxArguments } from "../sandbox/sandbox-arguments.ts";
+import type { Program } from "./guarded-process.ts";
+
+/** A function that runs from an unpacked image. */
+export interface ImageProgram {
+  readonly kind: "image";
+  readonly root: string;
+  readonly process: ProcessConfig;
+  /** What the control plane adds to the image's environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** It brings no Node of its own and runs on ours. */
+  readonly needsNode: boolean;
+  /** The program of the sandbox; without it the function runs as any other program of this machine. */
+  readonly sandbox: string | undefined;
+  /** Sockets of sandboxed functions go here. */
+  readonly sockets: string;
+}
+
+/** A program ready to be started, and where it will listen. */
+export interface PreparedProgram {
+  readonly program: Program;
+  /** `host:port` or `unix:path`. */
+  readonly address: string;
+  /** Whether it sends messages. */
+  readonly channel: boolean;
+  /** Cleans up after it has ended. */
+  readonly dispose: () => Promise<void>;
+}
+
+/** Functions listen here unless they are told otherwise, and some cannot be told. */
+const defaultPort = "9443";
+const certificatesInside = "/tls/server";
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+const nodeInside = "/purlin/node/node";
+
+/** Our Node and the libraries it is linked with, by where a function without a base finds them. */
+function ownNode(): Record<string, string> {
+  const libraries = ["/usr/lib", "/lib", "/lib64"].filter((path) => existsSync(path));
+  return { ...Object.fromEntries(libraries.map((path) => [path, path])), "/purlin/node": dirname(process.execPath) };
+}
+
+/** Prepares the process of an image in a sandbox: a network of its own, joined with a socket only we can open. */
+export async function prepareSandboxed(
+  { root, process: config, env, needsNode, sandbox = "bwrap", sockets }: ImageProgram,
+  certificates: string,
+): Promise<PreparedProgram> {
+  await mkdir(sockets, { recursive: true, mode: 0o700 });
+  // Paths of sockets are short on every system.
+  const socket = join(sockets, randomUUID().slice(0, 8));
+  const inner = sandboxArguments({
+    root,
+    command: needsNode ? [nodeInside, ...commandOf(config).slice(1)] : commandOf(config),
+    cwd: config.workingDir,
+    env: { PATH: defaultPath, HOME: "/tmp", ...parseEnv(config.env), ...env, TLS_SERVER_CERTS_DIR: certificatesInside },
+    folders: { ...(needsNode && ownNode()), [certificatesInside]: certificates },
+  });
+  const relay = [process.execPath, relayProgram, socket, defaultPort, sandbox, ...inner];
+  const program = { command: sandbox, args: privateNetworkArguments(relay), cwd: "/", env: { PATH: defaultPath } };
+  return { program, address: `unix:${socket}`, channel: false, dispose: () => rm(socket, { force: true }) };
+}
+
+/** Prepares the process of an image without a sandbox: it sees this machine, and listens where it is told. */
+export function prepareBare(
+  { root, process: config, env, needsNode }: ImageProgram,
+  {
+    certificates,
+    port,
+    machineEnv,
+  }: { certificates: string; port: number; machineEnv: Readonly<Record<string, string>> },
+): PreparedProgram {
+  const address = `127.0.0.1:${port}`;
+  const [command = "", ...args] = commandOf(config);
+  const flags = [`--address=${address}`, `--tls-certs-dir=${certificates}`];
+  const program: Program = {
+    command: needsNode ? process.execPath : join(root, command),
+    args: [...args.map((arg) => (needsNode && arg.startsWith("/") ? join(root, arg) : arg)), ...flags],
+    cwd: join(root, config.workingDir),
+    env: { ...machineEnv, ...parseEnv(config.env), ...env, TLS_SERVER_CERTS_DIR: certificates },
+  };
+  return { program, address, channel: false, dispose: async () => {} };
+}
+
+function commandOf({ entrypoint, cmd }: ProcessConfig): readonly string[] {
+  const command = [...entrypoint, ...cmd];
+  if (command.length === 0) {
+    throw new Error("the image has no entry point: it is a package that runs nothing; build it with --entrypoint");
+  }
+  return command;
+}
+
+function parseEnv(lines: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf("=");
+      return at < 0 ? [line, ""] : [line.slice(0, at), line.slice(at + 1)];
+    }),
+  );
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** A program of an image, and what it is to see of the world. */
+export interface SandboxedProgram {
+  /** The unpacked image; read only. */
+  readonly root: string;
+  readonly command: readonly string[];
+  readonly cwd: string;
+  /** All of its environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Folders of this machine, by where the program finds them; read only. */
+  readonly folders: Readonly<Record<string, string>>;
+}
+
+/** Functions run as this user, as they do in Pods. */
+const user = "2000";
+const tmpBytes = 64 * 1024 * 1024;
+const sharedMemoryBytes = 16 * 1024 * 1024;
+
+/**
+ * The arguments that make bubblewrap run a program with nothing but its image: no other process, no other file, no network but the
+ * one it is started in, nothing to write to but a small `/tmp`, no privileges and none to be had.
+ */
+export function sandboxArguments({ root, command, cwd, env, folders }: SandboxedProgram): string[] {
+  const binds = Object.entries(folders).flatMap(([inside, outside]) => ["--ro-bind", outside, inside]);
+  const variables = Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]);
+  return [
+    ...["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
+    ...["--die-with-parent", "--new-session", "--cap-drop", "ALL"],
+    ...["--uid", user, "--gid", user, "--hostname", "function"],
+    ...["--ro-bind", root, "/", "--proc", "/proc", "--dev", "/dev"],
+    ...["--size", String(sharedMemoryBytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
+    ...["--size", String(tmpBytes), "--tmpfs", "/tmp"],
+    ...binds,
+    ...["--chdir", cwd, "--clearenv"],
+    ...variables,
+    "--",
+    ...command,
+  ];
+}
+
+/** Where things are mounted into an image: the folders must be there, as the image itself is read only. */
+export const mountPoints: readonly string[] = [
+  "proc",
+  "dev",
+  "tmp",
+  "tls/server",
+  "tls/client",
+  // For functions that bring no base: our own Node and its libraries.
+  "purlin/node",
+  "usr/lib",
+  "lib",
+  "lib64",
+];
+
+/**
+ * The arguments that give a program of ours, which sees this machine's files, a network of its own. Its loopback belongs to nobody
+ * else, so whatever runs inside can listen on any port it likes.
+ */
+export function privateNetworkArguments(command: readonly string[]): string[] {
+  return ["--unshare-user", "--unshare-net", "--die-with-parent", "--dev-bind", "/", "/", "--", ...command];
+}
