@@ -3,13 +3,19 @@ import { constants } from "node:os";
 import { processIo } from "./io.ts";
 import { run } from "./run.ts";
 
+/** npm sends Ctrl-C on to its child, which has it from the terminal already: that is one wish, not two. */
+const echoMs = 500;
+
 /** Runs the command line of this process and sets its exit code. */
 export async function main(): Promise<void> {
   const stop = new AbortController();
+  let askedAt = 0;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
       // Asked twice, the user does not want to wait for what is still being finished.
-      if (stop.signal.aborted) process.exit(128 + constants.signals[signal]);
+      if (stop.signal.aborted && performance.now() - askedAt > echoMs) process.exit(128 + constants.signals[signal]);
+      if (stop.signal.aborted) return;
+      askedAt = performance.now();
       stop.abort(new Error(`stopped by ${signal}`));
     });
   }

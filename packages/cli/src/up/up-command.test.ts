@@ -159,6 +159,17 @@ test("a folder has one control plane, and the second is told so", async () => {
   assert.equal(second.child.exitCode, 1);
 });
 
+test("Ctrl-C ends it in good order, also when npm sends it on", async () => {
+  using folder = tempFolder();
+  await using running = up(folder);
+  await running.next("stdout", /The control plane is ready\./);
+  const closed = once(running.child, "close");
+  for (let i = 0; i < 2; i++) running.child.kill("SIGINT");
+  await running.next("stdout", /Stopping\. What was stored stays\./);
+  await closed;
+  assert.deepEqual([running.child.exitCode, running.child.signalCode], [0, null]);
+});
+
 test("a port that is taken is told", async (t) => {
   using folder = tempFolder();
   const taken = createServer().listen({ host: "127.0.0.1", port: 0 });

@@ -77,7 +77,11 @@ async function work(scene: Scene): Promise<number> {
     view.say(`${style.good("✓")} applied ${count(manifests.length, "object")} of ${options.paths.join(", ")}`);
   }
   if (options.waitMs !== undefined) return applied ? await waitForAll(scene, options.waitMs) : 1;
-  using _watching = watchManifests(options.paths, io.cwd, () => void applyAgain(scene));
+  using _watching = watchManifests(
+    options.paths,
+    io.cwd,
+    oneAtATime(() => applyAgain(scene)),
+  );
   if (applied) {
     void lookout.settled(io.signal).then(
       () => view.say(allReady(scene)),
@@ -112,6 +116,24 @@ async function apply(
     for (const problem of error.problems) view.say(`${style.bad("error:")} ${problem}`);
     return false;
   }
+}
+
+/** A change that comes while the last one is being applied is looked at afterwards, once. */
+function oneAtATime(task: () => Promise<void>): () => void {
+  let running = false;
+  let again = false;
+  const start = async (): Promise<void> => {
+    running = true;
+    do {
+      again = false;
+      await task();
+    } while (again);
+    running = false;
+  };
+  return () => {
+    if (running) again = true;
+    else void start();
+  };
 }
 
 async function applyAgain(scene: Scene): Promise<void> {

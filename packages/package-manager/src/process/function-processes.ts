@@ -67,7 +67,7 @@ export function createFunctionProcesses(options: FunctionProcessesOptions): Func
 
 /** The same program, whoever asks for it and in whatever order its members are. */
 function identityOf({ cwd, program }: FunctionSpec): string {
-  return JSON.stringify(program.kind === "source" ? [cwd, program.file] : [cwd, program.command, ...program.args]);
+  return JSON.stringify([cwd, Object.entries(program).sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
 interface Entry {
