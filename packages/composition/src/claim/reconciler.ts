@@ -9,6 +9,7 @@ import { textAt } from "../composite-resource/members.ts";
 import { isDeleted, isPaused } from "../composite-resource/metadata.ts";
 import { reconcileError, reconcilePaused } from "../composite-resource/standard-conditions.ts";
 import { during, textOf } from "../composite-resource/wrap-error.ts";
+import { reconcileWithin } from "../reconcile-within.ts";
 import { bindAndSync } from "./bind-and-sync.ts";
 import { claimRefTo } from "./claim-fields.ts";
 import { type ClaimPass, tellEvent, tellIn, writeStatus } from "./claim-pass.ts";
@@ -22,8 +23,7 @@ const timeoutMs = 60_000;
 /** Reconciles the claims of one definition. */
 export function claimReconciler(ports: ClaimPorts): Reconcile {
   const settings = { ...defaultClaimSettings, ...ports.settings };
-  return async (key, stopping) => {
-    const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
+  return reconcileWithin(timeoutMs, ports.clock, async (key, { signal, stopping }) => {
     const get = (): Promise<KubeObject | undefined> => ports.client.get(ports.kind.claimType, key, { signal });
     const stored = await during("cannot get claim", get);
     if (stored === undefined) return {};
@@ -34,7 +34,7 @@ export function claimReconciler(ports: ClaimPorts): Reconcile {
       if (!stopping.aborted) await tellFailure(pass, error, stopping);
       throw error;
     }
-  };
+  });
 }
 
 async function reconcileClaim(pass: ClaimPass): Promise<ReconcileResult> {

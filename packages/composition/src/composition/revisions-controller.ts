@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
-import type { ControllerClient, EventRecorder, ReconcileResult } from "@purlin/kube-controller";
-import { retryBackoff, type WatchingController } from "@purlin/kube-controller";
+import {
+  type Clock,
+  type ControllerClient,
+  type EventRecorder,
+  type ReconcileResult,
+  retryBackoff,
+  systemClock,
+  type WatchingController,
+} from "@purlin/kube-controller";
 import { isConflict } from "@purlin/kube-objects";
 import { attempt, isReconcileFailure } from "../composite/failure.ts";
 import { fieldManagers, kinds, labels } from "../composite-resource/constants.ts";
 import { isDeleted, labelOf } from "../composite-resource/metadata.ts";
+import { reconcileWithin } from "../reconcile-within.ts";
 import { planRevisions } from "./plan-revisions.ts";
 
 /** What the controller of Compositions works with. */
 export interface RevisionsDeps {
   readonly client: ControllerClient;
   readonly events: EventRecorder;
+  readonly clock?: Clock | undefined;
 }
 
 const name = "revisions/composition.apiextensions.crossplane.io";
@@ -30,7 +39,9 @@ export function createRevisionsController(deps: RevisionsDeps): WatchingControll
   return {
     spec: {
       name,
-      reconcile: (key, stopping) => reconcile({ ...deps, events }, key, stopping),
+      reconcile: reconcileWithin(timeoutMs, deps.clock ?? systemClock, (key, { signal }) =>
+        reconcile({ ...deps, events }, key, signal),
+      ),
       backoff: retryBackoff,
     },
     watches: [
@@ -52,8 +63,7 @@ interface RevisionsPass extends RevisionsDeps {
   readonly signal: AbortSignal;
 }
 
-async function reconcile(deps: RevisionsDeps, key: ObjectKey, stopping: AbortSignal): Promise<ReconcileResult> {
-  const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
+async function reconcile(deps: RevisionsDeps, key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult> {
   const composition = await deps.client.get(kinds.composition, key, { signal });
   if (composition === undefined || isDeleted(composition)) return {};
   try {

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { FunctionReference } from "@purlin/function-runner";
 import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
-import type { Clock, ControllerClient, EventRecorder, ReconcileResult } from "@purlin/kube-controller";
-import { retryBackoff, type WatchingController } from "@purlin/kube-controller";
+import {
+  type Clock,
+  type ControllerClient,
+  type EventRecorder,
+  type ReconcileResult,
+  retryBackoff,
+  type WatchingController,
+} from "@purlin/kube-controller";
 import {
   type ConditionText,
   conditionsOf,
@@ -14,6 +20,7 @@ import {
 import { fieldManagers, kinds } from "../composite-resource/constants.ts";
 import { isDeleted, labelOf } from "../composite-resource/metadata.ts";
 import { reconcileSuccess } from "../composite-resource/standard-conditions.ts";
+import { reconcileWithin } from "../reconcile-within.ts";
 import { checkPipeline, type PipelineSurroundings } from "./check-pipeline.ts";
 import {
   functionRevisionsOf,
@@ -50,8 +57,9 @@ export function createRevisionValidityController(deps: RevisionValidityDeps): Wa
       deps.developmentFunctions && (await isUnderDevelopment(client, functionName, signal)),
     revisionSelectors: deps.revisionSelectors,
   };
-  const reconcile = (key: ObjectKey, stopping: AbortSignal): Promise<ReconcileResult> =>
-    checkRevision({ ...deps, events, surroundings }, key, stopping);
+  const reconcile = reconcileWithin(timeoutMs, deps.clock, (key, { signal }) =>
+    checkRevision({ ...deps, events, surroundings }, key, signal),
+  );
   return {
     spec: { name, reconcile, backoff: retryBackoff },
     watches: [
@@ -79,9 +87,8 @@ interface ValidityPass extends RevisionValidityDeps {
   readonly surroundings: PipelineSurroundings;
 }
 
-async function checkRevision(pass: ValidityPass, key: ObjectKey, stopping: AbortSignal): Promise<ReconcileResult> {
+async function checkRevision(pass: ValidityPass, key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult> {
   const { client, events, surroundings } = pass;
-  const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
   const revision = await client.get(kinds.revision, key, { signal });
   if (revision === undefined || isDeleted(revision)) return {};
   const references: readonly FunctionReference[] = functionReferences(revision);

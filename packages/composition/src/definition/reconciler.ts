@@ -3,6 +3,7 @@ import { isNoMatch, type KubeObject } from "@purlin/kube-client";
 import { isEstablished, type Reconcile, type ReconcileResult, refusalOf } from "@purlin/kube-controller";
 import { fieldManagers, kinds } from "../composite-resource/constants.ts";
 import { hasFinalizer, isDeleted, withFinalizer } from "../composite-resource/metadata.ts";
+import { reconcileWithin } from "../reconcile-within.ts";
 import { applyDerivedCrd } from "./apply-derived-crd.ts";
 import { checkVersions } from "./check-definition.ts";
 import { definitionFacts } from "./definition-facts.ts";
@@ -19,8 +20,7 @@ export function definitionReconciler(
   side: DefinitionSide,
   controllers: InstanceControllers,
 ): Reconcile {
-  return async (key, stopping) => {
-    const signal = AbortSignal.any([stopping, AbortSignal.timeout(side.timeoutMs)]);
+  return reconcileWithin(side.timeoutMs, deps.clock, async (key, { signal }) => {
     const pass = { deps, side, controllers, signal };
     const xrd = await deps.client.get(kinds.definition, key, { signal });
     if (xrd === undefined) {
@@ -29,7 +29,7 @@ export function definitionReconciler(
     }
     if (isDeleted(xrd)) return terminateDefinition(pass, xrd);
     return side.typeOf(definitionFacts(xrd)) === undefined ? retract(pass, xrd) : establish(pass, xrd);
-  };
+  });
 }
 
 /**
