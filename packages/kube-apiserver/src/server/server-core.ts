@@ -6,7 +6,7 @@ import { type Authorizer, adminAuthorizer } from "../auth/authorizer.ts";
 import { type AccountIdentity, ServiceAccountTokens } from "../auth/service-account-tokens.ts";
 import { builtinRules } from "../builtin/builtin-rules.ts";
 import { builtinStrategy } from "../builtin/builtin-strategy.ts";
-import { objectAt, textAt, valueAt } from "../builtin/read-field.ts";
+import { textAt } from "../builtin/read-field.ts";
 import { CrdController } from "../crd/crd-controller.ts";
 import { RequestMetrics } from "../metrics/request-metrics.ts";
 import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
@@ -29,6 +29,7 @@ import type { Store } from "../store/store.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import { InternalClient, resourcePath } from "./internal-client.ts";
 import { pathEndpoints } from "./path-endpoints.ts";
+import { ServicePlaces } from "./service-places.ts";
 
 export interface ServerCoreOptions {
   readonly store: Store<JsonObject>;
@@ -156,10 +157,7 @@ function strategies(
 ): (type: ResourceType) => ObjectStrategy {
   const rulesOf = builtinRules({
     now,
-    taken: {
-      isAddressTaken: (address) => hasService(store, (spec) => textAt(spec, "clusterIP") === address),
-      isPortTaken: (port) => hasService(store, (spec) => hasNodePort(spec, port)),
-    },
+    taken: new ServicePlaces(store),
     findAccount: (namespace, name) => store.get(`//serviceaccounts/${namespace}/${name}`)?.value,
   });
   const known = new WeakMap<ResourceType, ObjectStrategy>();
@@ -184,16 +182,6 @@ function scalePathsOf(type: ResourceType, crds: CrdController): ScalePaths | und
 function isPresent(store: Store<JsonObject>, { namespace, name, uid }: AccountIdentity): boolean {
   const account = store.get(`//serviceaccounts/${namespace}/${name}`)?.value;
   return account !== undefined && metaOf(account).uid === uid;
-}
-
-function hasService(store: Store<JsonObject>, isWanted: (spec: JsonObject) => boolean): boolean {
-  return store.list({ prefix: "//services/" }).entries.some((entry) => isWanted(objectAt(entry.value, "spec")));
-}
-
-function hasNodePort(spec: JsonObject, port: number): boolean {
-  const ports = valueAt(spec, "ports");
-  const isOwn = Array.isArray(ports) && ports.some((one) => (one as JsonObject)["nodePort"] === port);
-  return isOwn || spec["healthCheckNodePort"] === port;
 }
 
 /** Deletes all objects of a type, in every namespace that has some. */
