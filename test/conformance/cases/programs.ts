@@ -144,17 +144,24 @@ export const programCases: readonly Case[] = [
 
   line(131, "kubectl watches", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
-    const flags = ["-w", "--output-watch-events", "--request-timeout=5s"];
-    const quiet = { quiet: true };
-    const watching = s.kubectl(["get", "configmaps", ...flags], quiet);
-    const one = s.kubectl(["get", "configmap", "a", "-o", "name", ...flags], quiet);
-    // Both have to have listed before the change; nothing shows that they have.
-    await new Promise((resolve) => setTimeout(resolve, 2500));
+    /** A watch that ends itself when it has shown so much; nothing may change before it has shown what there is. */
+    const watch = (args: readonly string[], lines: number): { listed: Promise<void>; shown: Promise<string> } => {
+      const listed = Promise.withResolvers<void>();
+      const isEnough = (stdout: string): boolean => {
+        if (/\ba\b/.test(stdout)) listed.resolve();
+        return stdout.split("\n").length > lines;
+      };
+      const ended = s.kubectl([...args, "-w", "--output-watch-events"], { quiet: true, isEnough });
+      ended.then(() => listed.resolve(), listed.reject);
+      return { listed: listed.promise, shown: ended.then(({ stdout }) => stdout) };
+    };
+    const all = watch(["get", "configmaps"], 4);
+    const one = watch(["get", "configmap", "a", "-o", "name"], 3);
+    await Promise.all([all.listed, one.listed]);
     await s.patch(core(s, "configmaps", "a"), "merge", { data: { b: "2" } }, { quiet: true });
     await s.delete(core(s, "configmaps", "a"), undefined, { quiet: true });
-    // They end at the same time: whichever is first says nothing.
-    s.note("what a watch of all shows", await watching);
-    s.note("what a watch of one shows", await one);
+    s.note("what a watch of all shows", await all.shown);
+    s.note("what a watch of one shows", await one.shown);
   }),
 
   line(

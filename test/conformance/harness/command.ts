@@ -17,6 +17,8 @@ export interface CommandLine {
   readonly directory?: string | undefined;
   /** It is ended by force when it takes longer. */
   readonly patienceMs?: number | undefined;
+  /** Told what it has printed so far; it is ended by force when it has printed enough. */
+  readonly isEnough?: ((stdout: string) => boolean) | undefined;
 }
 
 /** Runs a command to its end. */
@@ -27,6 +29,7 @@ export function runCommand({
   env,
   directory,
   patienceMs = 60_000,
+  isEnough = () => false,
 }: CommandLine): Promise<CommandResult> {
   const child = spawn(program, args, {
     cwd: directory,
@@ -40,6 +43,7 @@ export function runCommand({
   for (const stream of ["stdout", "stderr"] as const) {
     child[stream].setEncoding("utf8").on("data", (chunk: string) => {
       printed[stream] += chunk;
+      if (stream === "stdout" && isEnough(printed.stdout)) child.kill("SIGKILL");
     });
   }
   child.on("error", reject);

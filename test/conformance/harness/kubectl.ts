@@ -9,6 +9,8 @@ import type { ServerUnderTest } from "./server-under-test.ts";
 export interface KubectlOptions {
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Told what it has printed so far; it is ended when it has printed enough. */
+  readonly isEnough?: (stdout: string) => boolean;
 }
 
 /** kubectl keeps discovery on disk; nobody else's may be used, and two servers must not share theirs. */
@@ -20,12 +22,12 @@ export async function runKubectl(
   server: ServerUnderTest,
   namespace: string,
   args: readonly string[],
-  { input, env }: KubectlOptions = {},
+  { input, env, isEnough }: KubectlOptions = {},
 ): Promise<CommandResult> {
   // Each server has a port of its own, and so has a folder of its own.
   const cache = join(caches, new URL(server.target.server).port);
   const flags = [`--kubeconfig=${server.kubeconfig}`, `--cache-dir=${cache}`, `--namespace=${namespace}`];
-  const result = await runCommand({ program: server.kubectl, args: [...flags, ...args], input, env });
+  const result = await runCommand({ program: server.kubectl, args: [...flags, ...args], input, env, isEnough });
   return { ...result, stdout: tidy(result.stdout), stderr: tidy(result.stderr) };
 }
 

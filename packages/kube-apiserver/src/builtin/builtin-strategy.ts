@@ -74,7 +74,9 @@ export function builtinStrategy(type: ResourceType, rules: KindRules, now: () =>
 function decode(rules: KindRules, value: JsonObject): DecodedObject {
   const { object, unknown } = toTypedForm(value);
   const decoded = rules.decode?.(object, value) ?? object;
-  return { object: withBuiltinDefaults(decoded), unknownFields: unknown };
+  const filled = withBuiltinDefaults(decoded);
+  // Defaults come last, and belong where their type has them.
+  return { object: filled === decoded ? filled : toTypedForm(filled).object, unknownFields: unknown };
 }
 
 /** A body that says to be of another kind is refused; one that leaves it out is taken for what it should be. */
