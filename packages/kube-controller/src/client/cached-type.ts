@@ -123,11 +123,16 @@ export class CachedTypes {
     const { clock, idleMs } = this.#options;
     const idleSince = clock.now() - idleMs;
     for (const [name, entry] of this.#entries) {
-      if (entry.usedAt < idleSince || !entry.lease.informer.isReady) void this.#drop(name, entry);
+      if (entry.usedAt < idleSince || hasGone(entry)) void this.#drop(name, entry);
       else entry.writes.sweep();
     }
     this.#cancelSweep = clock.schedule(sweepEveryMs, () => this.#sweep());
   }
+}
+
+/** The type was there and is no longer served. One whose first list is still under way has somebody waiting for it. */
+function hasGone({ lease: { informer } }: Entry): boolean {
+  return !informer.isReady && informer.lists > 0;
 }
 
 function nameOf({ apiVersion, kind }: TypeRef): string {

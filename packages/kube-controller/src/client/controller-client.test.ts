@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isNoMatch, type KubeObject } from "@purlin/kube-client";
+import { createInformerPool, isNoMatch, type KubeClient, type KubeObject } from "@purlin/kube-client";
 import { type EmbeddedCluster, startEmbeddedCluster, until } from "../testing/embedded-cluster.ts";
 import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
 import type { ClosableControllerClient } from "./controller-client.ts";
@@ -202,6 +202,27 @@ test("a type nobody reads any more is no longer followed", async () => {
     );
     assert.ok(cluster.informers.peek(configMap) !== undefined);
   });
+});
+
+test("a first list that takes long is waited for, whatever is tidied up meanwhile", async () => {
+  await using cluster = await startEmbeddedCluster();
+  const gate = Promise.withResolvers<void>();
+  const slow: KubeClient = {
+    ...cluster.client,
+    list: async (...args) => {
+      await gate.promise;
+      return cluster.client.list(...args);
+    },
+  };
+  const informers = createInformerPool(slow);
+  const clock = manualClock();
+  const client = createControllerClient({ client: slow, informers, clock, idleMs: 600_000 });
+  const reading = client.get({ apiVersion: "v1", kind: "Namespace" }, { name: "default" });
+  clock.advance(120_000);
+  gate.resolve();
+  assert.equal((await reading)?.metadata.name, "default");
+  await client.close();
+  await informers.stop();
 });
 
 test("an apply is sent once, then only when something would change", async () => {

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type CacheChange, type Informer, type KubeObject, keyOf, keyText } from "@purlin/kube-client";
+import fc from "fast-check";
+import { OwnWrites } from "./own-writes.ts";
+import { compareVersions } from "./resource-version.ts";
+
+const type = { apiVersion: "v1", kind: "ConfigMap" };
+
+function object(name: string, version: number, more: Partial<KubeObject["metadata"]> = {}): KubeObject {
+  return {
+    ...type,
+    metadata: { name, namespace: "ns", uid: `uid-${name}`, resourceVersion: String(version), ...more },
+  };
+}
+
+/** An informer that sees what it is shown. */
+class ShownInformer {
+  readonly held = new Map<string, KubeObject>();
+  readonly #handlers = new Set<(change: CacheChange) => void>();
+  resourceVersion = "0";
+  lists = 1;
+
+  get(key: { readonly namespace?: string | undefined; readonly name: string }): KubeObject | undefined {
+    return this.held.get(keyText(key));
+  }
+
+  list({ namespace }: { readonly namespace?: string | undefined } = {}): KubeObject[] {
+    return [...this.held.values()].filter((one) => namespace === undefined || one.metadata.namespace === namespace);
+  }
+
+  subscribe(handler: (change: CacheChange) => void): () => void {
+    this.#handlers.add(handler);
+    return () => this.#handlers.delete(handler);
+  }
+
+  sees(one: KubeObject): void {
+    this.held.set(keyText(keyOf(one)), one);
+    this.resourceVersion = one.metadata.resourceVersion ?? "";
+    for (const handler of this.#handlers) handler({ type: "added", object: one });
+  }
+
+  seesGone(one: KubeObject, version: number): void {
+    this.held.delete(keyText(keyOf(one)));
+    this.resourceVersion = String(version);
+    for (const handler of this.#handlers) handler({ type: "deleted", object: one });
+  }
+}
+
+function setting(): { informer: ShownInformer; writes: OwnWrites } {
+  const informer = new ShownInformer();
+  return { informer, writes: new OwnWrites(informer as unknown as Informer) };
+}
+
+const key = { namespace: "ns", name: "a" };
+const versionOf = (one: KubeObject | undefined): string | undefined => one?.metadata.resourceVersion;
+const all = (): boolean => true;
+
+test("versions are numbers of any length", () => {
+  for (const [a, b, order] of [
+    ["9", "10", -1],
+    ["10", "10", 0],
+    ["", "1", -1],
+    ["18446744073709551616", "18446744073709551615", 1],
+  ] as const) {
+    assert.equal(Math.sign(compareVersions(a, b)), order, `${a} and ${b}`);
+  }
+  assert.ok(compareVersions(undefined, "1") < 0);
+});
+
+test("a write is seen until the informer has it, and then no longer remembered", () => {
+  const { informer, writes } = setting();
+  informer.sees(object("a", 5));
+  writes.stored(object("a", 7));
+  assert.equal(versionOf(writes.get(key)), "7");
+  informer.sees(object("a", 6));
+  assert.deepEqual([versionOf(writes.get(key)), writes.size], ["7", 1], "an event from before the write");
+  informer.sees(object("a", 8));
+  assert.deepEqual([versionOf(writes.get(key)), writes.size], ["8", 0]);
+});
+
+test("any event at or after the write will do: somebody may have deleted the object meanwhile", () => {
+  const { informer, writes } = setting();
+  writes.stored(object("a", 7));
+  informer.sees(object("other", 9));
+  assert.deepEqual([writes.get(key), writes.size], [undefined, 0]);
+});
+
+test("of two writes the newer one counts, in whichever order their answers came", () => {
+  const { writes } = setting();
+  writes.stored(object("a", 8));
+  writes.stored(object("a", 7));
+  assert.equal(versionOf(writes.get(key)), "8");
+});
+
+test("a deleted object is gone at once, and one of the same name may follow", () => {
+  const { informer, writes } = setting();
+  informer.sees(object("a", 5));
+  writes.deleted(object("a", 5));
+  assert.equal(writes.get(key), undefined);
+  writes.stored(object("a", 9, { uid: "second" }));
+  assert.equal(writes.get(key)?.metadata.uid, "second");
+});
+
+test("a deletion of something the informer has not even seen yet holds as well", () => {
+  const { informer, writes } = setting();
+  writes.stored(object("a", 5));
+  writes.deleted(object("a", 5));
+  informer.sees(object("other", 4));
+  assert.equal(writes.get(key), undefined);
+  informer.sees(object("a", 5));
+  assert.equal(writes.get(key), undefined, "the event of the creation comes late");
+  informer.seesGone(object("a", 5), 6);
+  assert.deepEqual([writes.get(key), writes.size], [undefined, 0]);
+});
+
+test("an object that did not go after all is seen again with its next event", () => {
+  const { informer, writes } = setting();
+  informer.sees(object("a", 5));
+  writes.deleted(object("a", 5));
+  informer.sees(object("a", 6, { deletionTimestamp: "2030-01-01T00:00:00Z", finalizers: ["x/y"] }));
+  assert.equal(versionOf(writes.get(key)), "6");
+});
+
+test("an update that takes the last finalizer of a deleted object is a deletion", () => {
+  const { informer, writes } = setting();
+  const deleted = { deletionTimestamp: "2030-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 };
+  informer.sees(object("a", 5, { ...deleted, finalizers: ["x/y"] }));
+  writes.stored(object("a", 6, { ...deleted, finalizers: [] }));
+  assert.equal(writes.get(key), undefined);
+});
+
+test("lists have our writes in them", () => {
+  const { informer, writes } = setting();
+  for (const name of ["a", "b", "c"]) informer.sees(object(name, 5));
+  writes.stored(object("a", 7));
+  writes.deleted(object("b", 5));
+  writes.stored(object("d", 8));
+  writes.stored(object("e", 9, { namespace: "elsewhere" }));
+  const listed = (namespace?: string): string[] =>
+    writes
+      .list(all, namespace)
+      .map((one) => `${one.metadata.name}@${versionOf(one)}`)
+      .sort();
+  assert.deepEqual(listed("ns"), ["a@7", "c@5", "d@8"]);
+  assert.deepEqual(listed(), ["a@7", "c@5", "d@8", "e@9"]);
+  assert.deepEqual(
+    writes.list((one) => one.metadata.name === "d").map(({ metadata }) => metadata.name),
+    ["d"],
+  );
+});
+
+test("what somebody has read counts when it is newer than what we know", () => {
+  const { informer, writes } = setting();
+  informer.sees(object("a", 5));
+  assert.equal(versionOf(writes.newest(object("a", 4))), "5");
+  assert.equal(versionOf(writes.newest(object("a", 6))), "6");
+  writes.stored(object("a", 9));
+  assert.equal(versionOf(writes.newest(object("a", 6))), "9");
+  informer.seesGone(object("a", 9), 10);
+  assert.equal(writes.newest(object("a", 9)), undefined, "it has gone since");
+  assert.equal(versionOf(writes.newest(object("a", 11))), "11", "or come again");
+});
+
+test("a server that lost our write is believed after it was listed anew", () => {
+  const { informer, writes } = setting();
+  writes.stored(object("a", 900));
+  informer.resourceVersion = "3";
+  informer.lists = 2;
+  assert.equal(versionOf(writes.get(key)), "900", "that list may have begun before the write");
+  informer.lists = 3;
+  assert.deepEqual([writes.get(key), writes.size], [undefined, 0]);
+});
+
+test("writes that nobody confirms are forgotten in the end", () => {
+  const { writes } = setting();
+  for (let i = 0; i < 12_000; i++) writes.stored(object(`o${i}`, i + 1));
+  assert.equal(writes.size, 10_000);
+  assert.equal(writes.get({ namespace: "ns", name: "o0" }), undefined);
+  assert.equal(versionOf(writes.get({ namespace: "ns", name: "o11999" })), "12000");
+  writes.close();
+  assert.equal(writes.size, 0);
+});
+
+test("whatever comes in whichever order, a read is never older than our last write", () => {
+  const step = fc.oneof(fc.constant("write" as const), fc.constant("foreign" as const), fc.constant("show" as const));
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const { informer, writes } = setting();
+      const pending: KubeObject[] = [];
+      let version = 0;
+      let ours = 0;
+      for (const one of steps) {
+        if (one !== "show") pending.push(object("a", ++version));
+        if (one === "write") {
+          writes.stored(object("a", version));
+          ours = version;
+        }
+        const shown = one === "show" ? pending.shift() : undefined;
+        if (shown) informer.sees(shown);
+        assert.ok(Number(versionOf(writes.get(key)) ?? 0) >= ours);
+      }
+      for (const rest of pending) informer.sees(rest);
+      assert.equal(writes.size, 0, "in the end all is known");
+    }),
+  );
+});
