@@ -243,3 +243,4 @@ export { requireConvertible } from "./typed/map-conversion.ts";
 export { canonicalQuantity, compareQuantities } from "./typed/quantity.ts";
 export { TypedFormError } from "./typed/typed-error.ts";
 export { hasTypedForm, type TypedForm, toTypedForm, toTypedMetadata } from "./typed/typed-form.ts";
+export { inTypedOrder } from "./typed/typed-order.ts";

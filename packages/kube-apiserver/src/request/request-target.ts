@@ -80,7 +80,8 @@ function verbOf(method: string, { name }: Location, query: URLSearchParams): str
     case "HEAD":
       return readVerb(name, query);
     default:
-      return method.toLowerCase();
+      // No verb stands for any other method.
+      return "";
   }
 }
 

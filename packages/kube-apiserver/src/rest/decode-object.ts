@@ -105,31 +105,34 @@ function requireType(rest: RestRequest, body: DecodedBody, validation: FieldVali
   requireKind(rest, String(kind), body);
   strategy.requireKind?.(String(kind), String(apiVersion), value);
   if (apiVersion !== "" && apiVersion !== expected) {
-    noteUnknownVersion(rest, value, validation);
+    noteUnread(rest, body, validation);
     throw badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
     );
   }
   if (type.custom && kind !== type.kind) {
+    noteUnread(rest, body, validation);
     const error = invalidValue("kind", String(kind), `must be ${type.kind}`);
     throw invalid({ group: type.group, kind: String(kind) }, metaOf(value).name ?? "", [error]);
   }
   return { ...value, apiVersion: expected, kind: type.kind };
 }
 
-/** In a version that does not exist a custom kind has no fields, which whoever sends one is told besides. */
-function noteUnknownVersion(
-  { type, catalog, notes }: RestRequest,
-  value: JsonObject,
-  validation: FieldValidation,
-): void {
-  const { group, version } = parseApiVersion(String(value["apiVersion"]));
-  const isOfKind = type.custom && group === type.group && value["kind"] === type.kind;
-  if (!isOfKind || validation !== "Warn" || catalog().find(group, version, type.resource) !== undefined) {
-    return;
+/** A custom object is read before it is found to be another one: what is wrong with it is told besides. */
+function noteUnread(rest: RestRequest, { value, strictErrors }: DecodedBody, validation: FieldValidation): void {
+  if (rest.type.custom && validation === "Warn" && isJsonObject(value)) {
+    rest.notes.push(...strictErrors, ...fieldsOfNoVersion(rest, value).map((name) => `unknown field ${goQuote(name)}`));
   }
-  const fields = sortedKeys(value).filter((name) => !["apiVersion", "kind", "metadata"].includes(name));
-  notes.push(...fields.map((name) => `unknown field ${goQuote(name)}`));
+}
+
+/** In a version that does not exist a kind has no fields. */
+function fieldsOfNoVersion({ type, catalog }: RestRequest, value: JsonObject): string[] {
+  const { group, version } = parseApiVersion(String(value["apiVersion"]));
+  const isOfKind = group === type.group && value["kind"] === type.kind;
+  if (!isOfKind || catalog().find(group, version, type.resource) !== undefined) {
+    return [];
+  }
+  return sortedKeys(value).filter((name) => !["apiVersion", "kind", "metadata"].includes(name));
 }
 
 function requireObject(rest: RestRequest, { value, raw }: DecodedBody): JsonObject {

@@ -85,7 +85,7 @@ function typedOptions({ value }: DecodedBody): JsonObject {
   if (!isJsonObject(value)) {
     throw badRequest("the body of a delete must be DeleteOptions");
   }
-  const { kind = "DeleteOptions", apiVersion = "v1" } = value;
+  const { kind = "DeleteOptions", apiVersion = "meta.k8s.io/v1" } = value;
   if (kind !== "DeleteOptions") {
     const version = JSON.stringify(apiVersion);
     throw badRequest(

@@ -57,14 +57,15 @@ test("metadata is written as Go has it, also in its lists", () => {
   );
 });
 
-test("built-in objects begin with their kind, custom ones are sorted", () => {
-  const object = { metadata, spec: { b: 1, a: 1 }, kind: "K", apiVersion: "g/v1" };
+test("built-in objects are written as their types have them, custom ones by name", () => {
+  const builtin = { metadata, data: { b: "1", a: "1" }, kind: "ConfigMap", apiVersion: "v1" };
   assert.match(
-    JSON.stringify(inStoredOrder(object)),
-    /^\{"kind":"K","apiVersion":"g\/v1","metadata":\{"name".*"spec":\{"b"/,
+    JSON.stringify(inStoredOrder(builtin)),
+    /^\{"kind":"ConfigMap","apiVersion":"v1","metadata":\{"name".*"data":\{"b":"1","a":"1"\}\}$/,
   );
+  const custom = { metadata, spec: { b: 1, a: 1 }, kind: "K", apiVersion: "g/v1" };
   assert.match(
-    JSON.stringify(inStoredOrder(object, { custom: true })),
+    JSON.stringify(inStoredOrder(custom, { custom: true })),
     /^\{"apiVersion":"g\/v1","kind":"K","metadata":\{"managedFields":\[\{"apiVersion".*"spec":\{"a":1,"b":1\}\}$/,
   );
 });

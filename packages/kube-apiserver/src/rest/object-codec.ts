@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, parseJson, printJson } from "@purlin/kube-objects";
+import { inTypedOrder, type JsonObject, parseJson, printJson } from "@purlin/kube-objects";
 import type { Codec } from "../store/store.ts";
-import { inMetaOrder, inNameOrder } from "./member-order.ts";
+import { inNameOrder } from "./member-order.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -38,11 +38,7 @@ export function inStoredOrder(
   object: JsonObject,
   { custom }: { readonly custom: boolean } = { custom: false },
 ): JsonObject {
-  if (custom) {
-    return inNameOrder(object);
-  }
-  const { apiVersion = "", kind = "", metadata, ...rest } = object;
-  return { kind, apiVersion, metadata: inMetaOrder(isJsonObject(metadata) ? metadata : {}), ...rest };
+  return custom ? inNameOrder(object) : inTypedOrder(object);
 }
 
 /** What the bytes of every stored object of a built-in type begin with: everything before its metadata. */

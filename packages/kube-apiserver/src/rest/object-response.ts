@@ -8,6 +8,7 @@ import { documentPayload, encodedPayload, LINE_BREAK } from "../request/payload.
 import { wantsPretty } from "../request/pretty.ts";
 import type { Entry } from "../store/store.ts";
 import { type IncludeObject, toPartialMetadata, toTable } from "../table/table.ts";
+import { inStoredOrder } from "./object-codec.ts";
 import { metaOf } from "./object-meta.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { servedBytes } from "./served-bytes.ts";
@@ -124,7 +125,8 @@ export function objectPayload(rest: RestRequest, object: JsonObject, form: Objec
 
 function shaped(rest: RestRequest, object: JsonObject, form: ObjectForm): JsonObject {
   if (form.shape === "whole") {
-    return object;
+    // Objects of dry runs were never written, and so are in no order yet.
+    return inStoredOrder(object, rest.type);
   }
   if (form.shape === "metadata") {
     requireOne(rest, form);

@@ -67,8 +67,13 @@ function shown({ replicas }: ScalePaths): string {
 function respond(rest: RestRequest, object: JsonObject, { paths, form }: Shown): CompleteResponse {
   const scale = toScale(object, paths);
   const shown = asScaleRequest(rest);
-  const strategy = rest.type.custom ? { ...shown.strategy, printer: customScalePrinter } : shown.strategy;
-  return objectResponse({ ...shown, strategy }, scale, form);
+  return objectResponse(rest.type.custom ? asCustomScale(shown) : shown, scale, form);
+}
+
+/** The Scale of a custom object has other columns, and is of the version's own type to the reference. */
+function asCustomScale(shown: RestRequest): RestRequest {
+  const strategy = { ...shown.strategy, printer: customScalePrinter };
+  return { ...shown, strategy, type: { ...shown.type, group: "v1" } };
 }
 
 interface Shown {
