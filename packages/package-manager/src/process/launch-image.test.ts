@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a function in a sandbox can and cannot do, asked of a real one.
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protocol";
+import { createDiallingRunner } from "@purlin/function-runner";
+import { findSandbox } from "../sandbox/find-sandbox.ts";
+import { mountPoints } from "../sandbox/sandbox-arguments.ts";
+import { functionProject } from "../testing/function-project.ts";
+import type { TempFolder } from "../testing/temp-folder.ts";
+import { bundleCommand, bundleFunction, bundlePath } from "../xpkg/bundle-function.ts";
+import { createFunctionProcesses } from "./function-processes.ts";
+
+/** Answers with what it can find out about its surroundings; it ignores where it is told to listen. */
+const spy = (secret: string, { mayWrite }: { readonly mayWrite: boolean }): string => `
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { response } from "@purlin/function-sdk";
+const attempt = (what) => { try { return String(what()); } catch (error) { return error.code ?? error.message; } };
+const reach = (port) => new Promise((resolve) => {
+  connect(port, "127.0.0.1").once("connect", () => resolve("connected")).once("error", (error) => resolve(error.code));
+});
+export default async (req) => {
+  const rsp = response.to(req);
+  const fill = () => { for (let at = 0; at < 100; at++) writeFileSync("/tmp/" + at, Buffer.alloc(1024 * 1024)); };
+  const found = {
+    secret: attempt(() => readFileSync(${JSON.stringify(secret)}, "utf8")),
+    processes: attempt(() => readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name)).length < 10),
+    parent: attempt(() => process.kill(${process.pid}, 0)),
+    root: ${mayWrite} && attempt(() => writeFileSync("/written", "x")),
+    disk: ${mayWrite} && attempt(fill),
+    api: await reach(Number(req.meta?.tag)),
+    uid: process.getuid(),
+    env: Object.keys(process.env).filter((name) => !["PATH", "HOME", "PWD"].includes(name)).sort().join(),
+  };
+  response.normal(rsp, JSON.stringify(found));
+  return rsp;
+};
+`;
+
+async function imageOf(folder: TempFolder): Promise<string> {
+  const root = join(folder.path, "root");
+  for (const mount of [...mountPoints, "function"]) mkdirSync(join(root, mount), { recursive: true });
+  writeFileSync(join(root, bundlePath), (await bundleFunction(join(folder.path, "fn.ts"))).code);
+  return root;
+}
+
+async function ask(sandbox: string | undefined, count: number): Promise<Record<string, unknown>[]> {
+  const secret = "hunter2";
+  using folder = functionProject({ secret });
+  folder.write("fn.ts", spy(join(folder.path, "secret"), { mayWrite: sandbox !== undefined }));
+  const root = await imageOf(folder);
+  const env = { PATH: "/usr/bin:/bin", SECRET_TOKEN: secret };
+  await using processes = createFunctionProcesses({ directory: join(folder.path, "state"), env });
+  const runner = createDiallingRunner({ security: processes.security });
+  const config = { entrypoint: bundleCommand, cmd: [], env: ["FROM_IMAGE=1"], workingDir: "/", user: "" };
+  const program = {
+    kind: "image",
+    root,
+    process: config,
+    needsNode: true,
+    sandbox,
+    sockets: join(folder.path, "s"),
+  } as const;
+  const names = Array.from({ length: count }, (_, at) => `fn-${at}`);
+  const answers: Record<string, unknown>[] = [];
+  for (const name of names) processes.run({ name, cwd: "/", program: { ...program, env: { FUNCTION_NAME: name } } });
+  for (const name of names) {
+    const served = await processes.get(name)?.served(AbortSignal.timeout(60_000));
+    assert.ok(served);
+    const { endpoint } = served;
+    const target = { functionName: name, revisionName: name, packageRef: "", endpoint, revision: 1 };
+    const request = create(RunFunctionRequest, { meta: create(RequestMeta, { tag: "1" }) });
+    const { results } = await runner.run(target, request, { deadline: Date.now() + 60_000 });
+    answers.push(JSON.parse(results[0]?.message ?? "{}") as Record<string, unknown>);
+  }
+  runner.close();
+  return answers;
+}
+
+test("a sandboxed function sees its image and nothing else; several listen on the same port", async () => {
+  const support = await findSandbox();
+  assert.ok(support.isSupported, "bubblewrap is needed for this test: apt-get install bubblewrap");
+  for (const found of await ask(support.program, 3)) {
+    assert.deepEqual(found, {
+      secret: "ENOENT",
+      processes: "true",
+      parent: "ESRCH",
+      root: "EROFS",
+      disk: "ENOSPC",
+      api: "ECONNREFUSED",
+      uid: 2000,
+      env: "FROM_IMAGE,FUNCTION_NAME,TLS_SERVER_CERTS_DIR",
+    });
+  }
+});
+
+test("without a sandbox it runs all the same, without the control plane's environment", async () => {
+  const [found] = await ask(undefined, 1);
+  assert.equal(found?.["secret"], "hunter2", "this is what the sandbox is for");
+  assert.ok(!String(found?.["env"]).includes("SECRET_TOKEN"));
+});

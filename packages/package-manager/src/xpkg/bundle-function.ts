@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import { access } from "node:fs/promises";
+import { basename, dirname, resolve } from "node:path";
+import { PackageError } from "./package-error.ts";
+
+/** A function and everything it imports, in one file that serves by itself. */
+export interface FunctionBundle {
+  readonly code: Uint8Array;
+  /** What the bundler warned about, a line each. */
+  readonly warnings: readonly string[];
+}
+
+/** Where the bundle lies in an image, and how it is started. */
+export const bundlePath = "function/main.mjs";
+export const bundleCommand: readonly string[] = ["node", `/${bundlePath}`];
+
+/** Modules of the older kind ask for others at run time; this lets them. */
+const banner = `import { createRequire as purlinRequire } from "node:module"; const require = purlinRequire(import.meta.url);`;
+
+/**
+ * Bundles a TypeScript or JavaScript file that exports a function. The result depends on the sources alone: not on where they are,
+ * nor on when.
+ */
+export async function bundleFunction(file: string): Promise<FunctionBundle> {
+  const path = resolve(file);
+  await access(path).catch((cause: unknown) => {
+    throw new PackageError(`${file}: there is no such file`, { cause });
+  });
+  // A program of its own, needed only here.
+  const { build } = await import("esbuild");
+  try {
+    const result = await build({
+      stdin: { contents: program(basename(path)), resolveDir: dirname(path), sourcefile: "purlin-function.js" },
+      absWorkingDir: dirname(path),
+      bundle: true,
+      write: false,
+      platform: "node",
+      format: "esm",
+      target: "node22",
+      banner: { js: banner },
+      legalComments: "none",
+      // Comments would name the folders of this machine.
+      minifyWhitespace: true,
+      logLevel: "silent",
+    });
+    const [output] = result.outputFiles;
+    if (output === undefined) throw new PackageError(`${file}: the bundle is empty`);
+    return { code: output.contents, warnings: result.warnings.map(messageText) };
+  } catch (error) {
+    throw asPackageError(file, error);
+  }
+}
+
+function program(name: string): string {
+  return `
+import * as module from ${JSON.stringify(`./${name}`)};
+import { main } from "@purlin/function-sdk";
+const { default: standard, fn, handler } = module;
+const found = standard ?? fn ?? handler;
+if (found === undefined) throw new Error(${JSON.stringify(`${name} exports no function: export it as default`)});
+await main(found);
+`;
+}
+
+interface BuildMessage {
+  readonly text: string;
+  readonly location: { readonly file: string; readonly line: number; readonly column: number } | null;
+}
+
+function messageText({ text, location }: BuildMessage): string {
+  return location === null ? text : `${location.file}:${location.line}:${location.column + 1}: ${text}`;
+}
+
+function asPackageError(file: string, error: unknown): unknown {
+  const { errors } = error as { errors?: readonly BuildMessage[] };
+  const [first] = errors ?? [];
+  if (first === undefined) return error;
+  const advice = first.text.includes("@purlin/function-sdk")
+    ? ": install it with npm install @purlin/function-sdk"
+    : "";
+  return new PackageError(`${file} cannot be bundled: ${messageText(first)}${advice}`, { cause: error });
+}
