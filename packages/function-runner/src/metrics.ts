@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { Counter, Histogram, type Registry } from "prom-client";
+import { createRequire } from "node:module";
+import type { Counter, Histogram, Registry } from "prom-client";
+
+// Loading it takes as long as a call of a function, and a command that renders counts nothing.
+const loadPrometheus = (): typeof import("prom-client") => createRequire(import.meta.url)("prom-client");
 
 /** Which call of which function a metric is about. */
 export interface CallLabels {
@@ -85,6 +89,7 @@ export function createRunnerMetrics(registry: Registry): RunnerMetrics {
 type Make<T> = (name: string, help: string, labelNames: readonly string[]) => T;
 
 function maker(registry: Registry): { readonly counter: Make<Counter>; readonly histogram: Make<Histogram> } {
+  const { Counter, Histogram } = loadPrometheus();
   const existing = (name: string): unknown => registry.getSingleMetric(prefix + name);
   const config = (name: string, help: string, labelNames: readonly string[]) => ({
     name: prefix + name,
