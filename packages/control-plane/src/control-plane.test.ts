@@ -22,7 +22,9 @@ const namespace = "default";
 const configMap = { apiVersion: "v1", kind: "ConfigMap" };
 
 /** Composes one ConfigMap with the App's text. */
+let fnCalls = 0;
 function composeText(req: RunFunctionRequest): RunFunctionResponse {
+  fnCalls++;
   const rsp = response.to(req);
   const { resource: xr } = request.getObservedCompositeResource(req);
   const data = { text: xr.getString("spec.text") };
@@ -131,17 +133,39 @@ test("a forced look at Ready objects writes nothing", async () => {
     names.map((name) => appOf(name, "x")),
   );
   for (const name of names) await readyApp(api, name);
-  const quiet = async (): Promise<number> => {
-    const before = api.writes.length;
-    for (let i = 0; i < 20; i++) await new Promise((resolve) => setTimeout(resolve, 10));
-    return api.writes.length - before;
-  };
-  await until("all is quiet", async () => (await quiet()) === 0);
+  await untilQuiet(api);
   const before = api.writes.length;
   for (const name of names) engine.enqueue("composite/apps.example.org", { namespace, name });
-  await until("all is quiet again", async () => (await quiet()) === 0);
+  await untilQuiet(api);
   assert.deepEqual(api.writes.slice(before), []);
 });
+
+test("a restart of a settled control plane writes nothing", async () => {
+  await using api = await startEmbeddedApi();
+  await using fn = await serve(composeText);
+  const first = startControlPlane(optionsFor(api));
+  await first.ready;
+  await applyAll(api, [functionAt(fn.address), appDefinition, appComposition, appOf("one", "x"), appOf("two", "y")]);
+  for (const name of ["one", "two"]) await readyApp(api, name);
+  await untilQuiet(api);
+  await first.stop();
+  const before = api.writes.length;
+  const calls = fnCalls;
+  await using second = startControlPlane(optionsFor(api));
+  await second.ready;
+  await until("both have been looked at", async () => fnCalls >= calls + 2);
+  await untilQuiet(api);
+  assert.deepEqual(api.writes.slice(before), []);
+});
+
+/** Until nothing was written for a while. */
+function untilQuiet(api: EmbeddedApi): Promise<boolean> {
+  return until("all is quiet", async () => {
+    const before = api.writes.length;
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setTimeout(resolve, 10));
+    return api.writes.length === before;
+  });
+}
 
 test("a function sees the schema of a CRD that has just been established, and a kind it requires when it appears", async () => {
   await using api = await startEmbeddedApi();
