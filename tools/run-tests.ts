@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one of the repository's test suites: `node tools/run-tests.ts unit|interop|clients|conformance|chaos [file…]`, options last.
+// Runs one of the repository's test suites: `node tools/run-tests.ts unit|interop|clients|conformance|chaos|e2e [file…]`, options last.
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 
@@ -50,6 +50,10 @@ function chaosRuns(): Run[] {
   return [{ title: "chaos", files: globSync("test/chaos/**/*.test.ts").sort(), flags }];
 }
 
+function endToEndRuns(): Run[] {
+  return [{ title: "end to end", files: globSync("test/e2e/**/*.test.ts").sort(), flags: ["--test-concurrency=1"] }];
+}
+
 function run({ title, files, flags }: Run): boolean {
   if (files.length === 0) return true;
   console.log(`\n# ${title}: ${files.length} files`);
@@ -74,6 +78,7 @@ const suites: Record<string, () => Run[]> = {
   clients: clientRuns,
   conformance: conformanceRuns,
   chaos: chaosRuns,
+  e2e: endToEndRuns,
 };
 const runs = suites[suite];
 if (!runs) {

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// A control plane with functions on an API server, and a user's view of it.
+import { setTimeout as delay } from "node:timers/promises";
+import { type ControlPlaneSettings, startControlPlane } from "@purlin/control-plane";
+import { type FunctionHandler, nopLogger, start } from "@purlin/function-sdk";
+import {
+  createKubeClient,
+  type KubeClient,
+  type KubeObject,
+  keyOf,
+  type ObjectKey,
+  type TypeRef,
+} from "@purlin/kube-client";
+import { isNotFound } from "@purlin/kube-objects";
+import { startServer } from "./server.ts";
+
+/** What the control plane under test shall be. */
+export interface PlaneWish {
+  /** Functions by name. */
+  readonly functions: Readonly<Record<string, FunctionHandler>>;
+  readonly settings?: Partial<ControlPlaneSettings>;
+}
+
+/** One condition, as people compare it. */
+export interface ConditionText {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message?: string;
+}
+
+/** A running control plane. */
+export interface Plane extends AsyncDisposable {
+  readonly users: KubeClient;
+  /** Applies objects one after the other, as soon as their kinds are there. */
+  apply(...objects: readonly KubeObject[]): Promise<void>;
+  get(type: TypeRef, key: ObjectKey): Promise<KubeObject>;
+  find(type: TypeRef, key: ObjectKey): Promise<KubeObject | undefined>;
+  /** An object once it is as wanted. What it was last is in the failure. */
+  until(what: string, type: TypeRef, key: ObjectKey, isWanted: (object: KubeObject) => boolean): Promise<KubeObject>;
+  gone(type: TypeRef, key: ObjectKey): Promise<void>;
+  /** The events of an object so far, each as `Type Reason: message`, sorted. */
+  events(object: KubeObject): Promise<readonly string[]>;
+  /** Every write of the control plane since the last time this was asked, events and leases apart. */
+  takeWrites(): string[];
+}
+
+const patienceMs = 120_000;
+
+/** Starts server, functions and control plane, and tells the control plane of the functions. */
+export async function startPlane({ functions, settings }: PlaneWish): Promise<Plane> {
+  const server = await startServer();
+  const users = createKubeClient(await server.connect("users"));
+  const transport = await server.connect("crossplane");
+  const writes: string[] = [];
+  const client = createKubeClient({
+    ...transport,
+    request(request) {
+      const isTold = /\/(events|leases)(\/|$)/.test(request.path);
+      if (request.method !== "GET" && !isTold) writes.push(`${request.method} ${request.path}`);
+      return transport.request(request);
+    },
+  });
+  const running = await Promise.all(
+    Object.entries(functions).map(async ([name, handler]) => {
+      const options = { address: "127.0.0.1:0", insecure: true, metricsAddress: "", log: nopLogger };
+      return { name, served: await start(handler, options) };
+    }),
+  );
+  const plane = startControlPlane({
+    client,
+    functions: { security: "plaintext" },
+    settings: { developmentFunctions: true, ...settings },
+  });
+  await plane.ready;
+  const view = userView(users);
+  await view.apply(...running.map(({ name, served }) => functionAt(name, served.address)));
+  return {
+    ...view,
+    users,
+    takeWrites: () => writes.splice(0),
+    async [Symbol.asyncDispose]() {
+      await plane[Symbol.asyncDispose]();
+      for (const { served } of running) await served[Symbol.asyncDispose]();
+      await client.close();
+      await users.close();
+      await server.stop();
+    },
+  };
+}
+
+function functionAt(name: string, address: string): KubeObject {
+  const annotations = {
+    "render.crossplane.io/runtime": "Development",
+    "render.crossplane.io/runtime-development-target": address,
+  };
+  const spec = { package: `registry.example.org/${name}:v1` };
+  return { apiVersion: "pkg.crossplane.io/v1", kind: "Function", metadata: { name, annotations }, spec };
+}
+
+type UserView = Pick<Plane, "apply" | "get" | "find" | "until" | "gone" | "events">;
+
+function userView(users: KubeClient): UserView {
+  const get: Plane["get"] = (type, key) => users.get(type, key);
+  const find: Plane["find"] = async (type, key) => {
+    try {
+      return await users.get(type, key);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  };
+  return {
+    get,
+    find,
+    async apply(...objects) {
+      for (const object of objects) {
+        await eventually(`${object.kind} ${keyOf(object).name} is taken`, async () => {
+          await users.apply(object, { fieldManager: "kubectl", force: true });
+          return true;
+        });
+      }
+    },
+    async until(what, type, key, isWanted) {
+      let last: KubeObject | undefined;
+      return eventually(
+        what,
+        async () => {
+          last = await find(type, key);
+          return last !== undefined && isWanted(last) && last;
+        },
+        () => JSON.stringify(last, undefined, 1),
+      );
+    },
+    async gone(type, key) {
+      await eventually(`${type.kind} ${key.name} is gone`, async () => (await find(type, key)) === undefined);
+    },
+    events: (object) => eventsOf(users, object),
+  };
+}
+
+/** Looks until there is something, whatever goes wrong meanwhile. */
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | undefined | false>,
+  last: () => string | undefined = () => "",
+): Promise<T> {
+  const deadline = Date.now() + patienceMs;
+  let failure: unknown;
+  for (;;) {
+    try {
+      const found = await look();
+      if (found !== undefined && found !== false) return found;
+    } catch (error) {
+      failure = error;
+    }
+    if (Date.now() > deadline) throw new Error(`waited in vain: ${what}; ${last() ?? ""}`, { cause: failure });
+    await delay(20);
+  }
+}
+
+async function eventsOf(users: KubeClient, { metadata }: KubeObject): Promise<readonly string[]> {
+  const { items } = await users.list(
+    { apiVersion: "v1", kind: "Event" },
+    { fieldSelector: `involvedObject.uid=${metadata.uid ?? ""}` },
+  );
+  const texts = items.map((event) => {
+    const { type, reason, message } = event as unknown as Record<string, string>;
+    return `${type} ${reason}: ${message}`;
+  });
+  return texts.sort();
+}
+
+/** The conditions of an object, by type, without times and generations. */
+export function conditionsOf(object: KubeObject): readonly ConditionText[] {
+  const { status } = object as { readonly status?: { readonly conditions?: readonly ConditionText[] } };
+  const shown = (status?.conditions ?? []).map(({ type, status: state, reason, message }) => ({
+    type,
+    status: state,
+    reason,
+    ...(message ? { message } : {}),
+  }));
+  return shown.sort((a, b) => (a.type < b.type ? -1 : 1));
+}
+
+/** The condition of a type. */
+export function conditionOf(object: KubeObject, type: string): ConditionText | undefined {
+  return conditionsOf(object).find((condition) => condition.type === type);
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// One suite, two servers: `npm run e2e` and `npm run e2e -- --server=real`.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import {
+  accessFromKubeconfig,
+  createDirectTransport,
+  createHttpsTransport,
+  type Kubeconfig,
+  type KubeTransport,
+} from "@purlin/kube-client";
+import { startRealCluster } from "../../../tools/peers/real-cluster.ts";
+
+/** An API server that a control plane and its users share. */
+export interface Server {
+  readonly name: "embedded" | "real";
+  connect(userAgent: string): Promise<KubeTransport>;
+  stop(): Promise<void>;
+}
+
+/** Starts the one that the suite was asked to run on. */
+export function startServer(): Promise<Server> {
+  const wanted = process.env["E2E_SERVER"] ?? "embedded";
+  if (wanted === "embedded") return startEmbedded();
+  if (wanted === "real") return startReal();
+  throw new Error(`--server=${wanted}: expected embedded or real`);
+}
+
+async function startEmbedded(): Promise<Server> {
+  const directory = mkdtempSync(join(tmpdir(), "e2e-"));
+  const server = await startApiServer({ directory });
+  const admin = { name: "admin", groups: [MASTERS_GROUP] };
+  return {
+    name: "embedded",
+    connect: async (userAgent) => createDirectTransport(server.handle, admin, userAgent),
+    async stop() {
+      await server.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The loops that the embedded server has of its own. The suite plays every other controller. */
+const controllers = ["garbage-collector-controller", "namespace-controller", "serviceaccount-controller"];
+
+async function startReal(): Promise<Server> {
+  const cluster = await startRealCluster({ controllers });
+  const file = cluster.kubeconfig;
+  const access = await accessFromKubeconfig(JSON.parse(readFileSync(file, "utf8")) as Kubeconfig, { file, env: {} });
+  return {
+    name: "real",
+    connect: async (userAgent) => createHttpsTransport(access, { userAgent }),
+    stop: () => cluster.stop(),
+  };
+}
