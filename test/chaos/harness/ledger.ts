@@ -15,14 +15,24 @@ export class Ledger {
   readonly #tried = new Map<string, string | undefined>();
   readonly #byVersion = new Map<bigint, string>();
   acknowledged = 0;
+  #awaited: { readonly count: number; readonly resolve: () => void } | undefined;
 
   stateOf(name: string): KnownState {
     return this.#states.get(name) ?? {};
   }
 
+  /** Resolves when so many more writes were answered. */
+  untilAnswered(more: number): Promise<void> {
+    if (more <= 0) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#awaited = { count: this.acknowledged + more, resolve };
+    return promise;
+  }
+
   /** A write was answered. */
   answered(name: string, state: KnownState): void {
     this.acknowledged += 1;
+    if (this.acknowledged >= (this.#awaited?.count ?? Number.POSITIVE_INFINITY)) this.#awaited?.resolve();
     this.#states.set(name, state);
     if (state.version !== undefined) this.#note({ name, text: state.text, version: state.version });
   }
