@@ -58,18 +58,31 @@ function inOrder(object: JsonObject, names: readonly string[]): JsonObject {
 
 /** A value with the members of every object in it sorted by name; the value itself when they are. */
 export function inNameOrder<T extends JsonValue>(value: T): T {
-  if (isJsonArray(value)) {
-    const items = value.map(inNameOrder);
-    return items.every((item, index) => item === value[index]) ? value : (items as JsonValue as T);
+  if (typeof value !== "object" || value === null) {
+    return value;
   }
-  return isJsonObject(value) ? (membersByName(value) as T) : value;
+  return (isJsonArray(value) ? itemsByName(value) : membersByName(value as JsonObject)) as T;
 }
 
+function itemsByName(list: readonly JsonValue[]): JsonValue {
+  const items = list.map(inNameOrder);
+  return items.every((item, index) => item === list[index]) ? list : items;
+}
+
+// Runs for every write of a custom object; nearly all are sorted already.
 function membersByName(object: JsonObject): JsonObject {
   const names = Object.keys(object);
-  const values = names.map((name) => inNameOrder(object[name] as JsonValue));
-  const isSorted = names.every((name, index) => index === 0 || compareUtf8(names[index - 1] ?? "", name) < 0);
-  if (isSorted && values.every((value, index) => value === object[names[index] ?? ""])) {
+  const values: JsonValue[] = [];
+  let isSame = true;
+  let last = "";
+  for (const name of names) {
+    const value = object[name] as JsonValue;
+    const next = inNameOrder(value);
+    isSame &&= next === value && compareUtf8(last, name) <= 0;
+    last = name;
+    values.push(next);
+  }
+  if (isSame) {
     return object;
   }
   const members = names.map((name, index) => [name, values[index] as JsonValue] as const);

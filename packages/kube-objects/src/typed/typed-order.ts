@@ -12,56 +12,79 @@ export function inTypedOrder(object: JsonObject): JsonObject {
   return ordered(object, objectFields(typeName(String(object["apiVersion"]), String(object["kind"]))));
 }
 
-type Fields = ReadonlyMap<string, FieldType | undefined>;
+/** Where a field stands, and what it is; undefined for what has no fields of its own to put in order. */
+interface Place {
+  readonly rank: number;
+  readonly type: FieldType | undefined;
+}
 
-const objectOrders = new Map<string, Fields>();
-const maxOrders = 1000;
+type Places = ReadonlyMap<string, Place>;
+
+const objectPlaces = new Map<string, Places>();
+const maxRemembered = 1000;
 
 /** The fields of a whole object: what it says it is comes first. */
-function objectFields(name: string): Fields {
-  const known = objectOrders.get(name);
+function objectFields(name: string): Places {
+  const known = objectPlaces.get(name);
   if (known !== undefined) return known;
-  const fields = new Map<string, FieldType | undefined>([
-    ["kind", undefined],
-    ["apiVersion", undefined],
-    ...fieldsOf(name),
-  ]);
+  const places = ranked(new Map([["kind", undefined], ["apiVersion", undefined], ...fieldsOf(name)]));
   // Names may come from outside; those of types are far fewer.
-  if (objectOrders.size < maxOrders) objectOrders.set(name, fields);
-  return fields;
+  if (objectPlaces.size < maxRemembered) objectPlaces.set(name, places);
+  return places;
 }
 
-const orders = new Map<string, ReadonlyMap<string, FieldType>>();
+const messagePlaces = new Map<string, Places>();
+
+function placesOf(message: string): Places {
+  const known = messagePlaces.get(message) ?? ranked(fieldsOf(message));
+  messagePlaces.set(message, known);
+  return known;
+}
+
+function ranked(fields: ReadonlyMap<string, FieldType | undefined>): Places {
+  return new Map([...fields].map(([name, type], rank) => [name, { rank, type: isOrdered(type) ? type : undefined }]));
+}
+
+function isOrdered(type: FieldType | undefined): boolean {
+  if (type === undefined || type.kind === "scalar") return false;
+  return type.kind === "message" || isOrdered(type.of);
+}
 
 /** The fields of a message and of those inlined in it, in order. */
-function fieldsOf(message: string): ReadonlyMap<string, FieldType> {
-  const known = orders.get(message);
-  if (known !== undefined) return known;
+function fieldsOf(message: string): Map<string, FieldType> {
   const fields = new Map<string, FieldType>();
   for (const { name, type, inlined } of messageFields(message) ?? []) {
-    if (inlined && type.kind === "message")
+    if (inlined && type.kind === "message") {
       for (const [inner, innerType] of fieldsOf(type.name)) fields.set(inner, innerType);
-    else fields.set(name, type);
+    } else fields.set(name, type);
   }
-  if (fields.size > 0) orders.set(message, fields);
   return fields;
 }
 
-function ordered(object: JsonObject, fields: Fields): JsonObject {
-  if (fields.size === 0) return object;
-  const names = [...fields.keys()].filter((name) => Object.hasOwn(object, name));
-  const others = Object.keys(object).filter((name) => !fields.has(name));
-  const made: Record<string, JsonValue> = {};
+// Runs for every write, and nearly everything is in order already: nothing is made before something is found not to be.
+function ordered(object: JsonObject, places: Places): JsonObject {
+  const names = Object.keys(object);
+  let last = -1;
   let isSame = true;
-  const before = Object.keys(object);
-  for (const [index, name] of [...names, ...others].entries()) {
+  const values: JsonValue[] = [];
+  for (const name of names) {
     const value = object[name] as JsonValue;
-    const type = fields.get(name);
-    const next = type === undefined ? value : valueInOrder(value, type);
-    isSame &&= before[index] === name && next === value;
-    setOwnValue(made, name, next);
+    const place = places.get(name);
+    const rank = place?.rank ?? places.size;
+    const next = place?.type === undefined ? value : valueInOrder(value, place.type);
+    isSame &&= rank >= last && next === value;
+    last = rank;
+    values.push(next);
   }
-  return isSame ? object : made;
+  return isSame ? object : inRankOrder(names, values, places);
+}
+
+function inRankOrder(names: readonly string[], values: readonly JsonValue[], places: Places): JsonObject {
+  const rankOf = (index: number): number => places.get(names[index] ?? "")?.rank ?? places.size;
+  const made: Record<string, JsonValue> = {};
+  const indexes = [...names.keys()].sort((a, b) => rankOf(a) - rankOf(b));
+  for (const index of indexes) setOwnValue(made, names[index] ?? "", values[index] ?? null);
+  return made;
 }
 
 function valueInOrder(value: JsonValue, type: FieldType): JsonValue {
@@ -69,11 +92,11 @@ function valueInOrder(value: JsonValue, type: FieldType): JsonValue {
     case "scalar":
       return value;
     case "message":
-      return isJsonObject(value) ? ordered(value, fieldsOf(type.name)) : value;
+      return isJsonObject(value) ? ordered(value, placesOf(type.name)) : value;
     case "list":
-      return isJsonArray(value) && type.of.kind !== "scalar" ? listInOrder(value, type.of) : value;
+      return isJsonArray(value) ? listInOrder(value, type.of) : value;
     case "map":
-      return isJsonObject(value) && type.of.kind !== "scalar" ? membersInOrder(value, type.of) : value;
+      return isJsonObject(value) ? membersInOrder(value, type.of) : value;
   }
 }
 
