@@ -8,7 +8,7 @@ import { createAuthority, issueCertificate } from "@purlin/certificates";
 export interface FunctionCertificates {
   /** Our side of every call. */
   readonly client: { current(): SecureContext };
-  /** Makes the folder with `ca.crt`, `tls.crt` and `tls.key` that a function is served with, and returns its path. */
+  /** The folder with `ca.crt`, `tls.crt` and `tls.key` that a function is served with; one and the same for each name. */
   serverFolder(functionName: string): Promise<string>;
 }
 
@@ -25,22 +25,31 @@ export function createFunctionCertificates(directory: string): FunctionCertifica
     key: own.keyPem,
     minVersion: "TLSv1.3",
   });
+  const folders = new Map<string, Promise<string>>();
+
+  async function issue(functionName: string): Promise<string> {
+    const folder = join(directory, functionName);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const { certPem, keyPem } = issueCertificate(authority, {
+      commonName: functionName,
+      dnsNames: ["localhost"],
+      ipAddresses: ["127.0.0.1"],
+      usages: ["server"],
+      days: 3650,
+    });
+    await writeFile(join(folder, "ca.crt"), authority.certPem);
+    await writeFile(join(folder, "tls.crt"), certPem);
+    await writeFile(join(folder, "tls.key"), keyPem, { mode: 0o600 });
+    return folder;
+  }
+
   return {
     client: { current: () => context },
-    async serverFolder(functionName) {
-      const folder = join(directory, functionName);
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      const { certPem, keyPem } = issueCertificate(authority, {
-        commonName: functionName,
-        dnsNames: ["localhost"],
-        ipAddresses: ["127.0.0.1"],
-        usages: ["server"],
-        days: 3650,
-      });
-      await writeFile(join(folder, "ca.crt"), authority.certPem);
-      await writeFile(join(folder, "tls.crt"), certPem);
-      await writeFile(join(folder, "tls.key"), keyPem, { mode: 0o600 });
-      return folder;
+    serverFolder(functionName) {
+      const issued = folders.get(functionName) ?? issue(functionName);
+      folders.set(functionName, issued);
+      issued.catch(() => folders.delete(functionName));
+      return issued;
     },
   };
 }

@@ -32,6 +32,8 @@ export interface FunctionProcesses extends AsyncDisposable {
   /** The process of a function: the one that runs when it is the same program, a new one otherwise. */
   run(spec: FunctionSpec): FunctionProcess;
   get(name: string): FunctionProcess | undefined;
+  /** The folder with the certificates a function is served with, whether or not it runs already. */
+  certificates(name: string): Promise<string>;
   list(): readonly FunctionProcess[];
   /** Lets its calls finish and ends it. */
   stop(name: string): Promise<void>;
@@ -98,6 +100,10 @@ class ProcessTable implements FunctionProcesses {
 
   get(name: string): FunctionProcess | undefined {
     return this.#entries.get(name)?.process;
+  }
+
+  certificates(name: string): Promise<string> {
+    return this.#surroundings.certificates.serverFolder(name);
   }
 
   list(): readonly FunctionProcess[] {

@@ -12,6 +12,9 @@ import type { Descriptor, ImageManifest, Platform } from "../oci/manifest.ts";
 import { mediaTypes } from "../oci/media-types.ts";
 import { packageFile, xpkgAnnotation } from "./read-package.ts";
 
+/** The label of images that bring no base and run on Purlin's own Node: its value is `node`. */
+export const runtimeLabel = "purlin.dev/runtime";
+
 /** What an image of a package is made of, lowest layer first. */
 export interface PackageImageParts {
   readonly platform: Platform;
@@ -23,6 +26,8 @@ export interface PackageImageParts {
   readonly layers: readonly (AsyncIterable<LayerEntry> | Iterable<LayerEntry>)[];
   readonly packageYaml: string;
   readonly examplesYaml?: string | undefined;
+  /** More labels of the configuration. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 /** An image in a store. */
@@ -76,7 +81,7 @@ interface Layers {
 
 async function addManifest(
   store: ContentStore,
-  { platform, process }: PackageImageParts,
+  { platform, process, labels: more = {} }: PackageImageParts,
   { plain, marked }: Layers,
 ): Promise<BuiltImage> {
   const labels = marked.map(({ layer, kind }): [string, string] => [
@@ -84,7 +89,12 @@ async function addManifest(
     kind,
   ]);
   const diffIds = [...plain, ...marked.map(({ layer }) => layer)].map(({ diffId }) => diffId);
-  const config = formatImageConfig({ ...platform, process, labels: Object.fromEntries(labels), diffIds });
+  const config = formatImageConfig({
+    ...platform,
+    process,
+    labels: { ...more, ...Object.fromEntries(labels) },
+    diffIds,
+  });
   const manifest = {
     schemaVersion: 2,
     mediaType: mediaTypes.ociManifest,

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { KubeObject } from "@purlin/kube-client";
+import { type ControllerClient, controllerReference, textAt } from "@purlin/kube-controller";
+import type { PackageClient, PullPolicy } from "../fetch/package-client.ts";
+import { parseImageConfig } from "../image/image-config.ts";
+import type { ImageRoots } from "../image/image-root.ts";
+import type { ContentStore } from "../oci/content-store.ts";
+import type { Platform } from "../oci/manifest.ts";
+import { otherKinds, packageLabels } from "../package-kinds.ts";
+import type { FunctionProcess } from "../process/function-process.ts";
+import type { FunctionProcesses } from "../process/function-processes.ts";
+import { referenceOf } from "../revision/reconciler.ts";
+import type { SandboxSupport } from "../sandbox/find-sandbox.ts";
+import { runtimeLabel } from "../xpkg/build-image.ts";
+import type { PackageRuntime, RuntimePass, RuntimeReport } from "./package-runtime.ts";
+
+/** What functions are run with on this machine. */
+export interface ProcessRuntimeOptions {
+  readonly client: ControllerClient;
+  readonly packages: PackageClient;
+  readonly store: ContentStore;
+  readonly roots: ImageRoots;
+  readonly processes: FunctionProcesses;
+  readonly sandbox: SandboxSupport;
+  readonly platform: Platform;
+  readonly namespace: string;
+  /** Sockets of sandboxed functions go here. */
+  readonly sockets: string;
+}
+
+const fieldManager = "pkg.crossplane.io/runtime";
+const toldLines = 5;
+
+/** Runs functions as child processes: from their unpacked image, in a sandbox where the machine has one. */
+export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRuntime {
+  const { client, processes, namespace } = options;
+  return {
+    async prepare({ revision, signal }) {
+      const name = revision.metadata.name ?? "";
+      const tlsServerSecretName = textAt(revision, ["spec", "tlsServerSecretName"]) ?? `${name}-tls-server`;
+      const data = await certificatesOf(await processes.certificates(name));
+      const secret: KubeObject = {
+        ...otherKinds.secret,
+        metadata: { name: tlsServerSecretName, namespace, ownerReferences: [controllerReference(revision)] },
+        type: "Opaque",
+        data,
+      };
+      await client.applyIfChanged(secret, { fieldManager, force: true, signal });
+      return { tlsServerSecretName };
+    },
+    async run(pass) {
+      const { type, revision } = pass;
+      if (type.kind !== "Function") {
+        return { isHealthy: false, message: `a ${type.kind} runs on a cluster; here only functions do` };
+      }
+      return reportOf(processes.run(await specOf(options, pass)), options.sandbox, revision);
+    },
+    async retire({ revision }) {
+      await processes.stop(revision.metadata.name ?? "");
+    },
+  };
+}
+
+async function certificatesOf(folder: string): Promise<Record<string, string>> {
+  const names = ["ca.crt", "tls.crt", "tls.key"] as const;
+  const entries = names.map(async (name) => [name, (await readFile(join(folder, name))).toString("base64")] as const);
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+async function specOf(
+  options: ProcessRuntimeOptions,
+  { revision, signal }: RuntimePass,
+): Promise<Parameters<FunctionProcesses["run"]>[0]> {
+  const { packages, store, roots, sandbox, platform, sockets } = options;
+  const spec = revision["spec"] as { packagePullSecrets?: { name?: string }[] } | undefined;
+  const request = {
+    reference: referenceOf(revision),
+    pullSecrets: (spec?.packagePullSecrets ?? []).flatMap(({ name }) => name ?? []),
+    pullPolicy: (textAt(revision, ["spec", "packagePullPolicy"]) ?? "IfNotPresent") as PullPolicy,
+    signal,
+  };
+  const image = await packages.image(await packages.resolve(request), request, platform);
+  const config = parseImageConfig(await store.read(image.manifest.config), request.reference);
+  const name = revision.metadata.name ?? "";
+  return {
+    name,
+    cwd: "/",
+    program: {
+      kind: "image",
+      root: await roots.rootOf(image),
+      process: config.process,
+      needsNode: config.labels[runtimeLabel] === "node",
+      env: {
+        FUNCTION_NAME: revision.metadata.labels?.[packageLabels.package] ?? "",
+        REVISION_NAME: name,
+        REVISION_UID: revision.metadata.uid ?? "",
+      },
+      sandbox: sandbox.isSupported ? sandbox.program : undefined,
+      sockets,
+    },
+  };
+}
+
+function reportOf(process: FunctionProcess, sandbox: SandboxSupport, revision: KubeObject): RuntimeReport {
+  const { state } = process;
+  if (state.phase === "serving") {
+    const message = sandbox.isSupported ? undefined : `the function runs without a sandbox: ${sandbox.reason}`;
+    return { isHealthy: true, endpoint: state.endpoint, message };
+  }
+  if (state.phase === "starting") return { isHealthy: false, message: "the function is starting" };
+  const lines = process.logs().slice(-toldLines).join(" | ");
+  const advice = `see: purlin logs ${revision.metadata.labels?.[packageLabels.package] ?? ""} --revision ${process.name}`;
+  return { isHealthy: false, message: `${state.problem}${lines ? `; it wrote: ${lines}` : ""}; ${advice}` };
+}

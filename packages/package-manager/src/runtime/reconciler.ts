@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject, ObjectKey } from "@purlin/kube-client";
+import {
+  attempt,
+  type ConditionText,
+  conditionOf,
+  conditionsOf,
+  isDeleted,
+  isPaused,
+  isReconcileFailure,
+  type ReconcileResult,
+  textAt,
+  withMember,
+} from "@purlin/kube-controller";
+import { isConflict } from "@purlin/kube-objects";
+import type { PackagePorts } from "../manager/package-manager-ports.ts";
+import type { PackageType } from "../package-kinds.ts";
+import { withTexts, writeStatus } from "../package-status.ts";
+import type { PackageRuntime, RuntimeReport } from "./package-runtime.ts";
+
+const timeoutMs = 180_000;
+
+const steps = {
+  prepare: { reason: "SyncPackage", text: "cannot prepare package runtime" },
+  run: { reason: "SyncPackage", text: "cannot run package" },
+  retire: { reason: "SyncPackage", text: "cannot stop package runtime" },
+} as const;
+
+interface RevisionRuntimePass extends PackagePorts {
+  readonly runtime: PackageRuntime;
+  readonly type: PackageType;
+  readonly revision: KubeObject;
+  readonly signal: AbortSignal;
+}
+
+/** Keeps the program of a revision running while it is active, and tells how it is and where it answers. */
+export async function reconcileRuntime(
+  ports: PackagePorts,
+  { runtime, type }: { readonly runtime: PackageRuntime; readonly type: PackageType },
+  { key, stopping }: { readonly key: ObjectKey; readonly stopping: AbortSignal },
+): Promise<ReconcileResult> {
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
+  const revision = await ports.client.get(type.revision, key, { signal });
+  if (revision === undefined) {
+    await runtime.retire({ type, revision: { ...type.revision, metadata: { name: key.name } }, signal });
+    return {};
+  }
+  if (isPaused(revision)) return {};
+  const pass: RevisionRuntimePass = { ...ports, runtime, type, revision, signal };
+  try {
+    if (isDeleted(revision) || textAt(revision, ["spec", "desiredState"]) !== "Active") return await retire(pass);
+    return await run(pass);
+  } catch (error) {
+    if (!isConflict(error)) await fail(pass, error);
+    throw error;
+  }
+}
+
+/** Nobody is sent to a revision that is about to stop: the endpoint goes first. */
+async function retire(pass: RevisionRuntimePass): Promise<ReconcileResult> {
+  const { client, runtime, revision, signal } = pass;
+  const without = withMember(revision, ["status", "endpoint"], undefined);
+  await writeStatus(client, { before: revision, after: without, signal });
+  await attempt(steps.retire, () => runtime.retire(pass));
+  return {};
+}
+
+async function run(pass: RevisionRuntimePass): Promise<ReconcileResult> {
+  const { runtime } = pass;
+  const { tlsServerSecretName } = await attempt(steps.prepare, () => runtime.prepare(pass));
+  const named = withMember(pass.revision, ["status", "tlsServerSecretName"], tlsServerSecretName);
+  if (conditionOf(conditionsOf(pass.revision), "RevisionHealthy").status !== "True") {
+    await tell(pass, named, [unhealthy("Package revision is not healthy yet")]);
+    return {};
+  }
+  const report = await attempt(steps.run, () => runtime.run(pass));
+  // What once answered keeps its address while it is started again: whoever calls waits.
+  const endpoint = report.endpoint ?? textAt(pass.revision, ["status", "endpoint"]);
+  await tell(pass, withMember(named, ["status", "endpoint"], endpoint), conditionsFor(report));
+  return {};
+}
+
+function conditionsFor({ isHealthy, message }: RuntimeReport): readonly ConditionText[] {
+  if (!isHealthy) return [unhealthy(message ?? "Package runtime is starting")];
+  const told = message === undefined ? {} : { message };
+  return [
+    { type: "RuntimeHealthy", status: "True", reason: "HealthyPackageRevision", ...told },
+    { type: "RuntimeActive", status: "True", reason: "ActiveRuntime" },
+  ];
+}
+
+function unhealthy(message: string): ConditionText {
+  return { type: "RuntimeHealthy", status: "False", reason: "UnhealthyPackageRevision", message };
+}
+
+/** Writes over the status as it is now: the revision's own controller writes there too. */
+async function tell(pass: RevisionRuntimePass, told: KubeObject, texts: readonly ConditionText[]): Promise<void> {
+  const { client, clock, events, type, revision, signal } = pass;
+  const before = await client.get(type.revision, { name: revision.metadata.name ?? "" }, { signal });
+  if (before === undefined) return;
+  let after = before;
+  for (const field of ["tlsServerSecretName", "endpoint"]) {
+    after = withMember(after, ["status", field], textAt(told, ["status", field]));
+  }
+  await writeStatus(client, { before, after: withTexts(clock, after, texts), signal });
+  const [first] = texts;
+  if (first?.status === "True" && conditionOf(conditionsOf(before), "RuntimeHealthy").status !== "True") {
+    const message = "Successfully started package runtime";
+    events.event(revision, { type: "Normal", reason: "SyncPackage", message });
+  }
+}
+
+async function fail(pass: RevisionRuntimePass, error: unknown): Promise<void> {
+  if (!isReconcileFailure(error) || pass.signal.aborted) return;
+  const { reason, message } = error;
+  pass.events.event(pass.revision, { type: "Warning", reason, message });
+  await tell(pass, pass.revision, [unhealthy(message)]);
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
+import { labelOf, retryBackoff, textAt, type WatchingController, type WatchSpec } from "@purlin/kube-controller";
+import { concernsFetching, longestPrefix } from "./image-configs/select-image-config.ts";
+import { lockName } from "./lock/lock-store.ts";
+import { type ResolverOptions, reconcileLock } from "./lock/reconciler.ts";
+import { reconcilePackage } from "./manager/reconciler.ts";
+import { otherKinds, type PackageType, packageLabels, packageTypes } from "./package-kinds.ts";
+import { reconcileRevision } from "./revision/reconciler.ts";
+import type { RevisionPorts } from "./revision/revision-ports.ts";
+import type { PackageRuntime } from "./runtime/package-runtime.ts";
+import { reconcileRuntime } from "./runtime/reconciler.ts";
+
+/** What the package manager is made of. */
+export interface PackageControllerOptions extends RevisionPorts {
+  readonly resolver: ResolverOptions;
+  /** Runs Functions and Providers; without it somebody else does. */
+  readonly runtime?: PackageRuntime | undefined;
+  /** Finds cached objects of a kind, to know whom a change of something else concerns. */
+  readonly cached: (type: PackageType["package"]) => readonly KubeObject[];
+}
+
+/** All controllers of packages. */
+export function createPackageControllers(options: PackageControllerOptions): readonly WatchingController[] {
+  const types = Object.values(packageTypes);
+  const { runtime } = options;
+  return [
+    ...types.map((type) => managerOf(options, type)),
+    ...types.map((type) => revisionControllerOf(options, type)),
+    resolverOf(options),
+    ...(runtime === undefined
+      ? []
+      : types.filter(({ hasRuntime }) => hasRuntime).map((type) => runtimeControllerOf(options, { runtime, type }))),
+  ];
+}
+
+function managerOf(options: PackageControllerOptions, type: PackageType): WatchingController {
+  const name = `packages/${type.kind.toLowerCase()}.pkg.crossplane.io`;
+  const ports = { ...options, events: options.events.with(name) };
+  return {
+    spec: {
+      name,
+      reconcile: (key, stopping) => reconcilePackage(ports, type, { key, stopping }),
+      backoff: retryBackoff,
+    },
+    watches: [
+      { type: "Package", object: type.package, keys: itself },
+      { type: "PackageRevision", object: type.revision, keys: packageOfRevision },
+      imageConfigWatch(() => options.cached(type.package), ["spec", "package"]),
+    ],
+  };
+}
+
+function revisionControllerOf(options: PackageControllerOptions, type: PackageType): WatchingController {
+  const name = `packages/${type.kind.toLowerCase()}revision.pkg.crossplane.io`;
+  const ports = { ...options, events: options.events.with(name) };
+  const all = (): readonly KubeObject[] => options.cached(type.revision);
+  return {
+    spec: {
+      name,
+      reconcile: (key, stopping) => reconcileRevision(ports, type, { key, stopping }),
+      backoff: retryBackoff,
+    },
+    watches: [
+      { type: "PackageRevision", object: type.revision, keys: itself },
+      { type: "Lock", object: otherKinds.lock, keys: () => all().map(keyOfObject) },
+      imageConfigWatch(all, ["spec", "image"]),
+    ],
+  };
+}
+
+function resolverOf(options: PackageControllerOptions): WatchingController {
+  const name = "packages/lock.pkg.crossplane.io";
+  const ports = { ...options, events: options.events.with(name) };
+  const lock = (): readonly ObjectKey[] => [{ name: lockName }];
+  return {
+    spec: {
+      name,
+      reconcile: (_, stopping) => reconcileLock(ports, options.resolver, stopping),
+      backoff: retryBackoff,
+    },
+    watches: [
+      { type: "Lock", object: otherKinds.lock, keys: lock },
+      { type: "ImageConfig", object: otherKinds.imageConfig, keys: lock },
+    ],
+  };
+}
+
+/** The name of the controller that runs the programs of a kind of package, for whoever wakes it. */
+export function runtimeControllerName({ kind }: Pick<PackageType, "kind">): string {
+  return `runtime/${kind.toLowerCase()}revision.pkg.crossplane.io`;
+}
+
+function runtimeControllerOf(
+  options: PackageControllerOptions,
+  { runtime, type }: { readonly runtime: PackageRuntime; readonly type: PackageType },
+): WatchingController {
+  const name = runtimeControllerName(type);
+  const ports = { ...options, events: options.events.with(name) };
+  return {
+    spec: {
+      name,
+      reconcile: (key, stopping) => reconcileRuntime(ports, { runtime, type }, { key, stopping }),
+      backoff: retryBackoff,
+    },
+    watches: [{ type: "PackageRevision", object: type.revision, keys: itself }],
+  };
+}
+
+function itself({ object }: CacheChange): readonly ObjectKey[] {
+  return [keyOfObject(object)];
+}
+
+function keyOfObject({ metadata }: KubeObject): ObjectKey {
+  return { name: metadata.name ?? "" };
+}
+
+function packageOfRevision({ object }: CacheChange): readonly ObjectKey[] {
+  const name = labelOf(object, packageLabels.package);
+  return name === undefined ? [] : [{ name }];
+}
+
+/** Packages whose reference an ImageConfig matches now, or did before. */
+function imageConfigWatch(all: () => readonly KubeObject[], path: readonly string[]): WatchSpec {
+  const keys = (change: CacheChange): readonly ObjectKey[] => {
+    const configs = change.type === "updated" ? [change.previous, change.object] : [change.object];
+    const relevant = configs.filter(concernsFetching);
+    if (relevant.length === 0) return [];
+    return all()
+      .filter((one) => {
+        const references = [textAt(one, path), textAt(one, ["status", "resolvedPackage"])];
+        return relevant.some((config) =>
+          references.some((reference) => reference !== undefined && longestPrefix(config, reference) !== undefined),
+        );
+      })
+      .map(keyOfObject);
+  };
+  return { type: "ImageConfig", object: otherKinds.imageConfig, keys };
+}
