@@ -228,7 +228,7 @@ test("two control planes: one works, and when it is killed the other takes over 
 test("whoever loses the Lease stops working, and goes on when it leads again", async () => {
   await using api = await startEmbeddedApi();
   await using fn = await serve(composeText);
-  const election = { namespace: "default", identity: "one", retryPeriodMs: 100 };
+  const election = { namespace: "default", identity: "one", renewDeadlineMs: 20_000, retryPeriodMs: 100 };
   const registry = new Registry();
   await using plane = startControlPlane(optionsFor(api, { election, registry }));
   await plane.ready;

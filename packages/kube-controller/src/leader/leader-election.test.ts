@@ -91,9 +91,9 @@ test("the first to come leads; the other takes over at once when it leaves", asy
     await until(one.leading, "the first one leads");
     const two = candidate("two", setting);
     const renewed = async (): Promise<string> => leaseSpecOf(await read(cluster.client)).renewTime ?? "";
-    for (let i = 0; i < 20; i++) {
+    for (let i = 0; i < 10; i++) {
       const before = await renewed();
-      clock.advance(5000);
+      clock.advance(10_000);
       await until(async () => (await renewed()) > before, "the Lease is renewed");
     }
     assert.deepEqual([one.leading(), two.leading()], [true, false], "for as long as it renews");
@@ -164,7 +164,7 @@ test("a Lease of somebody who died is taken when it has run out by our own clock
   });
 });
 
-test("whoever loses the Lease to another process stops at once", async () => {
+test("whoever loses the Lease to another process stops when it would renew it", async () => {
   await withElection(async (setting) => {
     const { cluster, clock } = setting;
     const one = candidate("one", setting);
@@ -172,7 +172,7 @@ test("whoever loses the Lease to another process stops at once", async () => {
     const held = await read(cluster.client);
     await cluster.client.update({ ...held, spec: { ...leaseSpecOf(held), holderIdentity: "thief" } });
     const took = await whileTimePasses(clock, () => !one.leading(), "it stops");
-    assert.ok(took <= 5000, `after ${took} ms`);
+    assert.ok(took <= 15_000, `after ${took} ms`);
     await one.leave();
     assert.equal(
       leaseSpecOf(await read(cluster.client)).holderIdentity,

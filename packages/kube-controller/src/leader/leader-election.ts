@@ -16,7 +16,7 @@ export interface LeaderElectionOptions {
   readonly leaseDurationMs?: number | undefined;
   /** We stop when we could not renew for so long; less than the Lease's duration. Default: 50 s. */
   readonly renewDeadlineMs?: number | undefined;
-  /** How often to try. Default: 2 s. */
+  /** How often to try to win, and to renew after a failure. A leader renews five times a deadline. Default: 2 s. */
   readonly retryPeriodMs?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly log?: Log | undefined;
@@ -80,7 +80,7 @@ class Election {
     const { signal } = this.#options;
     while (!signal.aborted) {
       if (await this.#try(signal)) return true;
-      await this.#sleep(signal);
+      await this.#sleep(this.#retryMs, signal);
     }
     return false;
   }
@@ -88,7 +88,10 @@ class Election {
   /** Renews until the term ends; ends the term when that was not possible for too long. */
   async keep(term: AbortController): Promise<void> {
     const deadlineMs = this.#options.renewDeadlineMs ?? 50_000;
+    // Each renewal is a write: no more of them than it takes to be sure.
+    const renewMs = Math.max(this.#retryMs, deadlineMs / 5);
     let renewedAt = this.#clock.now();
+    let pauseMs = renewMs;
     // A server that does not answer must not keep us from noticing that time is up.
     const cancelled = new AbortController();
     const check = (): (() => void) =>
@@ -100,10 +103,12 @@ class Election {
     let cancel = check();
     const stop = AbortSignal.any([term.signal, cancelled.signal]);
     while (!stop.aborted) {
-      await this.#sleep(stop);
+      await this.#sleep(pauseMs, stop);
       if (stop.aborted) break;
       const began = this.#clock.now();
-      if (await this.#try(stop)) {
+      const isRenewed = await this.#try(stop);
+      pauseMs = isRenewed ? renewMs : this.#retryMs;
+      if (isRenewed) {
         renewedAt = began;
         cancel();
         cancel = check();
@@ -189,9 +194,9 @@ class Election {
     return Boolean(holder) && holder !== this.#options.identity;
   }
 
-  #sleep(signal: AbortSignal): Promise<void> {
+  #sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#clock.schedule(this.#retryMs, resolve);
+    const cancel = this.#clock.schedule(milliseconds, resolve);
     const abort = (): void => {
       cancel();
       resolve();
