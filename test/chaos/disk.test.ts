@@ -36,7 +36,6 @@ async function assertReadable(target: Target, names: readonly string[]): Promise
   assert.deepEqual([...(await listed(target)).keys()].sort(), names.toSorted());
   assert.equal((await ask(target, "GET", `${configMaps}/${names[0]}`)).code, 200);
   assert.equal((await ask(target, "GET", "/api/v1/namespaces/default")).code, 200);
-  assert.equal((await ask(target, "GET", "/readyz")).code, 200);
   const watch = await openStream(target, { method: "GET", path: `${configMaps}?watch=true&resourceVersion=0` });
   for (const _ of names) assert.equal(((await watch.next(60_000)) as { type: string }).type, "ADDED");
   watch.close();
@@ -51,6 +50,7 @@ test("a full disk", needsMounts, async () => {
   const { names, refusal } = await writeUntilRefused(target, "full");
   assertRefused(refusal, /full: free some space; reading goes on/);
   assert.ok(names.length > 5);
+  assert.equal((await ask(target, "GET", "/readyz")).code, 500, "it says that it is not well");
   await assertReadable(target, names);
   assertRefused(
     await ask(target, "PUT", `${configMaps}/${names[0]}`, configMap(names[0] ?? "", "y".repeat(50_000))),
@@ -60,6 +60,7 @@ test("a full disk", needsMounts, async () => {
 
   rmSync(join(seen, "ballast"));
   assert.equal((await ask(target, "POST", configMaps, configMap("after", "room again"))).code, 201);
+  assert.equal((await ask(target, "GET", "/readyz")).code, 200);
   await assertReadable(target, [...names, "after"]);
   assert.equal(await server.stop(), 0);
 });
