@@ -7,7 +7,7 @@ import { ask, configMaps } from "./harness/config-maps.ts";
 import { chaosDirectory, startServer } from "./harness/server-process.ts";
 
 /** Far beyond what any request takes, far below what one of these takes a server that falls for it. */
-const longestPauseMs = 5_000;
+const longestPauseMs = 30_000;
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
