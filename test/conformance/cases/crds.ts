@@ -166,6 +166,7 @@ const schemas: Readonly<Record<string, Loose>> = {
       },
     },
   },
+  "a schema of its own": { type: "object", properties: { a: { type: "string", $schema: "x" } } },
   "unknown format": { type: "object", properties: { a: { type: "string", format: "nope" } } },
   "enum of the wrong type": { type: "object", properties: { a: { type: "integer", enum: ["x"] } } },
 };
@@ -256,6 +257,46 @@ export const crdCases: readonly Case[] = [
         part: (body) => (body.kind === "Status" ? body : body.spec.versions[0].schema),
       });
     }
+  }),
+
+  line(116, "roots of schemas beside a status", async (s) => {
+    const roots: readonly Loose[] = [
+      { type: "object", maxProperties: 3 },
+      { type: "object", anyOf: [{ required: ["a"] }], properties: { a: { type: "string" } } },
+      {
+        type: "object",
+        "x-kubernetes-preserve-unknown-fields": true,
+        title: "x",
+        description: "y",
+        required: ["spec"],
+      },
+      { type: "object", properties: { a: { type: "integer", minimum: 1, default: 2, enum: [1, 2] } }, not: {} },
+      {
+        type: "object",
+        properties: { a: { type: "array", items: { type: "object" } } },
+        "x-kubernetes-map-type": "atomic",
+      },
+      {
+        type: "object",
+        properties: { a: { type: "object", additionalProperties: { type: "string" } } },
+        nullable: true,
+      },
+      { type: "object", "x-kubernetes-validations": [{ rule: "true", reason: "FieldValueInvalid" }], oneOf: [{}] },
+      { type: "object", default: { b: 1, a: 2 } },
+      { type: "string" },
+    ];
+    for (const openAPIV3Schema of roots) {
+      const crd = smallCrd(s);
+      Object.assign(crd.spec.versions[0], { schema: { openAPIV3Schema }, subresources: { status: {} } });
+      await s.post(`${crds}?dryRun=All`, crd, {
+        title: `POST a CRD with ${JSON.stringify(openAPIV3Schema)}`,
+        part: (body) => (body.kind === "Status" ? body : "accepted"),
+      });
+    }
+    const twice = smallCrd(s);
+    const schema = { openAPIV3Schema: { type: "object", properties: { a: { type: "string" } } } };
+    twice.spec.versions.push({ name: "v1", served: true, storage: false, schema });
+    await s.post(`${crds}?dryRun=All`, twice, { title: "POST a CRD with a version twice, of other schemas" });
   }),
 
   line(116, "definitions that are refused", async (s) => {

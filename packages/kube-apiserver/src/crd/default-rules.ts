@@ -26,8 +26,10 @@ function* nodeProblems(schema: SchemaProps, path: FieldPath, isRoot: boolean): G
   const isResource = isRoot || schema.is("x-kubernetes-embedded-resource");
   if (schema.default !== undefined) {
     const at = childPath(path, "default");
-    if (!isClean(schema, schema.default)) yield invalidValue(at, schema.default, "must not have unknown fields");
-    yield* firstProblems(schema, schema.default, { path: at, isResource });
+    // A whole object is a resource like one inside another: it says what it is.
+    const own = isRoot ? { ...schema.json, "x-kubernetes-embedded-resource": true } : schema.json;
+    if (!isClean(own, schema.default)) yield invalidValue(at, schema.default, "must not have unknown fields");
+    yield* firstProblems(own, schema.default, { path: at, isResource });
   }
   const items = schema.items?.schema;
   if (items !== undefined) yield* nodeProblems(items, childPath(path, "items"), false);
@@ -42,12 +44,12 @@ interface DefaultPlace {
 }
 
 /** What the first check that finds anything finds: resources inside, then values, then rules. */
-function firstProblems(schema: SchemaProps, value: JsonValue, place: DefaultPlace): readonly FieldError[] {
-  const resources = checkEmbeddedResources(value, schema.json);
-  const findings = resources.length > 0 ? resources : checkValue(value, withoutIntOrString(schema.json));
+function firstProblems(schema: JsonObject, value: JsonValue, place: DefaultPlace): readonly FieldError[] {
+  const resources = checkEmbeddedResources(value, schema);
+  const findings = resources.length > 0 ? resources : checkValue(value, withoutIntOrString(schema));
   return findings.length > 0
     ? findings.flatMap((finding) => atDefault(finding, place.path))
-    : ruleProblems(schema.json, value, place);
+    : ruleProblems(schema, value, place);
 }
 
 /** The schema as the reference checks defaults: a value that is to be an integer or a string can be anything there. */
@@ -80,9 +82,9 @@ function ruleProblems(schema: JsonObject, value: JsonValue, { path, isResource }
   return errors as readonly FieldError[];
 }
 
-function isClean(schema: SchemaProps, value: JsonValue): boolean {
+function isClean(schema: JsonObject, value: JsonValue): boolean {
   // Pruning works on whole objects; the value stands in one under a name of its own.
-  const around = { type: "object", properties: { value: schema.json } };
+  const around = { type: "object", properties: { value: schema } };
   const { object } = prune({ value }, around);
   return jsonEqual(isJsonObject(object) ? (object["value"] ?? null) : null, value);
 }

@@ -54,7 +54,7 @@ const unsupported = ["id", "additionalItems", "patternProperties", "definitions"
 /** Whether a schema uses something no structural schema can express; the rest of its structure is then not looked at. */
 export function hasUnsupportedMembers(schema: SchemaProps): boolean {
   if (unsupported.some((name) => isUnsupported(schema, name)) || (schema.items?.schemas.length ?? 0) > 0) return true;
-  if (ownValue(schema.json, preserve) === false) return true;
+  if (ownValue(schema.json, preserve) === false || isUnsupported(schema, "$schema")) return true;
   const inside = [schema.items?.schema, schema.additionalProperties?.schema, schema.not].filter(
     (one) => one !== undefined,
   );

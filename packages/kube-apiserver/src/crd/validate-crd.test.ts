@@ -139,6 +139,14 @@ test("what is wrong inside a default is named below it, items after a point", ()
   ]);
 });
 
+test("a schema that names its own is refused when nothing else is wrong with it", () => {
+  const at = "spec.validation.openAPIV3Schema";
+  assert.deepEqual(schemaProblems({ a: { type: "string", $schema: "x" } }), [
+    `${at}: Invalid value: "": OpenAPIV3Schema 'schema' is not supported`,
+  ]);
+  assert.equal(schemaProblems({ a: { type: "nope", $schema: "x" } }).length, 1);
+});
+
 test("a default of an integer or a string can be anything, as in the reference", () => {
   assert.deepEqual(schemaProblems({ a: { "x-kubernetes-int-or-string": true, default: 1.5 } }), []);
 });

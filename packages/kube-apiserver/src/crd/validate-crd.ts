@@ -18,6 +18,7 @@ import { conversionProblems } from "./conversion-rules.ts";
 import { type CrdSpec, crdSpec, objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
 import { defaultProblems } from "./default-rules.ts";
 import { missingNames, nameProblems } from "./name-rules.ts";
+import { rootProblems } from "./root-rules.ts";
 import { type SchemaProps, schemaProps } from "./schema-props.ts";
 import { hasUnsupportedMembers, schemaProblems } from "./schema-rules.ts";
 import { structuralProblems } from "./structural-rules.ts";
@@ -88,7 +89,8 @@ function* specProblems(spec: CrdSpec, checkRules: CheckRules): Generator<FieldEr
     yield* versionNameProblems(version.name, childPath(path, "name"));
     yield* warningProblems(version, childPath(path, "deprecationWarning"));
     const missing = "`version.schema.openAPIV3Schema` is not included";
-    yield* memberProblems(version, { path, schemaPath: childPath(path, "schema"), missing, checkRules });
+    const hasStatus = hasStatusIn(version) || hasStatusIn(spec.common);
+    yield* memberProblems(version, { path, schemaPath: childPath(path, "schema"), missing, hasStatus, checkRules });
   }
   yield* versionListProblems(spec, "spec.versions");
   const [first] = spec.versions;
@@ -96,8 +98,13 @@ function* specProblems(spec: CrdSpec, checkRules: CheckRules): Generator<FieldEr
   yield* missingNames(spec.names, "spec.names");
   yield* nameProblems(spec.names, "spec.names");
   const missing = "validations.schema is included";
-  yield* memberProblems(spec.common, { path: "spec", schemaPath: "spec.validation", missing, checkRules });
+  const hasStatus = [spec.common, ...spec.versions].some(hasStatusIn);
+  yield* memberProblems(spec.common, { path: "spec", schemaPath: "spec.validation", missing, hasStatus, checkRules });
   yield* conversionProblems(spec.conversion, "spec.conversion");
+}
+
+function hasStatusIn({ subresources }: CrdSpec["common"]): boolean {
+  return subresources !== undefined && objectAt(subresources, "status") !== undefined;
 }
 
 interface MemberPlace {
@@ -105,16 +112,27 @@ interface MemberPlace {
   readonly schemaPath: FieldPath;
   /** What is missing where fields can be selected but there is no schema, in the words of the reference. */
   readonly missing: string;
+  /** Whether the status is a resource of its own. */
+  readonly hasStatus: boolean;
   readonly checkRules: CheckRules;
 }
 
 /** Members that a version has, or all versions together. */
 function* memberProblems(
   members: CrdSpec["common"],
-  { path, schemaPath, missing, checkRules }: MemberPlace,
+  { path, schemaPath, missing, hasStatus, checkRules }: MemberPlace,
 ): Generator<FieldError> {
   if (members.schema !== undefined) {
-    yield* wholeSchemaProblems(members.schema, childPath(schemaPath, "openAPIV3Schema"), checkRules);
+    const at = childPath(schemaPath, "openAPIV3Schema");
+    const problems = [
+      ...(hasStatus ? rootProblems(members.schema, at) : []),
+      ...wholeSchemaProblems(members.schema, at, checkRules),
+    ];
+    yield* problems;
+    // What else keeps a schema from being structural has been said by then.
+    if (problems.length === 0 && hasUnsupportedMembers(schemaProps(members.schema))) {
+      yield invalidValue(at, "", "OpenAPIV3Schema 'schema' is not supported");
+    }
   }
   yield* subresourceProblems(members.subresources, childPath(path, "subresources"));
   yield* columnProblems(members.columns, childPath(path, "additionalPrinterColumns"));

@@ -10,10 +10,12 @@ import {
   invalidPrinted,
   invalidValue,
   type JsonObject,
+  printJson,
   requiredValue,
   tooMany,
 } from "@purlin/kube-objects";
 import { type CrdSpec, type CrdVersionSpec, objectAt, textAt } from "./crd-spec.ts";
+import { schemaStruct } from "./schema-struct.ts";
 
 const columnTypes = ["boolean", "date", "integer", "number", "string"];
 const columnFormats = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
@@ -31,18 +33,19 @@ export function* versionListProblems({ json, versions }: CrdSpec, path: FieldPat
 
 /** The reference prints its own structures here; what all versions share has moved out of them and reads as null. */
 function printVersions(versions: readonly CrdVersionSpec[]): string {
-  return JSON.stringify(
+  return printJson(
     versions.map((version) => ({
       Name: version.name,
       Served: version.served,
       Storage: version.storage,
       Deprecated: version.deprecated,
       DeprecationWarning: version.deprecationWarning ?? null,
-      Schema: version.schema === undefined ? null : { OpenAPIV3Schema: version.schema },
+      Schema: version.schema === undefined ? null : { OpenAPIV3Schema: schemaStruct(version.schema) },
       Subresources: version.subresources ?? null,
       AdditionalPrinterColumns: version.columns.length === 0 ? null : version.columns,
       SelectableFields: version.selectableFields.length === 0 ? null : version.selectableFields,
     })),
+    { htmlSafe: true },
   );
 }
 
