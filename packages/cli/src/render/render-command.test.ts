@@ -284,7 +284,12 @@ const mistakes: Readonly<Record<string, { reason: string; wish: RenderTest; says
   NobodyListens: {
     reason: "at once, not after the timeout",
     wish: { args: ["-a", "render.crossplane.io/runtime-development-target=localhost:1"] },
-    says: /^error: cannot call localhost:1: nothing listens there/,
+    says: /^error: cannot render App "one": .*pipeline step "t": cannot call localhost:1: nothing listens there/,
+  },
+  BadTarget: {
+    reason: "the line of the annotation",
+    wish: { files: { "functions.yaml": functionAt(0).replace("localhost:0", "nowhere") } },
+    says: /^error: functions\.yaml:7:5: render\.crossplane\.io\/runtime-development-target: expected host:port, such as/,
   },
   ForeignObserved: {
     reason: "the line of the owner",

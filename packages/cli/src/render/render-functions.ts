@@ -7,6 +7,7 @@ import {
   createDiallingRunner,
   createRevisionResolver,
   createStepRunner,
+  developmentAnnotations,
   developmentOf,
   type FunctionReference,
   type FunctionResolver,
@@ -48,11 +49,14 @@ export async function openFunctions(inputs: FunctionInputs, io: Io): Promise<Ren
   if (sources !== undefined) opening.defer(() => sources.close());
   const dialling = createDiallingRunner({ security: sources?.security ?? "plaintext" });
   opening.defer(() => dialling.close());
-  await Promise.all(used.map(({ development }) => probe(development, io)));
   const resolver = resolverFor(inputs, new Map(used.map(({ name, object }) => [name, object])), sources?.runtime);
   const runStep = createStepRunner(resolver, settleRequirements(dialling, inputs.fetchers));
+  const unreachable = firstUnreachable(used, io);
   const opened = opening.move();
-  return { runStep, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+  return {
+    runStep: (...step) => Promise.race([runStep(...step), unreachable]),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
 }
 
 interface UsedFunction {
@@ -79,9 +83,21 @@ function usedFunctions({ composition, functions, revisions, annotations }: Funct
     const object = annotated(manifest, annotations);
     const development = developmentOf(object);
     if (development === undefined && !hasRevision(revisions, name)) throw notCallable(manifest, name);
+    if (development?.kind === "target") requireTarget(manifest, development.endpoint);
     used.set(name, { name, object, development });
   }
   return [...used.values()];
+}
+
+function requireTarget(manifest: Manifest, endpoint: string): void {
+  try {
+    parseTarget(endpoint);
+  } catch (error) {
+    const { target } = developmentAnnotations;
+    const where = manifest.at(["metadata", "annotations", target]);
+    const text = `${target}: expected host:port, such as localhost:9443, or unix:path, not "${endpoint}"`;
+    throw new UserError(`${where}: ${text}`, { cause: error });
+  }
 }
 
 function notCallable(manifest: Manifest, name: string): UserError {
@@ -112,7 +128,19 @@ function stepsOf({ object }: Manifest): readonly Step[] {
   return Array.isArray(pipeline) ? pipeline.filter(isJsonObject).map((step) => step as unknown as Step) : [];
 }
 
-/** The runner waits for a function to come up, as a control plane should; a person at a terminal should not have to. */
+/**
+ * Rejects as soon as a function cannot be reached, and otherwise never ends. The runner waits for a function to come up,
+ * as a control plane should; a person at a terminal should not have to.
+ */
+function firstUnreachable(used: readonly UsedFunction[], io: Io): Promise<never> {
+  const unreachable = new Promise<never>((_, reject) => {
+    for (const { development } of used) probe(development, io).catch(reject);
+  });
+  // Whoever runs a step hears of it; when no step runs, nobody needs to.
+  unreachable.catch(() => {});
+  return unreachable;
+}
+
 async function probe(development: ReturnType<typeof developmentOf>, io: Io): Promise<void> {
   if (development?.kind !== "target") return;
   await probeTarget(parseTarget(development.endpoint), { tls: undefined, timeoutMs: 5_000, signal: io.signal });

@@ -9,7 +9,7 @@ export {
   setCondition,
   stampCondition,
   withConditions,
-} from "@purlin/kube-controller";
+} from "@purlin/kube-controller/object";
 
 /** Condition types that belong to the control plane: functions cannot set them. */
 export const systemConditionTypes: ReadonlySet<string> = new Set([

@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: Apache-2.0
-export { memberAt, objectAt, textAt, textMapAt, textsAt, withMember } from "@purlin/kube-controller";
+export { memberAt, objectAt, textAt, textMapAt, textsAt, withMember } from "@purlin/kube-controller/object";

@@ -11,4 +11,4 @@ export {
   withFinalizer,
   withOwner,
   withoutFinalizer,
-} from "@purlin/kube-controller";
+} from "@purlin/kube-controller/object";

@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: Apache-2.0
-export { during, textOf, wrapError } from "@purlin/kube-controller";
+export { during, textOf, wrapError } from "@purlin/kube-controller/object";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ConditionText } from "../composite-resource/conditions.ts";
 import { annotations } from "../composite-resource/constants.ts";
 import { textAt } from "../composite-resource/members.ts";

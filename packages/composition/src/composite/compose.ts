@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { create, type Resource, ResourceSelector } from "@purlin/function-protocol";
 import { secretsFrom } from "@purlin/function-runner";
-import { isNoMatch, type KubeObject } from "@purlin/kube-client";
+import { isNoMatch, type KubeObject } from "@purlin/kube-client/objects";
 import { type AppliedResources, applyComposed } from "./apply/apply-composed.ts";
 import { type DesiredResources, desiredResources } from "./apply/desired-resources.ts";
 import { applyReferences, referencesTo } from "./apply/references.ts";

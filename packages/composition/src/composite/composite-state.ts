@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ObjectKey, TypeRef } from "@purlin/kube-client";
+import type { ObjectKey, TypeRef } from "@purlin/kube-client/objects";
 import type { WatchSpec } from "@purlin/kube-controller";
 import type { CompositePorts } from "./ports.ts";
 import { type CircuitBreaker, createCircuitBreaker } from "./watch/circuit-breaker.ts";

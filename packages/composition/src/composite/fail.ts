@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import { isConflict, isInvalid } from "@purlin/kube-objects";
 import type { ConditionText } from "../composite-resource/conditions.ts";
 import { reconcileError } from "../composite-resource/standard-conditions.ts";

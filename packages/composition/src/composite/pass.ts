@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject, ObjectKey } from "@purlin/kube-client";
+import type { KubeObject, ObjectKey } from "@purlin/kube-client/objects";
 import type { Clock } from "@purlin/kube-controller";
 import { conditionTime } from "../composite-resource/conditions.ts";
 import type { CompositeState } from "./composite-state.ts";

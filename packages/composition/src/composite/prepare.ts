@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import { isConflict } from "@purlin/kube-objects";
 import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
 import { withFinalizer } from "../composite-resource/metadata.ts";

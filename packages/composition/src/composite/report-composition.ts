@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ReconcileResult } from "@purlin/kube-controller";
 import { objectAt } from "../composite-resource/members.ts";
 import { reconcileError } from "../composite-resource/standard-conditions.ts";

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type CacheChange, type KubeObject, keyOf, keyText, type ObjectKey, type TypeRef } from "@purlin/kube-client";
+import {
+  type CacheChange,
+  type KubeObject,
+  keyOf,
+  keyText,
+  type ObjectKey,
+  type TypeRef,
+} from "@purlin/kube-client/objects";
 import type { WatchSpec } from "@purlin/kube-controller";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import { textAt } from "../composite-resource/members.ts";

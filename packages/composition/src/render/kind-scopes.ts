@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { TypeRef } from "@purlin/kube-client";
+import type { TypeRef } from "@purlin/kube-client/objects";
 import { parseApiVersion } from "@purlin/kube-objects";
 
 // Kinds outside namespaces, by group. Without an API server to ask, everything else counts as namespaced.

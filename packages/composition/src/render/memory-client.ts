@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { deepFreeze, type KubeObject, type KubeReader, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-client";
+import {
+  deepFreeze,
+  type KubeObject,
+  type KubeReader,
+  keyOf,
+  type ObjectKey,
+  type TypeRef,
+} from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { alreadyExists, applyJsonPatch, applyMergePatch, type JsonObject, notFound } from "@purlin/kube-objects";
 import { carries } from "../composite/select/choose-revision.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import { isJsonObject, type JsonObject, type JsonValue, ownValue, withOwnValue } from "@purlin/kube-objects";
 
 /** What applying an object to a stored one makes of it where nobody knows its schema: objects merge, the rest is replaced. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import { formatGvk, gvkOf } from "@purlin/kube-objects";
 
 const nilNamespace = Buffer.alloc(16);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Struct } from "@purlin/function-protocol";
 import { type RequirementFetchers, type RunStep, systemClock } from "@purlin/function-runner";
-import { type KubeObject, keyOf } from "@purlin/kube-client";
+import { type KubeObject, keyOf } from "@purlin/kube-client/objects";
 import type { EventRecorder, EventText, Log } from "@purlin/kube-controller";
 import { compareUtf8, isJsonObject, type JsonObject } from "@purlin/kube-objects";
 import { createCompositeState } from "../composite/composite-state.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type KubeObject, keyOf } from "@purlin/kube-client";
+import { type KubeObject, keyOf } from "@purlin/kube-client/objects";
 import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { referencesTo } from "../composite/apply/references.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import { annotations, labels } from "../../composite-resource/constants.ts";
 import { withMember } from "../../composite-resource/members.ts";
 import { controllerReference, labelOf, withOwner } from "../../composite-resource/metadata.ts";

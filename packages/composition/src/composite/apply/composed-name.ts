@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import { dns1123SubdomainProblems, parseApiVersion } from "@purlin/kube-objects";
 import { withMember } from "../../composite-resource/members.ts";
 import { controllerOf } from "../../composite-resource/metadata.ts";

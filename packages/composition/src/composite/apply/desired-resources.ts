@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Ready, type Resource, type State } from "@purlin/function-protocol";
-import type { KubeObject, RestMapper } from "@purlin/kube-client";
+import type { KubeObject, RestMapper } from "@purlin/kube-client/objects";
 import { compareUtf8, gvkOf, type JsonObject } from "@purlin/kube-objects";
 import { withMember } from "../../composite-resource/members.ts";
 import { during, wrapError } from "../../composite-resource/wrap-error.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { compareUtf8, type JsonValue } from "@purlin/kube-objects";
 import { fieldManagers } from "../../composite-resource/constants.ts";

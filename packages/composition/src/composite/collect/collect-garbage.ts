@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type KubeObject, keyOf } from "@purlin/kube-client";
+import { type KubeObject, keyOf } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { ignoreNotFound } from "@purlin/kube-objects";
 import { fieldManagers, labels } from "../../composite-resource/constants.ts";

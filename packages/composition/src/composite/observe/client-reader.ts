@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ResourceReader } from "@purlin/function-runner";
-import { isNoMatch, type KubeObject } from "@purlin/kube-client";
+import { isNoMatch, type KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { formatApiVersion, type GroupVersionKind, type JsonObject } from "@purlin/kube-objects";
 

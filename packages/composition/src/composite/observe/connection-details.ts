@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { secretData } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
 import { kinds } from "../../composite-resource/constants.ts";

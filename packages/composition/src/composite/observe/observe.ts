@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { create, Resource, State } from "@purlin/function-protocol";
 import { observedStruct } from "@purlin/function-runner";
-import { isNoMatch, type KubeObject, type ObjectKey } from "@purlin/kube-client";
+import { isNoMatch, type KubeObject, type ObjectKey } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { ignoreNotFound } from "@purlin/kube-objects";
 import { annotations } from "../../composite-resource/constants.ts";

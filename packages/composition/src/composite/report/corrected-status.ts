@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import { isJsonObject, type JsonObject, type JsonValue, type ManagedFieldsEntry } from "@purlin/kube-objects";
 import { fieldManagers } from "../../composite-resource/constants.ts";
 import { memberAt, objectAt, withMember } from "../../composite-resource/members.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
 import { secretData } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
 import { connectionSecretType, fieldManagers, kinds } from "../../composite-resource/constants.ts";

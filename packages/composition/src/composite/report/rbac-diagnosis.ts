@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { TypeRef } from "@purlin/kube-client";
+import type { TypeRef } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { parseApiVersion } from "@purlin/kube-objects";
 import { memberAt, textAt } from "../../composite-resource/members.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ReconcileResult } from "@purlin/kube-controller";
 import { annotations } from "../../composite-resource/constants.ts";
 import { annotationOf } from "../../composite-resource/metadata.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
 import { type Condition, conditionsOf, systemConditionTypes } from "../../composite-resource/conditions.ts";
 import type { CompositeSchema } from "../../composite-resource/machinery.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient, EventRecorder, Log } from "@purlin/kube-controller";
 import { type CompositeSchema, claimRefOf } from "../../composite-resource/machinery.ts";
 import { textOf } from "../../composite-resource/wrap-error.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { TypeRef } from "@purlin/kube-client";
+import type { TypeRef } from "@purlin/kube-client/objects";
 import { textOf } from "../../composite-resource/wrap-error.ts";
 import type { FunctionRevisionUsed, PipelineCondition, PipelineEvent } from "./pipeline-outcome.ts";
 

@@ -19,7 +19,7 @@ import {
   type StepState,
   selectorOf,
 } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import { isJsonObject } from "@purlin/kube-objects";
 import { memberAt, textAt } from "../../composite-resource/members.ts";
 import { wrapError } from "../../composite-resource/wrap-error.ts";

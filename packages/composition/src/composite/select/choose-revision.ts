@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import { labels } from "../../composite-resource/constants.ts";
 import type { MatchLabels } from "../../composite-resource/machinery.ts";
 import { memberAt } from "../../composite-resource/members.ts";

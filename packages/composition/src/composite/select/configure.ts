@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import { conditionOf, conditionsOf } from "../../composite-resource/conditions.ts";
 import { labels } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf, withMachinery } from "../../composite-resource/machinery.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import { isJsonObject, notFound } from "@purlin/kube-objects";
 import { apiGroup, kinds } from "../../composite-resource/constants.ts";
 import type { MatchLabels } from "../../composite-resource/machinery.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client/objects";
 import { kinds } from "../../composite-resource/constants.ts";
 import { compositionRefOf, compositionSelectorOf, withMachinery } from "../../composite-resource/machinery.ts";
 import { textAt } from "../../composite-resource/members.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-client";
+import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-client/objects";
 import type { Clock } from "@purlin/kube-controller";
 import { isDeleted } from "../../composite-resource/metadata.ts";
 import { type BreakerMetrics, type BreakerVerdict, noBreakerMetrics } from "./breaker-metrics.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type CacheChange, type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-client";
+import { type CacheChange, type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-client/objects";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { type CompositeSchema, resourceRefsOf, withMachinery } from "../../composite-resource/machinery.ts";
 import { objectAt } from "../../composite-resource/members.ts";

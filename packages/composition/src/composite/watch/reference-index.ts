@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client";
+import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client/objects";
 import { compareUtf8 } from "@purlin/kube-objects";
 
 /** Which objects somebody depends on: one by name, or those that carry labels. */
