@@ -58,7 +58,7 @@ export async function watchObjects(rest: RestRequest, open: OpenWatches): Promis
   const { request, store, strategy } = rest;
   const form = negotiateForm(request);
   if (form.mediaType !== "application/json") {
-    throw notAcceptable(["application/json"]);
+    throw notAcceptable(["application/json;stream=watch"]);
   }
   const options = readVersionOptions(request.query, true);
   const selection = readSelection(request.query, strategy);

@@ -170,7 +170,8 @@ const printers: Readonly<Record<string, TablePrinter>> = {
       number(object, "status", "availableReplicas"),
       age1(object, now),
       ...containers(templateOf(object)),
-      selectorText(at(object, "spec", "selector")),
+      // Of this kind alone none is nothing.
+      selectorText(at(object, "spec", "selector")).replace("<none>", ""),
     ],
   ),
   StatefulSet: printer([name, column("Ready"), age, ...workload.slice(0, 2)], (object, now) => [
