@@ -10,6 +10,8 @@ export interface PurlinProcess extends AsyncDisposable {
   readonly child: ChildProcess;
   /** Waits until stdout or stderr shows a text that was not waited for before, and returns it. */
   next(stream: "stdout" | "stderr", pattern: RegExp): Promise<RegExpExecArray>;
+  /** Waits until all of these are shown, in whatever order. */
+  nextAll(stream: "stdout" | "stderr", patterns: readonly RegExp[]): Promise<void>;
   /** Sends SIGTERM and resolves to the exit code. */
   stop(): Promise<number | null>;
 }
@@ -28,6 +30,7 @@ export function spawnPurlin(args: readonly string[], options: { readonly cwd?: s
   return {
     child,
     next: (stream, pattern) => streams[stream].next(pattern),
+    nextAll: (stream, patterns) => streams[stream].nextAll(patterns),
     stop,
     async [Symbol.asyncDispose]() {
       await stop();
@@ -37,6 +40,7 @@ export function spawnPurlin(args: readonly string[], options: { readonly cwd?: s
 
 interface Collected {
   next(pattern: RegExp): Promise<RegExpExecArray>;
+  nextAll(patterns: readonly RegExp[]): Promise<void>;
 }
 
 function collect(child: ChildProcess, stream: "stdout" | "stderr"): Collected {
@@ -51,18 +55,27 @@ function collect(child: ChildProcess, stream: "stdout" | "stderr"): Collected {
     ended = true;
     wake.resolve();
   });
+  /** Waits for all patterns and leaves what comes after the last of them. */
+  const waitFor = async (patterns: readonly RegExp[]): Promise<RegExpExecArray[]> => {
+    for (;;) {
+      const matches = patterns.map((pattern) => pattern.exec(text)).filter((match) => match !== null);
+      if (matches.length === patterns.length) {
+        text = text.slice(Math.max(...matches.map((match) => match.index + match[0].length)));
+        return matches;
+      }
+      if (ended) throw new Error(`${stream} ended without ${patterns.join(" and ")}; it said: ${text}`);
+      await wake.promise;
+      wake = Promise.withResolvers();
+    }
+  };
   return {
     async next(pattern) {
-      for (;;) {
-        const match = pattern.exec(text);
-        if (match !== null) {
-          text = text.slice(match.index + match[0].length);
-          return match;
-        }
-        if (ended) throw new Error(`${stream} ended without ${pattern}; it said: ${text}`);
-        await wake.promise;
-        wake = Promise.withResolvers();
-      }
+      const [match] = await waitFor([pattern]);
+      if (match === undefined) throw new Error(`${pattern} was not found`);
+      return match;
+    },
+    async nextAll(patterns) {
+      await waitFor(patterns);
     },
   };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import { createInformerPool, type KubeObject } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { findResource } from "../cluster/find-resource.ts";
@@ -19,7 +19,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     throw new UserError("name the object too, or nothing to see all of them", { exitCode: 2 });
   }
   await using cluster = await openCluster(input, io);
-  await using composites = watchComposites(cluster.client, () => {});
+  await using composites = watchComposites(createInformerPool(cluster.client), () => {});
   await composites.ready(io.signal).catch((error: unknown) => {
     throw new UserError(`there is no control plane here: ${textOf(error)}: start one with purlin up`, { cause: error });
   });

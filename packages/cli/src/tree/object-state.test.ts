@@ -53,6 +53,11 @@ const composites: Record<string, { readonly object: KubeObject; readonly expecte
     expected: "troubled Ready: ImageFound: NotFound: no; Other",
     why: "ready, but its authors have something to say",
   },
+  Paused: {
+    object: objectWith([["Synced", "False", "ReconcilePaused", "Reconciliation is paused"]]),
+    expected: "waiting Paused: Synced: ReconcilePaused: Reconciliation is paused",
+    why: "somebody wanted it so",
+  },
   Deleting: {
     object: objectWith([synced, ["Ready", "False", "Deleting"]], deleting),
     expected: "waiting Deleting: Ready: Deleting",

@@ -27,6 +27,9 @@ export function compositeState(object: KubeObject): ObjectState {
   if (object.metadata.deletionTimestamp) return { health: "waiting", word: "Deleting", reasons };
   const isTrue = (type: string): boolean => conditions.some((one) => one.type === type && one.status === "True");
   const isFalse = (type: string): boolean => conditions.some((one) => one.type === type && one.status === "False");
+  if (conditions.some(({ type, reason }) => type === "Synced" && reason === "ReconcilePaused")) {
+    return { health: "waiting", word: "Paused", reasons };
+  }
   if (isFalse("Synced")) return { health: "failed", word: "Failing", reasons };
   if (isTrue("Ready") && isTrue("Synced")) {
     const more = conditions.filter(({ type, status }) => status === "True" && !ours.has(type));

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  createInformerPool,
-  type InformerLease,
-  type KubeObject,
-  type KubeReader,
-  type TypeRef,
-} from "@purlin/kube-client";
+import type { InformerLease, InformerPool, KubeObject, TypeRef } from "@purlin/kube-client";
 import { definitionType } from "../manifests/defined-kinds.ts";
 import { isOffered, kindsOf, type ObjectReference, referencesOf } from "./composite-kinds.ts";
 import type { ForestSource } from "./forest.ts";
@@ -20,25 +14,30 @@ export interface CompositeWatch extends ForestSource, AsyncDisposable {
   ready(signal: AbortSignal): Promise<void>;
 }
 
-/** Watches an API server. `onChange` is told whenever anything that could be shown has changed. */
-export function watchComposites(client: KubeReader, onChange: () => void): CompositeWatch {
-  return new Watching(client, onChange);
+/**
+ * Watches an API server through informers that others may share. `onChange` is told whenever anything that could be shown
+ * has changed.
+ */
+export function watchComposites(informers: InformerPool, onChange: () => void): CompositeWatch {
+  return new Watching(informers, onChange);
 }
 
 class Watching implements CompositeWatch {
-  readonly #pool;
+  readonly #pool: InformerPool;
   readonly #onChange: () => void;
   readonly #definitions: InformerLease;
   readonly #leases = new Map<string, InformerLease>();
+  readonly #subscriptions: (() => void)[] = [];
 
-  constructor(client: KubeReader, onChange: () => void) {
-    this.#pool = createInformerPool(client);
+  constructor(informers: InformerPool, onChange: () => void) {
+    this.#pool = informers;
     this.#onChange = onChange;
     this.#definitions = this.#pool.acquire(definitionType);
-    this.#definitions.informer.subscribe(({ object }) => {
+    const stop = this.#definitions.informer.subscribe(({ object }) => {
       for (const type of typesOf(object)) this.#watch(type);
       onChange();
     });
+    this.#subscriptions.push(stop);
   }
 
   get composites(): readonly KubeObject[] {
@@ -71,7 +70,8 @@ class Watching implements CompositeWatch {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#pool.stop();
+    for (const stop of this.#subscriptions) stop();
+    await Promise.all([this.#definitions, ...this.#leases.values()].map((lease) => lease.release()));
   }
 
   #watch(type: TypeRef): InformerLease {
@@ -80,7 +80,7 @@ class Watching implements CompositeWatch {
     if (known !== undefined) return known;
     const lease = this.#pool.acquire({ apiVersion: type.apiVersion, kind: type.kind });
     this.#leases.set(text, lease);
-    lease.informer.subscribe(() => this.#onChange());
+    this.#subscriptions.push(lease.informer.subscribe(() => this.#onChange()));
     return lease;
   }
 }

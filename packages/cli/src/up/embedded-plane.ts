@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { type ControlPlane, type ControlPlaneParts, startControlPlane } from "@purlin/control-plane";
 import { MASTERS_GROUP } from "@purlin/kube-apiserver";
-import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
+import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
 import type { Log } from "@purlin/kube-controller";
 import {
   createFunctionProcesses,
@@ -22,6 +22,8 @@ export interface EmbeddedPlane extends AsyncDisposable {
   /** As the operator. */
   readonly client: KubeClient;
   readonly plane: ControlPlane;
+  /** Those of the controllers. */
+  readonly informers: InformerPool;
   readonly processes: FunctionProcesses;
 }
 
@@ -68,5 +70,6 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   const following = followFunctions(client, processes, io.cwd);
   starting.defer(() => following.stop());
   const closing = starting.move();
-  return { embedded, client, plane, processes, [Symbol.asyncDispose]: () => closing.disposeAsync() };
+  const { informers } = parts;
+  return { embedded, client, plane, informers, processes, [Symbol.asyncDispose]: () => closing.disposeAsync() };
 }

@@ -3,6 +3,8 @@ import { isSettled, type Situation } from "./situation.ts";
 
 /** Many things change at once; what happens within this time is looked at once. */
 const pauseMs = 80;
+/** With ten thousand composite resources a look takes a while; it must not keep the controllers from their work. */
+const restPerLook = 20;
 
 const nothing: Situation = { forest: [], functions: [], definitions: [], unseen: 0 };
 
@@ -24,15 +26,18 @@ export interface Lookout {
 export function createLookout(): Lookout {
   const handlers = new Set<(situation: Situation) => void>();
   let timer: NodeJS.Timeout | undefined;
+  let pause = pauseMs;
   const tell = (): void => {
     timer = undefined;
+    const start = performance.now();
     const situation = lookout.look();
     for (const handler of handlers) handler(situation);
+    pause = Math.max(pauseMs, (performance.now() - start) * restPerLook);
   };
   const lookout: Lookout = {
     look: () => nothing,
     changed() {
-      timer ??= setTimeout(tell, pauseMs);
+      timer ??= setTimeout(tell, pause);
     },
     subscribe(handler) {
       handlers.add(handler);

@@ -31,7 +31,7 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   const lookout = createLookout();
   await using running = await start(options, { io, view, lookout });
   view.say(greeting(running.embedded, style, io));
-  await using composites = watchComposites(running.client, lookout.changed);
+  await using composites = watchComposites(running.informers, lookout.changed);
   const applied = new Map<string, KubeObject>();
   lookout.look = () => {
     const awaited = [...applied.values()].filter((object) => composites.has(object));
