@@ -5,6 +5,7 @@ import { basicsCases } from "./basics.ts";
 import { compactionCases } from "./compaction.ts";
 import { containerWarningCases } from "./container-warnings.ts";
 import { contentTypeCases } from "./content-types.ts";
+import { crdRefusalCases } from "./crd-refusals.ts";
 import { crdCases } from "./crds.ts";
 import { createCases } from "./create.ts";
 import { customObjectCases } from "./custom-objects.ts";
@@ -53,6 +54,7 @@ export const allCases: readonly Case[] = [
   ...scaleCases,
   ...containerWarningCases,
   ...crdCases,
+  ...crdRefusalCases,
   ...customObjectCases,
   ...openApiCases,
   ...compactionCases,
