@@ -30,8 +30,8 @@ export const parts: readonly Part[] = [
     measure: (quick) =>
       growthFigures(
         quick
-          ? { few: 200, many: 1_000, rounds: 1, count: 200 }
-          : { few: 1_000, many: 100_000, rounds: 5, count: 2_000 },
+          ? { few: 200, some: 500, many: 1_000, rounds: 1, count: 100 }
+          : { few: 1_000, some: 20_000, many: 100_000, rounds: 5, count: 2_000 },
       ),
   },
 ];
