@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FieldError, invalidValue, type JsonObject, requiredValue, toTypedForm } from "@purlin/kube-objects";
+import {
+  type FieldError,
+  invalidValue,
+  isJsonObject,
+  type JsonObject,
+  jsonEqual,
+  labelKeyProblems,
+  requiredValue,
+  toTypedForm,
+  utf8Length,
+} from "@purlin/kube-objects";
 import { metaOf } from "../rest/object-meta.ts";
 import type { KindRules } from "./kind-rules.ts";
-import { textAt, textField, textFields, valueAt } from "./read-field.ts";
+import { objectAt, textAt, textField, textFields, valueAt } from "./read-field.ts";
 
 /** The names of the same fields in the core group and in events.k8s.io. */
 const NAMES: readonly (readonly [core: string, named: string])[] = [
@@ -22,18 +32,106 @@ function renamed(object: JsonObject, names: ReadonlyMap<string, string>, apiVers
   return { ...Object.fromEntries(entries), apiVersion };
 }
 
+/** The name of a member in a version: findings are told by the names of the core group, but for one. */
+interface Names {
+  readonly subject: string;
+  readonly controller: string;
+  readonly note: string;
+}
+
+const CORE_NAMES: Names = { subject: "involvedObject", controller: "reportingComponent", note: "message" };
+const OTHER_NAMES: Names = { subject: "regarding", controller: "reportingController", note: "note" };
+
 /** An event is where its subject is; those of cluster-scoped subjects are in the namespace default. */
-function namespaceErrors(object: JsonObject, member: string): FieldError[] {
+function eventErrors(object: JsonObject, names: Names): FieldError[] {
   const { namespace = "" } = metaOf(object);
-  const subject = textAt(object, member, "namespace");
-  const isRight = subject === "" ? namespace === "default" || namespace === "kube-system" : subject === namespace;
-  return isRight ? [] : [invalidValue(`${member}.namespace`, subject, "does not match event.namespace")];
+  const subject = textAt(object, names.subject, "namespace");
+  const isNew = Boolean(valueAt(object, "eventTime"));
+  const open = isNew ? ["default", "kube-system"] : ["default"];
+  const isRight = subject === "" ? open.includes(namespace) : isNew || subject === namespace;
+  const misplaced = invalidValue("involvedObject.namespace", subject, "does not match event.namespace");
+  return [...(isRight ? [] : [misplaced]), ...(isNew ? newEventErrors(object, names) : [])];
+}
+
+/** Events that say when they happened say who reports them too. */
+function newEventErrors(object: JsonObject, { controller, note }: Names): FieldError[] {
+  const reporter = textAt(object, controller);
+  const limited = (member: string, max: number, field: string = member): FieldError[] =>
+    utf8Length(textAt(object, member)) > max ? [invalidValue(field, "", `can have at most ${max} characters`)] : [];
+  const needed = (member: string): FieldError[] => (textAt(object, member) === "" ? [requiredValue(member)] : []);
+  return [
+    ...needed(controller),
+    ...labelKeyProblems(reporter).map((problem) => invalidValue(controller, reporter, problem)),
+    ...["reportingInstance", "action", "reason"].flatMap((member) => [...needed(member), ...limited(member, 128)]),
+    ...limited(note, 1024, "message"),
+  ];
+}
+
+/** What only events of their own group must be when they are new. */
+function strictErrors(object: JsonObject): FieldError[] {
+  const unset = (member: string, field: string): FieldError[] =>
+    valueAt(object, member) ? [invalidValue(field, "", "needs to be unset")] : [];
+  const source = objectAt(object, "deprecatedSource");
+  const type = textAt(object, "type");
+  return [
+    ...seriesErrors(object),
+    ...(valueAt(object, "eventTime") ? [] : [requiredValue("eventTime")]),
+    ...(["Normal", "Warning"].includes(type) ? [] : [invalidValue("type", "", `has invalid value: ${type}`)]),
+    ...unset("deprecatedFirstTimestamp", "firstTimestamp"),
+    ...unset("deprecatedLastTimestamp", "lastTimestamp"),
+    ...unset("deprecatedCount", "count"),
+    ...(source["component"] || source["host"] ? [invalidValue("source", "", "needs to be unset")] : []),
+  ];
+}
+
+function seriesErrors(object: JsonObject): FieldError[] {
+  const series = valueAt(object, "series");
+  if (!isJsonObject(series)) {
+    return [];
+  }
+  const count = valueAt(series, "count");
+  return [
+    ...(typeof count === "number" && count >= 2 ? [] : [invalidValue("series.count", "", "should be at least 2")]),
+    ...(valueAt(series, "lastObservedTime") ? [] : [requiredValue("series.lastObservedTime")]),
+  ];
+}
+
+/** Everything about an event but its series stays, and is told by the names of the core group. */
+const FIXED: readonly string[] = [
+  "regarding",
+  "reason",
+  "note",
+  "deprecatedSource",
+  "deprecatedFirstTimestamp",
+  "deprecatedLastTimestamp",
+  "deprecatedCount",
+  "type",
+  "eventTime",
+  "action",
+  "related",
+  "reportingController",
+  "reportingInstance",
+];
+
+function changeErrors(object: JsonObject, old: JsonObject): FieldError[] {
+  const series = jsonEqual(valueAt(object, "series") ?? null, valueAt(old, "series") ?? null)
+    ? []
+    : seriesErrors(object);
+  const fixed = FIXED.filter((name) => !jsonEqual(valueAt(object, name) ?? null, valueAt(old, name) ?? null));
+  return [
+    ...series,
+    ...fixed.map((name) => invalidValue(fieldOf(name), valueAt(object, name) ?? null, "field is immutable")),
+  ];
+}
+
+function fieldOf(name: string): string {
+  return name === "reportingController" ? name : (TO_CORE.get(name) ?? name);
 }
 
 const SUBJECT_FIELDS = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
 
 export const coreEventRules: KindRules = {
-  validate: (object) => namespaceErrors(object, "involvedObject"),
+  validate: (object) => eventErrors(object, CORE_NAMES),
   fields: {
     ...textFields(...SUBJECT_FIELDS.map((name) => `involvedObject.${name}`), "reason", "reportingComponent", "type"),
     // The older of two names for who reports it.
@@ -41,19 +139,12 @@ export const coreEventRules: KindRules = {
   },
 };
 
-const REQUIRED = ["reportingController", "reportingInstance", "action", "reason"];
-
 export const namedEventRules: KindRules = {
   toServed: (stored) => toTypedForm(renamed(stored, TO_NAMED, "events.k8s.io/v1")).object,
   toStored: (served) => renamed(served, TO_CORE, "v1"),
-  validate: (object) => [
-    ...namespaceErrors(object, "regarding"),
-    ...(valueAt(object, "eventTime") ? [] : [requiredValue("eventTime")]),
-    ...REQUIRED.filter((name) => textAt(object, name) === "").map((name) => requiredValue(name)),
-    ...(["Normal", "Warning"].includes(textAt(object, "type"))
-      ? []
-      : [invalidValue("type", textAt(object, "type"), "has invalid value")]),
-  ],
+  validate: (object) => eventErrors(object, OTHER_NAMES),
+  validateNew: strictErrors,
+  validateChange: changeErrors,
   fields: {
     ...textFields(...SUBJECT_FIELDS.map((name) => `regarding.${name}`), "reason", "reportingController", "type"),
     reportingComponent: textField("reportingController"),

@@ -96,7 +96,7 @@ const creates: Record<string, CreateCase> = {
     reason: "the newer group wants more",
     path: "/apis/events.k8s.io/v1/ns/events",
     object: { regarding: { namespace: "default" } },
-    want: /eventTime: Required value.*action: Required value/,
+    want: /eventTime: Required value.*type: Invalid value: "": has invalid value: /,
   },
   RoleBinding: {
     reason: "a kind that is no role",

@@ -42,6 +42,7 @@ export const namespaceRules: KindRules = {
         );
     }
   },
+  validate: specErrors,
   validateChange: phaseErrors,
   requireDeletable: (object) => {
     const { name = "" } = metaOf(object);
@@ -54,6 +55,15 @@ export const namespaceRules: KindRules = {
   blocksDeletion: (object) => finalizers(object).length > 0,
   fields: textFields("status.phase"),
 };
+
+/** Finalizers of a namespace name whose they are. */
+function specErrors(object: JsonObject): FieldError[] {
+  const why = "name is neither a standard finalizer name nor is it fully qualified";
+  return finalizers(object)
+    .map(String)
+    .filter((name) => name !== FINALIZER && !name.includes("/"))
+    .map((name) => invalidValue("spec.finalizers", name, why));
+}
 
 /** The phase follows from whether it is being deleted; nobody may say otherwise. */
 function phaseErrors(object: JsonObject): FieldError[] {

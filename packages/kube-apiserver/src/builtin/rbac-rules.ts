@@ -1,20 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
+  dns1123SubdomainProblems,
   type FieldError,
   invalidValue,
+  isJsonObject,
   type JsonObject,
   jsonEqual,
+  pathSegmentName,
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects";
 import type { KindRules } from "./kind-rules.ts";
-import { objectAt, textAt } from "./read-field.ts";
+import { type Check, eachItem, listAt } from "./pods/checks.ts";
+import { objectAt, textAt, valueAt } from "./read-field.ts";
+import { selectorProblems } from "./workloads/selector.ts";
+
+const GROUP = "rbac.authorization.k8s.io";
+
+function hasSome(rule: JsonObject, name: string): boolean {
+  const value = valueAt(rule, name);
+  return Array.isArray(value) && value.length > 0;
+}
+
+/** What is wrong with a rule: it is about resources, or about paths, and only clusters have paths. */
+function ruleErrors(isNamespaced: boolean): Check {
+  return (rule, path) => {
+    const verbs = hasSome(rule, "verbs")
+      ? []
+      : [requiredValue(`${path}.verbs`, "verbs must contain at least one value")];
+    const urls = valueAt(rule, "nonResourceURLs");
+    if (hasSome(rule, "nonResourceURLs")) {
+      const wrong = (why: string): FieldError => invalidValue(`${path}.nonResourceURLs`, urls ?? null, why);
+      const isMixed = ["apiGroups", "resources", "resourceNames"].some((name) => hasSome(rule, name));
+      return [
+        ...verbs,
+        ...(isNamespaced ? [wrong("namespaced rules cannot apply to non-resource URLs")] : []),
+        ...(isMixed ? [wrong("rules cannot apply to both regular resources and non-resource URLs")] : []),
+      ];
+    }
+    const needed = (name: string, what: string): FieldError[] =>
+      hasSome(rule, name) ? [] : [requiredValue(`${path}.${name}`, `resource rules must supply at least one ${what}`)];
+    return [...verbs, ...needed("apiGroups", "api group"), ...needed("resources", "resource")];
+  };
+}
+
+/** The checks of a member of the object itself have no path before it. */
+function ofItems(object: JsonObject, name: string, check: Check): FieldError[] {
+  return listAt(object, name).flatMap((item, index) => check(item, `${name}[${index}]`));
+}
+
+function aggregationErrors(role: JsonObject): readonly FieldError[] {
+  if (!isJsonObject(valueAt(role, "aggregationRule"))) {
+    return [];
+  }
+  const path = "aggregationRule.clusterRoleSelectors";
+  const selectors = listAt(role, "aggregationRule", "clusterRoleSelectors");
+  if (selectors.length === 0) {
+    return [requiredValue(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")];
+  }
+  return eachItem("clusterRoleSelectors", (selector, at) => {
+    const own = selectorProblems(selector, at);
+    return own.length === 0 ? [] : [...own, invalidValue(at, null, "invalid label selector.")];
+  })(objectAt(role, "aggregationRule"), "aggregationRule");
+}
+
+export const roleRules: KindRules = { validate: (role) => ofItems(role, "rules", ruleErrors(true)) };
+
+export const clusterRoleRules: KindRules = {
+  validate: (role) => [...ofItems(role, "rules", ruleErrors(false)), ...aggregationErrors(role)],
+};
+
+function subjectErrors(isNamespaced: boolean): Check {
+  return (subject, path) => {
+    const [kind, name, group] = [textAt(subject, "kind"), textAt(subject, "name"), textAt(subject, "apiGroup")];
+    const unnamed = name === "" ? [requiredValue(`${path}.name`)] : [];
+    switch (kind) {
+      case "ServiceAccount":
+        return [
+          ...unnamed,
+          ...(name === ""
+            ? []
+            : dns1123SubdomainProblems(name).map((text) => invalidValue(`${path}.name`, name, text))),
+          ...(group === "" ? [] : [unsupportedValue(`${path}.apiGroup`, group, [""])]),
+          ...(isNamespaced || textAt(subject, "namespace") !== "" ? [] : [requiredValue(`${path}.namespace`)]),
+        ];
+      case "User":
+      case "Group":
+        return [...unnamed, ...(group === GROUP ? [] : [unsupportedValue(`${path}.apiGroup`, group, [GROUP])])];
+      default:
+        return [...unnamed, unsupportedValue(`${path}.kind`, kind, ["ServiceAccount", "User", "Group"])];
+    }
+  };
+}
 
 function roleRefErrors(object: JsonObject, kinds: readonly string[]): FieldError[] {
-  const kind = textAt(object, "roleRef", "kind");
+  const [kind, name, group] = ["kind", "name", "apiGroup"].map((member) => textAt(object, "roleRef", member)) as [
+    string,
+    string,
+    string,
+  ];
   return [
+    ...(group === GROUP ? [] : [unsupportedValue("roleRef.apiGroup", group, [GROUP])]),
     ...(kinds.includes(kind) ? [] : [unsupportedValue("roleRef.kind", kind, kinds)]),
-    ...(textAt(object, "roleRef", "name") === "" ? [requiredValue("roleRef.name")] : []),
+    ...(name === ""
+      ? [requiredValue("roleRef.name")]
+      : pathSegmentName(name, false).map((text) => invalidValue("roleRef.name", name, text))),
   ];
 }
 
@@ -24,8 +114,12 @@ function inGo({ apiGroup = "", kind = "", name = "" }: JsonObject): JsonObject {
 }
 
 function bindingRules(kinds: readonly string[]): KindRules {
+  const isNamespaced = kinds.length > 1;
   return {
-    validate: (object) => roleRefErrors(object, kinds),
+    validate: (object) => [
+      ...roleRefErrors(object, kinds),
+      ...ofItems(object, "subjects", subjectErrors(isNamespaced)),
+    ],
     // A binding that could be pointed at another role would give its subjects what nobody granted them.
     validateChange: (object, old) =>
       jsonEqual(objectAt(object, "roleRef"), objectAt(old, "roleRef"))

@@ -192,6 +192,6 @@ function requireValid(
   const again = [...(ofChange ? change : []), ...(ofWhole ? whole : [])];
   const errors = [...whole, ...change, ...again, ...strategy.validateUpdate(next, old, endpoint, change)];
   if (errors.length > 0) {
-    throw invalid({ group: type.group, kind: type.kind }, target.name, errors);
+    throw invalid({ group: type.storage.group, kind: type.kind }, target.name, errors);
   }
 }

@@ -118,7 +118,7 @@ function prepared(rest: RestRequest, object: JsonObject, generated: string | und
   const known = validateObjectMeta(metaOf(cleared), { namespaced: type.namespaced, name: type.rules.name });
   const errors = [...known, ...strategy.validateCreate(cleared, known)];
   if (errors.length > 0) {
-    throw invalid({ group: type.group, kind: type.kind }, metaOf(cleared).name ?? "", errors);
+    throw invalid({ group: type.storage.group, kind: type.kind }, metaOf(cleared).name ?? "", errors);
   }
   rest.notes.push(...writeWarnings(rest, cleared, undefined));
   return cleared;

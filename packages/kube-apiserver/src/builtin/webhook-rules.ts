@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  dns1123SubdomainProblems,
+  duplicateValue,
+  type FieldError,
+  invalidValue,
+  isJsonObject,
+  type JsonObject,
+  requiredValue,
+  unsupportedValue,
+} from "@purlin/kube-objects";
+import type { KindRules } from "./kind-rules.ts";
+import { all, type Check, eachItem, listAt, needed, oneOf, within } from "./pods/checks.ts";
+import { textAt, valueAt } from "./read-field.ts";
+import { selectorProblems } from "./workloads/selector.ts";
+
+const SIDE_EFFECTS = ["None", "NoneOnDryRun"];
+const REVIEWS = ["v1", "v1beta1"];
+const OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
+
+const texts = (object: JsonObject, name: string): string[] => {
+  const value = valueAt(object, name);
+  return Array.isArray(value) ? value.map(String) : [];
+};
+
+const name: Check = (hook, path) => {
+  const text = textAt(hook, "name");
+  if (text === "") return [requiredValue(`${path}.name`)];
+  const problems = dns1123SubdomainProblems(text);
+  const found =
+    problems.length === 0 && text.split(".").length < 3
+      ? ["should be a domain with at least three segments separated by dots"]
+      : problems;
+  return found.map((problem) => invalidValue(`${path}.name`, text, problem));
+};
+
+const sideEffects: Check = (hook, path) =>
+  textAt(hook, "sideEffects") === ""
+    ? [requiredValue(`${path}.sideEffects`, "must specify one of None, NoneOnDryRun")]
+    : oneOf("sideEffects", SIDE_EFFECTS)(hook, path);
+
+const timeout: Check = (hook, path) => {
+  const seconds = valueAt(hook, "timeoutSeconds");
+  const why = "the timeout value must be between 1 and 30 seconds";
+  return typeof seconds === "number" && (seconds < 1 || seconds > 30)
+    ? [invalidValue(`${path}.timeoutSeconds`, seconds, why)]
+    : [];
+};
+
+const url: Check = (config, path) => {
+  const text = textAt(config, "url");
+  const at = `${path}.url`;
+  const form = "desired format: https://host[/path]";
+  if (!URL.canParse(text)) return [invalidValue(at, text, `url must be a valid URL; ${form}`)];
+  const { protocol, username, hash, search } = new URL(text);
+  const scheme = protocol.slice(0, -1);
+  return [
+    ...(scheme === "https" ? [] : [invalidValue(at, scheme, `'https' is the only allowed URL scheme; ${form}`)]),
+    ...(username === "" ? [] : [invalidValue(at, username, "user information is not permitted in the URL")]),
+    ...(hash === "" ? [] : [invalidValue(at, hash.slice(1), "fragments are not permitted in the URL")]),
+    ...(search === "" ? [] : [invalidValue(at, search.slice(1), "query parameters are not permitted in the URL")]),
+  ];
+};
+
+const clientConfig: Check = (hook, path) => {
+  const config = valueAt(hook, "clientConfig");
+  const at = `${path}.clientConfig`;
+  const [hasUrl, hasService] = isJsonObject(config)
+    ? [typeof config["url"] === "string", isJsonObject(config["service"])]
+    : [false, false];
+  if (!isJsonObject(config) || hasUrl === hasService) {
+    return [requiredValue(at, "exactly one of url or service is required")];
+  }
+  return hasUrl ? url(config, at) : within("service", all(needed("name"), needed("namespace")))(config, at);
+};
+
+function listed(member: string, what: string): Check {
+  return (rule, path) => {
+    const values = texts(rule, member);
+    const at = `${path}.${member}`;
+    if (values.length === 0) return [requiredValue(at)];
+    const isMixed = values.length > 1 && values.includes("*");
+    return isMixed ? [invalidValue(at, values, `if '*' is present, must not specify other ${what}`)] : [];
+  };
+}
+
+const operations: Check = (rule, path) => [
+  ...listed("operations", "operations")(rule, path),
+  ...texts(rule, "operations").flatMap((one, index) =>
+    OPERATIONS.includes(one) ? [] : [unsupportedValue(`${path}.operations[${index}]`, one, OPERATIONS)],
+  ),
+];
+
+const resources: Check = (rule, path) => {
+  const values = texts(rule, "resources");
+  const at = `${path}.resources`;
+  if (values.length === 0) return [requiredValue(at)];
+  const isMixed = values.length > 1 && values.includes("*");
+  const why = "if '*' is present, must not specify other resources without subresources";
+  const others = values.filter((one) => one !== "*" && !one.includes("/"));
+  return isMixed && others.length > 0 ? [invalidValue(at, values, why)] : [];
+};
+
+const rule: Check = all(
+  operations,
+  listed("apiGroups", "API groups"),
+  listed("apiVersions", "API versions"),
+  resources,
+  oneOf("scope", ["*", "Cluster", "Namespaced"]),
+);
+
+const reviewVersions: Check = (hook, path) => {
+  const versions = texts(hook, "admissionReviewVersions");
+  const at = `${path}.admissionReviewVersions`;
+  if (versions.length === 0) return [requiredValue(at, `must specify one of ${REVIEWS.join(", ")}`)];
+  return versions.some((one) => REVIEWS.includes(one))
+    ? []
+    : [invalidValue(at, versions, `must include at least one of ${REVIEWS.join(", ")}`)];
+};
+
+const hook: Check = all(
+  name,
+  eachItem("rules", rule),
+  oneOf("failurePolicy", ["Fail", "Ignore"]),
+  oneOf("matchPolicy", ["Equivalent", "Exact"]),
+  sideEffects,
+  timeout,
+  within("namespaceSelector", selectorProblems),
+  within("objectSelector", selectorProblems),
+  clientConfig,
+  oneOf("reinvocationPolicy", ["IfNeeded", "Never"]),
+  eachItem("matchConditions", all(needed("expression"), needed("name"))),
+  reviewVersions,
+);
+
+function webhookErrors(configuration: JsonObject): FieldError[] {
+  const names = new Set<string>();
+  return listAt(configuration, "webhooks").flatMap((one, index) => {
+    const [path, own] = [`webhooks[${index}]`, textAt(one, "name")];
+    const isTaken = names.has(own);
+    if (own !== "") names.add(own);
+    return [...hook(one, path), ...(isTaken ? [duplicateValue(`${path}.name`, own)] : [])];
+  });
+}
+
+/** The rules of both kinds of webhook configurations. Nothing calls them yet; what could not be called is refused all the same. */
+export const webhookRules: KindRules = { validate: webhookErrors };
