@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createInformerPool, type KubeObject } from "@purlin/kube-client";
+import { followCrds } from "./follow-crds.ts";
+import { startEmbeddedApi, until } from "./testing/embedded-api.ts";
+
+const widget = { apiVersion: "example.org/v1", kind: "Widget" };
+const name = "widgets.example.org";
+
+const widgetCrd = (scope: "Namespaced" | "Cluster"): KubeObject => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name },
+  spec: {
+    group: "example.org",
+    scope,
+    names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+  },
+});
+
+test("what was learnt about a kind is forgotten when its CRD changes, and whoever waits for it is served at once", async () => {
+  await using api = await startEmbeddedApi();
+  const client = api.connect();
+  const informers = createInformerPool(client);
+  await api.users.create(widgetCrd("Namespaced"));
+  const told: string[] = [];
+  const stop = await followCrds({ informers, mapper: client.mapper, onChange: (kinds) => told.push(...kinds) });
+  const scope = async (): Promise<string> =>
+    (await client.mapper.mapping(widget)).namespaced ? "Namespaced" : "Cluster";
+  await until("it is served", async () => (await scope()) === "Namespaced");
+  const { informer, release } = informers.acquire(widget);
+  await until("its objects are known", async () => informer.ready().then(() => true));
+  told.length = 0;
+
+  await api.users.delete({ ...widgetCrd("Cluster"), name });
+  await until("the kind has gone", async () => !informer.isReady);
+  await until("its name is free", () => api.users.create(widgetCrd("Cluster")));
+  await until("it is found elsewhere", async () => (await scope()) === "Cluster");
+  assert.ok(told.includes("example.org/v1/Widget"), told.join());
+  await api.users.create({ ...widget, metadata: { name: "w" } });
+  // Nobody asks the informer: it was told to look.
+  await until("its objects are known again", async () => informer.get({ name: "w" }) !== undefined);
+
+  await stop();
+  const before = told.length;
+  await api.users.delete({ ...widgetCrd("Cluster"), name });
+  await until("the kind has gone", async () => !informer.isReady);
+  assert.equal(told.length, before, "who has stopped is told nothing");
+  await release();
+  await informers.stop();
+});
+
+test("a server without CRDs cannot be followed", async () => {
+  await using api = await startEmbeddedApi();
+  const client = api.connect();
+  const informers = createInformerPool({ ...client, list: () => Promise.reject(new Error("no such thing")) });
+  await assert.rejects(followCrds({ informers, mapper: client.mapper, onChange() {} }), /no such thing/);
+  assert.equal(informers.peek({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" }), undefined);
+});
