@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { forbidden, internalError } from "@purlin/kube-objects";
+import { memberAt } from "../../composite-resource/members.ts";
+import { configMap, createCompositeBench } from "../../testing/composite-bench.ts";
+import { cacheDefinition } from "../../testing/definitions.ts";
+import { intercepted } from "../../testing/failing-client.ts";
+import { startTestCluster, type TestCluster } from "../../testing/test-cluster.ts";
+import { diagnoseAccess } from "./rbac-diagnosis.ts";
+
+let cluster: TestCluster;
+before(async () => {
+  cluster = await startTestCluster();
+});
+after(() => cluster[Symbol.asyncDispose]());
+
+/** A client of somebody who may do only some things, as the API server's authorizer would say. */
+function limited(allowed: readonly string[], asked: string[] = []): ControllerClient {
+  return {
+    ...cluster.client,
+    async create(object, options) {
+      const answer = (status: object): KubeObject => ({ ...object, status });
+      if (object.kind === "SelfSubjectReview") {
+        return answer({ userInfo: { username: "system:serviceaccount:purlin-system:purlin" } });
+      }
+      if (object.kind !== "SelfSubjectAccessReview") return cluster.client.create(object, options);
+      const attributes = memberAt(object, ["spec", "resourceAttributes"]) as { verb: string };
+      asked.push(JSON.stringify(attributes));
+      return answer({ allowed: allowed.includes(attributes.verb) });
+    },
+  };
+}
+const { signal } = new AbortController();
+const all = ["get", "list", "watch", "create", "update", "patch", "delete"];
+
+const rows: Readonly<
+  Record<
+    string,
+    { resource: { apiVersion: string; kind: string; namespace?: string }; may: string[]; want: string | undefined }
+  >
+> = {
+  "case 39: nothing at all, in a namespace": {
+    resource: { apiVersion: "v1", kind: "ConfigMap", namespace: "shop" },
+    may: [],
+    want: "system:serviceaccount:purlin-system:purlin is not allowed to [get, list, watch, create, update, patch, delete] resource configmaps/v1 in namespace shop",
+  },
+  "case 39: some verbs of a kind with a group": {
+    resource: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", namespace: "ignored" },
+    may: ["get", "list", "watch"],
+    want: "system:serviceaccount:purlin-system:purlin is not allowed to [create, update, patch, delete] resource clusterroles.rbac.authorization.k8s.io/v1",
+  },
+  "everything by one rule": { resource: { apiVersion: "v1", kind: "ConfigMap" }, may: ["*"], want: undefined },
+  "everything verb by verb": { resource: { apiVersion: "v1", kind: "ConfigMap" }, may: all, want: undefined },
+  "a kind that is not served is no question of rights": {
+    resource: { apiVersion: "x/v1", kind: "Nothing" },
+    may: [],
+    want: undefined,
+  },
+};
+
+for (const [name, { resource, may, want }] of Object.entries(rows)) {
+  test(`access, ${name}`, async () => {
+    assert.equal(await diagnoseAccess(resource, limited(may), signal), want);
+  });
+}
+
+test("whoever may do everything is asked about once", async () => {
+  const asked: string[] = [];
+  await diagnoseAccess({ apiVersion: "v1", kind: "ConfigMap", namespace: "shop" }, limited(["*"], asked), signal);
+  assert.deepEqual(asked, ['{"group":"","version":"v1","resource":"configmaps","namespace":"shop","verb":"*"}']);
+});
+
+test("a diagnosis that fails hides nothing", async () => {
+  const client: ControllerClient = { ...cluster.client, create: () => Promise.reject(internalError("boom")) };
+  assert.equal(await diagnoseAccess({ apiVersion: "v1", kind: "ConfigMap" }, client, signal), undefined);
+});
+
+test("the embedded server answers who we are and what we may do", async () => {
+  assert.equal(
+    await diagnoseAccess({ apiVersion: "v1", kind: "ConfigMap", namespace: "default" }, cluster.client, signal),
+    undefined,
+  );
+});
+
+test("case 39: an XR that may not compose says what it lacks, in an event and in its condition", async () => {
+  const client = intercepted(limited(["get", "list", "watch"]), ({ method, kind, name }) => {
+    if (method === "apply" && kind === "ConfigMap")
+      throw forbidden({ group: "", resource: "configmaps" }, name, "no rule");
+  });
+  const bench = createCompositeBench(cluster, await cluster.define(cacheDefinition("Namespaced")), { client });
+  await bench.compositionOf("c", ["f"]);
+  bench.functions.set("f", { resources: { a: configMap({}, { name: "cm" }) } });
+  await bench.xr("one", {}, { namespace: "default" });
+  await assert.rejects(bench.reconcile({ namespace: "default", name: "one" }));
+  const denied =
+    "system:serviceaccount:purlin-system:purlin is not allowed to [create, update, patch, delete] resource configmaps/v1 in namespace default";
+  assert.ok(bench.takeEvents().includes(`Cache/one Warning RoleBasedAccessControl: ${denied}`));
+  const { message = "" } = await bench.condition({ namespace: "default", name: "one" }, "Synced");
+  assert.match(
+    message,
+    /^\[cannot compose resources: cannot apply composed resource "a": .*, system:serviceaccount:.*in namespace default\]$/,
+  );
+});
