@@ -35,26 +35,37 @@ export async function withDeadlines<T>(
 ): Promise<T> {
   const { clock } = from.ports;
   const { deadlineMs, statusGraceMs } = from.settings;
-  const work = startTimer(clock, deadlineMs);
-  const status = startTimer(clock, deadlineMs + statusGraceMs);
+  const work = startTimer(clock, deadlineMs, stopped);
+  const status = startTimer(clock, deadlineMs + statusGraceMs, stopped);
   try {
-    return await run({
-      ...from,
-      deadline: clock.now() + deadlineMs,
-      signal: AbortSignal.any([stopped, work.signal]),
-      statusSignal: AbortSignal.any([stopped, status.signal]),
-    });
+    const { signal } = work;
+    return await run({ ...from, deadline: clock.now() + deadlineMs, signal, statusSignal: status.signal });
   } finally {
     work.cancel();
     status.cancel();
   }
 }
 
-function startTimer(clock: Clock, ms: number): { readonly signal: AbortSignal; readonly cancel: () => void } {
+interface Timer {
+  readonly signal: AbortSignal;
+  readonly cancel: () => void;
+}
+
+/** Nothing of a pass stays behind in the signal of its controller, which outlives millions of them. */
+function startTimer(clock: Clock, ms: number, stopped: AbortSignal): Timer {
   const controller = new AbortController();
   const late = new Error(`the reconcile did not finish within ${ms / 1000} seconds`);
   const cancel = clock.schedule(ms, () => controller.abort(late));
-  return { signal: controller.signal, cancel };
+  const stop = (): void => controller.abort(stopped.reason);
+  if (stopped.aborted) stop();
+  stopped.addEventListener("abort", stop);
+  return {
+    signal: controller.signal,
+    cancel() {
+      cancel();
+      stopped.removeEventListener("abort", stop);
+    },
+  };
 }
 
 /** The time and generation that go into the conditions of an XR. */

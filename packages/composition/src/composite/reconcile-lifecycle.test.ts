@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of an XR apart from composing: absence, pause, requests, deletion, conflicts.
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { after, before, beforeEach, test } from "node:test";
 import { keyOf } from "@purlin/kube-client";
 import { conflict, forbidden, internalError, isConflict, isNotFound } from "@purlin/kube-objects";
@@ -9,6 +10,7 @@ import { type CompositeBench, configMap, createCompositeBench } from "../testing
 import { cacheDefinition } from "../testing/definitions.ts";
 import { type ClientCall, type Intercept, intercepted } from "../testing/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
+import { createReconcile } from "./reconciler.ts";
 
 let cluster: TestCluster;
 let bench: CompositeBench;
@@ -229,4 +231,26 @@ test("the status of a pass stamps every condition of ours with the generation it
   for (const type of ["Synced", "Ready", "Responsive"]) {
     assert.equal((await bench.condition(keyOf(xr), type)).observedGeneration, xr.metadata.generation, type);
   }
+});
+
+test("an XR that is deleted while it is composed is not made again", async () => {
+  const name = await freshXr();
+  const bare = { metadata: { finalizers: null } };
+  intercept = async ({ method, kind, subresource }) => {
+    if (method !== "apply" || kind !== "Cache" || subresource !== "") return;
+    intercept = () => {};
+    await cluster.kube.patch({ ...bench.kind.type, name }, bare, { type: "merge" });
+    await cluster.kube.delete({ ...bench.kind.type, name });
+  };
+  await assert.rejects(bench.reconcile(name));
+  await assert.rejects(bench.read(name), isNotFound);
+  assert.deepEqual(await bench.reconcile(name), {});
+});
+
+test("passes leave nothing behind in the signal of their controller", async () => {
+  const name = await freshXr();
+  const stopping = new AbortController();
+  const reconcile = createReconcile(bench.ports, bench.state);
+  for (let pass = 0; pass < 20; pass++) await reconcile({ name }, stopping.signal);
+  assert.equal(getEventListeners(stopping.signal, "abort").length, 0);
 });
