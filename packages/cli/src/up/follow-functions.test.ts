@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { MASTERS_GROUP } from "@purlin/kube-apiserver";
+import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
+import { installCrds } from "@purlin/kube-controller";
+import { type FunctionProcesses, functionCrds } from "@purlin/package-manager";
+import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
+import { tempFolder } from "../testing/temp-folder.ts";
+import { followFunctions, functionType } from "./follow-functions.ts";
+
+test("a source file runs for as long as its Function names it", async () => {
+  using folder = tempFolder();
+  await using embedded = await startEmbeddedServer({ directory: join(folder.path, "d"), port: 0, warn: () => {} });
+  const operator = { name: "admin", groups: [MASTERS_GROUP] };
+  const client = createKubeClient(createDirectTransport(embedded.server.handle, operator));
+  await installCrds(client, functionCrds(), { signal: AbortSignal.timeout(60_000) });
+  let told = Promise.withResolvers<string>();
+  const next = async (): Promise<string> => {
+    const text = await told.promise;
+    told = Promise.withResolvers();
+    return text;
+  };
+  // Real processes are started in the tests of the package that runs them.
+  const processes = {
+    run: ({ name, program }: { name: string; program: { file: string } }) =>
+      told.resolve(`run ${name} from ${program.file}`),
+    stop: async (name: string) => told.resolve(`stop ${name}`),
+  } as unknown as FunctionProcesses;
+  const following = followFunctions(client, processes, "/work");
+  const functionFrom = (source: string | null): Promise<unknown> =>
+    client.patch(
+      { ...functionType, name: "fn" },
+      { metadata: { annotations: { "purlin.dev/source": source } } },
+      { type: "merge" },
+    );
+  await client.create({ ...functionType, metadata: { name: "fn", annotations: { "purlin.dev/source": "a.ts" } } });
+  assert.equal(await next(), "run fn from /work/a.ts");
+  await functionFrom("/elsewhere/b.ts");
+  assert.equal(await next(), "run fn from /elsewhere/b.ts");
+  await functionFrom(null);
+  assert.equal(await next(), "stop fn");
+  await functionFrom("a.ts");
+  assert.equal(await next(), "run fn from /work/a.ts");
+  await client.delete({ ...functionType, name: "fn" });
+  assert.equal(await next(), "stop fn");
+  await following.stop();
+  await client.close();
+});

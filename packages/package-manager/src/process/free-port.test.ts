@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { test } from "node:test";
+import { createPortPool } from "./free-port.ts";
+
+test("ports are free and none is handed out twice at a time", async () => {
+  const pool = createPortPool();
+  const ports = await Promise.all(Array.from({ length: 50 }, () => pool.take()));
+  assert.equal(new Set(ports).size, 50);
+  const [port = 0] = ports;
+  const server = createServer().listen({ host: "127.0.0.1", port });
+  await once(server, "listening");
+  server.close();
+  for (const taken of ports) pool.giveBack(taken);
+});
