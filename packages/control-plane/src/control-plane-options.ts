@@ -4,6 +4,7 @@ import type { KubeClient } from "@purlin/kube-client";
 import type { Clock, InstallProgress, Log, WatchingController } from "@purlin/kube-controller";
 import type { Registry } from "prom-client";
 import type { ControlPlaneParts } from "./control-plane.ts";
+import type { PackageManagement } from "./packages/package-management.ts";
 
 /** What can be set about controllers. */
 export interface ControlPlaneSettings {
@@ -81,6 +82,8 @@ export interface ControlPlaneOptions {
   readonly beforeStart?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** Told about each of our CRDs while they are installed. */
   readonly onInstall?: ((progress: InstallProgress) => void) | undefined;
+  /** Manages packages; without it functions come from elsewhere. */
+  readonly packages?: PackageManagement | undefined;
   /** Controllers beside those of composition, made when the control plane starts to work. */
   readonly more?: ((parts: ControlPlaneParts) => readonly WatchingController[]) | undefined;
 }

@@ -121,13 +121,13 @@ test("from an empty API server to a composed resource, live changes, and nothing
   await plane.ended;
 });
 
-test("a forced look at Ready objects writes nothing", async () => {
+test("a forced look at Ready objects writes nothing, and a foreign edit costs exactly one write", async () => {
   await using api = await startEmbeddedApi();
   await using fn = await serve(composeText);
   await using plane = startControlPlane(optionsFor(api));
   const { engine } = await plane.ready;
   await applyAll(api, [functionAt(fn.address), appDefinition, appComposition]);
-  const names = Array.from({ length: 10 }, (_, i) => `app-${i}`);
+  const names = Array.from({ length: 100 }, (_, i) => `app-${i}`);
   await applyAll(
     api,
     names.map((name) => appOf(name, "x")),
@@ -135,9 +135,17 @@ test("a forced look at Ready objects writes nothing", async () => {
   for (const name of names) await readyApp(api, name);
   await untilQuiet(api);
   const before = api.writes.length;
+  const calls = fnCalls;
   for (const name of names) engine.enqueue("composite/apps.example.org", { namespace, name });
+  await until("each has been looked at", async () => fnCalls >= calls + names.length);
   await untilQuiet(api);
   assert.deepEqual(api.writes.slice(before), []);
+  const map = await mapOf(api, "app-7");
+  assert.ok(map);
+  await api.users.update({ ...map, data: { text: "tampered" } });
+  await until("it is put right", async () => JSON.stringify((await mapOf(api, "app-7"))?.["data"]) === '{"text":"x"}');
+  await untilQuiet(api);
+  assert.deepEqual(api.writes.slice(before), [`PATCH /api/v1/namespaces/default/configmaps/${map.metadata.name}`]);
 });
 
 test("a restart of a settled control plane writes nothing", async () => {

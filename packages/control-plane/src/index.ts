@@ -13,6 +13,12 @@ export {
 export { isLiveCrossplane, LiveCrossplaneError, refuseBesideCrossplane } from "./crossplane-guard.ts";
 // What functions see of the API server.
 export { serverOpenAPI } from "./open-api-reader.ts";
+// Packages on one machine.
+export {
+  openPackageManagement,
+  type PackageManagement,
+  type PackageManagementOptions,
+} from "./packages/package-management.ts";
 // Telling how it is.
 export { type StatusOptions, type StatusServers, serveStatus } from "./serve-status.ts";
 export { leaderLeaseName, startControlPlane } from "./start-control-plane.ts";

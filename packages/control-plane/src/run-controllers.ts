@@ -9,7 +9,7 @@ import {
   installCrds,
   type Log,
 } from "@purlin/kube-controller";
-import { functionCrds } from "@purlin/package-manager";
+import { functionCrds, packageCrds } from "@purlin/package-manager";
 import type { ControlPlaneParts } from "./control-plane.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
 import { compositionControllers } from "./controllers.ts";
@@ -29,7 +29,8 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   await using closing = new AsyncDisposableStack();
   const { client: kube, settings, clock, log, registry } = options;
   await options.beforeStart?.(signal);
-  await installCrds(kube, [...compositionCrds(), ...functionCrds()], { signal, onProgress: options.onInstall });
+  const packageKinds = options.packages === undefined ? functionCrds() : packageCrds();
+  await installCrds(kube, [...compositionCrds(), ...packageKinds], { signal, onProgress: options.onInstall });
   // In the order in which they depend on each other; they are closed in the opposite one.
   const informers = createInformerPool(kube, { onError: (error, type) => tellWatchError(log, error, type) });
   closing.defer(() => informers.stop());
@@ -52,7 +53,8 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   closing.defer(() => engine.close());
   const parts = { client, informers, engine, events, runStep: functionPlane.runStep };
   const own = compositionControllers({ ...parts, functionPlane, settings, clock, log, registry });
-  for (const { spec, watches } of [...own, ...(options.more?.(parts) ?? [])]) {
+  const others = [...(options.packages?.controllers(parts) ?? []), ...(options.more?.(parts) ?? [])];
+  for (const { spec, watches } of [...own, ...others]) {
     engine.start(spec);
     await engine.startWatches(spec.name, watches);
   }

@@ -190,6 +190,39 @@ test("every object is told again each sync interval", async () => {
   );
 });
 
+test("many objects are told again a part at a time, and none that has gone meanwhile", async () => {
+  const clock = manualClock();
+  await withEngine(
+    async (engine, cluster) => {
+      const names = Array.from({ length: 1200 }, (_, i) => `o${i}`);
+      await Promise.all(names.map((name) => create(cluster, name)));
+      const told: string[] = [];
+      engine.start({ name: "test", reconcile: async () => ({}) });
+      const spec: WatchSpec = {
+        type: "A",
+        object: configMap,
+        keys(change) {
+          const isAgain = change.type === "updated" && change.previous === change.object;
+          if (isAgain && /^o\d+$/.test(change.object.metadata.name ?? "")) told.push(change.object.metadata.name ?? "");
+          return [];
+        },
+      };
+      await engine.startWatches("test", [spec]);
+      clock.advance(110_000);
+      assert.ok(told.length > 0 && told.length <= 500, `${told.length} at once`);
+      await until(() => told.length >= 1200, "all are told");
+      assert.equal(new Set(told).size, 1200);
+      told.length = 0;
+      clock.advance(110_000);
+      await engine.stop("test");
+      const atStop = told.length;
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.equal(told.length, atStop, "a watch that has stopped tells nothing more");
+    },
+    { clock, resyncMs: 100_000 },
+  );
+});
+
 test("a mapping that fails harms nobody else", async () => {
   const logged: string[] = [];
   const log = { debug() {}, info() {}, error: (message: string) => void logged.push(message) };

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a package in a registry to composed resources, with real processes.
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { KubeObject } from "@purlin/kube-client";
+import {
+  buildImage,
+  bundleCommand,
+  bundleFunction,
+  bundlePath,
+  createFunctionProcesses,
+  createRegistryClient,
+  fileEntry,
+  openContentStore,
+  parseReference,
+  pushPackage,
+  runtimeLabel,
+  startRegistry,
+} from "@purlin/package-manager";
+import { startControlPlane } from "../start-control-plane.ts";
+import { type EmbeddedApi, startEmbeddedApi, until } from "../testing/embedded-api.ts";
+import { app, appComposition, appDefinition, conditionStatus } from "../testing/sample-objects.ts";
+import { openPackageManagement } from "./package-management.ts";
+
+const namespace = "default";
+const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
+const revisionType = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };
+
+/** Composes a ConfigMap that tells which version composed it. */
+const source = (version: string): string => `
+import { response } from "@purlin/function-sdk";
+export default (req) => {
+  const rsp = response.to(req);
+  const data = { version: ${JSON.stringify(version)} };
+  response.setDesiredComposedResource(rsp, "map", { apiVersion: "v1", kind: "ConfigMap", data }, { ready: true });
+  return rsp;
+};
+`;
+
+interface Scene extends AsyncDisposable {
+  readonly api: EmbeddedApi;
+  publish(version: string): Promise<string>;
+  /** Points the Function at a version. */
+  install(version: string, spec?: object, labels?: Record<string, string>): Promise<void>;
+}
+
+async function start(functionRevisionSelectors: boolean): Promise<Scene> {
+  await using starting = new AsyncDisposableStack();
+  const directory = mkdtempSync(join(tmpdir(), "purlin-packages-"));
+  starting.defer(() => rmSync(directory, { recursive: true, force: true }));
+  const sdk = dirname(dirname(fileURLToPath(import.meta.resolve("@purlin/function-sdk"))));
+  mkdirSync(join(directory, "fn/node_modules/@purlin"), { recursive: true });
+  symlinkSync(sdk, join(directory, "fn/node_modules/@purlin/function-sdk"));
+  const api = starting.use(await startEmbeddedApi());
+  const registry = await startRegistry({ directory: join(directory, "registry") });
+  starting.defer(() => registry.close());
+  let changed: (name: string) => void = () => {};
+  const env = { PATH: "/usr/bin:/bin" };
+  const processes = createFunctionProcesses({
+    directory: join(directory, "functions"),
+    env,
+    onChange: ({ name }) => changed(name),
+  });
+  starting.defer(() => processes.close());
+  const packages = await openPackageManagement({ directory, processes, functionRevisionSelectors });
+  changed = packages.functionChanged;
+  const settings = { functionRevisionSelectors };
+  const plane = startControlPlane({
+    client: api.connect(),
+    functions: { security: processes.security },
+    packages,
+    settings,
+  });
+  starting.defer(() => plane.stop());
+  await plane.ready;
+  const store = await openContentStore(join(directory, "build"));
+  const client = createRegistryClient();
+  const closing = starting.move();
+  const name = (version: string): string => `${registry.address}/acme/fn:${version}`;
+  return {
+    api,
+    async publish(version) {
+      writeFileSync(join(directory, "fn/fn.ts"), source(version));
+      const { code } = await bundleFunction(join(directory, "fn/fn.ts"));
+      const image = await buildImage(store, {
+        platform: { os: "linux", architecture: process.arch === "x64" ? "amd64" : process.arch },
+        process: { entrypoint: bundleCommand, cmd: [], env: [], workingDir: "/", user: "" },
+        base: [],
+        layers: [[fileEntry(bundlePath, code)]],
+        packageYaml: `apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: fn}\n`,
+        labels: { [runtimeLabel]: "node" },
+      });
+      return pushPackage(client, store, { images: [image], to: parseReference(name(version)) });
+    },
+    async install(version, spec = {}, labels = {}) {
+      const object = { ...functionType, metadata: { name: "fn", labels }, spec: { package: name(version), ...spec } };
+      await api.users.apply(object as KubeObject, { fieldManager: "user", force: true });
+    },
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}
+
+async function define({ users }: EmbeddedApi): Promise<void> {
+  for (const object of [appDefinition, appComposition]) await users.create(object);
+  const one = { ...app, metadata: { name: "one", namespace }, spec: { text: "x" } };
+  await until("Apps are served", () => users.create(one));
+}
+
+const versionOf = async ({ users }: EmbeddedApi): Promise<string | undefined> => {
+  const { items } = await users.list(
+    { apiVersion: "v1", kind: "ConfigMap" },
+    { namespace, labelSelector: "crossplane.io/composite=one" },
+  );
+  return (items[0]?.["data"] as { version?: string } | undefined)?.version;
+};
+
+/** Asks for another look at the App. */
+async function poke({ users }: EmbeddedApi, token: string): Promise<void> {
+  const annotations = { "crossplane.io/reconcile-requested-at": token };
+  await users.patch({ ...app, namespace, name: "one" }, { metadata: { annotations } }, { type: "merge" });
+}
+
+test("a package is installed, runs in a process, composes, and is upgraded without a failed reconcile", async () => {
+  await using scene = await start(false);
+  const { api } = scene;
+  await scene.publish("v1");
+  await scene.install("v1");
+  await until("the function is healthy", async () => {
+    const found = await api.users.get(functionType, { name: "fn" });
+    return conditionStatus(found, "Healthy") === "True" && conditionStatus(found, "Installed") === "True";
+  });
+  await define(api);
+  await until("v1 has composed", async () => (await versionOf(api)) === "v1");
+  await scene.publish("v2");
+  await scene.install("v2");
+  let looks = 0;
+  await until("v2 composes", async () => {
+    await poke(api, String(looks++));
+    return (await versionOf(api)) === "v2";
+  });
+  await until("one revision is left active", async () => {
+    const { items } = await api.users.list(revisionType);
+    const active = items.filter((one) => (one["spec"] as { desiredState: string }).desiredState === "Active");
+    return items.length === 2 && active.length === 1;
+  });
+  const { items: events } = await api.users.list({ apiVersion: "v1", kind: "Event" }, { namespace });
+  const ofApp = events.filter((event) => (event["involvedObject"] as KubeObject).kind === "App");
+  const warnings = ofApp.filter((event) => event["type"] === "Warning").map((event) => event["message"]);
+  assert.deepEqual(warnings, [], "no reconcile failed because a function was upgraded");
+});
+
+test("two revisions are active, and a composition chooses by label", async () => {
+  await using scene = await start(true);
+  const { api } = scene;
+  const limits = { revisionHistoryLimit: 4, activeRevisionLimit: 2 };
+  await scene.publish("v1");
+  await scene.install("v1", limits, { channel: "stable" });
+  await define(api);
+  await until("v1 has composed", async () => (await versionOf(api)) === "v1");
+  const choose = async (channel: string): Promise<void> => {
+    const step = {
+      step: "compose",
+      functionRef: { name: "fn" },
+      functionRevisionSelector: { matchLabels: { channel } },
+    };
+    const spec = { ...(appComposition["spec"] as object), pipeline: [step] };
+    await api.users.apply({ ...appComposition, spec } as KubeObject, { fieldManager: "user", force: true });
+  };
+  await choose("stable");
+  await scene.publish("v2");
+  await scene.install("v2", limits, { channel: "alpha" });
+  await until("both are active", async () => {
+    const found = await api.users.get(functionType, { name: "fn" });
+    const { activeRevisions = [] } = (found["status"] ?? {}) as { activeRevisions?: string[] };
+    return activeRevisions.length === 2 && conditionStatus(found, "Healthy") === "True";
+  });
+  await poke(api, "look");
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.equal(await versionOf(api), "v1", "whoever chose stable stays there");
+  await choose("alpha");
+  await until("v2 composes for whoever chose alpha", async () => (await versionOf(api)) === "v2");
+  await until("the App tells which revision ran", async () => {
+    const found = await api.users.get(app, { namespace, name: "one" });
+    const { crossplane } = (found["status"] ?? {}) as {
+      crossplane?: { functionRevisions?: { functionRevision: string }[] };
+    };
+    const current = (await api.users.get(functionType, { name: "fn" }))["status"] as { currentRevision: string };
+    return crossplane?.functionRevisions?.[0]?.functionRevision === current.currentRevision;
+  });
+});
