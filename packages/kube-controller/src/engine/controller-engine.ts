@@ -32,7 +32,10 @@ export interface ControllerSpec {
 export interface ControllerEngine {
   /** Does nothing when a controller of that name runs. */
   start(spec: ControllerSpec): void;
-  /** Ends the watches, then the controller, and waits for running reconciles. Does nothing when none of that name runs. */
+  /**
+   * Ends the watches, then the controller, and waits for running reconciles; so never from one of them. Does nothing when
+   * none of that name runs.
+   */
   stop(name: string): Promise<void>;
   isRunning(name: string): boolean;
   /** Does nothing when no controller of that name runs. */
