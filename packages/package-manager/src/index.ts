@@ -2,9 +2,13 @@
 
 // The CRDs of packages.
 export { functionCrds, packageCrds } from "./crds/package-crds.ts";
+// Managing packages.
+export { createPackageClient, type PackageClient, type PackageClientOptions } from "./fetch/package-client.ts";
+export { type ImageRoots, openImageRoots } from "./image/image-root.ts";
 // Images, their files and their registries.
-export { folderEntries, type LayerEntry } from "./image/layer-entry.ts";
+export { fileEntry, folderEntries, type LayerEntry } from "./image/layer-entry.ts";
 export { type LayerSource, type UnpackBudget, unpackLayer } from "./image/unpack-layer.ts";
+export type { PackagePorts } from "./manager/package-manager-ports.ts";
 export { type ContentStore, openContentStore } from "./oci/content-store.ts";
 export { formatReference, type ImageReference, parseReference, sourceOf } from "./oci/image-reference.ts";
 export type { Descriptor, ImageManifest, Platform } from "./oci/manifest.ts";
@@ -17,6 +21,7 @@ export {
   firstCredentials,
   type RegistryCredentials,
 } from "./oci/registry-credentials.ts";
+export { type PackageType, packageTypes } from "./package-kinds.ts";
 // Functions as child processes.
 export type {
   FunctionProcess,
@@ -44,8 +49,14 @@ export {
 export { isWorkerMessage, type WorkerMessage } from "./process/worker-message.ts";
 export { workerProgram } from "./process/worker-program.ts";
 export { type Registry, type RegistryOptions, startRegistry } from "./registry/registry.ts";
+export type { PackageRuntime, RuntimePass, RuntimeReport } from "./runtime/package-runtime.ts";
+export { createProcessRuntime, type ProcessRuntimeOptions } from "./runtime/process-runtime.ts";
+export { findSandbox, type SandboxSupport } from "./sandbox/find-sandbox.ts";
+export { mountPoints } from "./sandbox/sandbox-arguments.ts";
+export { createPackageControllers, type PackageControllerOptions, runtimeControllerName } from "./setup.ts";
 // Packages.
-export { type BuiltImage, buildImage, type PackageImageParts } from "./xpkg/build-image.ts";
+export { type BuiltImage, buildImage, type PackageImageParts, runtimeLabel } from "./xpkg/build-image.ts";
+export { bundleCommand, bundleFunction, bundlePath, type FunctionBundle } from "./xpkg/bundle-function.ts";
 export { type PackageContents, parsePackage } from "./xpkg/package-contents.ts";
 export { isPackageError, PackageError } from "./xpkg/package-error.ts";
 export type { PackageDependency, PackageKind, PackageMeta } from "./xpkg/package-meta.ts";

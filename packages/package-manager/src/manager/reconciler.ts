@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { developmentOf } from "@purlin/function-runner";
 import type { KubeObject, ObjectKey } from "@purlin/kube-client";
 import {
   attempt,
@@ -56,6 +57,8 @@ export async function reconcilePackage(
   const isFunction = type.kind === "Function";
   const isRollout = isFunction && ports.features.functionRevisionSelectors;
   const pass: PackagePass = { ...ports, type, package: found, signal, isFunction, isRollout };
+  // A function under development is run where its annotations say; it has no package to fetch.
+  if (isFunction && developmentOf(found as unknown as JsonObject) !== undefined) return {};
   if (isPaused(found)) return pause(pass);
   if (conditionOf(conditionsOf(found), "Synced").reason === "ReconcilePaused") {
     await store(pass, withMember(found, ["status", "conditions"], undefined));

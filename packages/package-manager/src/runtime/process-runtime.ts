@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KubeObject } from "@purlin/kube-client";
 import { type ControllerClient, controllerReference, textAt } from "@purlin/kube-controller";
+import { isAlreadyExists } from "@purlin/kube-objects";
 import type { PackageClient, PullPolicy } from "../fetch/package-client.ts";
 import { parseImageConfig } from "../image/image-config.ts";
 import type { ImageRoots } from "../image/image-root.ts";
@@ -47,6 +48,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
         type: "Opaque",
         data,
       };
+      await ensureNamespace(client, namespace, signal);
       await client.applyIfChanged(secret, { fieldManager, force: true, signal });
       return { tlsServerSecretName };
     },
@@ -61,6 +63,16 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
       await processes.stop(revision.metadata.name ?? "");
     },
   };
+}
+
+async function ensureNamespace(client: ControllerClient, name: string, signal: AbortSignal): Promise<void> {
+  const type = { apiVersion: "v1", kind: "Namespace" };
+  if ((await client.get(type, { name }, { signal })) !== undefined) return;
+  try {
+    await client.create({ ...type, metadata: { name } }, { signal });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
 }
 
 async function certificatesOf(folder: string): Promise<Record<string, string>> {
