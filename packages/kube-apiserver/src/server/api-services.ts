@@ -2,6 +2,7 @@
 import { type JsonObject, jsonEqual, timestamp } from "@purlin/kube-objects";
 import type { ApiGroup, Catalog } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
+import { inMetaOrder } from "../rest/member-order.ts";
 import { inStoredOrder } from "../rest/object-codec.ts";
 import { metaOf, withMeta } from "../rest/object-meta.ts";
 import type { RestServices } from "../rest/rest-context.ts";
@@ -80,8 +81,10 @@ export class ApiServices {
         { uid: before?.uid ?? newUid(), creationTimestamp: before?.creationTimestamp ?? at },
       );
       const { object: managed } = strategyOf(type).fieldManager("").update(current?.value, told, "kube-apiserver");
-      const value = inStoredOrder(withMeta(managed, { resourceVersion: String(revision) }), type);
-      return { action: "put", value };
+      const versioned = withMeta(managed, { resourceVersion: String(revision) });
+      // The order of members is known of kinds with a table of fields; of the others that of metadata is.
+      const metadata = inMetaOrder(versioned["metadata"] as JsonObject);
+      return { action: "put", value: inStoredOrder({ ...versioned, metadata }, type) };
     });
   }
 }

@@ -97,6 +97,8 @@ test("every version that is served has an APIService, and nobody else makes one"
   await settled(server);
   const apps = await server.body(`${API_SERVICES}/v1.apps`);
   assert.deepEqual(apps["spec"], { group: "apps", version: "v1", groupPriorityMinimum: 17_800, versionPriority: 15 });
+  const order = ["name", "uid", "resourceVersion", "creationTimestamp", "labels", "managedFields"];
+  assert.deepEqual(Object.keys(metaOf(apps)), order);
   const [fields] = metaOf(apps).managedFields ?? [];
   assert.equal(fields?.manager, "kube-apiserver");
   const added = await server.send(API_SERVICES, { method: "POST", body: { metadata: { name: "v1.x" } } });
