@@ -170,14 +170,15 @@ class RunningProcess implements FunctionProcess {
   #changed(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const abort = (): void => {
-      this.#waiting.delete(resolve);
-      reject(signal?.reason as Error);
-    };
-    this.#waiting.add(() => {
+    const wake = (): void => {
       signal?.removeEventListener("abort", abort);
       resolve();
-    });
+    };
+    const abort = (): void => {
+      this.#waiting.delete(wake);
+      reject(new Error("the function is still starting", { cause: signal?.reason }));
+    };
+    this.#waiting.add(wake);
     signal?.addEventListener("abort", abort, { once: true });
     return promise;
   }

@@ -117,6 +117,19 @@ test("a function that is broken at the start says where, and serves once it is p
   assert.equal(await on.call(fn), "one");
 });
 
+test("who cannot wait for a function that starts is told so, and takes nothing from those who can", async () => {
+  const slow = 'while (!existsSync("go")) await new Promise((resolve) => setTimeout(resolve, 5));\n';
+  await using on = scene({ "fn.ts": slow + functionSource("one") });
+  const fn = on.processes.run(on.source("fn"));
+  const patient = on.call(fn);
+  const stop = new AbortController();
+  const hasty = fn.served(stop.signal);
+  stop.abort(new Error("out of time"));
+  await assert.rejects(hasty, /^Error: the function is still starting$/);
+  on.folder.write("go", "");
+  assert.equal(await patient, "one");
+});
+
 test("a file that is not there is missed by name, and served once it is there", async () => {
   await using on = scene({});
   const fn = on.processes.run({
