@@ -11,6 +11,7 @@ import {
   type KubeClient,
   type KubeObject,
   type KubeRequest,
+  type KubeTransport,
 } from "@purlin/kube-client";
 import { type ClosableControllerClient, createControllerClient, installCrds } from "@purlin/kube-controller";
 import { compositionCrds } from "../crds/composition-crds.ts";
@@ -27,17 +28,40 @@ export interface TestCluster extends AsyncDisposable {
   define(xrd: KubeObject): Promise<KubeObject>;
 }
 
-/** Starts one; dispose of it in the end. */
-export async function startTestCluster(): Promise<TestCluster> {
+/** A server that tests may run on. */
+export interface TestServer {
+  readonly transport: KubeTransport;
+  stop(): Promise<void>;
+}
+
+let startServer: () => Promise<TestServer> = startEmbedded;
+
+/** Makes all tests of this process run on servers of another kind. */
+export function serveTestsFrom(start: () => Promise<TestServer>): void {
+  startServer = start;
+}
+
+async function startEmbedded(): Promise<TestServer> {
   const directory = mkdtempSync(join(tmpdir(), "purlin-composition-"));
   const server = await startApiServer({ directory });
-  const direct = createDirectTransport(server.handle, { name: "admin", groups: [MASTERS_GROUP] });
+  return {
+    transport: createDirectTransport(server.handle, { name: "admin", groups: [MASTERS_GROUP] }),
+    async stop() {
+      await server.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts one; dispose of it in the end. */
+export async function startTestCluster(): Promise<TestCluster> {
+  const { transport, stop } = await startServer();
   const writes: string[] = [];
   const count = (request: KubeRequest): KubeRequest => {
     if (request.method !== "GET") writes.push(`${request.method} ${request.path}`);
     return request;
   };
-  const kube = createKubeClient({ ...direct, request: (request) => direct.request(count(request)) });
+  const kube = createKubeClient({ ...transport, request: (request) => transport.request(count(request)) });
   const informers = createInformerPool(kube);
   const client = createControllerClient({ client: kube, informers });
   await installCrds(kube, compositionCrds());
@@ -55,8 +79,7 @@ export async function startTestCluster(): Promise<TestCluster> {
       await client.close();
       await informers.stop();
       await kube.close();
-      await server.close();
-      rmSync(directory, { recursive: true, force: true });
+      await stop();
     },
   };
 }
