@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
+import { crdType } from "@purlin/kube-controller";
 import { StatusError } from "@purlin/kube-objects";
 import { appKind, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
+import { find, until } from "../testing/test-control.ts";
 
 const deleted = "Normal DeleteCompositeResource: Successfully deleted composite resource";
 
@@ -135,5 +137,19 @@ suite("deleting a claim", () => {
     assert.deepEqual(await claims.pass("intruder"), {});
     assert.ok(await claim("intruder"));
     assert.ok(await claims.control.client.get(appKind.compositeType, { name: "theirs" }));
+  });
+});
+
+test("a claim goes although its definition has taken the kind of its composite resource away before", async () => {
+  await using claims = await startTestClaims();
+  const { users, client } = claims.control;
+  await claims.create("last", {});
+  await claims.pass("last");
+  await client.delete({ ...appKind.claimType, namespace: shop, name: "last" });
+  await users.delete({ ...crdType, name: appKind.definition });
+  await until("the kind is gone", async () => (await find(users, crdType, appKind.definition)) === undefined);
+  await until("the claim is gone", async () => {
+    await claims.pass("last");
+    return (await find(users, appKind.claimType, "last", shop)) === undefined;
   });
 });

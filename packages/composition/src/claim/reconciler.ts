@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type KubeObject, keyOf } from "@purlin/kube-client";
-import type { Reconcile, ReconcileResult } from "@purlin/kube-controller";
+import { crdType, type Reconcile, type ReconcileResult } from "@purlin/kube-controller";
 import { ignoreNotFound, isConflict, parseApiVersion } from "@purlin/kube-objects";
 import { attempt, isReconcileFailure } from "../composite/failure.ts";
 import { conditionTime } from "../composite-resource/conditions.ts";
@@ -9,6 +9,7 @@ import { textAt } from "../composite-resource/members.ts";
 import { isDeleted, isPaused } from "../composite-resource/metadata.ts";
 import { reconcileError, reconcilePaused } from "../composite-resource/standard-conditions.ts";
 import { during, textOf } from "../composite-resource/wrap-error.ts";
+import { isNotServed } from "../not-served.ts";
 import { reconcileWithin } from "../reconcile-within.ts";
 import { bindAndSync } from "./bind-and-sync.ts";
 import { claimRefTo } from "./claim-fields.ts";
@@ -56,7 +57,19 @@ async function pause(pass: ClaimPass): Promise<ReconcileResult> {
 /** The composite resource that the claim refers to; whatever else the reference says, its kind is the definition's. */
 async function observe({ ports, stored, signal }: ClaimPass): Promise<KubeObject | undefined> {
   const name = textAt(stored, ["spec", "resourceRef", "name"]);
-  return name === undefined ? undefined : ports.client.get(ports.kind.compositeType, { name }, { signal });
+  if (name === undefined) return undefined;
+  try {
+    return await ports.client.get(ports.kind.compositeType, { name }, { signal });
+  } catch (error) {
+    // A definition that goes may take the kind away before the last claim. Nothing less is proof that there is none.
+    if (isNotServed(error) && (await isKindGone(ports, signal))) return undefined;
+    throw error;
+  }
+}
+
+async function isKindGone({ client, kind }: ClaimPorts, signal: AbortSignal): Promise<boolean> {
+  const crd = await ignoreNotFound(client.live.get(crdType, { name: kind.definition }, { signal }));
+  return crd === undefined;
 }
 
 /** The claim that a composite resource is bound to, when it is another one. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isNoMatch, type KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client";
 import { isEstablished, type Reconcile, type ReconcileResult, refusalOf } from "@purlin/kube-controller";
 import { fieldManagers, kinds } from "../composite-resource/constants.ts";
 import { hasFinalizer, isDeleted, withFinalizer } from "../composite-resource/metadata.ts";
+import { isNotServed } from "../not-served.ts";
 import { reconcileWithin } from "../reconcile-within.ts";
 import { applyDerivedCrd } from "./apply-derived-crd.ts";
 import { checkVersions } from "./check-definition.ts";
@@ -119,9 +120,4 @@ async function startInstances(pass: DefinitionPass, xrd: KubeObject): Promise<bo
       throw error;
     }
   });
-}
-
-function isNotServed(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) if (isNoMatch(cause)) return true;
-  return false;
 }

@@ -6,6 +6,7 @@ import { ignoreNotFound, isNotFound } from "@purlin/kube-objects";
 import { fieldManagers } from "../composite-resource/constants.ts";
 import { memberAt, textAt, textsAt } from "../composite-resource/members.ts";
 import { hasFinalizer, isControlledBy, isDeleted, withoutFinalizer } from "../composite-resource/metadata.ts";
+import { isNotServed } from "../not-served.ts";
 import { type DefinitionFacts, definitionFacts } from "./definition-facts.ts";
 import { type DefinitionPass, failing } from "./pass.ts";
 import { withState, writeStatus } from "./status.ts";
@@ -118,13 +119,20 @@ async function isAnyLeft({ deps, signal }: DefinitionPass, type: TypeRef): Promi
   return items.length > 0;
 }
 
-/** Instances have finalizers, so somebody must be there to free them: also after a restart in the middle of this. */
+/**
+ * Instances have finalizers, so somebody must be there to free them: also after a restart in the middle of this. What else
+ * that controller watches may be gone already.
+ */
 async function keepRunning(pass: DefinitionPass, xrd: KubeObject, type: TypeRef): Promise<void> {
   const { side, controllers } = pass;
   const facts: DefinitionFacts = definitionFacts(xrd);
   await step(pass, xrd, `cannot start ${side.what} controller`, async () => {
     controllers.start(side.prefix === "composite" ? { ...facts, compositeType: type } : { ...facts, claimType: type });
-    await controllers.startWatches(facts.name);
+    try {
+      await controllers.startWatches(facts.name);
+    } catch (error) {
+      if (!isNotServed(error)) throw error;
+    }
   });
 }
 
