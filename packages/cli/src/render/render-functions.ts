@@ -51,7 +51,8 @@ export async function openFunctions(inputs: FunctionInputs, io: Io): Promise<Ren
   opening.defer(() => dialling.close());
   const resolver = resolverFor(inputs, new Map(used.map(({ name, object }) => [name, object])), sources?.runtime);
   const runStep = createStepRunner(resolver, settleRequirements(dialling, inputs.fetchers));
-  const unreachable = firstUnreachable(used, io);
+  const { unreachable, stop } = watchOver(used, io);
+  opening.defer(stop);
   const opened = opening.move();
   return {
     runStep: (...step) => Promise.race([runStep(...step), unreachable]),
@@ -128,17 +129,25 @@ function stepsOf({ object }: Manifest): readonly Step[] {
   return Array.isArray(pipeline) ? pipeline.filter(isJsonObject).map((step) => step as unknown as Step) : [];
 }
 
-/**
- * Rejects as soon as a function cannot be reached, and otherwise never ends. The runner waits for a function to come up,
- * as a control plane should; a person at a terminal should not have to.
- */
-function firstUnreachable(used: readonly UsedFunction[], io: Io): Promise<never> {
-  const unreachable = new Promise<never>((_, reject) => {
-    for (const { development } of used) probe(development, io).catch(reject);
-  });
+/** A function that runs has answered by then, and nobody needs to knock at its door. */
+const probeAfterMs = 250;
+
+/** Whether functions can be reached, asked when an answer is late. */
+interface Watchman {
+  /** Rejects when one of them cannot be reached, and otherwise never ends. */
+  readonly unreachable: Promise<never>;
+  stop(): void;
+}
+
+/** The runner waits for a function to come up, as a control plane should; a person at a terminal should not have to. */
+function watchOver(used: readonly UsedFunction[], io: Io): Watchman {
+  const { promise, reject } = Promise.withResolvers<never>();
   // Whoever runs a step hears of it; when no step runs, nobody needs to.
-  unreachable.catch(() => {});
-  return unreachable;
+  promise.catch(() => {});
+  const timer = setTimeout(() => {
+    for (const { development } of used) probe(development, io).catch(reject);
+  }, probeAfterMs);
+  return { unreachable: promise, stop: () => clearTimeout(timer) };
 }
 
 async function probe(development: ReturnType<typeof developmentOf>, io: Io): Promise<void> {
