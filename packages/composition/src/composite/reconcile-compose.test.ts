@@ -7,7 +7,6 @@ import type { ControllerClient } from "@purlin/kube-controller";
 import { forbidden, internalError, isNotFound, type JsonObject } from "@purlin/kube-objects";
 import { annotations, kinds, labels } from "../composite-resource/constants.ts";
 import { resourceRefsOf, withMachinery } from "../composite-resource/machinery.ts";
-import { textAt } from "../composite-resource/members.ts";
 import { composedName } from "../composite-resource/names.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { cacheDefinition, definitionVersion } from "../testing/definitions.ts";
@@ -70,15 +69,6 @@ test("case 14: a compose that fails is told, and Ready stays as it was", async (
   await assert.rejects(bench.reconcile(name));
   assert.match(await synced(name), /^cannot compose resources: cannot apply composed resource "b" because/);
   assert.equal((await bench.condition(name, "Ready")).status, "True");
-});
-
-test("case 15: a status that is invalid is told whole in the event, and without detail in the condition", async () => {
-  const { name } = await xr({ status: { url: "much longer than twenty characters" } });
-  assert.equal(await synced(name), "cannot compose resources: some resources were invalid, check events");
-  assert.match(
-    bench.takeEvents().join("\n"),
-    /Warning ComposeResources: cannot compose resources: cannot apply composite resource status: .*url/,
-  );
 });
 
 test("case 17: warnings do not make an XR unready", async () => {
@@ -352,45 +342,6 @@ test("case 92: of two XRs that compose one object the first keeps it", async () 
   want(wish);
   await bench.reconcile(second.name);
   assert.equal(await synced(second.name), "", "it recovers by itself");
-});
-
-test("case 93: a status the schema refuses fails the compose, and resources stay", async () => {
-  const { name, nameOf } = await xr({ resources: { a: map() }, status: { size: "x" } });
-  assert.equal((await bench.condition(name, "Synced")).status, "False");
-  await read(nameOf("a"));
-});
-
-test("case 94: a status field functions no longer return disappears", async () => {
-  const { name } = await xr({ status: { url: "u", size: 3 } });
-  assert.equal(textAt(await bench.read(name), ["status", "url"]), "u");
-  want({ status: { size: 3 } });
-  await bench.reconcile(name);
-  const { status } = (await bench.read(name)) as unknown as { status: JsonObject };
-  assert.deepEqual([status["url"], status["size"]], [undefined, 3]);
-  want({});
-  await bench.reconcile(name);
-  assert.equal(((await bench.read(name)) as unknown as { status: JsonObject }).status["size"], undefined);
-});
-
-test("case 95: spec and labels a function returns for the XR are ignored", async () => {
-  const composite = { metadata: { labels: { mine: "x" } }, spec: { image: "theirs" }, status: { url: "u" } };
-  const { name } = await xr({ composite });
-  const stored = await bench.read(name);
-  assert.equal(stored.metadata.labels?.["mine"], undefined);
-  assert.equal(textAt(stored, ["spec", "image"]), undefined);
-  assert.equal(textAt(stored, ["status", "url"]), "u");
-});
-
-test("a status of functions costs one write together with the conditions", async () => {
-  want({ status: { url: "u" } });
-  const name = `xr${number++}`;
-  await bench.xr(name, { crossplane: { compositionRef: { name: "c" } } });
-  cluster.takeWrites();
-  await bench.reconcile(name);
-  assert.deepEqual(
-    cluster.takeWrites().filter((line) => line.endsWith("/status")),
-    [`PATCH /apis/platform.example.org/v1/caches/${name}/status`],
-  );
 });
 
 test("a kind that is not served is told, and recovers when it is", async () => {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What functions write into the status of an XR, on a real API server.
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import type { JsonObject } from "@purlin/kube-objects";
+import { textAt } from "../composite-resource/members.ts";
+import { composedName } from "../composite-resource/names.ts";
+import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
+import { cacheDefinition, definitionVersion } from "../testing/definitions.ts";
+import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
+import type { ResponseWish } from "../testing/test-functions.ts";
+
+const at = { namespace: "default" };
+const map = (): JsonObject => configMap({}, at);
+
+let cluster: TestCluster;
+let bench: CompositeBench;
+let number = 0;
+
+before(async () => {
+  cluster = await startTestCluster();
+  const status = { type: "object", properties: { url: { type: "string", maxLength: 20 }, size: { type: "integer" } } };
+  const schema = { type: "object", properties: { spec: { type: "object" }, status } };
+  const versions = [definitionVersion("v1", { schema })];
+  bench = createCompositeBench(cluster, await cluster.define(cacheDefinition("Cluster", { spec: { versions } })));
+  await bench.compositionOf("c", ["f"]);
+});
+after(() => cluster[Symbol.asyncDispose]());
+beforeEach(() => void bench.takeEvents());
+
+const want = (wish: ResponseWish): void => bench.functions.set("f", wish);
+const synced = async (name: string): Promise<string> => (await bench.condition(name, "Synced")).message ?? "";
+
+async function xr(wish: ResponseWish): Promise<{ name: string; nameOf: (resource: string) => string }> {
+  want(wish);
+  const name = `xr${number++}`;
+  const { metadata } = await bench.xr(name);
+  await bench.reconcile(name).catch(() => undefined);
+  return { name, nameOf: (resource) => composedName(name, metadata.uid ?? "", resource) };
+}
+
+test("case 15: a status that is invalid is told whole in the event, and without detail in the condition", async () => {
+  const { name } = await xr({ status: { url: "much longer than twenty characters" } });
+  assert.equal(await synced(name), "cannot compose resources: some resources were invalid, check events");
+  assert.match(
+    bench.takeEvents().join("\n"),
+    /Warning ComposeResources: cannot compose resources: cannot apply composite resource status: .*url/,
+  );
+});
+
+test("case 93: a status the schema refuses fails the compose, and resources stay", async () => {
+  const { name, nameOf } = await xr({ resources: { a: map() }, status: { size: "x" } });
+  assert.equal((await bench.condition(name, "Synced")).status, "False");
+  await cluster.kube.get({ apiVersion: "v1", kind: "ConfigMap" }, { ...at, name: nameOf("a") });
+});
+
+test("case 94: a status field functions no longer return disappears", async () => {
+  const { name } = await xr({ status: { url: "u", size: 3 } });
+  assert.equal(textAt(await bench.read(name), ["status", "url"]), "u");
+  want({ status: { size: 3 } });
+  await bench.reconcile(name);
+  const { status } = (await bench.read(name)) as unknown as { status: JsonObject };
+  assert.deepEqual([status["url"], status["size"]], [undefined, 3]);
+  want({});
+  await bench.reconcile(name);
+  assert.equal(((await bench.read(name)) as unknown as { status: JsonObject }).status["size"], undefined);
+});
+
+test("case 95: spec and labels a function returns for the XR are ignored", async () => {
+  const composite = { metadata: { labels: { mine: "x" } }, spec: { image: "theirs" }, status: { url: "u" } };
+  const { name } = await xr({ composite });
+  const stored = await bench.read(name);
+  assert.equal(stored.metadata.labels?.["mine"], undefined);
+  assert.equal(textAt(stored, ["spec", "image"]), undefined);
+  assert.equal(textAt(stored, ["status", "url"]), "u");
+});
+
+test("a status of functions costs one write together with the conditions", async () => {
+  want({ status: { url: "u" } });
+  const name = `xr${number++}`;
+  await bench.xr(name);
+  cluster.takeWrites();
+  await bench.reconcile(name);
+  assert.deepEqual(
+    cluster.takeWrites().filter((line) => line.endsWith("/status")),
+    [`PATCH /apis/platform.example.org/v1/caches/${name}/status`],
+  );
+});
