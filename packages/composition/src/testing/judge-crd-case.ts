@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type KubeClient, type KubeObject, keyOf } from "@purlin/kube-client";
 import { findStatusError, type JsonObject } from "@purlin/kube-objects";
-import type { CrdCase } from "./crd-cases.ts";
+import type { CrdCase } from "./crd-case.ts";
 
 /** Fails when the server judges an object otherwise than the case says. */
 export async function judgeCrdCase(
