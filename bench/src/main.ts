@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a suite of benchmarks: `npm run bench -- functions|apiserver [part …] [--json FILE] [--quick] [--strict]`.
+// Runs a suite of benchmarks: `npm run bench -- functions|apiserver|composition [part …] [--json FILE] [--quick] [--strict]`.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { parts as apiserver } from "./apiserver/parts.ts";
+import { parts as composition } from "./composition/parts.ts";
 import { parts as functions } from "./functions/parts.ts";
 import type { Figure } from "./measure/figure.ts";
 import { describeMachine, useTwoCores } from "./measure/machine.ts";
@@ -10,7 +11,7 @@ import { formatFigure, heading, toMarkdown } from "./measure/report.ts";
 import type { Part } from "./measure/suite.ts";
 import { versions } from "./measure/versions.ts";
 
-const suites: Record<string, readonly Part[]> = { functions, apiserver };
+const suites: Record<string, readonly Part[]> = { functions, apiserver, composition };
 
 const options = {
   json: { type: "string" },

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+import { setTimeout as delay } from "node:timers/promises";
+import { type Figure, figure } from "../measure/figure.ts";
+import { composition } from "./manifests.ts";
+import { atMost } from "./mark.ts";
+import type { Plane } from "./planes.ts";
+import { processorTimes, since, total, type Usage } from "./usage.ts";
+import { writeCounts } from "./write-counts.ts";
+import { idleWrites } from "./writes.ts";
+
+export interface IdleEffort {
+  readonly idleMs: number;
+  /** How long everything gets to come to rest before. */
+  readonly settleMs: number;
+}
+
+const servers = ["API server", "etcd"];
+
+/** What settled composite resources cost on a cluster: with a TTL of a minute, with none, and without a control plane. */
+export async function idleFigures(plane: Plane, effort: IdleEffort): Promise<Figure[]> {
+  const withTtl = await watchIdle(plane, effort);
+  await plane.users.apply(composition(undefined), { fieldManager: "bench", force: true });
+  const without = await watchIdle(plane, effort);
+  await plane.stopControlPlane();
+  const { "control plane": _, ...left } = plane.processes;
+  const atRest = await coresOver({ ...plane, processes: left }, effort);
+  const server = withTtl.cores["API server"] ?? 0;
+  return [
+    ...figuresOf("TTL 60 s", withTtl, 0.06),
+    ...figuresOf("no TTL", without, 0.01),
+    figure("cluster: at rest, cores of API server", "", [atRest["API server"] ?? 0]),
+    figure("cluster: idle ÷ at rest, cores of API server", "×", [server / (atRest["API server"] ?? 0)], atMost(1.1)),
+  ];
+}
+
+interface Idle {
+  readonly cores: Usage;
+  readonly writes: Usage;
+}
+
+async function watchIdle(plane: Plane, effort: IdleEffort): Promise<Idle> {
+  await delay(effort.settleMs);
+  const before = await writeCounts(plane.access);
+  const cores = await coresOver(plane, { ...effort, settleMs: 0 });
+  return { cores, writes: since(before, await writeCounts(plane.access)) };
+}
+
+async function coresOver({ processes }: Pick<Plane, "processes">, { idleMs, settleMs }: IdleEffort): Promise<Usage> {
+  await delay(settleMs);
+  const before = processorTimes(processes);
+  const started = performance.now();
+  await delay(idleMs);
+  const seconds = (performance.now() - started) / 1000;
+  const used = since(before, processorTimes(processes));
+  return Object.fromEntries(Object.entries(used).map(([name, cpu]) => [name, cpu / seconds]));
+}
+
+function figuresOf(what: string, { cores, writes }: Idle, limit: number): Figure[] {
+  const { leases, others } = idleWrites(writes);
+  const title = `cluster: idle, ${what}`;
+  return [
+    figure(`${title}, writes`, "", [others], atMost(0)),
+    figure(`${title}, writes of the leader's Lease`, "", [leases]),
+    ...Object.entries(cores).map(([who, used]) => figure(`${title}, cores of ${who}`, "", [used])),
+    figure(`${title}, cores of control plane + functions`, "", [total(cores, ...servers)], atMost(limit)),
+  ];
+}
+
+/** What settled composite resources cost in one process with their API server. */
+export async function idleEmbedded(plane: Plane, effort: IdleEffort): Promise<Figure[]> {
+  await delay(effort.settleMs);
+  const before = await revision(plane);
+  const cores = await coresOver(plane, { ...effort, settleMs: 0 });
+  const writes = (await revision(plane)) - before;
+  return [
+    figure("embedded: idle, TTL 60 s, writes", "", [writes], atMost(0)),
+    figure("embedded: idle, TTL 60 s, cores", "", [total(cores)], atMost(0.06)),
+  ];
+}
+
+/** Grows by one with each change of anything. */
+async function revision({ users }: Plane): Promise<number> {
+  const { resourceVersion } = await users.list({ apiVersion: "v1", kind: "Namespace" });
+  return Number(resourceVersion);
+}

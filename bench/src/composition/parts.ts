@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Part } from "../measure/suite.ts";
+import { type CompositionEffort, clusterFigures, embeddedFigures } from "./cluster.ts";
+import { growthFigures } from "./growth.ts";
+import { renderFigures } from "./render.ts";
+
+const full: CompositionEffort = {
+  many: 1000,
+  some: 100,
+  rounds: 3,
+  creates: 4000,
+  warmUp: 300,
+  idleMs: 120_000,
+  settleMs: 70_000,
+};
+const short: CompositionEffort = {
+  many: 100,
+  some: 20,
+  rounds: 1,
+  creates: 300,
+  warmUp: 20,
+  idleMs: 5_000,
+  settleMs: 5_000,
+};
+
+/** Everything `npm run bench -- composition` measures, in this order. */
+export const parts: readonly Part[] = [
+  { name: "cluster", measure: (quick) => clusterFigures(quick ? short : full) },
+  { name: "embedded", measure: (quick) => embeddedFigures(quick ? short : full) },
+  { name: "render", measure: (quick) => renderFigures(quick ? 5 : 21) },
+  {
+    name: "growth",
+    measure: (quick) =>
+      growthFigures(quick ? { few: 20, many: 160, count: 40 } : { few: 100, many: 10_000, count: 500 }),
+  },
+];
