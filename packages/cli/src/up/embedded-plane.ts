@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
-import { type ControlPlane, type ControlPlaneParts, startControlPlane } from "@purlin/control-plane";
+import {
+  type ControlPlane,
+  type ControlPlaneParts,
+  openPackageManagement,
+  type PackageManagement,
+  startControlPlane,
+} from "@purlin/control-plane";
 import { MASTERS_GROUP } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
 import type { Log } from "@purlin/kube-controller";
@@ -9,10 +15,12 @@ import {
   createSourceRuntime,
   type FunctionProcess,
   type FunctionProcesses,
+  type Registry,
 } from "@purlin/package-manager";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import type { Io } from "../io.ts";
 import { followFunctions } from "./follow-functions.ts";
+import { startKeptRegistry } from "./kept-registry.ts";
 import type { UpOptions } from "./up-options.ts";
 import { wakeComposites } from "./wake-composites.ts";
 
@@ -25,6 +33,8 @@ export interface EmbeddedPlane extends AsyncDisposable {
   /** Those of the controllers. */
   readonly informers: InformerPool;
   readonly processes: FunctionProcesses;
+  readonly packages: PackageManagement;
+  readonly registry: Registry;
 }
 
 /** Who is told what while it runs. */
@@ -37,7 +47,7 @@ export interface PlaneSurroundings {
 
 const operator = { name: "admin", groups: [MASTERS_GROUP] };
 
-/** Starts API server, controllers and the functions that are source files. Resolves when all controllers run. */
+/** Starts API server, registry, controllers and functions. Resolves when all controllers run. */
 export async function startEmbeddedPlane(options: UpOptions, surroundings: PlaneSurroundings): Promise<EmbeddedPlane> {
   const { io, log, warn } = surroundings;
   await using starting = new AsyncDisposableStack();
@@ -49,20 +59,27 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   };
   const client = connect();
   let parts: ControlPlaneParts | undefined;
+  let packages: PackageManagement | undefined;
   const processes = createFunctionProcesses({
     directory: join(options.directory, "functions"),
     env: io.env,
     onChange: (process) => {
       surroundings.onFunctionChange(process);
+      packages?.functionChanged(process.name);
       // Whatever it composed so far was composed by another version of it.
       if (process.state.phase === "serving" && parts !== undefined) void wakeComposites(parts, process.name, log);
     },
   });
   starting.defer(() => processes.close());
+  const registry = await startKeptRegistry(join(options.directory, "registry"), warn);
+  starting.defer(() => registry.close());
+  const { functionRevisionSelectors } = options;
+  packages = await openPackageManagement({ directory: options.directory, processes, functionRevisionSelectors, log });
   const plane = startControlPlane({
     client: connect("crossplane"),
+    packages,
     functions: { security: processes.security, sources: createSourceRuntime(processes, { cwd: io.cwd }) },
-    settings: { developmentFunctions: true },
+    settings: { developmentFunctions: true, functionRevisionSelectors },
     log,
   });
   starting.defer(() => plane.stop());
@@ -71,5 +88,6 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   starting.defer(() => following.stop());
   const closing = starting.move();
   const { informers } = parts;
-  return { embedded, client, plane, informers, processes, [Symbol.asyncDispose]: () => closing.disposeAsync() };
+  const running = { embedded, client, plane, informers, processes, packages, registry };
+  return { ...running, [Symbol.asyncDispose]: () => closing.disposeAsync() };
 }

@@ -31,6 +31,7 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   const lookout = createLookout();
   await using running = await start(options, { io, view, lookout });
   view.say(greeting(running.embedded, style, io));
+  view.say(`${style.good("✓")} registry at ${style.strong(running.registry.address)}`);
   await using composites = watchComposites(running.informers, lookout.changed);
   const applied = new Map<string, KubeObject>();
   lookout.look = () => {

@@ -16,6 +16,8 @@ export interface UpOptions {
   /** Leave when all is ready, or with what is not after so many milliseconds. */
   readonly waitMs: number | undefined;
   readonly debug: boolean;
+  /** Several revisions of a function at once, and compositions that choose. */
+  readonly functionRevisionSelectors: boolean;
 }
 
 /** Reads the command line. */
@@ -27,5 +29,6 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     port: readPort(input.options["port"]),
     waitMs: isSet(input, "wait") ? timeoutMs : undefined,
     debug: isSet(input, "debug"),
+    functionRevisionSelectors: isSet(input, "enableFunctionRevisionSelectors"),
   };
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createHash } from "node:crypto";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import { type Clock, type Log, silentLog, systemClock, type WatchingController } from "@purlin/kube-controller";
@@ -49,6 +51,17 @@ export interface PackageManagement {
 const crossplaneVersion = "v2.4.0";
 const defaultNamespace = "crossplane-system";
 
+/** Systems refuse sockets whose path is longer than about this. */
+const maxSocketPath = 90;
+
+/** Where sockets are: with everything else, or in a folder of this user's own where that path would be too long. */
+function socketFolder(directory: string): string {
+  const folder = join(directory, "sockets");
+  if (folder.length <= maxSocketPath) return folder;
+  const id = createHash("sha256").update(directory).digest("hex").slice(0, 12);
+  return join(tmpdir(), `purlin-${userInfo().uid}-${id}`);
+}
+
 /** Opens the package manager of a machine. */
 export async function openPackageManagement(options: PackageManagementOptions): Promise<PackageManagement> {
   const { directory, processes, namespace = defaultNamespace, clock = systemClock, log = silentLog } = options;
@@ -67,7 +80,7 @@ export async function openPackageManagement(options: PackageManagementOptions): 
       registryClient: (credentials) => createRegistryClient({ credentials }),
     });
     const platform = platformOfNode(process);
-    const sockets = join(directory, "sockets");
+    const sockets = socketFolder(directory);
     const runtime = createProcessRuntime({
       client,
       packages,

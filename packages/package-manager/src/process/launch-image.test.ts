@@ -62,11 +62,15 @@ async function ask(sandbox: string | undefined, count: number): Promise<Record<s
     process: config,
     needsNode: true,
     sandbox,
-    sockets: join(folder.path, "s"),
   } as const;
   const names = Array.from({ length: count }, (_, at) => `fn-${at}`);
   const answers: Record<string, unknown>[] = [];
-  for (const name of names) processes.run({ name, cwd: "/", program: { ...program, env: { FUNCTION_NAME: name } } });
+  for (const name of names)
+    processes.run({
+      name,
+      cwd: "/",
+      program: { ...program, env: { FUNCTION_NAME: name }, socket: join(folder.path, "s", name) },
+    });
   for (const name of names) {
     const served = await processes.get(name)?.served(AbortSignal.timeout(60_000));
     assert.ok(served);

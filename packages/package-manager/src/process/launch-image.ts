@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -19,8 +18,8 @@ export interface ImageProgram {
   readonly needsNode: boolean;
   /** The program of the sandbox; without it the function runs as any other program of this machine. */
   readonly sandbox: string | undefined;
-  /** Sockets of sandboxed functions go here. */
-  readonly sockets: string;
+  /** Where the socket of a sandboxed function is: the same at each start, so that whoever calls meanwhile waits there. */
+  readonly socket: string;
 }
 
 /** A program ready to be started, and where it will listen. */
@@ -49,12 +48,12 @@ function ownNode(): Record<string, string> {
 
 /** Prepares the process of an image in a sandbox: a network of its own, joined with a socket only we can open. */
 export async function prepareSandboxed(
-  { root, process: config, env, needsNode, sandbox = "bwrap", sockets }: ImageProgram,
+  { root, process: config, env, needsNode, sandbox = "bwrap", socket }: ImageProgram,
   certificates: string,
 ): Promise<PreparedProgram> {
-  await mkdir(sockets, { recursive: true, mode: 0o700 });
-  // Paths of sockets are short on every system.
-  const socket = join(sockets, randomUUID().slice(0, 8));
+  await mkdir(dirname(socket), { recursive: true, mode: 0o700 });
+  // What a process that was killed left behind would be in the way.
+  await rm(socket, { force: true });
   const inner = sandboxArguments({
     root,
     command: needsNode ? [nodeInside, ...commandOf(config).slice(1)] : commandOf(config),

@@ -8,7 +8,7 @@ export interface RuntimeReport {
   readonly isHealthy: boolean;
   /** Why not, or what else there is to say. */
   readonly message?: string | undefined;
-  /** Where a function answers; absent as long as it does not. */
+  /** Where a function answers; empty when nobody must be sent there; absent leaves what was told before. */
   readonly endpoint?: string | undefined;
 }
 

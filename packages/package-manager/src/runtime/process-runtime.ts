@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KubeObject } from "@purlin/kube-client";
@@ -37,6 +38,8 @@ const toldLines = 5;
 /** Runs functions as child processes: from their unpacked image, in a sandbox where the machine has one. */
 export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRuntime {
   const { client, processes, namespace } = options;
+  // Other processes of the machine are none of its business: functions under development are there as well.
+  const started = new Set<string>();
   return {
     async prepare({ revision, signal }) {
       const name = revision.metadata.name ?? "";
@@ -57,10 +60,12 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
       if (type.kind !== "Function") {
         return { isHealthy: false, message: `a ${type.kind} runs on a cluster; here only functions do` };
       }
+      started.add(revision.metadata.name ?? "");
       return reportOf(processes.run(await specOf(options, pass)), options.sandbox, revision);
     },
     async retire({ revision }) {
-      await processes.stop(revision.metadata.name ?? "");
+      const name = revision.metadata.name ?? "";
+      if (started.delete(name)) await processes.stop(name);
     },
   };
 }
@@ -110,9 +115,14 @@ async function specOf(
         REVISION_UID: revision.metadata.uid ?? "",
       },
       sandbox: sandbox.isSupported ? sandbox.program : undefined,
-      sockets,
+      socket: socketOf(sockets, name),
     },
   };
+}
+
+/** Paths of sockets must be short on every system. */
+function socketOf(folder: string, revision: string): string {
+  return join(folder, createHash("sha256").update(revision).digest("hex").slice(0, 12));
 }
 
 function reportOf(process: FunctionProcess, sandbox: SandboxSupport, revision: KubeObject): RuntimeReport {
@@ -121,8 +131,10 @@ function reportOf(process: FunctionProcess, sandbox: SandboxSupport, revision: K
     const message = sandbox.isSupported ? undefined : `the function runs without a sandbox: ${sandbox.reason}`;
     return { isHealthy: true, endpoint: state.endpoint, message };
   }
-  if (state.phase === "starting") return { isHealthy: false, message: "the function is starting" };
+  // The port of a function without a sandbox is another one at each start: nobody is sent to the old one.
+  const none = sandbox.isSupported ? {} : { endpoint: "" };
+  if (state.phase === "starting") return { isHealthy: false, message: "the function is starting", ...none };
   const lines = process.logs().slice(-toldLines).join(" | ");
   const advice = `see: purlin logs ${revision.metadata.labels?.[packageLabels.package] ?? ""} --revision ${process.name}`;
-  return { isHealthy: false, message: `${state.problem}${lines ? `; it wrote: ${lines}` : ""}; ${advice}` };
+  return { ...none, isHealthy: false, message: `${state.problem}${lines ? `; it wrote: ${lines}` : ""}; ${advice}` };
 }

@@ -76,7 +76,7 @@ async function run(pass: RevisionRuntimePass): Promise<ReconcileResult> {
   const report = await attempt(steps.run, () => runtime.run(pass));
   // What once answered keeps its address while it is started again: whoever calls waits.
   const endpoint = report.endpoint ?? textAt(pass.revision, ["status", "endpoint"]);
-  await tell(pass, withMember(named, ["status", "endpoint"], endpoint), conditionsFor(report));
+  await tell(pass, withMember(named, ["status", "endpoint"], endpoint || undefined), conditionsFor(report));
   return {};
 }
 
