@@ -4,21 +4,31 @@
 export { functionCrds, packageCrds } from "./crds/package-crds.ts";
 // Managing packages.
 export { createPackageClient, type PackageClient, type PackageClientOptions } from "./fetch/package-client.ts";
+export { type ImageConfig, type ProcessConfig, parseImageConfig } from "./image/image-config.ts";
 export { type ImageRoots, openImageRoots } from "./image/image-root.ts";
 // Images, their files and their registries.
 export { fileEntry, folderEntries, type LayerEntry } from "./image/layer-entry.ts";
 export { type LayerSource, type UnpackBudget, unpackLayer } from "./image/unpack-layer.ts";
+export type { WrittenLayer } from "./image/write-layer.ts";
 export type { PackagePorts } from "./manager/package-manager-ports.ts";
 export { type ContentStore, openContentStore } from "./oci/content-store.ts";
-export { formatReference, type ImageReference, parseReference, sourceOf } from "./oci/image-reference.ts";
+export {
+  formatReference,
+  type ImageReference,
+  isImageReferenceError,
+  parseReference,
+  sourceOf,
+} from "./oci/image-reference.ts";
 export type { Descriptor, ImageManifest, Platform } from "./oci/manifest.ts";
+export { ociLayerType } from "./oci/media-types.ts";
 export { isOciError, OciError, type OciErrorCode } from "./oci/oci-error.ts";
-export { platformOfNode } from "./oci/platform.ts";
+export { platformOfNode, platformText } from "./oci/platform.ts";
 export { createRegistryClient, type RegistryClient, type RegistryClientOptions } from "./oci/registry-client.ts";
 export {
   type CredentialsFor,
   credentialsFromDockerConfig,
   firstCredentials,
+  isPullSecretError,
   type RegistryCredentials,
 } from "./oci/registry-credentials.ts";
 export { type PackageType, packageTypes } from "./package-kinds.ts";
@@ -57,9 +67,11 @@ export { createPackageControllers, type PackageControllerOptions, runtimeControl
 // Packages.
 export { type BuiltImage, buildImage, type PackageImageParts, runtimeLabel } from "./xpkg/build-image.ts";
 export { bundleCommand, bundleFunction, bundlePath, type FunctionBundle } from "./xpkg/bundle-function.ts";
+export { dnsLabel } from "./xpkg/friendly-name.ts";
 export { type PackageContents, parsePackage } from "./xpkg/package-contents.ts";
 export { isPackageError, PackageError } from "./xpkg/package-error.ts";
 export type { PackageDependency, PackageKind, PackageMeta } from "./xpkg/package-meta.ts";
+export type { StreamPlace } from "./xpkg/package-stream.ts";
 export { isComplete, type PulledImage, type PullOptions, pullImage } from "./xpkg/pull-image.ts";
 export { pushPackage } from "./xpkg/push-package.ts";
 export { packageLayers, readPackageText } from "./xpkg/read-package.ts";

@@ -11,6 +11,8 @@ export interface ImageReference {
   readonly digest?: string | undefined;
 }
 
+const brand = Symbol.for("purlin.dev/package-manager/image-reference-error");
+
 /** A text that names no image. */
 export class ImageReferenceError extends Error {
   constructor(text: string, problem: string) {
@@ -18,7 +20,13 @@ export class ImageReferenceError extends Error {
       `${JSON.stringify(text)} names no image: ${problem}; write <registry>/<repository>:<tag> or …@sha256:<digest>`,
     );
     this.name = "ImageReferenceError";
+    Object.defineProperty(this, brand, { value: true });
   }
+}
+
+/** Whether an error is an {@link ImageReferenceError}. */
+export function isImageReferenceError(error: unknown): error is ImageReferenceError {
+  return typeof error === "object" && error !== null && brand in error;
 }
 
 const repositoryPattern = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*$/;

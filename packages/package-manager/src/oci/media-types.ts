@@ -5,6 +5,8 @@ export const mediaTypes = {
   ociManifest: "application/vnd.oci.image.manifest.v1+json",
   ociIndex: "application/vnd.oci.image.index.v1+json",
   ociConfig: "application/vnd.oci.image.config.v1+json",
+  ociLayer: "application/vnd.oci.image.layer.v1.tar",
+  ociLayerZstd: "application/vnd.oci.image.layer.v1.tar+zstd",
   ociLayerGzip: "application/vnd.oci.image.layer.v1.tar+gzip",
   dockerManifest: "application/vnd.docker.distribution.manifest.v2+json",
   dockerIndex: "application/vnd.docker.distribution.manifest.list.v2+json",
@@ -32,4 +34,11 @@ export function isManifestType(mediaType: string): boolean {
 export function compressionOf(mediaType: string): "none" | "gzip" | "zstd" {
   if (mediaType.endsWith("gzip")) return "gzip";
   return mediaType.endsWith("zstd") ? "zstd" : "none";
+}
+
+/** The type of a layer in the words of OCI, whoever wrote it. */
+export function ociLayerType(mediaType: string): string {
+  const compression = compressionOf(mediaType);
+  if (compression === "gzip") return mediaTypes.ociLayerGzip;
+  return compression === "zstd" ? mediaTypes.ociLayerZstd : mediaTypes.ociLayer;
 }

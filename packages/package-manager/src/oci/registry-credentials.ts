@@ -11,12 +11,20 @@ export interface RegistryCredentials {
 /** Finds the credentials for an image, `registry/repository`. */
 export type CredentialsFor = (source: string) => RegistryCredentials | undefined;
 
+const brand = Symbol.for("purlin.dev/package-manager/pull-secret-error");
+
 /** A pull secret that cannot be read. */
 export class PullSecretError extends Error {
   constructor(where: string, problem: string, options?: ErrorOptions) {
     super(`${where}: ${problem}`, options);
     this.name = "PullSecretError";
+    Object.defineProperty(this, brand, { value: true });
   }
+}
+
+/** Whether an error is a {@link PullSecretError}. */
+export function isPullSecretError(error: unknown): error is PullSecretError {
+  return typeof error === "object" && error !== null && brand in error;
 }
 
 /**

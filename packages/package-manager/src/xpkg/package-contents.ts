@@ -2,7 +2,7 @@
 import { type JsonObject, parseApiVersion } from "@purlin/kube-objects";
 import { PackageError } from "./package-error.ts";
 import { isPackageMeta, metaGroup, type PackageKind, type PackageMeta, readPackageMeta } from "./package-meta.ts";
-import { type PackageDocument, parsePackageStream } from "./package-stream.ts";
+import { type PackageDocument, parsePackageStream, type StreamPlace } from "./package-stream.ts";
 
 /** What is in a package. */
 export interface PackageContents {
@@ -40,35 +40,49 @@ const allowed: Readonly<Record<PackageKind, readonly string[]>> = {
   Function: [crd],
 };
 
-/** Reads a `package.yaml`: exactly one metadata object, and objects of kinds we know. */
-export async function parsePackage(text: string, name = "package.yaml"): Promise<PackageContents> {
-  const documents = await parsePackageStream(text, name);
+/**
+ * Reads a `package.yaml`: exactly one metadata object, and objects of kinds we know. `name` is what errors call the stream, or a
+ * function that tells what they call a line of it.
+ */
+export async function parsePackage(
+  text: string,
+  name: string | StreamPlace = "package.yaml",
+): Promise<PackageContents> {
+  const place: StreamPlace =
+    typeof name === "string" ? (line) => (line === undefined ? name : `${name}:${line}`) : name;
+  const documents = await parsePackageStream(text, place);
   const metas = documents.filter(({ object }) => isPackageMeta(object));
   const [meta] = metas;
-  const others = documents.filter((document) => !metas.includes(document));
-  for (const document of others) requireKnown(document, name);
-  if (meta === undefined || metas.length > 1) {
-    throw new PackageError(
-      `${name}: expected exactly one object of ${metaGroup} (Configuration, Function or Provider), found ${metas.length}`,
-    );
+  const others = documents.filter(({ object }) => !isPackageMeta(object));
+  for (const document of others) requireKnown(document, place);
+  if (meta === undefined || metas.length > 1) throw notOneMeta(metas, place);
+  const read = readPackageMeta(meta.object, place(meta.line));
+  const findings: string[] = [];
+  const objects: JsonObject[] = [];
+  for (const document of others) {
+    const { object, line } = document;
+    if (belongs(document, read.kind)) objects.push(object);
+    else findings.push(`${place(line)}: ${String(object["kind"])} does not belong in a ${read.kind} package`);
   }
-  const read = readPackageMeta(meta.object, `${name}:${meta.line}`);
-  const strangers = others.filter((document) => !belongs(document, read.kind));
-  const findings = strangers.map(
-    ({ object, line }) => `${name}:${line}: ${String(object["kind"])} does not belong in a ${read.kind} package`,
-  );
-  const objects = others.filter((document) => !strangers.includes(document)).map(({ object }) => object);
   return { meta: read, objects, findings };
 }
 
-function requireKnown({ object, line }: PackageDocument, name: string): void {
+function notOneMeta(metas: readonly PackageDocument[], place: StreamPlace): PackageError {
+  const places = metas.length === 0 ? "" : `: ${metas.map(({ line }) => place(line)).join(", ")}`;
+  const kinds = "Configuration, Function or Provider";
+  return new PackageError(
+    `${place()}: expected exactly one object of ${metaGroup} (${kinds}), found ${metas.length}${places}`,
+  );
+}
+
+function requireKnown({ object, line }: PackageDocument, place: StreamPlace): void {
   const { apiVersion, kind } = object;
   if (typeof apiVersion !== "string" || typeof kind !== "string") {
-    throw new PackageError(`${name}:${line}: expected an object with apiVersion and kind`);
+    throw new PackageError(`${place(line)}: expected an object with apiVersion and kind`);
   }
   const { group, version } = parseApiVersion(apiVersion);
   if (known[group]?.includes(version)) return;
-  throw new PackageError(`${name}:${line}: a package cannot hold ${kind} of ${apiVersion}`);
+  throw new PackageError(`${place(line)}: a package cannot hold ${kind} of ${apiVersion}`);
 }
 
 function belongs({ object }: PackageDocument, kind: PackageKind): boolean {

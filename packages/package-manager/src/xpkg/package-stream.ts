@@ -11,6 +11,9 @@ export interface PackageDocument {
   readonly line: number;
 }
 
+/** What errors call a line of the stream, and the stream itself where no line is meant. */
+export type StreamPlace = (line?: number) => string;
+
 /** The stream of a package is not read beyond this. */
 export const maxPackageBytes: number = 200 * 1024 * 1024;
 const maxDocumentLength = 8 * 1024 * 1024;
@@ -18,14 +21,14 @@ const maxDepth = 1_000;
 
 /**
  * Reads the documents of `package.yaml` one by one, and lets others have their turn in between: real ones hold hundreds of CRDs.
- * Documents of blanks and comments are skipped. `name` is what errors call the stream.
+ * Documents of blanks and comments are skipped.
  */
-export async function parsePackageStream(text: string, name: string): Promise<PackageDocument[]> {
+export async function parsePackageStream(text: string, place: StreamPlace): Promise<PackageDocument[]> {
   const documents: PackageDocument[] = [];
   for (const { body, line } of splitDocuments(text)) {
     if (isBlank(body)) continue;
-    if (body.length > maxDocumentLength) throw new PackageError(`${name}:${line}: the document is larger than 8 MiB`);
-    documents.push({ object: parseDocument(body, line, name), line });
+    if (body.length > maxDocumentLength) throw new PackageError(`${place(line)}: the document is larger than 8 MiB`);
+    documents.push({ object: parseDocument(body, line, place), line });
     await turn();
   }
   return documents;
@@ -57,14 +60,14 @@ function isBlank(body: string): boolean {
   return true;
 }
 
-function parseDocument(body: string, line: number, name: string): JsonObject {
+function parseDocument(body: string, line: number, place: StreamPlace): JsonObject {
   let value: unknown;
   try {
     value = load(body, { schema: kubectlSchema, maxDepth });
   } catch (error) {
     const { reason = String(error), mark } = error instanceof YAMLException ? error : {};
-    throw new PackageError(`${name}:${line + (mark?.line ?? 0)}: not valid YAML: ${reason}`, { cause: error });
+    throw new PackageError(`${place(line + (mark?.line ?? 0))}: not valid YAML: ${reason}`, { cause: error });
   }
-  if (!isJsonObject(value)) throw new PackageError(`${name}:${line}: expected an object with apiVersion and kind`);
+  if (!isJsonObject(value)) throw new PackageError(`${place(line)}: expected an object with apiVersion and kind`);
   return value;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdtemp, rename, rm, stat } from "node:fs/promises";
+import { mkdtemp, open, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -23,7 +23,11 @@ const maxConfigBytes = 4 * 1024 * 1024;
  * Writes an image to one file, in the layout of `docker save`: what `.xpkg` files are. The annotations of layers have no place
  * there; labels of the configuration bring them back.
  */
-export async function writeArchive(store: ContentStore, { manifest }: BuiltImage, path: string): Promise<void> {
+export async function writeArchive(
+  store: ContentStore,
+  { manifest }: Pick<BuiltImage, "manifest">,
+  path: string,
+): Promise<void> {
   const layers = unique(manifest.layers);
   const table = [
     {
@@ -34,7 +38,9 @@ export async function writeArchive(store: ContentStore, { manifest }: BuiltImage
   ];
   const draft = `${path}.partial`;
   const tar = pack();
-  const writing = pipeline(tar, createWriteStream(draft));
+  // Opened first: a file that cannot be written would leave the archive waiting to be read.
+  const file = await open(draft, "w");
+  const writing = pipeline(tar, file.createWriteStream());
   writing.catch(() => {});
   const add = async (name: string, size: number, content: Readable): Promise<void> => {
     const sink = tar.entry({ name, size, mode: 0o644, mtime: new Date(0) });
@@ -117,7 +123,7 @@ async function imageOf(store: ContentStore, files: ArchiveFiles, name: string): 
   for (const layerName of layerNames) {
     const { digest, size } = await addFile(store, files, layerName, name);
     const kind = labels[`${xpkgAnnotation}:${digest}`];
-    const mediaType = mediaTypes.ociLayerGzip;
+    const mediaType = await layerType(store, digest);
     layers.push({ mediaType, digest, size, ...(kind !== undefined && { annotations: { [xpkgAnnotation]: kind } }) });
   }
   const config = { mediaType: mediaTypes.ociConfig, digest: digestOf(configBytes), size: configBytes.length };
@@ -127,6 +133,18 @@ async function imageOf(store: ContentStore, files: ArchiveFiles, name: string): 
   const descriptor = { mediaType: mediaTypes.ociManifest, digest: digestOf(bytes), size: bytes.length };
   await ingest(store, descriptor, bytes);
   return { descriptor, manifest, bytes };
+}
+
+/** Archives do not tell how a layer is compressed; its first bytes do. */
+async function layerType(store: ContentStore, digest: string): Promise<string> {
+  const file = await open(store.pathOf(digest));
+  try {
+    const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
+    if (buffer.subarray(0, 2).equals(Buffer.from("1f8b", "hex"))) return mediaTypes.ociLayerGzip;
+    return buffer.equals(Buffer.from("28b52ffd", "hex")) ? mediaTypes.ociLayerZstd : mediaTypes.ociLayer;
+  } finally {
+    await file.close();
+  }
 }
 
 function tableOf(bytes: Buffer | undefined, name: string): { configName: string; layerNames: string[] } {
