@@ -2,6 +2,7 @@
 import { clusterOptions } from "../cluster/cluster-options.ts";
 import { renderFlags } from "../render/render-flags.ts";
 import { startFlags } from "../start/start-flags.ts";
+import { xpkgCommands } from "../xpkg/xpkg-commands.ts";
 import type { CommandSpec, OptionSpec } from "./command-spec.ts";
 
 const namespaceOption: OptionSpec = { flags: "-n, --namespace <name>", description: "where the object is (default)" };
@@ -11,6 +12,7 @@ const insecure: OptionSpec = { flags: "--insecure", description: "plaintext; onl
 /** The groups of commands, with what they have in common. */
 export const commandGroups: Readonly<Record<string, string>> = {
   function: "write, run and call composition functions",
+  xpkg: "build, publish and install packages",
 };
 
 /** Every command, in the order in which help and reference list them. */
@@ -33,6 +35,10 @@ export const commandTable: readonly CommandSpec[] = [
       { flags: "--port <port>", description: "where to listen on loopback (a free one, kept across restarts)" },
       { flags: "--wait", description: "end when everything is ready, or tell what is not" },
       { flags: "--timeout <duration>", description: "how long --wait waits", default: "5m" },
+      {
+        flags: "--enable-function-revision-selectors",
+        description: "several revisions of a function may be active, and compositions choose",
+      },
     ],
     load: () => import("../up/up-command.ts"),
   },
@@ -190,4 +196,5 @@ export const commandTable: readonly CommandSpec[] = [
     arguments: [{ name: "<dir>", description: "the folder to make, with tls.crt, tls.key and ca.crt" }],
     load: () => import("../function-certs/certs-command.ts"),
   },
+  ...xpkgCommands,
 ];

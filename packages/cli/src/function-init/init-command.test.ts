@@ -16,6 +16,7 @@ test("a project is made whole, with a packed SDK beside it", async () => {
   assert.deepEqual(readdirSync(join(folder.path, "my-function")).sort(), [
     ".gitignore",
     "README.md",
+    "package",
     "package.json",
     "request.yaml",
     "src",

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { chmodSync, readdirSync, readFileSync, symlinkSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { functionPackage, packageMeta } from "../testing/function-package.ts";
+import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { type Outcome, runInProcess } from "../testing/test-io.ts";
+import type { Inspected } from "./inspect-command.ts";
+
+const crd =
+  "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: inputs.example.org}\n";
+const xrd =
+  "apiVersion: apiextensions.crossplane.io/v1\nkind: CompositeResourceDefinition\nmetadata: {name: x.e.org}\n";
+
+const xpkg = (folder: TempFolder, ...args: string[]): Promise<Outcome> =>
+  runInProcess(["xpkg", ...args], { cwd: folder.path });
+
+async function inspect(folder: TempFolder, file: string): Promise<Inspected> {
+  const { stdout, stderr } = await xpkg(folder, "inspect", file, "-o", "json");
+  assert.equal(stderr, "");
+  return JSON.parse(stdout) as Inspected;
+}
+
+test("a function project needs no option, and says what to do next", async () => {
+  using project = functionPackage({ "package/input.yaml": crd });
+  const { exitCode, stdout, stderr } = await xpkg(project, "build");
+  assert.deepEqual([exitCode, stderr], [0, ""]);
+  const [file = ""] = readdirSync(project.path).filter((name) => name.endsWith(".xpkg"));
+  assert.match(file, /^function-hello-[0-9a-f]{12}\.xpkg$/);
+  assert.match(stdout, new RegExp(`^Made ${file}\\n {2}package +Function function-hello\\n {2}digest +sha256:`));
+  assert.match(
+    stdout,
+    /objects +1 CustomResourceDefinition\n {2}runs +src\/function\.ts, bundled; runs on Purlin's own/,
+  );
+  assert.ok(stdout.endsWith(`Next:\n  purlin xpkg push -f ${file} <registry>/<repository>:<tag>\n`));
+  const found = await inspect(project, file);
+  assert.ok(found.digest.startsWith(`sha256:${file.slice("function-hello-".length, -".xpkg".length)}`));
+  assert.deepEqual([found.platforms, found.runtime, found.process.user], [["linux/amd64"], "node", "2000"]);
+  assert.deepEqual(found.process.entrypoint, ["node", "/function/main.mjs"]);
+  assert.deepEqual(
+    found.layers.map(({ xpkg: mark }) => mark),
+    [undefined, "base"],
+    "the package comes last",
+  );
+});
+
+test("the same sources give the same bytes, in any folder and under any path", async () => {
+  const files = { "package/b/input.yaml": crd, "package/c.yml": "", "examples/one.yaml": "a: b\n" };
+  using one = functionPackage(files);
+  using two = functionPackage(files);
+  await xpkg(one, "build", "-o", "x.xpkg");
+  await xpkg(two, "build", "-f", join(two.path, "package"), "--function", "./src/function.ts", "-o", "x.xpkg");
+  assert.ok(readFileSync(join(one.path, "x.xpkg")).equals(readFileSync(join(two.path, "x.xpkg"))));
+});
+
+test("a configuration is made of the whole folder, without links, hidden folders and what is ignored", async () => {
+  using folder = tempFolder({
+    "crossplane.yaml": `# what it is\n${packageMeta("platform", "Configuration")}`,
+    "apis/xrd.yaml": `---\n${xrd}---\n`,
+    "apis/draft.yaml": "kind: [",
+    ".github/ci.yaml": "on: push\n",
+    "node_modules/x/y.yaml": "a: b\n",
+    "examples/claim.yaml": "kind: Claim\n",
+    "outside.txt": crd,
+    "notes.yaml": "# nothing\n\n",
+  });
+  symlinkSync("outside.txt", join(folder.path, "link.yaml"));
+  const { exitCode, stderr } = await xpkg(folder, "build", "-o", "p.xpkg", "--ignore", "apis/dr*");
+  assert.deepEqual([exitCode, stderr], [0, ""]);
+  const found = await inspect(folder, "p.xpkg");
+  assert.deepEqual(found.objects, [
+    { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositeResourceDefinition", name: "x.e.org" },
+  ]);
+  assert.deepEqual(
+    found.layers.map(({ xpkg: mark }) => mark),
+    ["upbound", "base"],
+    "the folder examples is taken, as examples",
+  );
+});
+
+test("a folder is a root, on a folder, and reproducible while its times are", async () => {
+  using folder = tempFolder({
+    "package/crossplane.yaml": packageMeta(),
+    "root/bin/function": "#!/bin/sh\n",
+    "below/usr/bin/tool": "#!/bin/sh\n",
+    "root/data.yaml": "not: an object of a package\n",
+  });
+  chmodSync(join(folder.path, "root/bin/function"), 0o755);
+  for (const path of ["root/bin", "root/bin/function", "root/data.yaml"]) utimesSync(join(folder.path, path), 9, 9);
+  const args = ["build", "--root", "root", "--base", "below", "--platform", "linux/arm64"];
+  const entry = ["--entrypoint", '["/bin/function", "a b"]'];
+  for (const file of ["a.xpkg", "b.xpkg"]) {
+    const { exitCode, stderr } = await xpkg(folder, ...args, ...entry, "-o", file);
+    assert.deepEqual([exitCode, stderr], [0, ""]);
+  }
+  assert.ok(readFileSync(join(folder.path, "a.xpkg")).equals(readFileSync(join(folder.path, "b.xpkg"))));
+  const found = await inspect(folder, "a.xpkg");
+  assert.deepEqual(found.process.entrypoint, ["/bin/function", "a b"]);
+  assert.deepEqual([found.platforms, found.runtime, found.layers.length], [["linux/arm64"], undefined, 3]);
+});
+
+test("a function in which nothing runs is made, with a warning", async () => {
+  using folder = tempFolder({ "crossplane.yaml": packageMeta() });
+  const { exitCode, stderr } = await xpkg(folder, "build");
+  assert.equal(exitCode, 0);
+  assert.equal(stderr, "warning: nothing runs in this Function: add --function, or --root and --entrypoint\n");
+});
+
+const meta = packageMeta();
+const refused: Record<
+  string,
+  { readonly files: Record<string, string>; readonly args?: string[]; readonly code?: number; readonly says: RegExp }
+> = {
+  NoFolder: { files: {}, args: ["-f", "nope"], says: /^error: cannot read nope: there is no such file/ },
+  NoYaml: {
+    files: { "a.txt": "" },
+    says: /no file in there ends in \.yaml or \.yml: a package needs crossplane\.yaml/,
+  },
+  NoMeta: { files: { "a.yaml": crd }, says: /expected exactly one object of meta\.pkg\.crossplane\.io .*, found 0/ },
+  TwoMetas: { files: { "a.yaml": meta, "b.yaml": `# b\n---\n${meta}` }, says: /found 2: a\.yaml:1, b\.yaml:2/ },
+  NotAllowed: {
+    files: { "a.yaml": meta, "apis/x.yaml": `${crd}---\n${xrd}` },
+    says: /^error: apis\/x\.yaml:4: CompositeResourceDefinition does not belong in a Function package: move it/,
+  },
+  UnknownKind: {
+    files: { "a.yaml": `${meta}---\n${crd}`, "b.yaml": "apiVersion: v1\nkind: ConfigMap\n" },
+    says: /^error: b\.yaml:1: a package cannot hold ConfigMap of v1: correct it, or leave a file out with --ignore\n/,
+  },
+  BadYaml: { files: { "a.yaml": meta, "b.yaml": "a: b\nc: [\n" }, says: /^error: b\.yaml:\d: not valid YAML: / },
+  BadConstraint: {
+    files: { "a.yaml": `${meta}spec: {crossplane: {version: newest}}\n` },
+    says: /^error: a\.yaml:1: spec\.crossplane\.version: /,
+  },
+  BadExamples: {
+    files: { "a.yaml": meta, "e/x.yaml": "[" },
+    args: ["-e", "e"],
+    says: /^error: e\/x\.yaml:.*not valid/,
+  },
+  NoExamples: { files: { "a.yaml": meta }, args: ["-e", "e"], says: /^error: cannot read e: / },
+  NoFunction: {
+    files: { "a.yaml": meta },
+    args: ["--function", "f.ts"],
+    says: /^error: f\.ts: there is no such file\n/,
+  },
+  BrokenFunction: {
+    files: { "a.yaml": meta, "f.ts": "export default (" },
+    args: ["--function", "f.ts"],
+    says: /^error: f\.ts cannot be bundled: f\.ts:1:17: /,
+  },
+  MissingMain: {
+    files: { "a.yaml": meta, "package.json": '{"main": "x.ts"}' },
+    says: /^error: package\.json: it names x\.ts, which is not there: correct it, or name the file with --function\n/,
+  },
+  FunctionAndRoot: {
+    files: { "a.yaml": meta },
+    args: ["--function", "f.ts", "--root", "r"],
+    code: 2,
+    says: /exclude each other/,
+  },
+  RootNoEntry: { files: { "a.yaml": meta, "r/x": "" }, args: ["--root", "r"], says: /nothing says how .*--entrypoint/ },
+  EntryMissing: {
+    files: { "a.yaml": meta, "r/x": "" },
+    args: ["--root", "r", "--entrypoint", "fn"],
+    says: /^error: r: there is no fn to start: /,
+  },
+  EntryNotExecutable: {
+    files: { "a.yaml": meta, "r/x": "" },
+    args: ["--root", "r", "--entrypoint", "/x"],
+    says: /^error: r\/x is not executable: chmod \+x it\n/,
+  },
+  EntryAlone: { files: { "a.yaml": meta }, args: ["--entrypoint", "/x"], code: 2, says: /add --root or --base/ },
+  BadEntry: { files: { "a.yaml": meta }, args: ["--entrypoint", "[1]"], code: 2, says: /a JSON list of its words/ },
+  NoRoot: {
+    files: { "a.yaml": meta },
+    args: ["--root", "r", "--entrypoint", "/x"],
+    says: /^error: --root r: there is no such file/,
+  },
+  NoBase: { files: { "a.yaml": meta }, args: ["--base", "b"], says: /^error: --base: there is no folder of this name/ },
+  BadPlatform: { files: { "a.yaml": meta }, args: ["--platform", "linux"], code: 2, says: /expected <os>\/<arch/ },
+  RunningConfiguration: {
+    files: { "a.yaml": packageMeta("p", "Configuration") },
+    args: ["--root", "r"],
+    code: 2,
+    says: /^error: --root: a Configuration runs nothing: leave it out\n/,
+  },
+  FunctionProvider: {
+    files: { "a.yaml": packageMeta("p", "Provider") },
+    args: ["--function", "f.ts"],
+    code: 2,
+    says: /pack it with --root/,
+  },
+  NoOutputFolder: {
+    files: { "a.yaml": meta },
+    args: ["-o", "no/x.xpkg"],
+    says: /no\/x\.xpkg.*: there is no such file/,
+  },
+};
+for (const [name, { files, args = [], code = 1, says }] of Object.entries(refused)) {
+  test(`refused in one line, and nothing is written: ${name}`, async () => {
+    using folder = tempFolder(files);
+    const { exitCode, stdout, stderr } = await xpkg(folder, "build", ...args);
+    assert.match(stderr, says);
+    assert.deepEqual([exitCode, stdout, stderr.split("\n").length], [code, "", 2]);
+    assert.deepEqual(
+      readdirSync(folder.path).filter((file) => file.includes(".xpkg")),
+      [],
+    );
+  });
+}

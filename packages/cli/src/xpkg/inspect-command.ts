@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JsonObject } from "@purlin/kube-objects";
+import {
+  type ImageConfig,
+  type PackageContents,
+  parseImageConfig,
+  parsePackage,
+  readPackageText,
+  runtimeLabel,
+} from "@purlin/package-manager";
+import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import { printYaml } from "../files/print-yaml.ts";
+import type { Io } from "../io.ts";
+import { UserError } from "../user-error.ts";
+import { inspectText } from "./inspect-text.ts";
+import { type OpenedImage, openFileOrImage } from "./open-package.ts";
+import { platformOption } from "./platform-option.ts";
+import { inWorkspace } from "./xpkg-workspace.ts";
+
+/** What a package is, for programs. */
+export interface Inspected {
+  readonly digest: string;
+  readonly platforms: readonly string[];
+  readonly package: {
+    readonly kind: string;
+    readonly name: string;
+    readonly capabilities: readonly string[];
+    readonly crossplane?: string;
+    readonly dependencies: PackageContents["meta"]["dependencies"];
+  };
+  readonly objects: readonly { readonly apiVersion: string; readonly kind: string; readonly name: string }[];
+  /** What should not be in a package of this kind. */
+  readonly findings: readonly string[];
+  readonly layers: readonly { digest: string; size: number; mediaType: string; xpkg?: string }[];
+  readonly process: ImageConfig["process"];
+  /** `node`: it runs on the Node of the control plane. */
+  readonly runtime?: string;
+}
+
+/** `purlin xpkg inspect PACKAGE` */
+export function run(input: CommandInput, io: Io): Promise<undefined> {
+  const format = textOption(input, "output") ?? "text";
+  const print = printers[format];
+  if (print === undefined) throw new UserError(`--output ${format}: expected text, json or yaml`, { exitCode: 2 });
+  return inWorkspace(input, io, async (workspace) => {
+    const [name = ""] = input.args;
+    const { store } = workspace;
+    const image = await openFileOrImage(name, io, { platform: platformOption(input), workspace, onlyPackage: true });
+    const text = await readPackageText(image.manifest, store, name);
+    const contents = await parsePackage(text, `${name}: package.yaml`);
+    const config = parseImageConfig(await store.read(image.manifest.config), name);
+    io.stdout.write(print(inspected(image, contents, config)));
+    return undefined;
+  });
+}
+
+const printers: Readonly<Record<string, (found: Inspected) => string>> = {
+  text: inspectText,
+  json: (found) => `${JSON.stringify(found, undefined, 2)}\n`,
+  yaml: (found) => printYaml(found),
+};
+
+function inspected(
+  { digest, platforms, manifest }: OpenedImage,
+  contents: PackageContents,
+  config: ImageConfig,
+): Inspected {
+  const { kind, name, capabilities, crossplaneConstraint, dependencies } = contents.meta;
+  const runtime = config.labels[runtimeLabel];
+  return {
+    digest,
+    platforms,
+    package: {
+      kind,
+      name,
+      capabilities,
+      ...(crossplaneConstraint !== undefined && { crossplane: crossplaneConstraint }),
+      dependencies,
+    },
+    objects: contents.objects.map(identity),
+    findings: contents.findings,
+    layers: manifest.layers.map(({ digest: layer, size, mediaType, annotations }) => {
+      const mark = annotations?.["io.crossplane.xpkg"];
+      return { digest: layer, size, mediaType, ...(mark !== undefined && { xpkg: mark }) };
+    }),
+    process: config.process,
+    ...(runtime !== undefined && { runtime }),
+  };
+}
+
+function identity({ apiVersion, kind, metadata }: JsonObject): Inspected["objects"][number] {
+  const { name } = (metadata ?? {}) as { name?: unknown };
+  return { apiVersion: String(apiVersion), kind: String(kind), name: typeof name === "string" ? name : "" };
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { packageCrds } from "@purlin/package-manager";
+import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
+import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { type Outcome, runInProcess } from "../testing/test-io.ts";
+import { problemOf } from "./wait-for-package.ts";
+
+let folder: TempFolder;
+let server: EmbeddedServer;
+const purlin = (...args: string[]): Promise<Outcome> => runInProcess(args, { cwd: folder.path });
+const image = "registry.example.org/acme/function-hello:v1";
+
+before(async () => {
+  const items = packageCrds();
+  folder = tempFolder({ "crds.json": JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
+  server = await startEmbeddedServer({ directory: join(folder.path, ".purlin"), port: 0, warn: () => {} });
+  const { exitCode, stderr } = await purlin("apply", "crds.json");
+  assert.equal(exitCode, 0, stderr);
+});
+after(async () => {
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+test("a package is created under a name made from its repository", async () => {
+  const made = await purlin("xpkg", "install", "function", image, "--manual-activation", "-r", "3");
+  assert.deepEqual([made.exitCode, made.stderr], [0, ""]);
+  assert.equal(
+    made.stdout,
+    "Function acme-function-hello created\nNext:\n  purlin get functions acme-function-hello\n",
+  );
+  const { stdout } = await purlin("get", "functions", "acme-function-hello", "-o", "json");
+  const { spec } = JSON.parse(stdout) as { spec: Record<string, unknown> };
+  assert.deepEqual(
+    [spec["package"], spec["revisionActivationPolicy"], spec["revisionHistoryLimit"]],
+    [image, "Manual", 3],
+  );
+  const again = await purlin("xpkg", "install", "Function", image);
+  assert.equal(again.exitCode, 1);
+  assert.match(again.stderr, /already exists: change it with purlin patch function acme-function-hello '\{"spec"/);
+});
+
+test("what does not become ready in time is told with what is in the way", async () => {
+  const { exitCode, stdout, stderr } = await purlin(
+    "xpkg",
+    "install",
+    "configuration",
+    image,
+    "c",
+    "-w",
+    "--timeout",
+    "1ms",
+  );
+  assert.equal(exitCode, 1);
+  assert.equal(stdout, "Configuration c created\n");
+  assert.match(
+    stderr,
+    /error: Configuration c is not ready: not Installed: correct it, or wait longer with --timeout\n$/,
+  );
+});
+
+const refused: Record<string, { readonly args: string[]; readonly says: RegExp }> = {
+  NoKind: { args: ["thing", image], says: /^error: "thing" is no kind of package: use function, provider or conf/ },
+  NoTag: {
+    args: ["function", "registry.example.org/x"],
+    says: /^error: .* names no image: it has neither tag nor digest/,
+  },
+  NoLimit: { args: ["function", image, "-r", "-1"], says: /^error: --revision-history-limit -1: expected a number/ },
+  NoTime: { args: ["function", image, "--timeout", "x"], says: /^error: --timeout: expected a duration/ },
+};
+for (const [name, { args, says }] of Object.entries(refused)) {
+  test(`refused in one line: ${name}`, async () => {
+    const { exitCode, stdout, stderr } = await purlin("xpkg", "install", ...args);
+    assert.match(stderr, says);
+    assert.notEqual(exitCode, 0);
+    assert.equal(stdout, "");
+  });
+}
+
+test("a condition that tells something wins over one that nobody has set", () => {
+  const object = (conditions: object[]): Parameters<typeof problemOf>[0] => ({
+    apiVersion: "pkg.crossplane.io/v1",
+    kind: "Function",
+    metadata: { name: "f" },
+    status: { conditions },
+  });
+  const installed = { type: "Installed", status: "True" };
+  assert.equal(problemOf(object([])), "not Installed");
+  const bad = { type: "Healthy", status: "False", reason: "Unhealthy", message: "no\nimage" };
+  assert.equal(problemOf(object([bad])), "not Healthy: Unhealthy: no image");
+  assert.equal(problemOf(object([installed, { type: "Healthy", status: "True" }])), undefined);
+});

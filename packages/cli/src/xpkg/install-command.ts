@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { isAlreadyExists } from "@purlin/kube-objects";
+import { dnsLabel, formatReference, type PackageType, packageTypes, parseReference } from "@purlin/package-manager";
+import { openCluster } from "../cluster/cluster-client.ts";
+import { commandName } from "../command-name.ts";
+import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
+import { readTimeout } from "../commands/duration.ts";
+import type { Io } from "../io.ts";
+import { createStyle } from "../terminal/style.ts";
+import { textOf, UserError } from "../user-error.ts";
+import { waitForPackage } from "./wait-for-package.ts";
+import { asUserError } from "./xpkg-workspace.ts";
+
+/** `purlin xpkg install KIND IMAGE [NAME]` */
+export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const type = typeOf(input.args[0] ?? "");
+  const object = packageObject(type, input);
+  const name = object.metadata.name ?? "";
+  const waitMs = readTimeout(textOption(input, "timeout") ?? "5m");
+  await using cluster = await openCluster(input, io);
+  try {
+    await cluster.client.create(object, {
+      fieldManager: "purlin-install",
+      fieldValidation: "Strict",
+      signal: io.signal,
+    });
+  } catch (error) {
+    throw new UserError(`${textOf(error)}${isAlreadyExists(error) ? updateHint(object, io) : ""}`, { cause: error });
+  }
+  const style = createStyle(io.stdout, io.env);
+  io.stdout.write(`${type.kind} ${name} created\n`);
+  if (isSet(input, "wait")) {
+    await waitForPackage(cluster.client, { type: type.package, name, waitMs, io });
+    io.stdout.write(`${type.kind} ${name} is ${style.good("installed and healthy")}\n`);
+    return undefined;
+  }
+  const get = `${commandName(io.env)} get ${type.kind.toLowerCase()}s ${name}`;
+  io.stdout.write(`Next:\n  ${style.code(get)}\n`);
+  return undefined;
+}
+
+function typeOf(kind: string): PackageType {
+  const found = Object.values(packageTypes).find((type) => type.kind.toLowerCase() === kind.toLowerCase());
+  if (found !== undefined) return found;
+  throw new UserError(`${JSON.stringify(kind)} is no kind of package: use function, provider or configuration`, {
+    exitCode: 2,
+  });
+}
+
+function packageObject(type: PackageType, input: CommandInput): KubeObject {
+  const [, image = "", given] = input.args;
+  try {
+    const reference = parseReference(image);
+    const limit = historyLimit(input);
+    return {
+      ...type.package,
+      metadata: { name: given ?? dnsLabel(reference.repository) },
+      spec: {
+        package: formatReference(reference),
+        ...(isSet(input, "manualActivation") && { revisionActivationPolicy: "Manual" }),
+        // Not sent unless given: 0 would keep all revisions for ever.
+        ...(limit !== undefined && { revisionHistoryLimit: limit }),
+      },
+    };
+  } catch (error) {
+    throw asUserError(error);
+  }
+}
+
+function historyLimit(input: CommandInput): number | undefined {
+  const text = textOption(input, "revisionHistoryLimit");
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UserError(`--revision-history-limit ${text}: expected a number, 0 or more`, { exitCode: 2 });
+}
+
+function updateHint({ kind, metadata, spec }: KubeObject, io: Io): string {
+  const patch = JSON.stringify({ spec: { package: (spec as { package: string }).package } });
+  const command = `${commandName(io.env)} patch ${kind.toLowerCase()} ${metadata.name} '${patch}'`;
+  return `: change it with ${command}, or give another name`;
+}

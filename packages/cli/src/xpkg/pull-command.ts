@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+import { resolve } from "node:path";
+import { formatReference, parsePackage, parseReference, readPackageText, writeArchive } from "@purlin/package-manager";
+import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import type { Io } from "../io.ts";
+import { createStyle } from "../terminal/style.ts";
+import { openImage } from "./open-package.ts";
+import { defaultFile } from "./package-file-name.ts";
+import { platformOption } from "./platform-option.ts";
+import { inWorkspace } from "./xpkg-workspace.ts";
+
+/** `purlin xpkg pull IMAGE` */
+export function run(input: CommandInput, io: Io): Promise<undefined> {
+  return inWorkspace(input, io, async (workspace) => {
+    const reference = parseReference(input.args[0] ?? "");
+    const name = formatReference(reference);
+    const { digest, manifestDigest, manifest } = await openImage(reference, io, {
+      platform: platformOption(input),
+      workspace,
+    });
+    const text = await readPackageText(manifest, workspace.store, name);
+    const { meta } = await parsePackage(text, `${name}: package.yaml`);
+    const output = textOption(input, "output") ?? defaultFile(meta.name, manifestDigest);
+    await writeArchive(workspace.store, { manifest }, resolve(io.cwd, output));
+    io.stdout.write(`${createStyle(io.stdout, io.env).good("Pulled")} ${name} into ${output}\n  ${digest}\n`);
+    return undefined;
+  });
+}

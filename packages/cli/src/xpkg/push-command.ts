@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+import { access, readdir } from "node:fs/promises";
+import { resolve } from "node:path";
+import {
+  type BuiltImage,
+  formatReference,
+  type PackageMeta,
+  parseImageConfig,
+  parsePackage,
+  parseReference,
+  platformText,
+  pushPackage,
+  readArchive,
+  readPackageText,
+} from "@purlin/package-manager";
+import { commandName } from "../command-name.ts";
+import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import { explain } from "../files/read-text.ts";
+import type { Io } from "../io.ts";
+import { createStyle } from "../terminal/style.ts";
+import { UserError } from "../user-error.ts";
+import { inWorkspace, type Workspace } from "./xpkg-workspace.ts";
+
+/** `purlin xpkg push IMAGE` */
+export function run(input: CommandInput, io: Io): Promise<undefined> {
+  return inWorkspace(input, io, async (workspace) => {
+    const to = parseReference(input.args[0] ?? "");
+    if (to.tag === undefined || to.digest !== undefined) {
+      throw new UserError(
+        `${formatReference(to)}: a package is pushed under a tag: write <registry>/<repository>:<tag>`,
+      );
+    }
+    const packages: Opened[] = [];
+    for (const file of await filesOf(input, io)) packages.push(await openPackage(file, workspace, io));
+    refuseStrangers(packages);
+    const images = packages.map(({ image }) => image);
+    const options = { signal: io.signal };
+    const digest = await pushPackage(workspace.client, workspace.store, { images, to, options });
+    const style = createStyle(io.stdout, io.env);
+    const kind = packages[0]?.meta.kind.toLowerCase();
+    const platforms = packages.map(({ platform }) => platform).join(", ");
+    const install = `${commandName(io.env)} xpkg install ${kind} ${formatReference(to)}`;
+    io.stdout.write(
+      `${style.good("Pushed")} ${formatReference(to)} for ${platforms}\n  ${digest}\nNext:\n  ${style.code(install)}\n`,
+    );
+    return undefined;
+  });
+}
+
+async function filesOf(input: CommandInput, io: Io): Promise<string[]> {
+  const given = textOption(input, "packageFiles");
+  if (given !== undefined) return given.split(",").filter((file) => file !== "");
+  const found = (await readdir(io.cwd)).filter((name) => name.endsWith(".xpkg")).toSorted();
+  if (found.length === 1) return found;
+  const what =
+    found.length === 0 ? "there is no .xpkg file here" : `there are several .xpkg files: ${found.join(", ")}`;
+  throw new UserError(`${what}: name what to push with -f, or make it with "${commandName(io.env)} xpkg build"`);
+}
+
+interface Opened {
+  readonly file: string;
+  readonly image: BuiltImage;
+  readonly meta: PackageMeta;
+  readonly platform: string;
+}
+
+async function openPackage(file: string, { store }: Workspace, io: Io): Promise<Opened> {
+  await access(resolve(io.cwd, file)).catch((error: unknown) => {
+    throw new UserError(`cannot read ${file}: ${explain(error)}`, { cause: error });
+  });
+  const image = await readArchive(store, resolve(io.cwd, file), file);
+  const { meta } = await parsePackage(await readPackageText(image.manifest, store, file), `${file}: package.yaml`);
+  const config = parseImageConfig(await store.read(image.manifest.config), file);
+  return { file, image, meta, platform: platformText(config) };
+}
+
+/** Files of one reference are one package, each for a platform of its own. */
+function refuseStrangers(packages: readonly Opened[]): void {
+  const seen = new Map<string, string>();
+  const [first] = packages;
+  if (first === undefined) throw new UserError("-f names no file: name what to push", { exitCode: 2 });
+  for (const { file, meta, platform } of packages) {
+    if (meta.name !== first.meta.name || meta.kind !== first.meta.kind) {
+      const [one, two] = [`${first.meta.kind} ${first.meta.name}`, `${meta.kind} ${meta.name}`];
+      throw new UserError(`${first.file} is ${one}, ${file} is ${two}: push each under a name of its own`);
+    }
+    const same = seen.get(platform);
+    if (same !== undefined) {
+      throw new UserError(`${same} and ${file} are both for ${platform}: build one of them with another --platform`);
+    }
+    seen.set(platform, file);
+  }
+}
