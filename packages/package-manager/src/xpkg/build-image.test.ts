@@ -3,10 +3,13 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
+import { zstdCompressSync } from "node:zlib";
 import { folderEntries } from "../image/layer-entry.ts";
 import { unpackLayer } from "../image/unpack-layer.ts";
 import { type ContentStore, openContentStore } from "../oci/content-store.ts";
+import { digestOf } from "../oci/digest.ts";
 import { parseReference } from "../oci/image-reference.ts";
 import { createRegistryClient } from "../oci/registry-client.ts";
 import { startRegistry } from "../registry/registry.ts";
@@ -84,6 +87,25 @@ test("an image survives being a file", async (t) => {
   const read = await readArchive(other, path, "function-x.xpkg");
   assert.equal(read.descriptor.digest, built.descriptor.digest);
   assert.equal(await readPackageText(read.manifest, other, "x"), packageYaml);
+});
+
+test("a base keeps its compression in a file, and a file that cannot be written is an error at once", async (t) => {
+  const store = await storeOf(t);
+  const tar = Buffer.alloc(1024);
+  const layers = { "tar+zstd": zstdCompressSync(tar), tar } as const;
+  const base: PackageImageParts["base"][number][] = [];
+  for (const [type, bytes] of Object.entries(layers)) {
+    const mediaType = `application/vnd.oci.image.layer.v1.${type}`;
+    const descriptor = { mediaType, digest: digestOf(bytes), size: bytes.length };
+    await store.ingest(descriptor, async () => ({ bytes: Readable.from([bytes]), offset: 0 }));
+    base.push({ descriptor, diffId: digestOf(tar) });
+  }
+  const built = await buildImage(store, { ...parts, base });
+  const path = join(await folder(t), "x.xpkg");
+  await writeArchive(store, built, path);
+  const read = await readArchive(await storeOf(t), path, "x.xpkg");
+  assert.deepEqual(read.manifest, built.manifest);
+  await assert.rejects(writeArchive(store, built, join(path, "below")), { code: "ENOTDIR" });
 });
 
 test("files that are no packages say so", async (t) => {
