@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { isNotFound, type JsonObject } from "@purlin/kube-objects";
 import { packageCrds } from "@purlin/package-manager";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
+import { openCluster } from "../cluster/cluster-client.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess } from "../testing/test-io.ts";
+import { type Outcome, runInProcess, TestIo } from "../testing/test-io.ts";
 import { problemOf } from "./wait-for-package.ts";
 
 let folder: TempFolder;
@@ -60,6 +62,36 @@ test("what does not become ready in time is told with what is in the way", async
     stderr,
     /error: Configuration c is not ready: not Installed: correct it, or wait longer with --timeout\n$/,
   );
+});
+
+test("--wait ends when the package is installed and healthy, and tells what was in the way", async () => {
+  const waiting = purlin("xpkg", "install", "provider", image, "p", "--wait");
+  const patch = async (status: JsonObject): Promise<void> => {
+    await using cluster = await openCluster({ args: [], options: {} }, new TestIo({ cwd: folder.path }));
+    const path = "/apis/pkg.crossplane.io/v1/providers/p/status";
+    const body = { status };
+    const request = { method: "PATCH", path, body, contentType: "application/merge-patch+json" } as const;
+    // The object may not be there yet.
+    for (let done = false; !done; ) {
+      done = await cluster.client.raw(request).then(
+        () => true,
+        (error: unknown) => {
+          if (isNotFound(error)) return false;
+          throw error;
+        },
+      );
+    }
+  };
+  const condition = (type: string): JsonObject => ({
+    type,
+    status: "True",
+    reason: "Fine",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  });
+  await patch({ conditions: [condition("Installed"), condition("Healthy")] });
+  const { exitCode, stdout } = await waiting;
+  assert.equal(exitCode, 0);
+  assert.equal(stdout, "Provider p created\nProvider p is installed and healthy\n");
 });
 
 const refused: Record<string, { readonly args: string[]; readonly says: RegExp }> = {
