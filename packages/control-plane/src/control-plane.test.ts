@@ -206,7 +206,7 @@ test("a function sees the schema of a CRD that has just been established, and a 
     return seen.length > 0;
   });
   assert.ok(seen[0]?.includes("sprockets"), String(seen[0]));
-  assert.notEqual(before, await status());
+  await until("its status tells", async () => (await status()) !== before);
 });
 
 test("two control planes: one works, and when it is killed the other takes over without touching anything", async () => {
