@@ -84,9 +84,13 @@ async function ask(sandbox: string | undefined, count: number): Promise<Record<s
   return answers;
 }
 
-test("a sandboxed function sees its image and nothing else; several listen on the same port", async () => {
+test("a sandboxed function sees its image and nothing else; several listen on the same port", async (t) => {
   const support = await findSandbox();
-  assert.ok(support.isSupported, "bubblewrap is needed for this test: apt-get install bubblewrap");
+  if (!support.isSupported) {
+    // Where the sandbox must be there, a missing one is a failure.
+    assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
+    return t.skip(`${support.reason}: apt-get install bubblewrap`);
+  }
   for (const found of await ask(support.program, 3)) {
     assert.deepEqual(found, {
       secret: "ENOENT",
