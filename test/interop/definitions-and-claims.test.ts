@@ -178,9 +178,11 @@ suite("claims", () => {
       async () => (await claims.control.client.get(appKind.compositeType, { name })) === undefined,
     );
     assert.deepEqual(await claims.pass("foreground"), {});
-    assert.equal(
-      await claims.control.client.get(appKind.claimType, { namespace: shop, name: "foreground" }),
-      undefined,
+    // The server has let it go; the cache hears of it a moment later.
+    await until(
+      "the claim is gone",
+      async () =>
+        (await claims.control.client.get(appKind.claimType, { namespace: shop, name: "foreground" })) === undefined,
     );
   });
 });
