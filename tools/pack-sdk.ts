@@ -56,13 +56,16 @@ export function packSdk(directory: string): string {
 
 function sdkManifest(): object {
   const inherited = below.map(({ source }) => readManifest(source).dependencies ?? {});
+  const all = Object.assign({}, ...inherited, readManifest(itself.source).dependencies) as Record<string, string>;
+  // The YAML reader belongs to an entry of kube-objects that does not travel along.
+  const { "js-yaml": _, ...dependencies } = all;
   return {
     ...commonManifest(itself),
     description: "Write composition functions for Purlin and Crossplane in TypeScript",
     keywords: ["crossplane", "kubernetes", "composition", "function", "purlin"],
     engines: { node: ">=22" },
     files: ["dist"],
-    dependencies: Object.assign({}, ...inherited, readManifest(itself.source).dependencies) as object,
+    dependencies,
     bundleDependencies: below.map(({ name }) => name),
   };
 }
