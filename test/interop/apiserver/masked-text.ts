@@ -36,6 +36,8 @@ const varying: readonly (readonly [RegExp, string])[] = [
   [/\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} 20\d\d \d\d:\d\d:\d\d [+-]\d{4}/g, "<time>"],
   [/(resource ?version"?: *"?)[1-9]\d*/gi, "$1<version>"],
   [/(?<=\s)(?:\d+[smhd])+(?= *$| {2,}| \()/gm, "<age>"],
+  // kubectl remarks on a watch that it ended itself within a second: that is its clock, on either server.
+  [/^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ reflector\.go.*very short watch.*\n/gm, ""],
   [/\b[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ /g, "<log line> "],
   [/X509SHA256=[0-9a-f]{64}/g, "X509SHA256=<digest>"],
   [/"(exp|iat|nbf)":\d+/g, '"$1":"<seconds>"'],
