@@ -46,7 +46,8 @@ async function annoy(target: Target, { protocol, says, drips }: Loris): Promise<
     ? connectTls({ host, port, ca, cert, key, ALPNProtocols: [protocol] })
     : connectTcp(port, host);
   socket.on("error", () => {}).resume();
-  const dropped = once(socket, "close");
+  // Closed or reset: either way it is dropped.
+  const dropped = new Promise((resolve) => socket.once("close", resolve));
   await Promise.race([once(socket, protocol ? "secureConnect" : "connect"), dropped]);
   for (const words of says) socket.write(words);
   const dripping = setInterval(() => socket.writable && socket.write(drips), 1000);

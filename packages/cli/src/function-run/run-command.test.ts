@@ -73,10 +73,14 @@ test("a function is served, reloaded, kept when the new version is broken, and d
   folder.write("fn.ts", source("three"));
   await purlin.next("stdout", /Reloaded/);
   folder.write("lib/mark.ts", 'export const mark: string = "?";');
-  await purlin.next("stdout", /Reloaded/);
-  const third = createDiallingRunner({ security: "plaintext" });
-  assert.equal(await call(third, endpoint, "d"), "three?", "files that are imported count");
-  for (const open of [runner, second, third]) open.close();
+  // Files that are imported count. A save may be seen twice, so one more reload says nothing yet: ask until the word is new.
+  for (let word: string | undefined = ""; word !== "three?"; ) {
+    await purlin.next("stdout", /Reloaded/);
+    const fresh = createDiallingRunner({ security: "plaintext" });
+    word = await call(fresh, endpoint, "d");
+    fresh.close();
+  }
+  for (const open of [runner, second]) open.close();
   assert.equal(await purlin.stop(), 0);
 });
 
