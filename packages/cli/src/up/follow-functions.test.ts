@@ -28,7 +28,7 @@ test("a source file runs for as long as its Function names it", async () => {
       told.resolve(`run ${name} from ${program.file}`),
     stop: async (name: string) => told.resolve(`stop ${name}`),
   } as unknown as FunctionProcesses;
-  const following = followFunctions(client, processes, "/work");
+  const following = followFunctions(client, processes, "/project");
   const functionFrom = (source: string | null): Promise<unknown> =>
     client.patch(
       { ...functionType, name: "fn" },
@@ -36,13 +36,13 @@ test("a source file runs for as long as its Function names it", async () => {
       { type: "merge" },
     );
   await client.create({ ...functionType, metadata: { name: "fn", annotations: { "purlin.dev/source": "a.ts" } } });
-  assert.equal(await next(), "run fn from /work/a.ts");
+  assert.equal(await next(), "run fn from /project/a.ts");
   await functionFrom("/elsewhere/b.ts");
   assert.equal(await next(), "run fn from /elsewhere/b.ts");
   await functionFrom(null);
   assert.equal(await next(), "stop fn");
   await functionFrom("a.ts");
-  assert.equal(await next(), "run fn from /work/a.ts");
+  assert.equal(await next(), "run fn from /project/a.ts");
   await client.delete({ ...functionType, name: "fn" });
   assert.equal(await next(), "stop fn");
   await following.stop();
