@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole local gate: `npm run check`. Each step is a plain command one can run alone.
+// The whole local gate: `npm run check`. Each step is a plain command one can run alone. With `--no-tests` all but the tests,
+// for whoever has just run them.
 import { spawnSync } from "node:child_process";
 
 const steps: ReadonlyArray<{ readonly name: string; readonly command: string }> = [
@@ -10,7 +11,8 @@ const steps: ReadonlyArray<{ readonly name: string; readonly command: string }> 
   { name: "tests", command: "node tools/run-tests.ts unit" },
 ];
 
-for (const { name, command } of steps) {
+const withTests = !process.argv.includes("--no-tests");
+for (const { name, command } of steps.filter((step) => withTests || step.name !== "tests")) {
   const started = performance.now();
   console.log(`\n== ${name}: ${command}`);
   const { status } = spawnSync(command, { shell: true, stdio: "inherit" });
