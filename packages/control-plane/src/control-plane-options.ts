@@ -16,6 +16,8 @@ export interface ControlPlaneSettings {
   readonly minPollIntervalMs: number;
   /** How many objects each controller may reconcile at the same time. */
   readonly maxConcurrentReconciles: number;
+  /** One reconcile of a composite resource, with all calls of functions, takes this long at most: two minutes unless given. */
+  readonly compositeDeadlineMs?: number | undefined;
   readonly circuitBreaker: {
     readonly burst: number;
     readonly refillPerSecond: number;

@@ -79,6 +79,7 @@ function compositeControllers(surroundings: ControllerSurroundings): CreateInsta
         pollIntervalMs: settings.pollIntervalMs,
         minPollIntervalMs: settings.minPollIntervalMs,
         functionRevisions: settings.functionRevisionSelectors,
+        ...(settings.compositeDeadlineMs !== undefined && { deadlineMs: settings.compositeDeadlineMs }),
       },
       breakerLimits: settings.circuitBreaker,
       breakerMetrics,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A control plane with functions on an API server, and a user's view of it.
 import { setTimeout as delay } from "node:timers/promises";
-import { type ControlPlaneSettings, startControlPlane } from "@purlin/control-plane";
+import { type ControlPlaneOptions, type ControlPlaneSettings, startControlPlane } from "@purlin/control-plane";
 import { type FunctionHandler, nopLogger, start } from "@purlin/function-sdk";
 import {
   createKubeClient,
@@ -18,6 +18,8 @@ import { startServer } from "./server.ts";
 export interface PlaneWish {
   /** Functions by name. */
   readonly functions: Readonly<Record<string, FunctionHandler>>;
+  /** How functions that are not under development are reached; in plaintext unless given. */
+  readonly security?: ControlPlaneOptions["functions"]["security"];
   readonly settings?: Partial<ControlPlaneSettings>;
 }
 
@@ -43,12 +45,14 @@ export interface Plane extends AsyncDisposable {
   events(object: KubeObject): Promise<readonly string[]>;
   /** Every write of the control plane since the last time this was asked, events and leases apart. */
   takeWrites(): string[];
+  /** The path of a kubeconfig of its server, for programs that are not ours. */
+  kubeconfig(): Promise<string>;
 }
 
 const patienceMs = 120_000;
 
 /** Starts server, functions and control plane, and tells the control plane of the functions. */
-export async function startPlane({ functions, settings }: PlaneWish): Promise<Plane> {
+export async function startPlane({ functions, settings, security = "plaintext" }: PlaneWish): Promise<Plane> {
   const server = await startServer();
   const users = createKubeClient(await server.connect("users"));
   const transport = await server.connect("crossplane");
@@ -69,7 +73,7 @@ export async function startPlane({ functions, settings }: PlaneWish): Promise<Pl
   );
   const plane = startControlPlane({
     client,
-    functions: { security: "plaintext" },
+    functions: { security },
     settings: { developmentFunctions: true, ...settings },
   });
   await plane.ready;
@@ -79,6 +83,7 @@ export async function startPlane({ functions, settings }: PlaneWish): Promise<Pl
     ...view,
     users,
     takeWrites: () => writes.splice(0),
+    kubeconfig: () => server.kubeconfig(),
     async [Symbol.asyncDispose]() {
       await plane[Symbol.asyncDispose]();
       for (const { served } of running) await served[Symbol.asyncDispose]();
@@ -89,7 +94,8 @@ export async function startPlane({ functions, settings }: PlaneWish): Promise<Pl
   };
 }
 
-function functionAt(name: string, address: string): KubeObject {
+/** A function under development, served at an address. */
+export function functionAt(name: string, address: string): KubeObject {
   const annotations = {
     "render.crossplane.io/runtime": "Development",
     "render.crossplane.io/runtime-development-target": address,

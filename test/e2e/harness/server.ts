@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One suite, two servers: `npm run e2e` and `npm run e2e -- --server=real`.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
@@ -17,6 +17,8 @@ import { startRealCluster } from "../../../tools/peers/real-cluster.ts";
 export interface Server {
   readonly name: "embedded" | "real";
   connect(userAgent: string): Promise<KubeTransport>;
+  /** The path of a kubeconfig, for programs that are not ours. */
+  kubeconfig(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -35,6 +37,12 @@ async function startEmbedded(): Promise<Server> {
   return {
     name: "embedded",
     connect: async (userAgent) => createDirectTransport(server.handle, admin, userAgent),
+    async kubeconfig() {
+      const file = join(directory, "kubeconfig");
+      const { kubeconfig } = await server.listen();
+      writeFileSync(file, kubeconfig, { mode: 0o600 });
+      return file;
+    },
     async stop() {
       await server.close();
       rmSync(directory, { recursive: true, force: true });
@@ -52,6 +60,7 @@ async function startReal(): Promise<Server> {
   return {
     name: "real",
     connect: async (userAgent) => createHttpsTransport(access, { userAgent }),
+    kubeconfig: async () => file,
     stop: () => cluster.stop(),
   };
 }

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `purlin render` says about a composite resource is what the control plane has done about it.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { run, type TextSink } from "@purlin/cli";
+import type { KubeClient, KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client";
+import { isNotFound, type JsonObject } from "@purlin/kube-objects";
+import { loadAll } from "js-yaml";
+import { appliedOnly, contains } from "./applied-fields.ts";
+import { conditionsOf } from "./plane.ts";
+
+/** What functions are answered from, beside what the composite resource itself refers to. */
+export interface RenderWish {
+  /** Kinds that functions require objects of. */
+  readonly required?: readonly TypeRef[];
+  /** Documents of the server's OpenAPI that functions require schemas from, such as `apis/apps/v1`. */
+  readonly schemas?: readonly string[];
+}
+
+const definitions: TypeRef = { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositeResourceDefinition" };
+const revisions: TypeRef = { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositionRevision" };
+const functions: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
+const secrets: TypeRef = { apiVersion: "v1", kind: "Secret" };
+
+/**
+ * Renders a composite resource that has come to rest, with all it composed as observed state, and compares: the same
+ * resources with the same names, no field more or less than was applied, the same references, conditions and status.
+ */
+export async function rendersAsApplied(
+  users: KubeClient,
+  type: TypeRef,
+  key: ObjectKey,
+  wish: RenderWish = {},
+): Promise<void> {
+  const xr = await users.get(type, key);
+  const applied = await composedBy(xr, users);
+  const [printed, ...resources] = await render(await inputsOf(xr, applied, users, wish));
+  assert.ok(printed);
+  assert.deepEqual(machineryOf(printed).resourceRefs ?? [], machineryOf(xr).resourceRefs ?? [], "references");
+  assert.deepEqual(conditionsOf(printed), conditionsOf(xr), "conditions");
+  assert.deepEqual(ownStatus(printed), ownStatus(xr), "status");
+  const nameOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`;
+  assert.deepEqual(resources.map(nameOf).sort(), applied.map(nameOf).sort(), "composed resources");
+  for (const resource of resources) {
+    const stored = applied.find((one) => nameOf(one) === nameOf(resource)) as KubeObject;
+    contains(asJson(stored), asJson(resource), nameOf(resource));
+    appliedOnly(stored, asJson(resource), nameOf(resource));
+  }
+}
+
+interface Machinery {
+  readonly compositionRef?: { readonly name: string };
+  readonly compositionRevisionRef?: { readonly name: string };
+  readonly resourceRefs?: readonly (TypeRef & { readonly name: string; readonly namespace?: string })[];
+  readonly writeConnectionSecretToRef?: { readonly name: string; readonly namespace?: string };
+}
+
+function machineryOf(object: KubeObject): Machinery {
+  const spec = (object["spec"] ?? {}) as Machinery & { readonly crossplane?: Machinery };
+  return { ...spec, ...spec.crossplane };
+}
+
+/** What functions say about the composite resource, and nothing that says when. */
+function ownStatus(object: KubeObject): object {
+  const { conditions: _, connectionDetails: _when, ...own } = (object["status"] ?? {}) as Record<string, unknown>;
+  return own;
+}
+
+const asJson = (object: KubeObject): JsonObject => object as unknown as JsonObject;
+
+async function composedBy(xr: KubeObject, users: KubeClient): Promise<KubeObject[]> {
+  const found = (machineryOf(xr).resourceRefs ?? []).map(({ apiVersion, kind, name, namespace }) =>
+    users.get({ apiVersion, kind }, { name, namespace: namespace ?? xr.metadata.namespace }),
+  );
+  return Promise.all(found);
+}
+
+/** A file for each argument, by its name. */
+type Inputs = Readonly<
+  Record<"xr" | "composition" | "functions" | "xrd" | "observed" | "required" | "secrets", unknown[]>
+> & {
+  readonly schemas: readonly unknown[];
+};
+
+async function inputsOf(xr: KubeObject, applied: KubeObject[], users: KubeClient, wish: RenderWish): Promise<Inputs> {
+  const { compositionRef, compositionRevisionRef } = machineryOf(xr);
+  const revision = await users.get(revisions, { name: compositionRevisionRef?.name ?? "" });
+  const { revision: _number, ...spec } = revision["spec"] as Record<string, unknown>;
+  const composition = { ...revisions, kind: "Composition", metadata: { name: compositionRef?.name }, spec };
+  const kinds = await users.list(definitions);
+  const required = await Promise.all((wish.required ?? []).map((type) => users.list(type)));
+  return {
+    xr: [xr],
+    composition: [composition],
+    functions: [...(await users.list(functions)).items],
+    xrd: kinds.items.filter((one) => defines(one, xr)),
+    observed: applied,
+    required: required.flatMap(({ items }) => items),
+    secrets: await secretsFor(revision, [xr, ...applied], users),
+    schemas: await Promise.all((wish.schemas ?? []).map((path) => openApiOf(path, users))),
+  };
+}
+
+function defines(definition: KubeObject, xr: KubeObject): boolean {
+  const { group, names } = definition["spec"] as { readonly group: string; readonly names: { readonly kind: string } };
+  return xr.apiVersion.startsWith(`${group}/`) && names.kind === xr.kind;
+}
+
+interface SecretKey {
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/** Those that steps name as credentials, and those that hold connection details. */
+async function secretsFor(
+  revision: KubeObject,
+  objects: readonly KubeObject[],
+  users: KubeClient,
+): Promise<KubeObject[]> {
+  const { pipeline } = revision["spec"] as { pipeline: { credentials?: { secretRef?: SecretKey }[] }[] };
+  const credentials = pipeline.flatMap((step) => (step.credentials ?? []).flatMap(({ secretRef }) => secretRef ?? []));
+  const details = objects.flatMap((object) => {
+    const ref = machineryOf(object).writeConnectionSecretToRef;
+    return ref === undefined ? [] : [{ name: ref.name, namespace: object.metadata.namespace ?? ref.namespace }];
+  });
+  const found = [...credentials, ...details].map(({ name, namespace }) =>
+    users.get(secrets, { name, namespace }).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }),
+  );
+  return (await Promise.all(found)).filter((secret) => secret !== undefined);
+}
+
+function openApiOf(path: string, users: KubeClient): Promise<unknown> {
+  return users.raw({ method: "GET", path: `/openapi/v3/${path}` });
+}
+
+/** Runs the command over files, as a person would. */
+async function render({ schemas, ...inputs }: Inputs): Promise<KubeObject[]> {
+  const folder = mkdtempSync(join(tmpdir(), "e2e-render-"));
+  try {
+    for (const [name, objects] of Object.entries(inputs)) {
+      const text = objects.map((object) => `---\n${JSON.stringify(object)}\n`).join("");
+      writeFileSync(join(folder, `${name}.yaml`), text);
+    }
+    for (const [index, document] of schemas.entries()) {
+      writeFileSync(join(folder, `schema-${index}.json`), JSON.stringify(document));
+    }
+    const [out, err] = [keeping(), keeping()];
+    const exitCode = await run([...commandLine(inputs), ...(schemas.length > 0 ? ["-s", "."] : [])], {
+      stdin: Readable.from([]),
+      stdout: out.sink,
+      stderr: err.sink,
+      env: {},
+      cwd: folder,
+      signal: AbortSignal.timeout(120_000),
+    });
+    assert.equal(exitCode, 0, err.text());
+    return loadAll(out.text()) as KubeObject[];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function commandLine(inputs: Omit<Inputs, "schemas">): string[] {
+  const flags = { observed: "-o", required: "-e", secrets: "--function-credentials" } as const;
+  const more = Object.entries(flags).flatMap(([name, flag]) =>
+    inputs[name as keyof typeof flags].length > 0 ? [flag, `${name}.yaml`] : [],
+  );
+  return ["render", "xr.yaml", "composition.yaml", "functions.yaml", "--xrd", "xrd.yaml", ...more];
+}
+
+function keeping(): { readonly sink: TextSink; text(): string } {
+  let kept = "";
+  return { text: () => kept, sink: { isTTY: false, columns: 100, write: (text) => void (kept += text) } };
+}
