@@ -7,6 +7,7 @@ import { after, before, test } from "node:test";
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
+import { rendersAsApplied } from "./harness/rendered.ts";
 
 const group = "data.example.org";
 const claimType = { apiVersion: `${group}/v1`, kind: "Database" };
@@ -136,6 +137,7 @@ test("72: connection details reach the claim's secret, those that the definition
   const { uid = "" } = (await xrOf("details")).metadata;
   const source = await plane.get(secretType, { namespace: "system", name: uid });
   assert.deepEqual(source["data"], secret["data"]);
+  await rendersAsApplied(plane.users, xrType, { name: (await xrOf("details")).metadata.name ?? "" });
 });
 
 test("an edit that takes something away takes it away, and an idle claim writes nothing", async () => {

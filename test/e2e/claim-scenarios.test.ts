@@ -14,6 +14,7 @@ import {
 } from "@purlin/function-sdk";
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionOf, conditionsOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
+import { rendersAsApplied } from "./harness/rendered.ts";
 
 const group = "platform.example.org";
 const claimType = { apiVersion: `${group}/v1alpha1`, kind: "App" };
@@ -241,6 +242,7 @@ test("the app is available", async () => {
   assert.deepEqual(conditionsOf(bound), [appReady, databaseReady, imageReady, available, synced]);
   assert.equal((bound["status"] as { readonly url?: string }).url, "https://web.example.org");
   await hasEvents(bound, ["Normal ComposeResources: The app is available."]);
+  await rendersAsApplied(plane.users, xrType, { name: xr.metadata.name ?? "" });
 });
 
 /** What the Deployment's controller would do. */

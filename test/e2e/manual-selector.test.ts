@@ -7,6 +7,7 @@ import { type RunFunctionRequest, type RunFunctionResponse, request, response } 
 import type { KubeObject } from "@purlin/kube-client";
 import { load } from "js-yaml";
 import { conditionOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
+import { rendersAsApplied } from "./harness/rendered.ts";
 
 const bucketType = { apiVersion: "custom-api.example.org/v1alpha1", kind: "AcmeBucket" };
 const claimType = { apiVersion: "custom-api.example.org/v1alpha1", kind: "Bucket" };
@@ -192,6 +193,7 @@ test("the design's composite resource runs the alpha revision, and a label taken
   const key = { name: "my-bucket" };
   const bucket = await plane.until("it is at the alpha revision", bucketType, key, at(made[2] ?? ""));
   assert.equal((bucket["status"] as { readonly channel?: string }).channel, "alpha");
+  await rendersAsApplied(plane.users, bucketType, key);
   await plane.users.patch(
     { ...revisionType, name: made[2] ?? "" },
     { metadata: { labels: { "release-channel": null } } },

@@ -6,6 +6,7 @@ import { after, before, test } from "node:test";
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
+import { rendersAsApplied } from "./harness/rendered.ts";
 
 const group = "modern.example.org";
 const siteType = { apiVersion: `${group}/v1`, kind: "Site" };
@@ -104,6 +105,9 @@ test("one inside another: ready from the inside out, named after the root, gone 
   const ready = await plane.until("the site is ready", siteType, { namespace, name: "nested" }, isReady);
   assert.equal((ready["status"] as { readonly pages?: number }).pages, 2);
   assert.deepEqual(await textsOf("nested"), ["about", "home"]);
+  await rendersAsApplied(plane.users, siteType, { namespace, name: "nested" });
+  const { items: pages } = await plane.users.list(pageType, { namespace });
+  await rendersAsApplied(plane.users, pageType, { namespace, name: pages[0]?.metadata.name ?? "" });
   const { crossplane } = ready["spec"] as { readonly crossplane: { readonly compositionUpdatePolicy?: string } };
   assert.equal(crossplane.compositionUpdatePolicy, "Automatic", "27: stored once spec.crossplane is");
   await plane.apply(site("nested", ["home"]));
@@ -117,6 +121,7 @@ test("one for the whole cluster composes where it says", async () => {
   await plane.apply({ ...zoneType, metadata: { name: "eu" }, spec: { target: namespace, text: "zone" } } as KubeObject);
   await plane.until("the zone is ready", zoneType, { name: "eu" }, isReady);
   assert.deepEqual(await textsOf("eu"), ["zone"]);
+  await rendersAsApplied(plane.users, zoneType, { name: "eu" });
 });
 
 test("two that want one resource: the second says whose it is, and takes it when the first is gone", async () => {

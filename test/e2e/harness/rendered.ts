@@ -175,6 +175,6 @@ function commandLine(inputs: Omit<Inputs, "schemas">): string[] {
 }
 
 function keeping(): { readonly sink: TextSink; text(): string } {
-  let kept = "";
-  return { text: () => kept, sink: { isTTY: false, columns: 100, write: (text) => void (kept += text) } };
+  const kept: string[] = [];
+  return { text: () => kept.join(""), sink: { isTTY: false, columns: 100, write: (text) => void kept.push(text) } };
 }
