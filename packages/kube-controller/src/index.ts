@@ -77,6 +77,7 @@ export {
   withOwner,
   withoutFinalizer,
 } from "./object/metadata.ts";
+export { pausedCondition, saysPaused } from "./object/pause.ts";
 export { attempt, isReconcileFailure, ReconcileFailure, type StepText } from "./object/reconcile-failure.ts";
 export { during, textOf, wrapError } from "./object/wrap-error.ts";
 export type { Backoff, RetryRate } from "./queue/retry-delays.ts";

@@ -73,13 +73,13 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   starting.defer(() => processes.close());
   const registry = await startKeptRegistry(join(options.directory, "registry"), warn);
   starting.defer(() => registry.close());
-  const { functionRevisionSelectors } = options;
-  packages = await openPackageManagement({ directory: options.directory, processes, functionRevisionSelectors, log });
+  const settings = { developmentFunctions: true, functionRevisionSelectors: options.functionRevisionSelectors };
+  packages = await openPackageManagement({ ...settings, directory: options.directory, processes, log });
   const plane = startControlPlane({
     client: connect("crossplane"),
     packages,
     functions: { security: processes.security, sources: createSourceRuntime(processes, { cwd: io.cwd }) },
-    settings: { developmentFunctions: true, functionRevisionSelectors },
+    settings,
     log,
   });
   starting.defer(() => plane.stop());

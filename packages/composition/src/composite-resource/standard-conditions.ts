@@ -10,12 +10,7 @@ export function reconcileError(message: string): ConditionText {
 }
 
 /** Somebody paused the object. */
-export const reconcilePaused: ConditionText = {
-  type: "Synced",
-  status: "False",
-  reason: "ReconcilePaused",
-  message: "Reconciliation (including deletion) is paused via the pause annotation",
-};
+export { pausedCondition as reconcilePaused } from "@purlin/kube-controller/object";
 
 /** The object can be used. */
 export const available: ConditionText = { type: "Ready", status: "True", reason: "Available" };

@@ -29,6 +29,8 @@ export interface PackageManagementOptions {
   readonly directory: string;
   readonly processes: FunctionProcesses;
   readonly functionRevisionSelectors: boolean;
+  /** Whether Functions may be run where their annotations say, without a package; not unless given. */
+  readonly developmentFunctions?: boolean | undefined;
   /** Where pull secrets and certificates are. */
   readonly namespace?: string | undefined;
   readonly clock?: Clock | undefined;
@@ -100,7 +102,10 @@ export async function openPackageManagement(options: PackageManagementOptions): 
       log,
       namespace,
       crossplaneVersion,
-      features: { functionRevisionSelectors: options.functionRevisionSelectors },
+      features: {
+        functionRevisionSelectors: options.functionRevisionSelectors,
+        developmentFunctions: options.developmentFunctions ?? false,
+      },
       hasRuntime: { Function: true, Provider: false },
       revisionsInUse: (revisions, signal) => revisionsInUse(client, revisions, signal),
       resolver: { allowUpgrades: false, allowDowngrades: false },

@@ -26,5 +26,6 @@ export {
   withOwner,
   withoutFinalizer,
 } from "./metadata.ts";
+export { pausedCondition, saysPaused } from "./pause.ts";
 export { attempt, isReconcileFailure, ReconcileFailure, type StepText } from "./reconcile-failure.ts";
 export { during, textOf, wrapError } from "./wrap-error.ts";

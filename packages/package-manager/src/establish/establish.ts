@@ -12,6 +12,7 @@ import {
 } from "@purlin/kube-controller";
 import { isNotFound, type JsonObject, type JsonValue, jsonEqual, type OwnerReference } from "@purlin/kube-objects";
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
+import { type WebhookClient, withWebhookClient } from "./webhook-client.ts";
 
 /** What a revision installs and how. */
 export interface EstablishInput {
@@ -22,6 +23,8 @@ export interface EstablishInput {
   readonly objects: readonly KubeObject[];
   /** Active revisions control what they install; others only keep an eye on it. */
   readonly control: boolean;
+  /** How webhooks of the package are called; absent where nothing of it runs. */
+  readonly webhooks?: WebhookClient | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -41,7 +44,9 @@ const workers = 10;
  * them, then for real. Objects that would not change are left alone.
  */
 export async function establish(input: EstablishInput): Promise<readonly ObjectReference[]> {
-  const plans = await inParallel(input.objects, (object) => planObject(input, object));
+  const objects = input.control ? input.objects.map((one) => withWebhookClient(one, input.webhooks)) : input.objects;
+  refuseTwins(objects);
+  const plans = await inParallel(objects, (object) => planObject(input, object));
   const tried = await inParallel(plans, (plan) => write(input, plan, true));
   const stored = new Map<Plan, KubeObject | undefined>();
   const writes = plans.filter((plan, at) => changes(plan, tried[at]));
@@ -49,6 +54,16 @@ export async function establish(input: EstablishInput): Promise<readonly ObjectR
   return plans
     .flatMap((plan) => referenceTo(stored.get(plan) ?? plan.existing) ?? [])
     .toSorted((a, b) => (sortKey(a) < sortKey(b) ? 1 : -1));
+}
+
+/** Two objects of one name would each be fine alone, and the second fail when the first is there. */
+function refuseTwins(objects: readonly KubeObject[]): void {
+  const seen = new Set<string>();
+  for (const { apiVersion, kind, metadata } of objects) {
+    const key = `${apiVersion} ${kind} ${metadata.name}`;
+    if (seen.has(key)) throw new Error(`the package has more than one ${kind} ${metadata.name}`);
+    seen.add(key);
+  }
 }
 
 type Plan =
@@ -151,10 +166,9 @@ function sortKey({ apiVersion, kind, name }: ObjectReference): string {
 
 /** Lets go of what a revision controls, so that another can take it; what is gone is no matter. */
 export async function release(
-  input: Omit<EstablishInput, "objects" | "control">,
+  { client, revision, signal }: Pick<EstablishInput, "client" | "revision" | "signal">,
   references: readonly ObjectReference[],
 ): Promise<void> {
-  const { client, revision, signal } = input;
   await inParallel(references, async (reference) => {
     const existing = await client.get(reference, { name: reference.name }, { signal });
     if (existing === undefined) return;

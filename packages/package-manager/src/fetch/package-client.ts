@@ -11,19 +11,8 @@ import { type PackageContents, parsePackage } from "../xpkg/package-contents.ts"
 import { type PulledImage, pullImage } from "../xpkg/pull-image.ts";
 import { packageLayers, readPackageText } from "../xpkg/read-package.ts";
 import { createMemory } from "./memory.ts";
+import type { PackageRequest } from "./package-request.ts";
 import { type PullSecretSource, readPullSecrets } from "./pull-secrets.ts";
-
-/** When the registry must be asked for what is on disk. */
-export type PullPolicy = "Always" | "IfNotPresent" | "Never";
-
-/** Which package, and how it may be fetched. */
-export interface PackageRequest {
-  /** As the user wrote it. */
-  readonly reference: string;
-  readonly pullSecrets: readonly string[];
-  readonly pullPolicy: PullPolicy;
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** What a reference stands for at this moment. */
 export interface ResolvedPackage {

@@ -12,7 +12,7 @@ import {
   withoutFinalizer,
 } from "@purlin/kube-controller";
 import { isAlreadyExists } from "@purlin/kube-objects";
-import type { PackageRequest } from "../fetch/package-client.ts";
+import type { PackageRequest } from "../fetch/package-request.ts";
 import { type PackagePorts, packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { isDigest } from "../oci/digest.ts";
 import { parseRepository } from "../oci/image-reference.ts";

@@ -15,6 +15,8 @@ export interface PackagePorts {
   readonly features: {
     /** Several revisions of a function at once, and compositions that choose. */
     readonly functionRevisionSelectors: boolean;
+    /** Functions run where their annotations say; where this is off, such annotations mean nothing. */
+    readonly developmentFunctions: boolean;
   };
   /** Whether something runs Functions and Providers here; otherwise somebody else does. */
   readonly hasRuntime: { readonly Function: boolean; readonly Provider: boolean };

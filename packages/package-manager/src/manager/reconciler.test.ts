@@ -2,63 +2,30 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
-import { conditionOf, conditionsOf, memberAt, withMember } from "@purlin/kube-controller";
+import { conditionsOf, memberAt, withMember } from "@purlin/kube-controller";
 import { packageTypes } from "../package-kinds.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
-import { reconcilePackage } from "./reconciler.ts";
+import {
+  applyPackage,
+  managePackage,
+  packageCondition,
+  serve as serveRevision,
+  states as statesOf,
+} from "../testing/package-scene.ts";
 
 const type = packageTypes.Function;
 const name = "function-x";
 
-async function pass(cluster: PackageCluster): Promise<unknown> {
-  const stopping = new AbortController().signal;
-  return reconcilePackage(cluster.ports, type, { key: { name }, stopping });
-}
+const pass = (cluster: PackageCluster): ReturnType<typeof managePackage> => managePackage(cluster, "Function", name);
+const states = (cluster: PackageCluster): Promise<string[]> => statesOf(cluster, "Function", name);
+const serve = (cluster: PackageCluster, number: number): Promise<void> =>
+  serveRevision(cluster, { kind: "Function", name, number });
+const condition = (cluster: PackageCluster, which: string): Promise<string> =>
+  packageCondition(cluster, { kind: "Function", name }, which);
 
-async function install(
-  cluster: PackageCluster,
-  tag: string,
-  spec: object = {},
-  metadata: object = {},
-): Promise<KubeObject> {
-  const object = {
-    ...type.package,
-    metadata: { name, ...metadata },
-    spec: { package: `${cluster.registry}/acme/${name}:${tag}`, ...spec },
-  };
-  return cluster.kube.apply(object as KubeObject, { fieldManager: "user", force: true });
-}
-
-/** The revisions by number, as `number state`. */
-async function states(cluster: PackageCluster): Promise<string[]> {
-  const { items } = await cluster.kube.list(type.revision);
-  const spec = (object: KubeObject, field: string): unknown => memberAt(object, ["spec", field]);
-  return items
-    .toSorted((a, b) => Number(spec(b, "revision")) - Number(spec(a, "revision")))
-    .map((one) => `${spec(one, "revision")} ${spec(one, "desiredState")}`);
-}
-
-/** Says that a revision answers calls, as its runtime would. */
-async function serve(cluster: PackageCluster, number: number): Promise<void> {
-  const { items } = await cluster.kube.list(type.revision);
-  const revision = items.find((one) => memberAt(one, ["spec", "revision"]) === number);
-  assert.ok(revision);
-  const status = {
-    endpoint: "dns:///x:9443",
-    capabilities: ["composition"],
-    conditions: ["RevisionHealthy", "RuntimeHealthy"].map((condition) => ({
-      type: condition,
-      status: "True",
-      reason: "HealthyPackageRevision",
-      lastTransitionTime: "2026-01-01T00:00:00Z",
-    })),
-  };
-  await cluster.kube.update({ ...revision, status } as KubeObject, { subresource: "status" });
-}
-
-async function condition(cluster: PackageCluster, which: string): Promise<string> {
-  const found = conditionOf(conditionsOf(await cluster.kube.get(type.package, { name })), which);
-  return `${found.status} ${found.reason}${found.message ? `: ${found.message}` : ""}`;
+function install(cluster: PackageCluster, tag: string, spec: object = {}, metadata: object = {}): Promise<KubeObject> {
+  const reference = { package: `${cluster.registry}/acme/${name}:${tag}` };
+  return applyPackage(cluster, { kind: "Function", name, spec: { ...reference, ...spec }, metadata });
 }
 
 test("case 4: a first install makes revision 1, Active and not yet healthy; nothing more is written", async () => {

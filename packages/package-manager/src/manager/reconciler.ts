@@ -10,13 +10,17 @@ import {
   isReconcileFailure,
   memberAt,
   type ReconcileResult,
+  saysPaused,
   textAt,
+  textOf,
   withMember,
 } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
-import type { PackageRequest, PullPolicy, ResolvedPackage } from "../fetch/package-client.ts";
+import type { ResolvedPackage } from "../fetch/package-client.ts";
+import { type PackageRequest, requestOf } from "../fetch/package-request.ts";
 import { type PackageType, packageLabels } from "../package-kinds.ts";
 import { withTexts, writeStatus } from "../package-status.ts";
+import { forgetPause, tellPaused } from "../pausing.ts";
 import { planCollection } from "./collection.ts";
 import { desiredRevision } from "./desired-revision.ts";
 import { healthOf, installationOf, unpackingFailed } from "./package-health.ts";
@@ -58,13 +62,18 @@ export async function reconcilePackage(
   const isRollout = isFunction && ports.features.functionRevisionSelectors;
   const pass: PackagePass = { ...ports, type, package: found, signal, isFunction, isRollout };
   // A function under development is run where its annotations say; it has no package to fetch.
-  if (isFunction && developmentOf(found as unknown as JsonObject) !== undefined) return {};
-  if (isPaused(found)) return pause(pass);
-  if (conditionOf(conditionsOf(found), "Synced").reason === "ReconcilePaused") {
-    await store(pass, withMember(found, ["status", "conditions"], undefined));
-    return {};
-  }
-  if (isDeleted(found)) return {};
+  if (isFunction && ports.features.developmentFunctions && isUnderDevelopment(found)) return {};
+  if (isPaused(found)) await tellPaused(ports, found, signal);
+  else if (saysPaused(found)) await forgetPause(ports, found, signal);
+  else if (!isDeleted(found)) return tellingFailure(pass);
+  return {};
+}
+
+function isUnderDevelopment(found: KubeObject): boolean {
+  return developmentOf(found as unknown as JsonObject) !== undefined;
+}
+
+async function tellingFailure(pass: PackagePass): Promise<ReconcileResult> {
   try {
     return await manage(pass);
   } catch (error) {
@@ -73,20 +82,11 @@ export async function reconcilePackage(
   }
 }
 
-async function pause(pass: PackagePass): Promise<ReconcileResult> {
-  const paused = "Reconciliation is paused via the pause annotation";
-  pass.events.event(pass.package, { type: "Normal", reason: "ReconciliationPaused", message: paused });
-  const message = "Reconciliation (including deletion) is paused via the pause annotation";
-  const condition = { type: "Synced", status: "False", reason: "ReconcilePaused", message } as const;
-  await store(pass, withTexts(pass.clock, pass.package, [condition]));
-  return {};
-}
-
 async function manage(pass: PackagePass): Promise<ReconcileResult> {
   const { client, type, signal } = pass;
   const labels = { [packageLabels.package]: pass.package.metadata.name ?? "" };
   const revisions = await attempt(steps.list, () => client.list(type.revision, { labels, signal }));
-  const request = requestOf(pass);
+  const request = requestOf(pass.package, textAt(pass.package, ["spec", "package"]) ?? "", signal);
   const resolved = await resolve(pass, request);
   const identity = {
     packageName: pass.package.metadata.name ?? "",
@@ -104,17 +104,6 @@ async function manage(pass: PackagePass): Promise<ReconcileResult> {
   return request.pullPolicy === "Always" ? { requeueAfterMs: alwaysPollMs } : {};
 }
 
-function requestOf({ package: owner, signal }: PackagePass): PackageRequest {
-  const secrets = memberAt(owner, ["spec", "packagePullSecrets"]);
-  const names = Array.isArray(secrets) ? secrets.flatMap((one) => textAt(one as JsonObject, ["name"]) ?? []) : [];
-  return {
-    reference: textAt(owner, ["spec", "package"]) ?? "",
-    pullSecrets: names,
-    pullPolicy: (textAt(owner, ["spec", "packagePullPolicy"]) ?? "IfNotPresent") as PullPolicy,
-    signal,
-  };
-}
-
 /** Looks the reference up and reads the package once, so that what is none makes no revision. */
 async function resolve(pass: PackagePass, request: PackageRequest): Promise<ResolvedPackage> {
   try {
@@ -124,8 +113,7 @@ async function resolve(pass: PackagePass, request: PackageRequest): Promise<Reso
       return resolved;
     });
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    await store(pass, withTexts(pass.clock, pass.package, unpackingFailed(message)));
+    await store(pass, withTexts(pass.clock, pass.package, unpackingFailed(textOf(error))));
     throw error;
   }
 }

@@ -2,68 +2,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
-import { conditionOf, conditionsOf, controllerOf, memberAt, withMember } from "@purlin/kube-controller";
+import { controllerOf, memberAt } from "@purlin/kube-controller";
 import { readLock } from "../lock/lock-entry.ts";
-import { reconcilePackage } from "../manager/reconciler.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
-import { functionPackage, namespace, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
-import type { PackageKind } from "../xpkg/package-meta.ts";
-import { reconcileRevision } from "./reconciler.ts";
+import { functionPackage, startPackageCluster } from "../testing/package-cluster.ts";
+import {
+  certify,
+  install,
+  passRevision,
+  providerPackage,
+  revisionHealth,
+  revisions,
+  thingCrd,
+} from "../testing/package-scene.ts";
 
-const stopping = new AbortController().signal;
 const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
-
-const thingCrd = (plural: string): string => `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: ${plural}.example.org}
-spec:
-  group: example.org
-  names: {plural: ${plural}, kind: ${plural.toUpperCase()}}
-  scope: Namespaced
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-`;
-
-const providerPackage = (note: string, ...objects: string[]): string =>
-  `apiVersion: meta.pkg.crossplane.io/v1\nkind: Provider\nmetadata: {name: p, annotations: {note: "${note}"}}\n${objects.map((one) => `---${one}`).join("")}`;
-
-async function install(cluster: PackageCluster, kind: PackageKind, name: string, spec: object = {}): Promise<void> {
-  const reference = `${cluster.registry}/acme/${name}:v1`;
-  const object = { ...packageTypes[kind].package, metadata: { name }, spec: { package: reference, ...spec } };
-  await cluster.kube.apply(object as KubeObject, { fieldManager: "user", force: true });
-  await reconcilePackage(cluster.ports, packageTypes[kind], { key: { name }, stopping });
-}
-
-async function revisions(cluster: PackageCluster, kind: PackageKind, name: string): Promise<KubeObject[]> {
-  const { items } = await cluster.kube.list(packageTypes[kind].revision, {
-    labelSelector: `pkg.crossplane.io/package=${name}`,
-  });
-  return items.toSorted(
-    (a, b) => Number(memberAt(b, ["spec", "revision"])) - Number(memberAt(a, ["spec", "revision"])),
-  );
-}
-
-/** What a runtime does first: the name of its certificate, and the certificate. */
-async function certify(cluster: PackageCluster, revision: KubeObject): Promise<void> {
-  const name = String(memberAt(revision, ["spec", "tlsServerSecretName"]));
-  const secret = { ...otherKinds.secret, metadata: { name, namespace }, data: { "tls.crt": "eA==" } };
-  await cluster.kube.apply(secret as KubeObject, { fieldManager: "runtime", force: true });
-  const changed = withMember(revision, ["status", "tlsServerSecretName"], name);
-  await cluster.kube.update(changed, { subresource: "status" });
-}
-
-async function pass(cluster: PackageCluster, kind: PackageKind, revision: KubeObject | undefined): Promise<void> {
-  const ports = { ...cluster.ports, crossplaneVersion: "v2.4.0" };
-  const key = { name: revision?.metadata.name ?? "" };
-  await reconcileRevision(ports, packageTypes[kind], { key, stopping });
-}
-
-async function healthy(cluster: PackageCluster, kind: PackageKind, name: string): Promise<string> {
-  const [current] = await revisions(cluster, kind, name);
-  assert.ok(current);
-  const { status, message = "" } = conditionOf(conditionsOf(current), "RevisionHealthy");
-  return `${status} ${message}`.trim();
-}
 
 test("case 48: a function waits for its certificate, then is healthy, and installs nothing", async () => {
   await using cluster = await startPackageCluster();
@@ -71,18 +24,21 @@ test("case 48: a function waits for its certificate, then is healthy, and instal
   await install(cluster, "Function", "f");
   const [revision] = await revisions(cluster, "Function", "f");
   assert.ok(revision);
-  await assert.rejects(pass(cluster, "Function", revision), /waiting for package runtime controller/);
-  assert.match(await healthy(cluster, "Function", "f"), /^False cannot establish control of object: waiting for/);
+  await assert.rejects(passRevision(cluster, "Function", revision), /waiting for package runtime controller/);
+  assert.match(
+    await revisionHealth(cluster, "Function", "f"),
+    /^False cannot establish control of object: waiting for/,
+  );
   await certify(cluster, (await revisions(cluster, "Function", "f"))[0] ?? revision);
-  await pass(cluster, "Function", revision);
-  assert.equal(await healthy(cluster, "Function", "f"), "True");
+  await passRevision(cluster, "Function", revision);
+  assert.equal(await revisionHealth(cluster, "Function", "f"), "True");
   const [after] = await revisions(cluster, "Function", "f");
   assert.deepEqual(after && memberAt(after, ["status", "capabilities"]), ["composition"]);
   assert.equal(after?.metadata.annotations?.["note"], "x");
   assert.deepEqual(after?.metadata.finalizers, ["revision.pkg.crossplane.io"]);
   await assert.rejects(cluster.kube.get(crd, { name: "inputs.example.org" }), /not found/);
   cluster.takeWrites();
-  await pass(cluster, "Function", revision);
+  await passRevision(cluster, "Function", revision);
   assert.deepEqual(cluster.takeWrites(), [], "a second look changes nothing");
 });
 
@@ -92,23 +48,31 @@ test("case 31: a Provider installed as a Function says what it is", async () => 
   await install(cluster, "Function", "f");
   const [revision] = await revisions(cluster, "Function", "f");
   await assert.rejects(
-    pass(cluster, "Function", revision),
+    passRevision(cluster, "Function", revision),
     /the package is a Provider, not a Function; install it as a Provider/,
   );
-  assert.match(await healthy(cluster, "Function", "f"), /^False validating package contents failed/);
+  assert.match(await revisionHealth(cluster, "Function", "f"), /^False validating package contents failed/);
 });
 
-test("case 35: a package for a later version is refused unless told otherwise", async () => {
+test("case 35: a package for another version is refused without trying again, unless told otherwise", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
-  await cluster.push("acme/f:v1", functionPackage("x", '{crossplane: {version: ">=v3.0.0"}}'));
+  await cluster.push("acme/f:v1", functionPackage("x", '{crossplane: {version: ">=v2.0.0"}}'));
   await install(cluster, "Function", "f");
   const [revision] = await revisions(cluster, "Function", "f");
-  await assert.rejects(
-    pass(cluster, "Function", revision),
-    /package is not compatible with Crossplane version \(v2\.4\.0\)/,
-  );
+  const crossplaneVersion = "v2.4.0-rc.1";
+  cluster.takeEvents();
+  await passRevision(cluster, "Function", revision, { crossplaneVersion });
+  const text = "incompatible Crossplane version: package is not compatible with Crossplane version (v2.4.0-rc.1)";
+  assert.equal(await revisionHealth(cluster, "Function", "f"), `False ${text}; it wants >=v2.0.0`);
+  assert.deepEqual(cluster.takeEvents(), [`Warning LintPackage: ${text}; it wants >=v2.0.0`]);
   await install(cluster, "Function", "f", { ignoreCrossplaneConstraints: true });
-  await assert.rejects(pass(cluster, "Function", revision), /waiting for package runtime/);
+  await assert.rejects(
+    passRevision(cluster, "Function", revision, { crossplaneVersion }),
+    /waiting for package runtime/,
+  );
+  await certify(cluster, (await revisions(cluster, "Function", "f"))[0]);
+  await passRevision(cluster, "Function", revision, { crossplaneVersion });
+  assert.equal(await revisionHealth(cluster, "Function", "f"), "True");
 });
 
 test("a Provider's CRDs are installed, owned by revision and package, and only then", async () => {
@@ -118,7 +82,7 @@ test("a Provider's CRDs are installed, owned by revision and package, and only t
   const [revision] = await revisions(cluster, "Provider", "p");
   assert.ok(revision);
   await certify(cluster, revision);
-  await pass(cluster, "Provider", revision);
+  await passRevision(cluster, "Provider", revision);
   const made = await cluster.kube.get(crd, { name: "as.example.org" });
   assert.equal(controllerOf(made)?.uid, revision.metadata.uid);
   assert.deepEqual(
@@ -134,7 +98,7 @@ test("a Provider's CRDs are installed, owned by revision and package, and only t
     ["bs.example.org", "as.example.org"],
   );
   cluster.takeWrites();
-  await pass(cluster, "Provider", revision);
+  await passRevision(cluster, "Provider", revision);
   assert.deepEqual(cluster.takeWrites().filter((line) => !line.includes("dryRun")).length, 2, "only the dry runs");
 });
 
@@ -157,7 +121,7 @@ test("case 43: an object of another package stops everything before anything is 
   assert.ok(revision);
   await certify(cluster, revision);
   await assert.rejects(
-    pass(cluster, "Provider", revision),
+    passRevision(cluster, "Provider", revision),
     /bs\.example\.org is already controlled by ConfigMap theirs \(UID u\)/,
   );
   await assert.rejects(cluster.kube.get(crd, { name: "as.example.org" }), /not found/);
@@ -170,14 +134,14 @@ test("case 44, 45: a new revision takes over what the old one let go of; what it
   const [first] = await revisions(cluster, "Provider", "p");
   assert.ok(first);
   await certify(cluster, first);
-  await pass(cluster, "Provider", first);
+  await passRevision(cluster, "Provider", first);
   await cluster.push("acme/p:v1", providerPackage("two", thingCrd("as")));
   await install(cluster, "Provider", "p");
   const [second] = await revisions(cluster, "Provider", "p");
   assert.ok(second && second.metadata.name !== first.metadata.name);
   await certify(cluster, second);
-  await pass(cluster, "Provider", first);
-  await pass(cluster, "Provider", second);
+  await passRevision(cluster, "Provider", first);
+  await passRevision(cluster, "Provider", second);
   const taken = await cluster.kube.get(crd, { name: "as.example.org" });
   assert.equal(controllerOf(taken)?.uid, second.metadata.uid);
   const left = await cluster.kube.get(crd, { name: "bs.example.org" });
@@ -192,7 +156,7 @@ test("case 23: a paused revision is not finalized; otherwise it leaves the Lock 
   const [revision] = await revisions(cluster, "Function", "f");
   assert.ok(revision);
   await certify(cluster, revision);
-  await pass(cluster, "Function", revision);
+  await passRevision(cluster, "Function", revision);
   const lock = async (): Promise<number> => readLock(await cluster.kube.get(otherKinds.lock, { name: "lock" })).length;
   assert.equal(await lock(), 1);
   const name = revision.metadata.name ?? "";
@@ -204,10 +168,10 @@ test("case 23: a paused revision is not finalized; otherwise it leaves the Lock 
     );
   await pause("true");
   await cluster.kube.delete({ ...packageTypes.Function.revision, name });
-  await pass(cluster, "Function", revision);
+  await passRevision(cluster, "Function", revision);
   assert.equal((await revisions(cluster, "Function", "f")).length, 1);
   await pause(null);
-  await pass(cluster, "Function", revision);
+  await passRevision(cluster, "Function", revision);
   assert.equal((await revisions(cluster, "Function", "f")).length, 0);
   assert.equal(await lock(), 0);
 });
@@ -220,14 +184,14 @@ test("case 72: of two active revisions the highest is in the Lock", async () => 
     const [current] = await revisions(cluster, "Function", "f");
     assert.ok(current);
     await certify(cluster, current);
-    await pass(cluster, "Function", current);
+    await passRevision(cluster, "Function", current);
   }
   const [newest, oldest] = await revisions(cluster, "Function", "f");
-  await pass(cluster, "Function", oldest);
+  await passRevision(cluster, "Function", oldest);
   const entries = readLock(await cluster.kube.get(otherKinds.lock, { name: "lock" }));
   assert.deepEqual(
     entries.map(({ name }) => name),
     [newest?.metadata.name],
   );
-  assert.equal(await healthy(cluster, "Function", "f"), "True");
+  assert.equal(await revisionHealth(cluster, "Function", "f"), "True");
 });

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import type { KubeObject } from "@purlin/kube-client";
 import { type ControllerClient, controllerReference, textAt } from "@purlin/kube-controller";
 import { isAlreadyExists } from "@purlin/kube-objects";
-import type { PackageClient, PullPolicy } from "../fetch/package-client.ts";
+import type { PackageClient } from "../fetch/package-client.ts";
+import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import { parseImageConfig } from "../image/image-config.ts";
 import type { ImageRoots } from "../image/image-root.ts";
 import type { ContentStore } from "../oci/content-store.ts";
@@ -13,7 +14,6 @@ import type { Platform } from "../oci/manifest.ts";
 import { otherKinds, packageLabels } from "../package-kinds.ts";
 import type { FunctionProcess } from "../process/function-process.ts";
 import type { FunctionProcesses } from "../process/function-processes.ts";
-import { referenceOf } from "../revision/reconciler.ts";
 import type { SandboxSupport } from "../sandbox/find-sandbox.ts";
 import { runtimeLabel } from "../xpkg/build-image.ts";
 import type { PackageRuntime, RuntimePass, RuntimeReport } from "./package-runtime.ts";
@@ -91,18 +91,13 @@ async function specOf(
   { revision, signal }: RuntimePass,
 ): Promise<Parameters<FunctionProcesses["run"]>[0]> {
   const { packages, store, roots, sandbox, platform, sockets } = options;
-  const spec = revision["spec"] as { packagePullSecrets?: { name?: string }[] } | undefined;
-  const request = {
-    reference: referenceOf(revision),
-    pullSecrets: (spec?.packagePullSecrets ?? []).flatMap(({ name }) => name ?? []),
-    pullPolicy: (textAt(revision, ["spec", "packagePullPolicy"]) ?? "IfNotPresent") as PullPolicy,
-    signal,
-  };
+  const request = requestOf(revision, referenceOfRevision(revision), signal);
   const image = await packages.image(await packages.resolve(request), request, platform);
   const config = parseImageConfig(await store.read(image.manifest.config), request.reference);
   const name = revision.metadata.name ?? "";
   return {
     name,
+    functionName: revision.metadata.labels?.[packageLabels.package],
     cwd: "/",
     program: {
       kind: "image",

@@ -50,7 +50,7 @@ export interface PackageCluster extends AsyncDisposable {
 const process = { entrypoint: ["/function"], cmd: [], env: [], workingDir: "/", user: "2000" };
 const platform = { os: "linux", architecture: "amd64" };
 
-export async function startPackageCluster(features = { functionRevisionSelectors: false }): Promise<PackageCluster> {
+export async function startPackageCluster(features: Partial<PackagePorts["features"]> = {}): Promise<PackageCluster> {
   const directory = await mkdtemp(join(tmpdir(), "purlin-packages-"));
   const server = await startApiServer({ directory: join(directory, "api") });
   const registry = await startRegistry({ directory: join(directory, "registry") });
@@ -79,7 +79,7 @@ export async function startPackageCluster(features = { functionRevisionSelectors
     clock: systemClock,
     log: silentLog,
     namespace,
-    features,
+    features: { functionRevisionSelectors: false, developmentFunctions: false, ...features },
     hasRuntime: { Function: true, Provider: true },
     revisionsInUse: async () => new Set(),
   };

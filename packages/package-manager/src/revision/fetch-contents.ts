@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import { attempt } from "@purlin/kube-controller";
+import type { JsonValue } from "@purlin/kube-objects";
+import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
+import type { PackageType } from "../package-kinds.ts";
+import { parseConstraint } from "../version/constraint.ts";
+import { parseVersion } from "../version/version.ts";
+import type { PackageContents } from "../xpkg/package-contents.ts";
+import { type RevisionPass, steps } from "./revision-pass.ts";
+import { warn } from "./tell-revision.ts";
+
+/** Reads the package of a revision and notes what it says of itself. What should not be in it is only told. */
+export async function fetchContents(pass: RevisionPass): Promise<PackageContents> {
+  const { packages, revision, signal, found } = pass;
+  const request = requestOf(revision, referenceOfRevision(revision), signal);
+  const { resolved, contents } = await attempt(steps.parse, async () => {
+    const looked = await packages.resolve(request);
+    return { resolved: looked, contents: await packages.contents(looked, request) };
+  });
+  const applied = resolved.applied.length > 0 ? (resolved.applied as unknown as JsonValue) : undefined;
+  found.set("resolvedImage", resolved.resolved);
+  found.set("appliedImageConfigRefs", applied);
+  await attempt(steps.validate, () => requireKind(pass.type, contents));
+  found.set("capabilities", [...contents.meta.capabilities]);
+  for (const finding of contents.findings) warn(pass, "LintPackage", finding);
+  return contents;
+}
+
+function requireKind({ kind }: PackageType, { meta }: PackageContents): void {
+  if (meta.kind !== kind) throw new Error(`the package is a ${meta.kind}, not a ${kind}; install it as a ${meta.kind}`);
+}
+
+/** Why the package does not suit this control plane; undefined when it does, or when nobody minds. */
+export function incompatibility(
+  { revision, crossplaneVersion }: Pick<RevisionPass, "revision" | "crossplaneVersion">,
+  { meta }: Pick<PackageContents, "meta">,
+): string | undefined {
+  const { ignoreCrossplaneConstraints } = revision["spec"] as { ignoreCrossplaneConstraints?: boolean };
+  const version = parseVersion(crossplaneVersion);
+  if (ignoreCrossplaneConstraints === true || meta.crossplaneConstraint === undefined || version === undefined) {
+    return undefined;
+  }
+  if (parseConstraint(meta.crossplaneConstraint).allows(version)) return undefined;
+  const wanted = `it wants ${meta.crossplaneConstraint}`;
+  return `${steps.compatible.text}: package is not compatible with Crossplane version (${crossplaneVersion}); ${wanted}`;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { attempt, textAt } from "@purlin/kube-controller";
+import { establish, type ObjectReference, release } from "../establish/establish.ts";
+import type { WebhookClient } from "../establish/webhook-client.ts";
+import { otherKinds, packageLabels } from "../package-kinds.ts";
+import type { PackageContents } from "../xpkg/package-contents.ts";
+import { packageOf, type RevisionPass, steps } from "./revision-pass.ts";
+
+/** Installs what the package brings, and says what there is of it now. */
+export function installObjects(pass: RevisionPass, contents: PackageContents): Promise<readonly ObjectReference[]> {
+  const { client, revision, signal, type } = pass;
+  return attempt(steps.establish, async () => {
+    const control = textAt(revision, ["spec", "desiredState"]) === "Active";
+    const webhooks = control && type.hasRuntime ? await webhookClientOf(pass) : undefined;
+    // The CRDs of a Function describe its input to readers; nobody makes objects of them.
+    const objects = type.kind === "Function" ? [] : (contents.objects as unknown as readonly KubeObject[]);
+    return establish({ client, revision, package: await packageOf(pass), objects, control, webhooks, signal });
+  });
+}
+
+/** How webhooks of the package are called. What runs must have its certificate first, whether it has any or not. */
+async function webhookClientOf({ client, revision, namespace, signal }: RevisionPass): Promise<WebhookClient> {
+  const name = textAt(revision, ["status", "tlsServerSecretName"]);
+  const waiting = "waiting for package runtime controller to set revision's webhook TLS secret";
+  if (name === undefined) throw new Error(waiting);
+  const secret = await client.get(otherKinds.secret, { namespace, name }, { signal });
+  const caBundle = secret && textAt(secret, ["data", "tls.crt"]);
+  if (caBundle === undefined) throw new Error(waiting);
+  return { caBundle, service: revision.metadata.labels?.[packageLabels.package] ?? "", namespace };
+}
+
+/** Lets go of what the revision installed, so that another one can take it. Says what that is. */
+export async function releaseObjects(pass: RevisionPass): Promise<readonly ObjectReference[]> {
+  const { client, revision, signal } = pass;
+  const references = objectReferences(revision);
+  if (references.length > 0) await release({ client, revision, signal }, references);
+  return references;
+}
+
+function objectReferences(revision: KubeObject): readonly ObjectReference[] {
+  const references = (revision["status"] as { objectRefs?: ObjectReference[] } | undefined)?.objectRefs;
+  return Array.isArray(references) ? references : [];
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import type { JsonValue } from "@purlin/kube-objects";
+import { type PackageType, packageLabels } from "../package-kinds.ts";
+import type { RevisionPorts } from "./revision-ports.ts";
+
+/** One pass over one revision. */
+export interface RevisionPass extends RevisionPorts {
+  readonly type: PackageType;
+  readonly revision: KubeObject;
+  readonly signal: AbortSignal;
+  /** What this pass found out, for the status; others write there too, so it is put in at the end. */
+  readonly found: Map<string, JsonValue | undefined>;
+}
+
+/** What fails in which step, and how it is told. */
+export const steps = {
+  finalizer: { reason: "AddFinalizer", text: "cannot add package revision finalizer" },
+  parse: { reason: "ParsePackage", text: "cannot get package" },
+  validate: { reason: "ValidatePackage", text: "validating package contents failed" },
+  compatible: { reason: "LintPackage", text: "incompatible Crossplane version" },
+  dependencies: { reason: "ResolveDependencies", text: "cannot resolve package dependencies" },
+  establish: { reason: "SyncPackage", text: "cannot establish control of object" },
+} as const;
+
+/** The package a revision is of. */
+export async function packageOf({ client, type, revision, signal }: RevisionPass): Promise<KubeObject> {
+  const name = revision.metadata.labels?.[packageLabels.package] ?? "";
+  const owner = await client.get(type.package, { name }, { signal });
+  if (owner === undefined) throw new Error(`cannot get the ${type.kind} "${name}" of this revision`);
+  return owner;
+}
