@@ -49,5 +49,7 @@ function processSense(): IdleSense {
 
 function collector(): () => void {
   setFlagsFromString("--expose-gc");
-  return runInNewContext("gc") as () => void;
+  const collect = runInNewContext("gc") as (options: object) => void;
+  // The last resort is the one that gives pages back to the system; a plain collection keeps them for the next burst.
+  return () => collect({ type: "major", execution: "sync", flavor: "last-resort" });
 }
