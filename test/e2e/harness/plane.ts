@@ -81,7 +81,6 @@ export async function startPlane({ functions, settings, security = "plaintext" }
   await view.apply(...running.map(({ name, served }) => functionAt(name, served.address)));
   return {
     ...view,
-    users,
     takeWrites: () => writes.splice(0),
     kubeconfig: () => server.kubeconfig(),
     async [Symbol.asyncDispose]() {
@@ -104,9 +103,11 @@ export function functionAt(name: string, address: string): KubeObject {
   return { apiVersion: "pkg.crossplane.io/v1", kind: "Function", metadata: { name, annotations }, spec };
 }
 
-type UserView = Pick<Plane, "apply" | "get" | "find" | "until" | "gone" | "events">;
+/** What a user of an API server can do and see. */
+export type UserView = Pick<Plane, "users" | "apply" | "get" | "find" | "until" | "gone" | "events">;
 
-function userView(users: KubeClient): UserView {
+/** The view of whoever uses this client. */
+export function userView(users: KubeClient): UserView {
   const get: Plane["get"] = (type, key) => users.get(type, key);
   const find: Plane["find"] = async (type, key) => {
     try {
@@ -117,6 +118,7 @@ function userView(users: KubeClient): UserView {
     }
   };
   return {
+    users,
     get,
     find,
     async apply(...objects) {

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// A control plane that manages packages, with a registry, on the server the suite was asked to run on.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ControlPlaneSettings, startControlPlane } from "@purlin/control-plane";
+import { createKubeClient } from "@purlin/kube-client";
+import { type UserView, userView } from "../plane.ts";
+import { type Server, startServer } from "../server.ts";
+import { createClusterMachine } from "./cluster-machine.ts";
+import { type FunctionRegistry, startFunctionRegistry } from "./function-registry.ts";
+import type { PackageMachine } from "./package-machine.ts";
+import { createProcessMachine } from "./process-machine.ts";
+
+/** What the control plane under test shall be. */
+export interface PackagePlaneWish {
+  readonly functionRevisionSelectors: boolean;
+  readonly settings?: Partial<ControlPlaneSettings>;
+}
+
+/** A running control plane that manages packages. */
+export interface PackagePlane extends UserView, AsyncDisposable {
+  readonly server: Server["name"];
+  readonly registry: FunctionRegistry;
+  readonly machine: PackageMachine;
+  /** Whether the flag is on. */
+  readonly functionRevisionSelectors: boolean;
+  /** Ends the control plane and starts it again with the flag in the given position, on the same server. */
+  restart(functionRevisionSelectors: boolean): Promise<void>;
+}
+
+/** Starts server, registry and control plane. */
+export async function startPackagePlane({
+  functionRevisionSelectors,
+  settings,
+}: PackagePlaneWish): Promise<PackagePlane> {
+  await using starting = new AsyncDisposableStack();
+  const directory = mkdtempSync(join(tmpdir(), "e2e-packages-"));
+  starting.defer(() => rmSync(directory, { recursive: true, force: true }));
+  const server = await startServer();
+  starting.defer(() => server.stop());
+  const users = createKubeClient(await server.connect("users"));
+  starting.defer(() => users.close());
+  const registry = starting.use(await startFunctionRegistry(directory, server.name === "embedded"));
+  const machine = starting.use(
+    server.name === "embedded"
+      ? createProcessMachine(directory)
+      : await createClusterMachine(directory, createKubeClient(await server.connect("kubelet"))),
+  );
+  const open = (flag: boolean): Promise<AsyncDisposable> => startTerm({ server, machine, settings, flag });
+  let isOn = functionRevisionSelectors;
+  let term = await open(isOn);
+  starting.defer(() => term[Symbol.asyncDispose]());
+  const closing = starting.move();
+  return {
+    ...userView(users),
+    server: server.name,
+    registry,
+    machine,
+    get functionRevisionSelectors() {
+      return isOn;
+    },
+    async restart(flag) {
+      await term[Symbol.asyncDispose]();
+      isOn = flag;
+      term = await open(flag);
+    },
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}
+
+/** From one start of the control plane to its end. */
+async function startTerm({
+  server,
+  machine,
+  settings,
+  flag,
+}: {
+  readonly server: Server;
+  readonly machine: PackageMachine;
+  readonly settings: PackagePlaneWish["settings"];
+  readonly flag: boolean;
+}): Promise<AsyncDisposable> {
+  await using starting = new AsyncDisposableStack();
+  const client = createKubeClient(await server.connect("crossplane"));
+  starting.defer(() => client.close());
+  const { packages, functions } = starting.use(await machine.begin(flag));
+  const plane = startControlPlane({
+    client,
+    packages,
+    functions,
+    settings: { ...settings, functionRevisionSelectors: flag },
+  });
+  starting.use(plane);
+  await plane.ready;
+  return starting.move();
+}

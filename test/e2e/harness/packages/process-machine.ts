@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+import { join } from "node:path";
+import { openPackageManagement, type PackageManagement } from "@purlin/control-plane";
+import { createFunctionProcesses, type FunctionProcesses } from "@purlin/package-manager";
+import type { PackageMachine } from "./package-machine.ts";
+
+/** This machine: functions are child processes, and end with their control plane, as those of `purlin up` do. */
+export function createProcessMachine(directory: string): PackageMachine {
+  let current: FunctionProcesses | undefined;
+  return {
+    async begin(functionRevisionSelectors) {
+      let packages: PackageManagement | undefined;
+      const processes = createFunctionProcesses({
+        directory: join(directory, "functions"),
+        env: { PATH: process.env["PATH"] },
+        onChange: ({ name }) => packages?.functionChanged(name),
+      });
+      current = processes;
+      packages = await openPackageManagement({ directory, processes, functionRevisionSelectors });
+      return {
+        packages,
+        functions: { security: processes.security },
+        [Symbol.asyncDispose]: () => processes.close(),
+      };
+    },
+    running: () => (current?.list() ?? []).map(({ name }) => name).toSorted(),
+    // A socket or port of its own; which one is the runtime's business.
+    isEndpointOf: (endpoint) => /^(unix:\/.+|localhost:\d+)$/.test(endpoint),
+    async [Symbol.asyncDispose]() {},
+  };
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The function of the rollout suites: what it composes tells which build of it ran. Its image sets VERSION.
+import { type RunFunctionRequest, type RunFunctionResponse, response } from "@purlin/function-sdk";
+
+const version = process.env["VERSION"] ?? "";
+
+if (process.env["MODE"] === "exit") {
+  process.stderr.write("this build cannot start\n");
+  process.exit(3);
+}
+
+export default function tellVersion(req: RunFunctionRequest): RunFunctionResponse {
+  const rsp = response.to(req);
+  const map = { apiVersion: "v1", kind: "ConfigMap", data: { version } };
+  response.setDesiredComposedResource(rsp, "map", map, { ready: true });
+  return rsp;
+}
