@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients of the Kubernetes API that other people wrote, and that our API server must serve unchanged.
-import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Need, Peer } from "./peer.ts";
+import { sourceDigest } from "./source-digest.ts";
 
 const go: Need = {
   program: "go",
@@ -32,7 +31,7 @@ const controllerSources = join(import.meta.dirname, "..", "..", "test", "interop
 /** A controller on controller-runtime, the library most controllers are written with. */
 export const goController: Peer = {
   // Its sources are part of the name: after a change of them, the old program is another peer.
-  name: `controller-runtime-${digestOf(controllerSources)}`,
+  name: `controller-runtime-${sourceDigest(controllerSources)}`,
   version: "0.24.1",
   needs: [go],
   commands: (directory) => [
@@ -103,10 +102,4 @@ export const kubeClients: readonly Peer[] = [helm, goController, pythonClient, j
 /** The program of an installed controller. */
 export function goControllerIn(directory: string): string {
   return join(directory, "controller");
-}
-
-function digestOf(directory: string): string {
-  const hash = createHash("sha256");
-  for (const name of readdirSync(directory).sort()) hash.update(name).update(readFileSync(join(directory, name)));
-  return hash.digest("hex").slice(0, 12);
 }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a small Debian with Python and Node, and the public SDKs beside it, as layers of packages.
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { cacheDirectory } from "./cache-directory.ts";
+import { installed, type Peer } from "./peer.ts";
+import { pythonOf, pythonSdk, typescriptSdk } from "./public-sdks.ts";
+
+/**
+ * A minute, and about 300 MB. Debian's own release is the one this machine gets its packages from. Install the two SDKs first: the Python one
+ * installs itself for Debian's interpreter, of the TypeScript one the files are copied.
+ */
+export const debianRoot: Peer = {
+  name: `debian-root-python-${pythonSdk.version}-typescript-${typescriptSdk.version}`,
+  version: "1",
+  needs: [
+    {
+      program: "debootstrap",
+      args: ["--version"],
+      remedy: "install debootstrap (Debian: apt-get install debootstrap)",
+    },
+    {
+      program: "apt-get",
+      args: ["indextargets"],
+      remedy: "run this on Debian or a system made of it: the mirror is the one apt uses",
+    },
+    {
+      program: "sh",
+      args: ["-c", 'test "$(id -u)" = 0'],
+      remedy:
+        "debootstrap makes files of several owners and so needs root: sudo npm run peers -- debian-root, or run the rest",
+    },
+  ],
+  commands: (directory) => [{ program: process.execPath, args: [import.meta.filename, directory] }],
+  proof: (directory) => ({
+    program: "chroot",
+    args: [debianRootsIn(directory).base, "sh", "-c", "echo root 1; python3 --version; node --version"],
+  }),
+};
+
+/** Folders that make up the roots of functions. */
+export interface DebianRoots {
+  /** Debian with Python and Node. */
+  readonly base: string;
+  /** The Python SDK, in `/sdk`. */
+  readonly python: string;
+  /** The TypeScript SDK, in `/function/node_modules`. */
+  readonly typescript: string;
+}
+
+/** The folders of an installed Debian root. */
+export function debianRootsIn(directory: string): DebianRoots {
+  const of = (name: string): string => join(directory, name);
+  return { base: of("base"), python: of("python"), typescript: of("typescript") };
+}
+
+/** What is of no use to a function, and devices, which a sandbox brings itself. */
+const spare = [
+  "var/cache/apt",
+  "var/lib/apt/lists",
+  "usr/share/doc",
+  "usr/share/man",
+  "usr/share/info",
+  "usr/share/locale",
+];
+
+function makeRoots(directory: string): void {
+  const { base, python, typescript } = debianRootsIn(directory);
+  const { mirror, suite } = aptSource();
+  run("debootstrap", "--variant=minbase", "--include=python3,nodejs", suite, base, mirror);
+  for (const path of spare) rmSync(join(base, path), { recursive: true, force: true });
+  for (const name of readdirSync(join(base, "dev"))) rmSync(join(base, "dev", name), { recursive: true, force: true });
+  const { version } = /^Python (?<version>\d+\.\d+)/.exec(run("chroot", base, "python3", "--version"))?.groups ?? {};
+  const pip = ["-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--python-version", version ?? ""];
+  const target = ["--target", join(python, "sdk"), `${pythonSdk.name}==${pythonSdk.version}`];
+  run(pythonOf(installed(pythonSdk, cacheDirectory)), ...pip, ...target);
+  mkdirSync(join(typescript, "function"), { recursive: true });
+  const modules = join(installed(typescriptSdk, cacheDirectory), "node_modules");
+  cpSync(modules, join(typescript, "function", "node_modules"), { recursive: true, verbatimSymlinks: true });
+}
+
+/** Where apt gets the packages of this machine, without its updates. */
+function aptSource(): { readonly mirror: string; readonly suite: string } {
+  const lines = run(
+    "apt-get",
+    "indextargets",
+    "--format",
+    "$(REPO_URI) $(RELEASE) $(COMPONENT)",
+    "Created-By: Packages",
+  );
+  for (const line of lines.split("\n")) {
+    const [mirror = "", suite = "", component] = line.split(" ");
+    if (component === "main" && /^[a-z]+$/.test(suite)) return { mirror, suite };
+  }
+  throw new Error("apt knows no mirror of a Debian release: add one to its sources");
+}
+
+function run(program: string, ...args: readonly string[]): string {
+  return execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+}
+
+if (process.argv[1] === import.meta.filename) makeRoots(process.argv[2] ?? "");

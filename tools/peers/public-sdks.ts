@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+import { join } from "node:path";
+import type { Peer } from "./peer.ts";
+
+/** The public Python SDK, at the version the documents name. */
+export const pythonSdk: Peer = {
+  name: "crossplane-function-sdk-python",
+  version: "0.15.1",
+  needs: [
+    {
+      program: "python3",
+      args: ["--version"],
+      remedy: "install Python 3.11 or newer (Debian: apt-get install python3)",
+    },
+    {
+      program: "python3",
+      args: ["-c", "import venv, ensurepip"],
+      remedy: "install venv (Debian: apt-get install python3-venv)",
+    },
+  ],
+  commands: (directory) => [
+    { program: "python3", args: ["-m", "venv", directory] },
+    {
+      program: pythonOf(directory),
+      args: ["-m", "pip", "install", "--quiet", `${pythonSdk.name}==${pythonSdk.version}`],
+    },
+  ],
+  proof: (directory) => ({
+    program: pythonOf(directory),
+    args: ["-c", `import crossplane.function.cli, importlib.metadata as m; print(m.version("${pythonSdk.name}"))`],
+  }),
+};
+
+/** The public TypeScript SDK. */
+export const typescriptSdk: Peer = {
+  name: "@crossplane-org/function-sdk-typescript",
+  version: "0.7.0",
+  needs: [{ program: "npm", args: ["--version"], remedy: "install npm, which comes with Node" }],
+  commands: (directory) => [
+    // A folder with a manifest of its own, so that npm neither looks for nor touches the repository's.
+    { program: process.execPath, args: ["-e", `fs.writeFileSync("package.json", '{"private":true}')`], directory },
+    {
+      program: "npm",
+      args: [
+        "install",
+        "--save-exact",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+        `${typescriptSdk.name}@${typescriptSdk.version}`,
+      ],
+      directory,
+    },
+  ],
+  proof: (directory) => ({
+    program: process.execPath,
+    args: ["-p", `require("./node_modules/${typescriptSdk.name}/package.json").version`],
+    directory,
+  }),
+};
+
+/** The Python interpreter of an installed Python SDK. */
+export function pythonOf(directory: string): string {
+  return join(directory, "bin", "python");
+}
