@@ -2,6 +2,9 @@
 import { create, type Resource, ResourceSelector } from "@purlin/function-protocol";
 import { secretsFrom } from "@purlin/function-runner";
 import { isNoMatch, type KubeObject } from "@purlin/kube-client/objects";
+import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { type CompositeSchema, withMachinery } from "../composite-resource/machinery.ts";
+import { withMember } from "../composite-resource/members.ts";
 import { type AppliedResources, applyComposed } from "./apply/apply-composed.ts";
 import { type DesiredResources, desiredResources } from "./apply/desired-resources.ts";
 import { applyReferences, referencesTo } from "./apply/references.ts";
@@ -45,7 +48,8 @@ export async function compose(
   const desired = await desiredResources(outcome.desired, { xr, observed, mapper: client.mapper, signal });
   const objects = desired.resources.map(({ object }) => object);
   await collectGarbage(observed, new Set(desired.resources.map(({ name }) => name)), client, signal);
-  const referred = await applyReferences(xr, referencesTo(objects, xr), { client, schema: kind.schema, signal });
+  const stored = await applyReferences(xr, referencesTo(objects, xr), { client, schema: kind.schema, signal });
+  const referred = asSeen(xr, stored, kind.schema);
   onStored(referred);
   if (referred !== xr && onlyAddedReferences(xr, referred, kind.schema)) pass.state.echoes.expect(referred);
   // Before they are made: the event of a resource must find whose it is.
@@ -53,6 +57,14 @@ export async function compose(
   pass.state.tracker.record(pass.key, { composed: objects, requirements });
   const applied = await applyDesired(desired, observed, referred, pass);
   return { xr: referred, outcome, applied, desired, composite: outcome.desired?.composite };
+}
+
+/** What somebody changed while functions ran they have not seen, and no condition may say that they had. */
+function asSeen(before: KubeObject, stored: KubeObject, schema: CompositeSchema): KubeObject {
+  const wishes = (xr: KubeObject): JsonValue =>
+    (withMachinery(xr, schema, { resourceRefs: undefined })["spec"] ?? null) as JsonValue;
+  if (stored === before || jsonEqual(wishes(before), wishes(stored))) return stored;
+  return withMember(stored, ["metadata", "generation"], before.metadata.generation);
 }
 
 function surroundings(pass: Pass): Parameters<typeof runPipeline>[2] {

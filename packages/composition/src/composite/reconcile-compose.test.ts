@@ -146,7 +146,7 @@ test("case 61: a composed resource without its annotation is an error", async ()
   await assert.rejects(bench.reconcile(name));
   assert.equal(
     await synced(name),
-    'cannot compose resources: cannot get existing composed resources: encountered composed resource without required "crossplane.io/composition-resource-name" annotation',
+    `cannot compose resources: cannot get existing composed resources: encountered composed resource without required "crossplane.io/composition-resource-name" annotation (a ConfigMap named ${nameOf("a")}): annotate it with its name in the pipeline, or take it out of the resourceRefs`,
   );
 });
 

@@ -233,6 +233,24 @@ test("the status of a pass stamps every condition of ours with the generation it
   }
 });
 
+test("what is edited while functions run is not said to have been observed; the next pass observes it", async () => {
+  const name = await freshXr();
+  const before = await bench.read(name);
+  intercept = async ({ method, kind, subresource }) => {
+    if (method !== "apply" || kind !== "Cache" || subresource !== "") return;
+    intercept = () => {};
+    await cluster.kube.patch({ ...bench.kind.type, name }, { spec: { image: "other" } }, { type: "merge" });
+  };
+  await bench.reconcile(name);
+  const edited = await bench.read(name);
+  const { observedGeneration = 0 } = await bench.condition(name, "Synced");
+  assert.ok(observedGeneration >= (before.metadata.generation ?? 0));
+  assert.ok(observedGeneration < (edited.metadata.generation ?? 0), `${observedGeneration} was not seen`);
+  await bench.reconcile(name);
+  const seen = await bench.read(name);
+  assert.equal((await bench.condition(name, "Synced")).observedGeneration, seen.metadata.generation);
+});
+
 test("an XR that is deleted while it is composed is not made again", async () => {
   const name = await freshXr();
   const bare = { metadata: { finalizers: null } };

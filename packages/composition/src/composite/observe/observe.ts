@@ -93,7 +93,9 @@ function isForeign(object: KubeObject, xr: KubeObject): boolean {
 function resourceNameOf(object: KubeObject): string {
   const name = annotationOf(object, annotations.resourceName);
   if (name !== undefined) return name;
-  throw new Error(`encountered composed resource without required "${annotations.resourceName}" annotation`);
+  const what = `encountered composed resource without required "${annotations.resourceName}" annotation`;
+  const advice = "annotate it with its name in the pipeline, or take it out of the resourceRefs";
+  throw new Error(`${what} ${kindAndName(object)}: ${advice}`);
 }
 
 /** A composed resource in messages. */
