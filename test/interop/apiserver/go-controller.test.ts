@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A controller on controller-runtime: cached client, leader election, server-side apply, status, finalizers, owned
-// objects, and some time of churn. It stands in for the controllers of the world that use the same library.
+// objects, and a minute of churn. It stands in for the controllers of the world that use the same library.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
@@ -9,7 +9,7 @@ import { installed } from "../../../tools/peers/peer.ts";
 import { runProgram } from "./run-program.ts";
 import { type Server, startTwoServers, type TwoServers } from "./two-servers.ts";
 
-const churnSeconds = 15;
+const churnSeconds = 60;
 const patienceMs = (churnSeconds + 150) * 1000;
 
 let servers: TwoServers;

@@ -6,13 +6,15 @@ export interface StoreFollowerOptions {
   readonly store: Store<JsonObject>;
   /** A key prefix. */
   readonly prefix: string;
-  /** Brings about what one key asks for. Called again when the key has changed meanwhile. */
-  readonly reconcile: (key: string) => Promise<void>;
+  /** What a key is looked at for: all keys that give the same are looked at together. Default: each by itself. */
+  readonly subjectOf?: (key: string) => string;
+  /** Brings about what one subject asks for. Called again when a key of it has changed meanwhile. */
+  readonly reconcile: (subject: string) => Promise<void>;
   readonly onError: (error: unknown) => void;
   readonly retryDelayMs?: number;
 }
 
-/** Looks at every key of a kind, and at each again when it has changed or when looking at it failed. */
+/** Looks at every subject among the keys of a kind, and at each again when it has changed or when looking at it failed. */
 export class StoreFollower {
   readonly #options: StoreFollowerOptions;
   readonly #waiting = new Set<string>();
@@ -45,11 +47,14 @@ export class StoreFollower {
 
   /** Looks at a key (again). */
   enqueue(key: string): void {
-    if (this.#isStopped) {
-      return;
+    this.#wake(this.#options.subjectOf?.(key) ?? key);
+  }
+
+  #wake(subject: string): void {
+    if (!this.#isStopped && !this.#waiting.has(subject)) {
+      this.#waiting.add(subject);
+      queueMicrotask(() => this.#work(subject));
     }
-    this.#waiting.add(key);
-    queueMicrotask(() => this.#work(key));
   }
 
   #follow(): void {
@@ -70,33 +75,33 @@ export class StoreFollower {
     }
   }
 
-  #work(key: string): void {
-    if (this.#busy.has(key) || !this.#waiting.delete(key)) {
+  #work(subject: string): void {
+    if (this.#busy.has(subject) || !this.#waiting.delete(subject)) {
       return;
     }
-    this.#busy.add(key);
-    void this.#visit(key).finally(() => {
-      this.#busy.delete(key);
-      this.#work(key);
+    this.#busy.add(subject);
+    void this.#visit(subject).finally(() => {
+      this.#busy.delete(subject);
+      this.#work(subject);
     });
   }
 
-  async #visit(key: string): Promise<void> {
+  async #visit(subject: string): Promise<void> {
     try {
-      await this.#options.reconcile(key);
+      await this.#options.reconcile(subject);
     } catch (error) {
       if (this.#isStopped) {
         return;
       }
       this.#options.onError(error);
-      this.#retryLater(key);
+      this.#retryLater(subject);
     }
   }
 
-  #retryLater(key: string): void {
+  #retryLater(subject: string): void {
     const timer = setTimeout(() => {
       this.#retries.delete(timer);
-      this.enqueue(key);
+      this.#wake(subject);
     }, this.#options.retryDelayMs ?? 1000);
     this.#retries.add(timer.unref());
   }
