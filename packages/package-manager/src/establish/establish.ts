@@ -12,6 +12,7 @@ import {
 } from "@purlin/kube-controller";
 import { isNotFound, type JsonObject, type JsonValue, jsonEqual, type OwnerReference } from "@purlin/kube-objects";
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
+import { inParallel } from "./in-parallel.ts";
 import { type WebhookClient, withWebhookClient } from "./webhook-client.ts";
 
 /** What a revision installs and how. */
@@ -46,11 +47,11 @@ const workers = 10;
 export async function establish(input: EstablishInput): Promise<readonly ObjectReference[]> {
   const objects = input.control ? input.objects.map((one) => withWebhookClient(one, input.webhooks)) : input.objects;
   refuseTwins(objects);
-  const plans = await inParallel(objects, (object) => planObject(input, object));
-  const tried = await inParallel(plans, (plan) => write(input, plan, true));
+  const plans = await inParallel(objects, workers, (object) => planObject(input, object));
+  const tried = await inParallel(plans, workers, (plan) => write(input, plan, true));
   const stored = new Map<Plan, KubeObject | undefined>();
   const writes = plans.filter((plan, at) => changes(plan, tried[at]));
-  await inParallel(writes, async (plan) => stored.set(plan, await write(input, plan, false)));
+  await inParallel(writes, workers, async (plan) => stored.set(plan, await write(input, plan, false)));
   return plans
     .flatMap((plan) => referenceTo(stored.get(plan) ?? plan.existing) ?? [])
     .toSorted((a, b) => (sortKey(a) < sortKey(b) ? 1 : -1));
@@ -169,7 +170,7 @@ export async function release(
   { client, revision, signal }: Pick<EstablishInput, "client" | "revision" | "signal">,
   references: readonly ObjectReference[],
 ): Promise<void> {
-  await inParallel(references, async (reference) => {
+  await inParallel(references, workers, async (reference) => {
     const existing = await client.get(reference, { name: reference.name }, { signal });
     if (existing === undefined) return;
     const freed = withOwner(existing, plainOwner(revision));
@@ -180,14 +181,4 @@ export async function release(
       if (!isNotFound(error)) throw error;
     }
   });
-}
-
-async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at] as T);
-  };
-  await Promise.all(Array.from({ length: Math.min(workers, items.length) }, worker));
-  return results;
 }

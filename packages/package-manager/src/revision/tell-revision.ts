@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type ConditionText, conditionOf, conditionsOf, withMember } from "@purlin/kube-controller";
-import type { JsonValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-client";
+import { type ConditionText, conditionOf, conditionsOf, memberAt, withMember } from "@purlin/kube-controller";
+import { isJsonObject, type JsonValue } from "@purlin/kube-objects";
 import type { ObjectReference } from "../establish/establish.ts";
 import { withTexts, writeStatus } from "../package-status.ts";
 import type { RevisionPass } from "./revision-pass.ts";
@@ -38,6 +39,19 @@ async function tell(
   const before = await client.get(type.revision, { name: revision.metadata.name ?? "" }, { signal });
   if (before === undefined) return;
   let after = before;
-  for (const [field, value] of found) after = withMember(after, ["status", field], value);
+  for (const [field, value] of found) {
+    const isShared = field === "appliedImageConfigRefs";
+    after = withMember(after, ["status", field], isShared ? withRuntimeConfigRefs(before, value) : value);
+  }
   await writeStatus(client, { before, after: withTexts(clock, after, [text]), signal });
+}
+
+/** Which ImageConfig configured the runtime is told by whoever runs it. */
+function withRuntimeConfigRefs(before: KubeObject, found: JsonValue | undefined): JsonValue | undefined {
+  const told = memberAt(before, ["status", "appliedImageConfigRefs"]);
+  const kept = (Array.isArray(told) ? told : []).filter(
+    (one) => isJsonObject(one) && one["reason"] === "ConfigureRuntime",
+  );
+  const all = [...(Array.isArray(found) ? found : []), ...kept];
+  return all.length > 0 ? all : undefined;
 }

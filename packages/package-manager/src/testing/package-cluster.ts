@@ -41,7 +41,7 @@ export interface PackageCluster extends AsyncDisposable {
   readonly store: ContentStore;
   /** Events since the last call, as `Type reason: message`. */
   takeEvents(): string[];
-  /** Writes since the last call, as `METHOD path`. */
+  /** Writes since the last call, as `METHOD path`, and ` (dry run)` where nothing was stored. */
   takeWrites(): string[];
   /** Builds a package and pushes it under a name such as `acme/function-x:v1`; returns its digest. */
   push(name: string, packageYaml: string): Promise<string>;
@@ -58,7 +58,8 @@ export async function startPackageCluster(features: Partial<PackagePorts["featur
   const direct = createDirectTransport(server.handle, { name: "admin", groups: [MASTERS_GROUP] });
   const writes: string[] = [];
   const count = (request: KubeRequest): KubeRequest => {
-    if (request.method !== "GET") writes.push(`${request.method} ${request.path}`);
+    const { method, path, query = {} } = request;
+    if (method !== "GET") writes.push(`${method} ${path}${query["dryRun"] === undefined ? "" : " (dry run)"}`);
     return request;
   };
   const kube = createKubeClient({ ...direct, request: (request) => direct.request(count(request)) });

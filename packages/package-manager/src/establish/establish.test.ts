@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { after, before, beforeEach, suite, test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import { type ControllerClient, controllerOf, controllerReference, memberAt } from "@purlin/kube-controller";
+import { namespace, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
+import { type EstablishInput, establish, release } from "./establish.ts";
+
+const signal = new AbortController().signal;
+const crdType = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+let made = 0;
+
+function crd(plural: string, more: object = {}): KubeObject {
+  return {
+    ...crdType,
+    metadata: { name: `${plural}.example.org` },
+    spec: {
+      group: "example.org",
+      names: { plural, kind: `K${plural}` },
+      scope: "Namespaced",
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+      ...more,
+    },
+  } as KubeObject;
+}
+
+suite("establishing objects", () => {
+  let cluster: PackageCluster;
+  let owner: KubeObject;
+  /** A name that no other test uses. */
+  let plural: string;
+  before(async () => {
+    cluster = await startPackageCluster();
+  });
+  after(() => cluster[Symbol.asyncDispose]());
+  beforeEach(async () => {
+    plural = `things${++made}`;
+    owner = await cluster.kube.create({
+      apiVersion: "pkg.crossplane.io/v1",
+      kind: "Provider",
+      metadata: { name: `p${made}` },
+      spec: { package: "registry.example.org/acme/p:v1" },
+    });
+    cluster.takeWrites();
+  });
+
+  async function revision(name: string, spec: object = {}): Promise<KubeObject> {
+    const object = await cluster.kube.create({
+      apiVersion: "pkg.crossplane.io/v1",
+      kind: "ProviderRevision",
+      metadata: { name: `${name}${made}` },
+      spec: { desiredState: "Active", image: "registry.example.org/acme/p:v1", revision: 1, ...spec },
+    } as KubeObject);
+    cluster.takeWrites();
+    return object;
+  }
+
+  const input = (by: KubeObject, objects: KubeObject[], more: Partial<EstablishInput> = {}): EstablishInput => ({
+    client: cluster.client,
+    revision: by,
+    package: owner,
+    objects,
+    control: true,
+    signal,
+    ...more,
+  });
+  const get = (name: string): Promise<KubeObject> => cluster.kube.get(crdType, { name: `${name}.example.org` });
+  const owners = (object: KubeObject): string[] =>
+    (object.metadata.ownerReferences ?? []).map(
+      ({ kind, name, controller }) => `${kind} ${name}${controller === true ? " controls" : ""}`,
+    );
+
+  test("everything is tried before anything is written, and the references are sorted", async () => {
+    const by = await revision("r");
+    const names = Array.from({ length: 12 }, (_, at) => `${plural}x${String(at).padStart(2, "0")}`);
+    const references = await establish(
+      input(
+        by,
+        names.map((name) => crd(name)),
+      ),
+    );
+    const writes = cluster.takeWrites().map((line) => line.endsWith("(dry run)"));
+    assert.deepEqual(writes, [...names.map(() => true), ...names.map(() => false)]);
+    assert.deepEqual(
+      references.map(({ name }) => name),
+      names.map((name) => `${name}.example.org`).toReversed(),
+    );
+    const [first] = references;
+    const stored = await get(names.at(-1) ?? "");
+    assert.deepEqual(first, { ...crdType, name: stored.metadata.name, uid: stored.metadata.uid });
+    assert.deepEqual(owners(stored), [`ProviderRevision r${made} controls`, `Provider p${made}`]);
+  });
+
+  test("ten are written at a time", async () => {
+    const by = await revision("r");
+    let running = 0;
+    let most = 0;
+    const counting: ControllerClient = {
+      ...cluster.client,
+      async create(object, options) {
+        most = Math.max(most, ++running);
+        try {
+          return await cluster.client.create(object, options);
+        } finally {
+          running--;
+        }
+      },
+    };
+    const objects = Array.from({ length: 25 }, (_, at) => crd(`${plural}y${at}`));
+    await establish(input(by, objects, { client: counting }));
+    assert.equal(most, 10);
+  });
+
+  test("when one is refused by the server, nothing is made of the others", async () => {
+    const by = await revision("r");
+    const bad = crd(`${plural}b`, { scope: "Nowhere" });
+    await assert.rejects(
+      establish(input(by, [crd(`${plural}a`), bad, crd(`${plural}c`)])),
+      new RegExp(`cannot create CustomResourceDefinition ${plural}b\\.example\\.org: .*scope`),
+    );
+    assert.deepEqual(
+      cluster.takeWrites().filter((line) => !line.endsWith("(dry run)")),
+      [],
+    );
+    await assert.rejects(get(`${plural}a`), /not found/);
+  });
+
+  test("case 43: two packages claim one CRD: the second is told whose it is, and nothing of it is made", async () => {
+    const [first, second] = [await revision("r"), await revision("s")];
+    await establish(input(first, [crd(plural)]));
+    await assert.rejects(
+      establish(input(second, [crd(`${plural}other`), crd(plural)])),
+      new RegExp(
+        `${plural}\\.example\\.org is already controlled by ProviderRevision r${made} \\(UID ${first.metadata.uid}\\)`,
+      ),
+    );
+    await assert.rejects(get(`${plural}other`), /not found/);
+    assert.equal(controllerOf(await get(plural))?.uid, first.metadata.uid);
+  });
+
+  test("an object nobody controls is taken over; who else owns it goes on to", async () => {
+    const by = await revision("r");
+    const other = { apiVersion: "v1", kind: "ConfigMap", name: "theirs", uid: "u1" };
+    const found = crd(plural);
+    await cluster.kube.create({
+      ...found,
+      metadata: { ...found.metadata, ownerReferences: [other], labels: { own: "1" } },
+    });
+    await establish(input(by, [crd(plural)]));
+    const stored = await get(plural);
+    assert.deepEqual(owners(stored), ["ConfigMap theirs", `ProviderRevision r${made} controls`, `Provider p${made}`]);
+    assert.equal(stored.metadata.labels, undefined, "the whole object is what the package says");
+  });
+
+  test("a change in the package replaces what is there; no change writes nothing", async () => {
+    const by = await revision("r");
+    await establish(input(by, [crd(plural)]));
+    cluster.takeWrites();
+    await establish(input(by, [crd(plural)]));
+    assert.deepEqual(
+      cluster.takeWrites().filter((line) => !line.endsWith("(dry run)")),
+      [],
+    );
+    const names = { plural, kind: `K${plural}`, shortNames: ["th"] };
+    await establish(input(by, [crd(plural, { names })]));
+    assert.deepEqual(memberAt(await get(plural), ["spec", "names", "shortNames"]), ["th"]);
+    await establish(input(by, [crd(plural)]));
+    assert.equal(memberAt(await get(plural), ["spec", "names", "shortNames"]), undefined, "it goes again");
+  });
+
+  test("common labels and annotations are stamped, win over the object's own, and go when they go", async () => {
+    const commonLabels = { team: "red", a: "common" };
+    const by = await revision("r", { commonLabels, commonAnnotations: { note: "common" } });
+    const object = crd(plural);
+    const labelled = {
+      ...object,
+      metadata: { ...object.metadata, labels: { a: "own", b: "own" }, annotations: { note: "own", more: "own" } },
+    };
+    await establish(input(by, [labelled]));
+    const stored = await get(plural);
+    assert.deepEqual(stored.metadata.labels, { team: "red", a: "common", b: "own" });
+    assert.deepEqual(stored.metadata.annotations, { note: "common", more: "own" });
+    await establish(input({ ...by, spec: { ...(by["spec"] as object), commonLabels: {} } } as KubeObject, [labelled]));
+    assert.deepEqual((await get(plural)).metadata.labels, { a: "own", b: "own" });
+  });
+
+  test("a revision that is not in control makes nothing, and becomes a plain owner of what is there", async () => {
+    const [first, second] = [await revision("r"), await revision("s", { desiredState: "Inactive" })];
+    await establish(input(first, [crd(plural)]));
+    const references = await establish(
+      input(second, [crd(plural, { scope: "Cluster" }), crd(`${plural}new`)], { control: false }),
+    );
+    assert.deepEqual(
+      references.map(({ name }) => name),
+      [`${plural}.example.org`],
+    );
+    const stored = await get(plural);
+    assert.deepEqual(owners(stored), [
+      `ProviderRevision r${made} controls`,
+      `Provider p${made}`,
+      `ProviderRevision s${made}`,
+    ]);
+    assert.equal(memberAt(stored, ["spec", "scope"]), "Namespaced", "its content is none of its business");
+    await assert.rejects(get(`${plural}new`), /not found/);
+  });
+
+  test("case 45: what is let go of keeps its owner, and another one can take it; what is gone is no matter", async () => {
+    const [first, second] = [await revision("r"), await revision("s")];
+    const references = await establish(input(first, [crd(plural)]));
+    const gone = { ...crdType, name: "gone.example.org" };
+    await release({ client: cluster.client, revision: first, signal }, [...references, gone]);
+    assert.deepEqual(owners(await get(plural)), [`ProviderRevision r${made}`, `Provider p${made}`]);
+    cluster.takeWrites();
+    await release({ client: cluster.client, revision: first, signal }, references);
+    assert.deepEqual(cluster.takeWrites(), [], "once is enough");
+    await establish(input(second, [crd(plural)]));
+    assert.equal(controllerOf(await get(plural))?.uid, second.metadata.uid);
+    await release({ client: cluster.client, revision: first, signal }, references);
+    assert.equal(controllerOf(await get(plural))?.uid, second.metadata.uid, "it is not taken away again");
+  });
+
+  test("releasing something that was never owned makes the revision an owner", async () => {
+    const by = await revision("r");
+    await cluster.kube.create(crd(plural));
+    await release({ client: cluster.client, revision: by, signal }, [{ ...crdType, name: `${plural}.example.org` }]);
+    assert.deepEqual(owners(await get(plural)), [`ProviderRevision r${made}`]);
+  });
+
+  test("two objects of one name are refused before anything is tried", async () => {
+    const by = await revision("r");
+    const text = new RegExp(`the package has more than one CustomResourceDefinition ${plural}\\.example\\.org`);
+    await assert.rejects(establish(input(by, [crd(plural), crd(plural)])), text);
+    assert.deepEqual(cluster.takeWrites(), []);
+  });
+
+  test("case 46: webhooks are installed under the package's name, calling it; a second pass writes nothing", async () => {
+    const by = await revision("r");
+    const kind = "ValidatingWebhookConfiguration";
+    const configuration = {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind,
+      metadata: { name: "validating-webhook-configuration" },
+      webhooks: [
+        {
+          name: "things.example.org",
+          admissionReviewVersions: ["v1"],
+          sideEffects: "None",
+          clientConfig: { service: { name: "webhook-service", namespace: "system", path: "/validate" } },
+          rules: [{ apiGroups: ["example.org"], apiVersions: ["v1"], resources: ["things"], operations: ["CREATE"] }],
+        },
+      ],
+    } as unknown as KubeObject;
+    const conversion = {
+      strategy: "Webhook",
+      webhook: {
+        conversionReviewVersions: ["v1"],
+        clientConfig: { service: { name: "x", namespace: "y", path: "/convert" } },
+      },
+    };
+    const webhooks = { caBundle: pem, service: `p${made}`, namespace };
+    const objects = [configuration, crd(plural, { conversion })];
+    const references = await establish(input(by, objects, { webhooks }));
+    const name = `crossplane-validatingwebhookconfiguration-p${made}`;
+    assert.deepEqual(
+      references.map((one) => one.name),
+      [`${plural}.example.org`, name],
+    );
+    const service = { name: `p${made}`, namespace, port: 9443 };
+    const stored = await cluster.kube.get(configuration, { name });
+    const [webhook] = memberAt(stored, ["webhooks"]) as unknown as { clientConfig: unknown }[];
+    assert.deepEqual(webhook?.clientConfig, { caBundle: pem, service: { ...service, path: "/validate" } });
+    const config = memberAt(await get(plural), ["spec", "conversion", "webhook", "clientConfig"]);
+    assert.deepEqual(config, { caBundle: pem, service: { ...service, path: "/convert" } });
+    cluster.takeWrites();
+    await establish(input(by, objects, { webhooks }));
+    assert.deepEqual(
+      cluster.takeWrites().filter((line) => !line.endsWith("(dry run)")),
+      [],
+    );
+    await assert.rejects(establish(input(by, objects)), /has webhooks, and there is no certificate/);
+    await establish(input(by, objects, { control: false }));
+  });
+
+  test("a controller reference of ours is kept as it is", async () => {
+    const by = await revision("r");
+    await establish(input(by, [crd(plural)]));
+    assert.deepEqual((await get(plural)).metadata.ownerReferences?.[0], controllerReference(by));
+  });
+});
+
+/** Some certificate: servers look at it. */
+const pem = Buffer.from(`-----BEGIN CERTIFICATE-----
+MIIBdzCCAR2gAwIBAgIBATAKBggqhkjOPQQDAjAPMQ0wCwYDVQQDDAR0ZXN0MB4X
+DTI2MDEwMTAwMDAwMFoXDTM2MDEwMTAwMDAwMFowDzENMAsGA1UEAwwEdGVzdDBZ
+-----END CERTIFICATE-----
+`).toString("base64");
