@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Definitions and compositions as these suites need them: a kind with free fields, and a pipeline.
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import { conditionOf, eventually, type Plane } from "../harness/plane.ts";
 
 /** What a definition of a suite says beyond its kind. */
 export interface DefinitionWish {
@@ -69,4 +70,17 @@ export function compositionOf(name: string, { apiVersion, kind }: TypeRef, pipel
 /** A namespace. */
 export function namespaceOf(name: string): KubeObject {
   return { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+}
+
+/** Applies compositions and waits until composite resources can use them, so that no event tells of their absence. */
+export async function applyCompositions(plane: Plane, ...compositions: readonly KubeObject[]): Promise<void> {
+  const type = { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositionRevision" };
+  await plane.apply(...compositions);
+  for (const { metadata } of compositions) {
+    const labelSelector = `crossplane.io/composition-name=${metadata.name}`;
+    await eventually(`composition ${metadata.name} can be used`, async () => {
+      const { items } = await plane.users.list(type, { labelSelector });
+      return items.some((revision) => conditionOf(revision, "ValidPipeline")?.status === "True");
+    });
+  }
 }
