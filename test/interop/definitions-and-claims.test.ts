@@ -6,10 +6,9 @@ import { readFileSync } from "node:fs";
 import { after, before, suite, test } from "node:test";
 import { accessFromKubeconfig, createHttpsTransport, type KubeObject } from "@purlin/kube-client";
 import { crdType } from "@purlin/kube-controller";
+import { controllerReference, memberAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
 import { kinds } from "../../packages/composition/src/composite-resource/constants.ts";
-import { memberAt } from "../../packages/composition/src/composite-resource/members.ts";
-import { controllerReference } from "../../packages/composition/src/composite-resource/metadata.ts";
 import {
   appDefinition,
   cacheDefinition,

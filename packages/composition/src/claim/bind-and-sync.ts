@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client";
 import type { ReconcileResult } from "@purlin/kube-controller";
-import { attempt } from "../composite/failure.ts";
-import { conditionOf, conditionsOf } from "../composite-resource/conditions.ts";
+import {
+  attempt,
+  conditionOf,
+  conditionsOf,
+  memberAt,
+  withFinalizer,
+  withMember,
+} from "@purlin/kube-controller/object";
 import { finalizers } from "../composite-resource/constants.ts";
 import { claimRefOf } from "../composite-resource/machinery.ts";
-import { memberAt, withMember } from "../composite-resource/members.ts";
-import { withFinalizer } from "../composite-resource/metadata.ts";
 import { available, reconcileSuccess, waiting } from "../composite-resource/standard-conditions.ts";
 import { claimRefTo } from "./claim-fields.ts";
 import { type ClaimPass, tellEvent, tellIn, writeStatus } from "./claim-pass.ts";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
+import { memberAt } from "@purlin/kube-controller/object";
 import { StatusError, type StatusReason } from "@purlin/kube-objects";
-import { memberAt } from "../composite-resource/members.ts";
 import { appKind, ready, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 
 const claimRefTo = (name: string, apiVersion: string = appKind.claimType.apiVersion) => ({

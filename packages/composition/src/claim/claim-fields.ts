@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which fields of a claim belong to its composite resource, and which come back.
+
 import type { KubeObject } from "@purlin/kube-client";
+import { objectAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
 import { annotations, labels } from "../composite-resource/constants.ts";
 import type { ClaimRef } from "../composite-resource/machinery.ts";
-import { objectAt } from "../composite-resource/members.ts";
 
 /** The reference from a composite resource to this claim. */
 export function claimRefTo({ apiVersion, kind, metadata }: KubeObject): ClaimRef {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client";
+import { type ConditionText, wrapError } from "@purlin/kube-controller/object";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
-import type { ConditionText } from "../composite-resource/conditions.ts";
 import { fieldManagers } from "../composite-resource/constants.ts";
-import { wrapError } from "../composite-resource/wrap-error.ts";
 import { withCondition } from "./claim-status.ts";
 import type { ClaimPorts, ClaimSettings } from "./ports.ts";
 

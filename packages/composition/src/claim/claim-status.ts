@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client";
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
 import {
   type ConditionText,
   conditionOf,
   conditionsOf,
+  memberAt,
+  objectAt,
   setCondition,
   stampCondition,
-  systemConditionTypes,
+  textsAt,
   withConditions,
-} from "../composite-resource/conditions.ts";
-import { memberAt, objectAt, textsAt, withMember } from "../composite-resource/members.ts";
+  withMember,
+} from "@purlin/kube-controller/object";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { systemConditionTypes } from "../composite-resource/standard-conditions.ts";
 import type { AddedStatusFields } from "../definition/definition-facts.ts";
 
 /** The claim with a condition that its controller sets. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
+import { controllerReference, memberAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
 import { kinds } from "../composite-resource/constants.ts";
-import { memberAt } from "../composite-resource/members.ts";
-import { controllerReference } from "../composite-resource/metadata.ts";
 import { ready, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 
 const type = "connection.crossplane.io/v1alpha1";

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client";
+import {
+  controllerOf,
+  controllerReference,
+  during,
+  isControlledBy,
+  memberAt,
+  objectAt,
+  withOwner,
+} from "@purlin/kube-controller/object";
 import { type JsonValue, jsonEqual, notFound } from "@purlin/kube-objects";
 import { connectionSecretType, fieldManagers, kinds } from "../composite-resource/constants.ts";
 import { connectionSecretRefOf } from "../composite-resource/machinery.ts";
-import { memberAt, objectAt } from "../composite-resource/members.ts";
-import { controllerOf, controllerReference, isControlledBy, withOwner } from "../composite-resource/metadata.ts";
-import { during } from "../composite-resource/wrap-error.ts";
 import type { ClaimPorts } from "./ports.ts";
 
 /** What became of connection details: there are none to copy, they were copied before, or they were copied now. */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A claim is brought up, changed and deleted while its controller dies at each of its writes in turn, before the server
 // has it and after: the end is the same as without.
+
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
+import { controllerReference, memberAt, withMember } from "@purlin/kube-controller/object";
 import type { JsonValue } from "@purlin/kube-objects";
 import { kinds } from "../composite-resource/constants.ts";
-import { memberAt, withMember } from "../composite-resource/members.ts";
-import { controllerReference } from "../composite-resource/metadata.ts";
 import { appKind, ready, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 
 class Killed extends Error {}

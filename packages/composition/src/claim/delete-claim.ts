@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { type KubeObject, keyOf } from "@purlin/kube-client";
 import type { ReconcileResult } from "@purlin/kube-controller";
+import { attempt, isDeleted, textAt, withoutFinalizer } from "@purlin/kube-controller/object";
 import { ignoreNotFound } from "@purlin/kube-objects";
-import { attempt } from "../composite/failure.ts";
 import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
-import { textAt } from "../composite-resource/members.ts";
-import { isDeleted, withoutFinalizer } from "../composite-resource/metadata.ts";
 import { deleting, reconcileSuccess } from "../composite-resource/standard-conditions.ts";
 import { type ClaimPass, tellEvent, tellIn, writeStatus } from "./claim-pass.ts";
 import { claimReasons, claimSteps } from "./steps.ts";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client";
+import { annotationOf, withMember } from "@purlin/kube-controller/object";
 import type { JsonValue } from "@purlin/kube-objects";
 import { annotations } from "../composite-resource/constants.ts";
 import { machineryField, revisionRefOf, updatePolicyOf, withMachinery } from "../composite-resource/machinery.ts";
-import { withMember } from "../composite-resource/members.ts";
-import { annotationOf } from "../composite-resource/metadata.ts";
 
 /** What decides over the references that a claim and its composite resource share. */
 export interface SharedReferences {

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { type KubeObject, keyOf } from "@purlin/kube-client";
 import { crdType, type Reconcile, type ReconcileResult } from "@purlin/kube-controller";
+import {
+  attempt,
+  conditionTime,
+  during,
+  isDeleted,
+  isPaused,
+  isReconcileFailure,
+  textAt,
+  textOf,
+} from "@purlin/kube-controller/object";
 import { ignoreNotFound, isConflict, parseApiVersion } from "@purlin/kube-objects";
-import { attempt, isReconcileFailure } from "../composite/failure.ts";
-import { conditionTime } from "../composite-resource/conditions.ts";
 import { type ClaimRef, claimRefOf } from "../composite-resource/machinery.ts";
-import { textAt } from "../composite-resource/members.ts";
-import { isDeleted, isPaused } from "../composite-resource/metadata.ts";
 import { reconcileError, reconcilePaused } from "../composite-resource/standard-conditions.ts";
-import { during, textOf } from "../composite-resource/wrap-error.ts";
 import { isNotServed } from "../not-served.ts";
 import { reconcileWithin } from "../reconcile-within.ts";
 import { bindAndSync } from "./bind-and-sync.ts";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client";
+import { textAt } from "@purlin/kube-controller/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { revisionRefOf, revisionSelectorOf } from "../composite-resource/machinery.ts";
-import { textAt } from "../composite-resource/members.ts";
 import { type AddedStatusFields, addedStatusFields, referenceableVersion } from "../definition/definition-facts.ts";
 import type { SharedReferences } from "./flow-back.ts";
 import type { ClaimPorts } from "./ports.ts";

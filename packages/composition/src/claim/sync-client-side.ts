@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way before server-side apply: nothing that was once set is ever taken away again.
+
 import type { KubeObject } from "@purlin/kube-client";
+import { annotationOf, during, objectAt, withMember } from "@purlin/kube-controller/object";
 import { applyMergePatch, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { annotations, fieldManagers } from "../composite-resource/constants.ts";
 import { machineryField, updatePolicyOf, withMachinery } from "../composite-resource/machinery.ts";
-import { objectAt, withMember } from "../composite-resource/members.ts";
-import { annotationOf } from "../composite-resource/metadata.ts";
-import { during } from "../composite-resource/wrap-error.ts";
 import { annotationsFor, claimRefTo, compositeOnly, labelsFor, specFor } from "./claim-fields.ts";
 import { sharedStatus, withMergedStatus } from "./claim-status.ts";
 import { revisionToSend, withFlowBack } from "./flow-back.ts";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client";
+import { annotationOf, during } from "@purlin/kube-controller/object";
 import type { JsonValue } from "@purlin/kube-objects";
 import { annotations, fieldManagers } from "../composite-resource/constants.ts";
 import { withMachinery } from "../composite-resource/machinery.ts";
-import { annotationOf } from "../composite-resource/metadata.ts";
-import { during } from "../composite-resource/wrap-error.ts";
 import { annotationsFor, claimRefTo, labelsFor, specFor } from "./claim-fields.ts";
 import { sharedStatus, withSharedStatus } from "./claim-status.ts";
 import { revisionToSend, withFlowBack } from "./flow-back.ts";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client";
+import { during, memberAt, textAt } from "@purlin/kube-controller/object";
 import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { fieldManagers } from "../composite-resource/constants.ts";
-import { memberAt, textAt } from "../composite-resource/members.ts";
 import { unusedName } from "../composite-resource/names.ts";
-import { during } from "../composite-resource/wrap-error.ts";
 import type { ClaimPass } from "./claim-pass.ts";
 import type { ClaimSurroundings } from "./shared-references.ts";
 

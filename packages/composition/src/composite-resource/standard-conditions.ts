@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ConditionText } from "./conditions.ts";
+import type { ConditionText } from "@purlin/kube-controller/object";
 
 /** The conditions controllers set on composite resources and claims. */
 export const reconcileSuccess: ConditionText = { type: "Synced", status: "True", reason: "ReconcileSuccess" };
@@ -30,3 +30,12 @@ export const waiting: ConditionText = {
   reason: "Waiting",
   message: "Claim is waiting for composite resource to become Ready",
 };
+
+/** Condition types that belong to the control plane: functions cannot set them. */
+export const systemConditionTypes: ReadonlySet<string> = new Set([
+  "Ready",
+  "Synced",
+  "Healthy",
+  "Responsive",
+  "UpToDate",
+]);

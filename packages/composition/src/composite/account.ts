@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
-import type { ConditionText } from "../composite-resource/conditions.ts";
+import { annotationOf, type ConditionText, during, textAt } from "@purlin/kube-controller/object";
 import { annotations } from "../composite-resource/constants.ts";
-import { textAt } from "../composite-resource/members.ts";
-import { annotationOf } from "../composite-resource/metadata.ts";
-import { during } from "../composite-resource/wrap-error.ts";
 import { type Pass, rulesFor, stampFor } from "./pass.ts";
 import type { ConditionChanges } from "./report/condition-changes.ts";
 import { type StatusDraft, type StatusRules, statusAfter } from "./report/status-after.ts";

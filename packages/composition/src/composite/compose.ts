@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { create, type Resource, ResourceSelector } from "@purlin/function-protocol";
 import { secretsFrom } from "@purlin/function-runner";
 import { isNoMatch, type KubeObject } from "@purlin/kube-client/objects";
+import { withMember } from "@purlin/kube-controller/object";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { type CompositeSchema, withMachinery } from "../composite-resource/machinery.ts";
-import { withMember } from "../composite-resource/members.ts";
 import { type AppliedResources, applyComposed } from "./apply/apply-composed.ts";
 import { type DesiredResources, desiredResources } from "./apply/desired-resources.ts";
 import { applyReferences, referencesTo } from "./apply/references.ts";

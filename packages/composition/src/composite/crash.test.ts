@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that dies between any two writes: whoever comes next reaches the same end, with nothing twice and nothing lost.
+
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
+import { conditionsOf, memberAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
-import { conditionsOf } from "../composite-resource/conditions.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { resourceRefsOf } from "../composite-resource/machinery.ts";
-import { memberAt } from "../composite-resource/members.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { appDefinition } from "../testing/definitions.ts";
 import { intercepted } from "../testing/failing-client.ts";

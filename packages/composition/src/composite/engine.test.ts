@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controller as it runs: started by an engine, woken by what happens on a real API server.
+
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { create, ResourceSelector } from "@purlin/function-protocol";
@@ -12,7 +13,7 @@ import {
   silentLog,
   systemClock,
 } from "@purlin/kube-controller";
-import { conditionOf, conditionsOf } from "../composite-resource/conditions.ts";
+import { conditionOf, conditionsOf } from "@purlin/kube-controller/object";
 import { resourceRefsOf, revisionRefOf } from "../composite-resource/machinery.ts";
 import { type CompositeBench, configMap, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";
 import { cacheDefinition } from "../testing/definitions.ts";

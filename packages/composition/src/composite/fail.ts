@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
+import { type ConditionText, isReconcileFailure, ReconcileFailure, textOf } from "@purlin/kube-controller/object";
 import { isConflict, isInvalid } from "@purlin/kube-objects";
-import type { ConditionText } from "../composite-resource/conditions.ts";
 import { reconcileError } from "../composite-resource/standard-conditions.ts";
-import { textOf } from "../composite-resource/wrap-error.ts";
 import { type Account, closeAccount, type Outcome } from "./account.ts";
-import { isReconcileFailure, ReconcileFailure } from "./failure.ts";
 import type { Pass } from "./pass.ts";
 import { diagnoseAccess } from "./report/rbac-diagnosis.ts";
 import { readClaim, tell } from "./report/tell.ts";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject, ObjectKey } from "@purlin/kube-client/objects";
 import type { Clock } from "@purlin/kube-controller";
-import { conditionTime } from "../composite-resource/conditions.ts";
+import { conditionTime } from "@purlin/kube-controller/object";
 import type { CompositeState } from "./composite-state.ts";
 import { type CompositePorts, type CompositeSettings, defaultSettings } from "./ports.ts";
 import type { Stamp } from "./report/condition-changes.ts";

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
+import { attempt, ReconcileFailure, type StepText, withFinalizer, wrapError } from "@purlin/kube-controller/object";
 import { isConflict } from "@purlin/kube-objects";
 import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
-import { withFinalizer } from "../composite-resource/metadata.ts";
-import { wrapError } from "../composite-resource/wrap-error.ts";
-import { attempt, ReconcileFailure, type StepText, steps } from "./failure.ts";
 import type { Pass } from "./pass.ts";
 import { configure, requireValidPipeline } from "./select/configure.ts";
 import type { DefinitionFacts } from "./select/definition.ts";
 import { selectComposition } from "./select/select-composition.ts";
 import { selectRevision, selectRevisionSelector } from "./select/select-revision.ts";
 import { type Selection, selected, startSelection } from "./select/selection.ts";
+import { steps } from "./steps.ts";
 
 /** An XR that is ready to be composed, and stored so. */
 export interface Prepared {

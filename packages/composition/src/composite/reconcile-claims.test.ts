@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What functions tell an XR and its claim, fatal results above all (decisions D1 and D3).
+
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { installCrds } from "@purlin/kube-controller";
+import { conditionOf, conditionsOf, memberAt } from "@purlin/kube-controller/object";
 import { internalError, type JsonObject } from "@purlin/kube-objects";
-import { conditionOf, conditionsOf } from "../composite-resource/conditions.ts";
 import { kinds } from "../composite-resource/constants.ts";
-import { memberAt } from "../composite-resource/members.ts";
 import { deriveClaimCrd } from "../definition/derive-crd.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";

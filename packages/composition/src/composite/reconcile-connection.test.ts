@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connection secrets: read for functions, written for legacy XRs.
+
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { after, before, beforeEach, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
+import { controllerReference, memberAt } from "@purlin/kube-controller/object";
 import { internalError, type JsonObject } from "@purlin/kube-objects";
 import { connectionSecretType, kinds } from "../composite-resource/constants.ts";
-import { memberAt } from "../composite-resource/members.ts";
-import { controllerReference } from "../composite-resource/metadata.ts";
 import { type CompositeBench, createCompositeBench } from "../testing/composite-bench.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
 import { type Intercept, intercepted } from "../testing/failing-client.ts";

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipelines as functions see them: what they get, what they may ask for, and what is remembered of it.
+
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { create, MatchLabels, ResourceSelector, type RunFunctionRequest } from "@purlin/function-protocol";
 import { observedStructsEncoded } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-client";
-import { textAt } from "../composite-resource/members.ts";
+import { textAt } from "@purlin/kube-controller/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { cacheDefinition } from "../testing/definitions.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";

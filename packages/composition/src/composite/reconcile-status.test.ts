@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What functions write into the status of an XR, on a real API server.
+
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { textAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
-import { textAt } from "../composite-resource/members.ts";
 import { composedName } from "../composite-resource/names.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { cacheDefinition, definitionVersion } from "../testing/definitions.ts";

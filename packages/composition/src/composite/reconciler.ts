@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
 import type { Reconcile, ReconcileResult } from "@purlin/kube-controller";
+import { attempt, during, isDeleted, isPaused, withoutFinalizer } from "@purlin/kube-controller/object";
 import { ignoreNotFound } from "@purlin/kube-objects";
 import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
-import { isDeleted, isPaused, withoutFinalizer } from "../composite-resource/metadata.ts";
 import { deleting, reconcilePaused, reconcileSuccess } from "../composite-resource/standard-conditions.ts";
-import { during } from "../composite-resource/wrap-error.ts";
 import { type Account, closeAccount, openAccount } from "./account.ts";
 import { compose } from "./compose.ts";
 import { type CompositeState, controllerName, forgetComposite } from "./composite-state.ts";
 import { composeFailed, fail } from "./fail.ts";
-import { attempt, steps } from "./failure.ts";
 import { type Pass, settingsOf, withDeadlines } from "./pass.ts";
 import type { CompositePorts } from "./ports.ts";
 import { prepare } from "./prepare.ts";
 import { reportComposition } from "./report-composition.ts";
 import { type DefinitionFacts, readDefinition } from "./select/definition.ts";
+import { steps } from "./steps.ts";
 import { admitted } from "./watches.ts";
 
 /** Brings one composite resource towards what it asks for. */

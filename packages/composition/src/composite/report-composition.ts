@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ReconcileResult } from "@purlin/kube-controller";
-import { objectAt } from "../composite-resource/members.ts";
+import { attempt, isReconcileFailure, objectAt, wrapError } from "@purlin/kube-controller/object";
 import { reconcileError } from "../composite-resource/standard-conditions.ts";
-import { wrapError } from "../composite-resource/wrap-error.ts";
 import { type Account, draftOf, expectEcho, type Outcome } from "./account.ts";
 import type { Composition } from "./compose.ts";
 import { controllerName } from "./composite-state.ts";
 import { audienceOf, composeFailed } from "./fail.ts";
-import { attempt, isReconcileFailure, steps } from "./failure.ts";
 import { noDetails } from "./observe/connection-details.ts";
 import { type Pass, stampFor } from "./pass.ts";
 import { correctedStatus, isLeftBehind } from "./report/corrected-status.ts";
@@ -19,6 +18,7 @@ import { appliedStatus, desiredStatus, statusAfter } from "./report/status-after
 import { tell } from "./report/tell.ts";
 import { applyStatus, replaceStatus } from "./report/write-status.ts";
 import type { DefinitionFacts } from "./select/definition.ts";
+import { steps } from "./steps.ts";
 import { watchOn } from "./watches.ts";
 
 /** What came after composing: the outcome for the status, and the failure if there was one. */

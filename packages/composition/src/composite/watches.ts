@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import {
   type CacheChange,
   type KubeObject,
@@ -8,9 +9,8 @@ import {
   type TypeRef,
 } from "@purlin/kube-client/objects";
 import type { WatchSpec } from "@purlin/kube-controller";
+import { isDeleted, labelOf, textAt } from "@purlin/kube-controller/object";
 import { kinds, labels } from "../composite-resource/constants.ts";
-import { textAt } from "../composite-resource/members.ts";
-import { isDeleted, labelOf } from "../composite-resource/metadata.ts";
 import type { CompositeState } from "./composite-state.ts";
 import type { CompositeKind } from "./ports.ts";
 import { compositeWatch, dependencyWatch, revisionWatch } from "./watch/watch-types.ts";

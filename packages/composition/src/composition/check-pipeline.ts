@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import {
   type FoundRevision,
   type FunctionReference,
@@ -6,8 +7,8 @@ import {
   findRevision,
   isRunnerError,
 } from "@purlin/function-runner";
+import type { ConditionText } from "@purlin/kube-controller/object";
 import { goQuote } from "@purlin/kube-objects";
-import type { ConditionText } from "../composite-resource/conditions.ts";
 
 /** What a pipeline is checked against. */
 export interface PipelineSurroundings {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { FunctionReference } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-client";
+import { memberAt, objectAt, textAt, textMapAt } from "@purlin/kube-controller/object";
 import { isJsonObject } from "@purlin/kube-objects";
-import { memberAt, objectAt, textAt, textMapAt } from "../composite-resource/members.ts";
 
 /** Which function each step of a pipeline runs, in order. */
 export function functionReferences(revision: KubeObject): readonly FunctionReference[] {

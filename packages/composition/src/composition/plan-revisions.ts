@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client";
+import {
+  controllerReference,
+  isControlledBy,
+  memberAt,
+  withMember,
+  withOwner,
+  wrapError,
+} from "@purlin/kube-controller/object";
 import type { JsonValue } from "@purlin/kube-objects";
 import { kinds, labels } from "../composite-resource/constants.ts";
-import { memberAt, withMember } from "../composite-resource/members.ts";
-import { controllerReference, isControlledBy, withOwner } from "../composite-resource/metadata.ts";
-import { wrapError } from "../composite-resource/wrap-error.ts";
 import { contentOf, hashLabel, hashOf, isOfContent } from "./composition-hash.ts";
 
 /** What has to be written so that a Composition's present content is its newest revision. */

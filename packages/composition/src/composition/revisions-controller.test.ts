@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
+import { memberAt, withMember } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
 import { kinds } from "../composite-resource/constants.ts";
-import { memberAt, withMember } from "../composite-resource/members.ts";
 import { startTestControl, type TestControl } from "../testing/test-control.ts";
 import { numberOf } from "./plan-revisions.ts";
 import { createRevisionsController } from "./revisions-controller.ts";

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
 import {
   type Clock,
@@ -9,10 +10,9 @@ import {
   systemClock,
   type WatchingController,
 } from "@purlin/kube-controller";
+import { attempt, isDeleted, isReconcileFailure, labelOf } from "@purlin/kube-controller/object";
 import { isConflict } from "@purlin/kube-objects";
-import { attempt, isReconcileFailure } from "../composite/failure.ts";
 import { fieldManagers, kinds, labels } from "../composite-resource/constants.ts";
-import { isDeleted, labelOf } from "../composite-resource/metadata.ts";
 import { reconcileWithin } from "../reconcile-within.ts";
 import { planRevisions } from "./plan-revisions.ts";
 

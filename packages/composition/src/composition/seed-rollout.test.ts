@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The YAML of the design for controlled rollout of functions, as it is written there.
+
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { createCrd, free, systemClock } from "@purlin/kube-controller";
+import { conditionsOf, memberAt, withMember } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
 import { load } from "js-yaml";
-import { conditionsOf } from "../composite-resource/conditions.ts";
 import { kinds } from "../composite-resource/constants.ts";
-import { memberAt, withMember } from "../composite-resource/members.ts";
 import { deriveCompositeCrd } from "../definition/derive-crd.ts";
 import { definitionVersion } from "../testing/definitions.ts";
 import { startTestControl, type TestControl } from "../testing/test-control.ts";

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { createCrd, free, systemClock } from "@purlin/kube-controller";
+import { conditionsOf } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
-import { conditionsOf } from "../composite-resource/conditions.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { find, startTestControl, type TestControl, until } from "../testing/test-control.ts";
 import { createRevisionValidityController } from "./validity-controller.ts";

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { FunctionReference } from "@purlin/function-runner";
 import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
 import {
@@ -13,12 +14,13 @@ import {
   type ConditionText,
   conditionsOf,
   conditionTime,
+  isDeleted,
+  labelOf,
   setCondition,
   stampCondition,
   withConditions,
-} from "../composite-resource/conditions.ts";
+} from "@purlin/kube-controller/object";
 import { fieldManagers, kinds } from "../composite-resource/constants.ts";
-import { isDeleted, labelOf } from "../composite-resource/metadata.ts";
 import { reconcileSuccess } from "../composite-resource/standard-conditions.ts";
 import { reconcileWithin } from "../reconcile-within.ts";
 import { checkPipeline, type PipelineSurroundings } from "./check-pipeline.ts";

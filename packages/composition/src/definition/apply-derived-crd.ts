@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client";
 import { type ControllerClient, crdType } from "@purlin/kube-controller";
+import { controllerOf, isControlledBy, memberAt, objectAt, textAt, textOf } from "@purlin/kube-controller/object";
 import { type JsonObject, type JsonValue, jsonEqual, toTypedForm } from "@purlin/kube-objects";
 import { fieldManagers } from "../composite-resource/constants.ts";
-import { memberAt, objectAt, textAt } from "../composite-resource/members.ts";
-import { controllerOf, isControlledBy } from "../composite-resource/metadata.ts";
-import { textOf } from "../composite-resource/wrap-error.ts";
 
 /** A derived CRD as it is stored. */
 export interface AppliedCrd {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import { memberAt, objectAt, textAt } from "@purlin/kube-controller/object";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
 import type { CompositeSchema } from "../composite-resource/machinery.ts";
-import { memberAt, objectAt, textAt } from "../composite-resource/members.ts";
 
 /** Where composite resources of a definition live, and in which style their schema is. */
 export type CompositeScope = "LegacyCluster" | "Namespaced" | "Cluster";

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
+import { memberAt, objectAt } from "@purlin/kube-controller/object";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
-import { memberAt, objectAt } from "../composite-resource/members.ts";
 import { appDefinition, cacheDefinition, type DefinitionWish, definitionVersion } from "../testing/definitions.ts";
 import { deriveClaimCrd, deriveCompositeCrd } from "./derive-crd.ts";
 

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a definition to the CRDs of its composite resources and claims: pure functions.
+
 import type { KubeObject } from "@purlin/kube-client";
 import { type Column, crdType, type Fields } from "@purlin/kube-controller";
+import {
+  controllerReference,
+  memberAt,
+  objectAt,
+  textAt,
+  textMapAt,
+  textsAt,
+  wrapError,
+} from "@purlin/kube-controller/object";
 import type { JsonObject, JsonValue, OwnerReference } from "@purlin/kube-objects";
 import { kinds } from "../composite-resource/constants.ts";
-import { memberAt, objectAt, textAt, textMapAt, textsAt } from "../composite-resource/members.ts";
-import { controllerReference } from "../composite-resource/metadata.ts";
-import { wrapError } from "../composite-resource/wrap-error.ts";
 import { checkClaimNames } from "./check-definition.ts";
 import { addedStatusFields, scopeOf, versionsOf } from "./definition-facts.ts";
 import { claimColumns, compositeColumns } from "./derived-columns.ts";

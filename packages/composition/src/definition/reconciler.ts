@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client";
 import { isEstablished, type Reconcile, type ReconcileResult, refusalOf } from "@purlin/kube-controller";
+import { hasFinalizer, isDeleted, withFinalizer } from "@purlin/kube-controller/object";
 import { fieldManagers, kinds } from "../composite-resource/constants.ts";
-import { hasFinalizer, isDeleted, withFinalizer } from "../composite-resource/metadata.ts";
 import { isNotServed } from "../not-served.ts";
 import { reconcileWithin } from "../reconcile-within.ts";
 import { applyDerivedCrd } from "./apply-derived-crd.ts";

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { crdType, silentLog, systemClock } from "@purlin/kube-controller";
+import { conditionsOf, memberAt } from "@purlin/kube-controller/object";
 import { type JsonObject, StatusError } from "@purlin/kube-objects";
-import { conditionsOf } from "../composite-resource/conditions.ts";
 import { kinds } from "../composite-resource/constants.ts";
-import { memberAt } from "../composite-resource/members.ts";
 import { appDefinition, cacheDefinition, definitionVersion } from "../testing/definitions.ts";
 import { find, until } from "../testing/test-control.ts";
 import {

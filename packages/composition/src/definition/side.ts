@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A definition is served by two controllers of the same shape: one makes composite resources possible, one makes claims.
+
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
-import { type ConditionText, conditionOf, conditionsOf } from "../composite-resource/conditions.ts";
+import { type ConditionText, conditionOf, conditionsOf } from "@purlin/kube-controller/object";
 
 import { eventSources, finalizers } from "../composite-resource/constants.ts";
 import type { DefinitionFacts } from "./definition-facts.ts";

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
-import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import {
   type Condition,
   type ConditionText,
   conditionOf,
   conditionsOf,
   conditionTime,
+  memberAt,
   setCondition,
   stampCondition,
   withConditions,
-} from "../composite-resource/conditions.ts";
+  withMember,
+} from "@purlin/kube-controller/object";
+import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { fieldManagers } from "../composite-resource/constants.ts";
-import { memberAt, withMember } from "../composite-resource/members.ts";
 import { reconcileSuccess } from "../composite-resource/standard-conditions.ts";
 import type { DefinitionDeps } from "./ports.ts";
 import { claimSide, compositeSide, type DefinitionSide } from "./side.ts";

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { crdType } from "@purlin/kube-controller";
+import { withMember } from "@purlin/kube-controller/object";
 import { StatusError } from "@purlin/kube-objects";
 import { kinds } from "../composite-resource/constants.ts";
-import { withMember } from "../composite-resource/members.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
 import { find, startTestControl, until } from "../testing/test-control.ts";
 import {

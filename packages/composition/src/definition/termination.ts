@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A definition goes in this order: its instances, the controller that frees them, their CRD, the definition itself.
+
 import { isNoMatch, type KubeObject, type TypeRef } from "@purlin/kube-client";
 import { crdType, type ReconcileResult } from "@purlin/kube-controller";
+import {
+  hasFinalizer,
+  isControlledBy,
+  isDeleted,
+  memberAt,
+  textAt,
+  textsAt,
+  withoutFinalizer,
+} from "@purlin/kube-controller/object";
 import { ignoreNotFound, isNotFound } from "@purlin/kube-objects";
 import { fieldManagers } from "../composite-resource/constants.ts";
-import { memberAt, textAt, textsAt } from "../composite-resource/members.ts";
-import { hasFinalizer, isControlledBy, isDeleted, withoutFinalizer } from "../composite-resource/metadata.ts";
 import { isNotServed } from "../not-served.ts";
 import { type DefinitionFacts, definitionFacts } from "./definition-facts.ts";
 import { type DefinitionPass, failing } from "./pass.ts";

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import { crdType, silentLog, systemClock } from "@purlin/kube-controller";
+import type { Condition } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
-import type { Condition } from "../composite-resource/conditions.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
 import { startTestControl } from "../testing/test-control.ts";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
 import { crdType, type WatchSpec } from "@purlin/kube-controller";
+import { controllerOf, hasFinalizer, memberAt, textsAt } from "@purlin/kube-controller/object";
 import { apiGroup, kinds } from "../composite-resource/constants.ts";
-import { memberAt, textsAt } from "../composite-resource/members.ts";
-import { controllerOf, hasFinalizer } from "../composite-resource/metadata.ts";
 import { claimSide, compositeSide, type DefinitionSide } from "./side.ts";
 
 /** What wakes one side of definitions: the definitions that are about it, and the CRDs it made. */

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { Struct } from "@purlin/function-protocol";
 import { type RequirementFetchers, type RunStep, systemClock } from "@purlin/function-runner";
 import { type KubeObject, keyOf } from "@purlin/kube-client/objects";
 import type { EventRecorder, EventText, Log } from "@purlin/kube-controller";
+import { annotationOf } from "@purlin/kube-controller/object";
 import { compareUtf8, isJsonObject, type JsonObject } from "@purlin/kube-objects";
 import { createCompositeState } from "../composite/composite-state.ts";
 import type { CompositePorts } from "../composite/ports.ts";
 import { createReconcile } from "../composite/reconciler.ts";
 import { annotations, kinds } from "../composite-resource/constants.ts";
 import { resourceRefsOf, withMachinery } from "../composite-resource/machinery.ts";
-import { annotationOf } from "../composite-resource/metadata.ts";
 import { planRevisions } from "../composition/plan-revisions.ts";
 import { createMemoryClient, type MemoryClient } from "./memory-client.ts";
 import { uidOf } from "./name-uuid.ts";

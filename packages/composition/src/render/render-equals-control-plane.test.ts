@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What render prints is what the controller then does, on a real API server.
+
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-client";
+import { conditionsOf, objectAt } from "@purlin/kube-controller/object";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
 import { clientReader } from "../composite/observe/client-reader.ts";
-import { conditionsOf } from "../composite-resource/conditions.ts";
 import { resourceRefsOf } from "../composite-resource/machinery.ts";
-import { objectAt } from "../composite-resource/members.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";

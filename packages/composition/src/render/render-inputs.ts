@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { type KubeObject, keyOf } from "@purlin/kube-client/objects";
+import { controllerOf, textAt, withMember } from "@purlin/kube-controller/object";
 import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { referencesTo } from "../composite/apply/references.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import { type CompositeSchema, withMachinery } from "../composite-resource/machinery.ts";
-import { textAt, withMember } from "../composite-resource/members.ts";
-import { controllerOf } from "../composite-resource/metadata.ts";
 import { definitionFacts } from "../definition/definition-facts.ts";
 import { uidOf } from "./name-uuid.ts";
 import { RenderError } from "./render-error.ts";

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
 import { type KubeObject, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-client";
 import {
@@ -9,14 +10,13 @@ import {
   silentLog,
   systemClock,
 } from "@purlin/kube-controller";
+import { type Condition, conditionOf, conditionsOf, controllerReference } from "@purlin/kube-controller/object";
 import { ignoreNotFound, type JsonObject, type JsonValue } from "@purlin/kube-objects";
 import { type CompositeState, createCompositeState } from "../composite/composite-state.ts";
 import { clientReader } from "../composite/observe/client-reader.ts";
 import type { CompositeKind, CompositePorts } from "../composite/ports.ts";
 import { createReconcile } from "../composite/reconciler.ts";
-import { type Condition, conditionOf, conditionsOf } from "../composite-resource/conditions.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";
-import { controllerReference } from "../composite-resource/metadata.ts";
 import { definitionFacts } from "../definition/definition-facts.ts";
 import { type TestCluster, until } from "./test-cluster.ts";
 import { createTestFunctions, type TestFunctions } from "./test-functions.ts";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claims App of composite resources XApp on an API server, reconciled one pass at a time.
+
 import type { KubeObject } from "@purlin/kube-client";
 import { type Reconcile, type ReconcileResult, silentLog } from "@purlin/kube-controller";
+import { type Condition, conditionsOf, textAt, withMember } from "@purlin/kube-controller/object";
 import type { JsonObject, JsonValue, RandomInteger } from "@purlin/kube-objects";
 import type { ClaimSettings } from "../claim/ports.ts";
 import { createClaimController } from "../claim/setup.ts";
-import { type Condition, conditionsOf } from "../composite-resource/conditions.ts";
 import { kinds } from "../composite-resource/constants.ts";
-import { textAt, withMember } from "../composite-resource/members.ts";
 import { deriveClaimCrd, deriveCompositeCrd } from "../definition/derive-crd.ts";
 import { appDefinition } from "./definitions.ts";
 import { startTestControl, type TestControl, type TestServer } from "./test-control.ts";

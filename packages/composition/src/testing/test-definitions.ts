@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controllers of definitions on an API server, with instance controllers that free what is deleted.
+
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import { silentLog, systemClock } from "@purlin/kube-controller";
-import { type Condition, conditionsOf } from "../composite-resource/conditions.ts";
+import { type Condition, conditionsOf, withMember } from "@purlin/kube-controller/object";
 import { kinds } from "../composite-resource/constants.ts";
-import { withMember } from "../composite-resource/members.ts";
 import type { CreateInstanceController } from "../definition/ports.ts";
 import { createDefinedController, createOfferedController } from "../definition/setup.ts";
 import { find, startTestControl, type TestControl, until } from "./test-control.ts";

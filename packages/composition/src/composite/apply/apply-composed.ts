@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
+import { textOf } from "@purlin/kube-controller/object";
 import { isInvalid } from "@purlin/kube-objects";
 import { composedFieldManager } from "../../composite-resource/field-manager.ts";
-import { textOf } from "../../composite-resource/wrap-error.ts";
 import type { Observed } from "../observe/observe.ts";
 import { ComposedResourceError } from "../run/compose-error.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
+import { controllerReference, labelOf, textOf, withMember, withOwner, wrapError } from "@purlin/kube-controller/object";
 import { annotations, labels } from "../../composite-resource/constants.ts";
-import { withMember } from "../../composite-resource/members.ts";
-import { controllerReference, labelOf, withOwner } from "../../composite-resource/metadata.ts";
-import { textOf, wrapError } from "../../composite-resource/wrap-error.ts";
 import { withComposedName } from "./composed-name.ts";
 
 /** The object with everything that ties it to its XR: name, namespace, labels, annotation and controller. */

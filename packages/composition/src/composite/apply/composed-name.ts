@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
+import { controllerOf, withMember } from "@purlin/kube-controller/object";
 import { dns1123SubdomainProblems, parseApiVersion } from "@purlin/kube-objects";
-import { withMember } from "../../composite-resource/members.ts";
-import { controllerOf } from "../../composite-resource/metadata.ts";
 import { composedName } from "../../composite-resource/names.ts";
 
 const rbacGroup = "rbac.authorization.k8s.io";

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, Resource, State, Struct } from "@purlin/function-protocol";
 import { type KubeObject, NoMatchError, type RestMapper } from "@purlin/kube-client";
+import { memberAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
-import { memberAt } from "../../composite-resource/members.ts";
 import { type DesiredResources, desiredResources } from "./desired-resources.ts";
 
 const uid = "2f6c1f0e-9a3b-4f0e-8b1d-0c5d7a9e4b21";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { Ready, type Resource, type State } from "@purlin/function-protocol";
 import type { KubeObject, RestMapper } from "@purlin/kube-client/objects";
+import { during, withMember, wrapError } from "@purlin/kube-controller/object";
 import { compareUtf8, gvkOf, type JsonObject } from "@purlin/kube-objects";
-import { withMember } from "../../composite-resource/members.ts";
-import { during, wrapError } from "../../composite-resource/wrap-error.ts";
 import { described, kindAndName, type Observation, type Observed } from "../observe/observe.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
 import { withComposedMetadata } from "./composed-metadata.ts";

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
+import { during } from "@purlin/kube-controller/object";
 import { compareUtf8, type JsonValue } from "@purlin/kube-objects";
 import { fieldManagers } from "../../composite-resource/constants.ts";
 import { type CompositeSchema, type ResourceRef, withMachinery } from "../../composite-resource/machinery.ts";
-import { during } from "../../composite-resource/wrap-error.ts";
 
 /** References to objects in the order they are stored in. Those of a namespaced XR name no namespace: it is its own. */
 export function referencesTo(objects: readonly KubeObject[], xr: KubeObject): readonly ResourceRef[] {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { type KubeObject, keyOf } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
+import { controllerOf, during, withMember } from "@purlin/kube-controller/object";
 import { ignoreNotFound } from "@purlin/kube-objects";
 import { fieldManagers, labels } from "../../composite-resource/constants.ts";
-import { withMember } from "../../composite-resource/members.ts";
-import { controllerOf } from "../../composite-resource/metadata.ts";
-import { during } from "../../composite-resource/wrap-error.ts";
 import { forEachLimited } from "../apply/for-each-limited.ts";
 import { kindAndName, type Observed } from "../observe/observe.ts";
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { create, Resource, State } from "@purlin/function-protocol";
 import { observedStruct } from "@purlin/function-runner";
 import { isNoMatch, type KubeObject, type ObjectKey } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
+import { annotationOf, controllerOf, during } from "@purlin/kube-controller/object";
 import { ignoreNotFound } from "@purlin/kube-objects";
 import { annotations } from "../../composite-resource/constants.ts";
 import { type ResourceRef, resourceRefsOf } from "../../composite-resource/machinery.ts";
-import { annotationOf, controllerOf } from "../../composite-resource/metadata.ts";
-import { during } from "../../composite-resource/wrap-error.ts";
 import type { CompositeKind } from "../ports.ts";
 import { type ConnectionDetails, noDetails, readConnectionDetails } from "./connection-details.ts";
 

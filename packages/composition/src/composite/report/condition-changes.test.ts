@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Condition } from "../../composite-resource/conditions.ts";
+import type { Condition } from "@purlin/kube-controller/object";
 import { available, reconcileError, reconcileSuccess } from "../../composite-resource/standard-conditions.ts";
 import type { PipelineCondition } from "../run/pipeline-outcome.ts";
 import { conditionsAfter } from "./condition-changes.ts";

@@ -5,8 +5,8 @@ import {
   sameCondition,
   setCondition,
   stampCondition,
-  systemConditionTypes,
-} from "../../composite-resource/conditions.ts";
+} from "@purlin/kube-controller/object";
+import { systemConditionTypes } from "../../composite-resource/standard-conditions.ts";
 import type { PipelineCondition } from "../run/pipeline-outcome.ts";
 
 /** What happens to the conditions of an XR in one pass. */

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { Buffer } from "node:buffer";
 import { secretData } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
+import { controllerOf, controllerReference, during, memberAt, withOwner } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
 import { connectionSecretType, fieldManagers, kinds } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf } from "../../composite-resource/machinery.ts";
-import { memberAt } from "../../composite-resource/members.ts";
-import { controllerOf, controllerReference, withOwner } from "../../composite-resource/metadata.ts";
-import { during } from "../../composite-resource/wrap-error.ts";
 import type { ConnectionDetails } from "../observe/connection-details.ts";
 
 /** What goes into the Secret of an XR. */

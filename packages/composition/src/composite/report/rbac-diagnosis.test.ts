@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
+import { memberAt } from "@purlin/kube-controller/object";
 import { forbidden, internalError } from "@purlin/kube-objects";
-import { memberAt } from "../../composite-resource/members.ts";
 import { configMap, createCompositeBench } from "../../testing/composite-bench.ts";
 import { cacheDefinition } from "../../testing/definitions.ts";
 import { intercepted } from "../../testing/failing-client.ts";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ReconcileResult } from "@purlin/kube-controller";
+import { annotationOf } from "@purlin/kube-controller/object";
 import { annotations } from "../../composite-resource/constants.ts";
-import { annotationOf } from "../../composite-resource/metadata.ts";
 import type { CompositeSettings } from "../ports.ts";
 import { parseGoDuration } from "./go-duration.ts";
 

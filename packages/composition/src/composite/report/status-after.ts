@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
+import { type Condition, conditionsOf, objectAt, textsAt, withMember } from "@purlin/kube-controller/object";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
-import { type Condition, conditionsOf, systemConditionTypes } from "../../composite-resource/conditions.ts";
 import type { CompositeSchema } from "../../composite-resource/machinery.ts";
-import { objectAt, textsAt, withMember } from "../../composite-resource/members.ts";
+import { systemConditionTypes } from "../../composite-resource/standard-conditions.ts";
 import type { FunctionRevisionUsed } from "../run/pipeline-outcome.ts";
 import type { OwnStatusField } from "../select/definition.ts";
 import { type ConditionChanges, conditionsAfter, type Stamp, settable } from "./condition-changes.ts";

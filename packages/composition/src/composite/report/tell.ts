@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient, EventRecorder, Log } from "@purlin/kube-controller";
+import { textOf } from "@purlin/kube-controller/object";
 import { type CompositeSchema, claimRefOf } from "../../composite-resource/machinery.ts";
-import { textOf } from "../../composite-resource/wrap-error.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
 
 /** What telling users depends on. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
+import { objectAt } from "@purlin/kube-controller/object";
 import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { fieldManagers } from "../../composite-resource/constants.ts";
-import { objectAt } from "../../composite-resource/members.ts";
 import { identityOf } from "../apply/references.ts";
 
 /** Stores a status as a whole; nothing is sent when it is the one that is stored. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { TypeRef } from "@purlin/kube-client/objects";
-import { textOf } from "../../composite-resource/wrap-error.ts";
+import { textOf } from "@purlin/kube-controller/object";
 import type { FunctionRevisionUsed, PipelineCondition, PipelineEvent } from "./pipeline-outcome.ts";
 
 const fatalBrand = Symbol.for("purlin.dev/composition/FatalResultError");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { ResourceSelector, State, Struct } from "@purlin/function-protocol";
 import type { EventText } from "@purlin/kube-controller";
-import type { ConditionText } from "../../composite-resource/conditions.ts";
+import type { ConditionText } from "@purlin/kube-controller/object";
 
 /** An event of a pipeline. On the XR it carries the detail, on the claim the bare message. */
 export interface PipelineEvent extends EventText {

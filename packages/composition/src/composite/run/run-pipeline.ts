@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { randomUUID } from "node:crypto";
 import {
   create,
@@ -20,9 +21,8 @@ import {
   selectorOf,
 } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-client/objects";
+import { memberAt, textAt, wrapError } from "@purlin/kube-controller/object";
 import { isJsonObject } from "@purlin/kube-objects";
-import { memberAt, textAt } from "../../composite-resource/members.ts";
-import { wrapError } from "../../composite-resource/wrap-error.ts";
 import { type Observed, observedState } from "../observe/observe.ts";
 import { FatalResultError } from "./compose-error.ts";
 import type { PipelineOutcome, StepRequirement } from "./pipeline-outcome.ts";

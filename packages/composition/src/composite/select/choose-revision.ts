@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
+import { isControlledBy, memberAt } from "@purlin/kube-controller/object";
 import { labels } from "../../composite-resource/constants.ts";
 import type { MatchLabels } from "../../composite-resource/machinery.ts";
-import { memberAt } from "../../composite-resource/members.ts";
-import { isControlledBy } from "../../composite-resource/metadata.ts";
 
 /** What the choice of a revision depends on. */
 export interface RevisionQuestion {

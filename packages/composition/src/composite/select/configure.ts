@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
-import { conditionOf, conditionsOf } from "../../composite-resource/conditions.ts";
+import { conditionOf, conditionsOf, labelOf, textAt, withMember } from "@purlin/kube-controller/object";
 import { labels } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf, withMachinery } from "../../composite-resource/machinery.ts";
-import { textAt, withMember } from "../../composite-resource/members.ts";
-import { labelOf } from "../../composite-resource/metadata.ts";
-import { steps } from "../failure.ts";
 import type { CompositeKind } from "../ports.ts";
+import { steps } from "../steps.ts";
 import { isFor } from "./select-composition.ts";
 import { type Selection, selected } from "./selection.ts";
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
+import { during, memberAt, objectAt, textAt, textMapAt, textsAt } from "@purlin/kube-controller/object";
 import { isJsonObject, notFound } from "@purlin/kube-objects";
 import { apiGroup, kinds } from "../../composite-resource/constants.ts";
 import type { MatchLabels } from "../../composite-resource/machinery.ts";
-import { memberAt, objectAt, textAt, textMapAt, textsAt } from "../../composite-resource/members.ts";
-import { during } from "../../composite-resource/wrap-error.ts";
 import type { CompositePorts } from "../ports.ts";
 
 /** What an XRD says about reconciling its composite resources. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
+import { during, textAt } from "@purlin/kube-controller/object";
 import { kinds } from "../../composite-resource/constants.ts";
 import { compositionRefOf, compositionSelectorOf, withMachinery } from "../../composite-resource/machinery.ts";
-import { textAt } from "../../composite-resource/members.ts";
-import { during } from "../../composite-resource/wrap-error.ts";
-import { steps } from "../failure.ts";
 import type { CompositePorts } from "../ports.ts";
+import { steps } from "../steps.ts";
 import type { DefinitionFacts } from "./definition.ts";
 import { normal, type Selection, selected } from "./selection.ts";
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
+import { during } from "@purlin/kube-controller/object";
 import { notFound } from "@purlin/kube-objects";
 import { apiGroup, kinds } from "../../composite-resource/constants.ts";
 import {
@@ -10,9 +12,8 @@ import {
   updatePolicyOf,
   withMachinery,
 } from "../../composite-resource/machinery.ts";
-import { during } from "../../composite-resource/wrap-error.ts";
-import { steps } from "../failure.ts";
 import type { CompositePorts } from "../ports.ts";
+import { steps } from "../steps.ts";
 import { chooseRevision, newestRevision, type RevisionChoice, revisionLabels } from "./choose-revision.ts";
 import type { DefinitionFacts } from "./definition.ts";
 import { normal, type Selection, selected, warning } from "./selection.ts";

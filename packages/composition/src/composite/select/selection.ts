@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeObject } from "@purlin/kube-client/objects";
 import type { EventText } from "@purlin/kube-controller";
-import type { StepText } from "../failure.ts";
+import type { StepText } from "@purlin/kube-controller/object";
 
 /** A composite resource on its way through selection: changed in memory, with what users will be told about it. */
 export interface Selection {

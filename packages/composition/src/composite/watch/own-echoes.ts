@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { type CacheChange, type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-client/objects";
+import { objectAt } from "@purlin/kube-controller/object";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { type CompositeSchema, resourceRefsOf, withMachinery } from "../../composite-resource/machinery.ts";
-import { objectAt } from "../../composite-resource/members.ts";
 
 /**
  * The events our own writes cause. A pass knows what it writes; being woken by that would run the functions once more for

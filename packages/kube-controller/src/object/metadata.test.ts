@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deepFreeze, type KubeObject } from "@purlin/kube-client";
-import { memberAt, withMember } from "./members.ts";
 import {
   controllerReference,
   hasFinalizer,
   isControlledBy,
   isDeleted,
   isPaused,
+  memberAt,
   withFinalizer,
+  withMember,
   withOwner,
   withoutFinalizer,
-} from "./metadata.ts";
+} from "./index.ts";
 
 const object = (metadata: KubeObject["metadata"] = {}): KubeObject =>
   deepFreeze({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "cd", ...metadata } });

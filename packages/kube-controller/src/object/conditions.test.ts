@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   type Condition,
+  type ConditionText,
   conditionOf,
   conditionsOf,
   conditionTime,
@@ -10,8 +12,15 @@ import {
   stampCondition,
   withConditions,
 } from "./conditions.ts";
-import { available, creating, reconcileError } from "./standard-conditions.ts";
 
+const available: ConditionText = { type: "Ready", status: "True", reason: "Available" };
+const creating: ConditionText = { type: "Ready", status: "False", reason: "Creating" };
+const reconcileError = (message: string): ConditionText => ({
+  type: "Synced",
+  status: "False",
+  reason: "ReconcileError",
+  message,
+});
 const early = "2026-01-01T00:00:00Z";
 const late = "2026-01-02T00:00:00Z";
 const ready: Condition = { ...available, lastTransitionTime: early, observedGeneration: 2 };
@@ -50,8 +59,8 @@ const merges: Readonly<Record<string, { reason: string; set: Condition; want: re
   },
   Reason: {
     reason: "another reason replaces the whole condition",
-    set: { ...creating(), lastTransitionTime: late },
-    want: [{ ...creating(), lastTransitionTime: late }, synced],
+    set: { ...creating, lastTransitionTime: late },
+    want: [{ ...creating, lastTransitionTime: late }, synced],
   },
   NewType: {
     reason: "new types go to the end",
