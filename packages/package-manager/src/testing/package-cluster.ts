@@ -45,6 +45,10 @@ export interface PackageCluster extends AsyncDisposable {
   takeWrites(): string[];
   /** Builds a package and pushes it under a name such as `acme/function-x:v1`; returns its digest. */
   push(name: string, packageYaml: string): Promise<string>;
+  /** Says which function revisions compositions name. */
+  use(names: readonly string[]): void;
+  /** From now on nobody answers where the registry was. */
+  closeRegistry(): Promise<void>;
 }
 
 const process = { entrypoint: ["/function"], cmd: [], env: [], workingDir: "/", user: "2000" };
@@ -68,11 +72,13 @@ export async function startPackageCluster(features: Partial<PackagePorts["featur
   await installCrds(kube, packageCrds());
   await kube.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
   const told: string[] = [];
+  let used: readonly string[] = [];
   const events: EventRecorder = {
     event: (_: KubeObject, { type, reason, message }: EventText) => void told.push(`${type} ${reason}: ${message}`),
     with: () => events,
   };
-  const registryClient = createRegistryClient();
+  // Nobody waits for a registry that is not there.
+  const registryClient = createRegistryClient({ sleep: async () => {} });
   const ports: PackagePorts = {
     client,
     events,
@@ -82,7 +88,7 @@ export async function startPackageCluster(features: Partial<PackagePorts["featur
     namespace,
     features: { functionRevisionSelectors: false, developmentFunctions: false, ...features },
     hasRuntime: { Function: true, Provider: true },
-    revisionsInUse: async () => new Set(),
+    revisionsInUse: async () => new Set(used),
   };
   writes.splice(0);
   return {
@@ -98,6 +104,10 @@ export async function startPackageCluster(features: Partial<PackagePorts["featur
       const to = parseReference(`${registry.address}/${name}`);
       return pushPackage(registryClient, store, { images: [image], to });
     },
+    use(names) {
+      used = names;
+    },
+    closeRegistry: () => registry.close(),
     async [Symbol.asyncDispose]() {
       await client.close();
       await informers.stop();

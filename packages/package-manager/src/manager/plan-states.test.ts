@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import { handsOver, isAutomatic, planStates } from "./plan-states.ts";
+
+/** `3+` serves, `2a` is Active without serving, `1` is Inactive, `1?` has no state. */
+function revision(text: string): KubeObject {
+  const number = Number.parseInt(text, 10);
+  const isServing = text.endsWith("+");
+  const desiredState = isServing || text.endsWith("a") ? "Active" : text.endsWith("?") ? "" : "Inactive";
+  return {
+    apiVersion: "pkg.crossplane.io/v1",
+    kind: "FunctionRevision",
+    metadata: { name: `r${number}`, labels: { "pkg.crossplane.io/package": "f" } },
+    spec: { revision: number, desiredState },
+    status: isServing ? { endpoint: "dns:///x:9443", capabilities: ["composition"] } : {},
+  } as KubeObject;
+}
+
+interface Row {
+  readonly why: string;
+  /** Revisions there are. */
+  readonly now: string;
+  /** The number of the current one, new or not. */
+  readonly current: number;
+  readonly policy?: string | undefined;
+  readonly limit?: number;
+  readonly isRollout?: boolean;
+  readonly isFunction?: boolean;
+  /** `state of the current; other active ones; other inactive ones` */
+  readonly plan: string;
+}
+
+const manual = "Manual";
+const rows: readonly Row[] = [
+  { why: "case 4: a first install", now: "", current: 1, plan: "Active; ; " },
+  { why: "case 83: a function hands over", now: "1+", current: 2, plan: "Active; r1; " },
+  { why: "case 83: and once the newcomer serves, the old one goes", now: "2+ 1+", current: 2, plan: "Active; ; r1" },
+  { why: "as shipped, others stop at once", now: "1+", current: 2, isFunction: false, plan: "Active; ; r1" },
+  { why: "case 20: an older one a user activated stops again", now: "2+ 1a", current: 2, plan: "Active; ; r1" },
+  {
+    why: "case 20: the same for what is no function",
+    now: "2a 1a",
+    current: 2,
+    isFunction: false,
+    plan: "Active; ; r1",
+  },
+  { why: "case 20: nor does a current one stay Inactive", now: "1", current: 1, plan: "Active; ; " },
+  {
+    why: "case 61: with the flag off a limit of 2 counts as 1",
+    now: "2+ 1+",
+    current: 2,
+    limit: 2,
+    plan: "Active; ; r1",
+  },
+  { why: "case 63: with it on, both serve", now: "2+ 1", current: 2, limit: 2, isRollout: true, plan: "Active; r1; " },
+  { why: "case 64: the third of two", now: "3+ 2+ 1+", current: 3, limit: 2, isRollout: true, plan: "Active; r2; r1" },
+  { why: "case 18: Manual as shipped: no state", now: "", current: 1, policy: manual, plan: "; ; " },
+  { why: "case 18: what a user set stays", now: "1a", current: 1, policy: manual, plan: "Active; ; " },
+  { why: "case 19: the old one stops at once", now: "1+", current: 2, policy: manual, plan: "; ; r1" },
+  { why: "case 3: any other policy is not Automatic", now: "1+", current: 2, policy: "Foo", plan: "; ; r1" },
+  { why: "no policy is Automatic", now: "", current: 1, policy: undefined, plan: "Active; ; " },
+  {
+    why: "case 65: Manual with the flag on: users decide",
+    now: "2a 1+",
+    current: 3,
+    policy: manual,
+    isRollout: true,
+    plan: "Inactive; r2,r1; ",
+  },
+  {
+    why: "case 65: and the current one, too",
+    now: "3+ 2a 1",
+    current: 3,
+    policy: manual,
+    isRollout: true,
+    plan: "Active; r2; ",
+  },
+  {
+    why: "a limit that is none counts as 1",
+    now: "2+ 1+",
+    current: 2,
+    limit: 0,
+    isRollout: true,
+    plan: "Active; ; r1",
+  },
+  { why: "case 15: going back to an older one", now: "2+ 1", current: 1, isRollout: true, plan: "Active; r2; " },
+];
+
+for (const { why, now, current, policy = "Automatic", limit = 1, isRollout = false, isFunction = true, plan } of rows) {
+  test(`${now || "nothing"} → ${plan}: ${why}`, () => {
+    const revisions = now === "" ? [] : now.split(" ").map(revision);
+    const name = `r${current}`;
+    const existing = revisions.find(({ metadata }) => metadata.name === name);
+    const highest = Math.max(0, ...revisions.map((one) => (one["spec"] as { revision: number }).revision));
+    const number = existing !== undefined && current === highest ? current : highest + 1;
+    const owner = {
+      apiVersion: "pkg.crossplane.io/v1",
+      kind: "Function",
+      metadata: { name: "f" },
+      spec: { revisionActivationPolicy: policy, activeRevisionLimit: limit },
+    } as KubeObject;
+    const input = { package: owner, revisions, current: { name, existing }, number, isRollout, isFunction };
+    const { current: state, active, inactive } = planStates(input);
+    assert.equal(`${state}; ${active.join()}; ${inactive.join()}`, plan);
+  });
+}
+
+test("who hands over: functions the manager decides about, and all functions under the rollout", () => {
+  const owner = (policy?: string): KubeObject =>
+    ({
+      apiVersion: "v1",
+      kind: "Function",
+      metadata: {},
+      spec: policy ? { revisionActivationPolicy: policy } : {},
+    }) as KubeObject;
+  const rows: [isFunction: boolean, isRollout: boolean, policy: string | undefined, expected: boolean][] = [
+    [true, false, "Automatic", true],
+    [true, false, undefined, true],
+    [true, false, "Manual", false],
+    [true, true, "Manual", true],
+    [false, false, "Automatic", false],
+    [false, false, "Manual", false],
+  ];
+  for (const [isFunction, isRollout, policy, expected] of rows) {
+    assert.equal(
+      handsOver({ isFunction, isRollout, package: owner(policy) }),
+      expected,
+      `${isFunction} ${isRollout} ${policy}`,
+    );
+  }
+  assert.deepEqual(
+    ["Automatic", "automatic", "Manual", undefined].map((one) => isAutomatic(owner(one))),
+    [true, false, false, true],
+  );
+});
