@@ -33,6 +33,7 @@ export {
 } from "./oci/registry-credentials.ts";
 export { type PackageType, packageTypes } from "./package-kinds.ts";
 // Functions as child processes.
+export { collectFunctionLogs, type FunctionLog, functionLogFolder, listFunctionLogs } from "./process/function-logs.ts";
 export type {
   FunctionProcess,
   FunctionSpec,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { clusterOptions } from "../cluster/cluster-options.ts";
+import { clusterOptions, defaultDataDir } from "../cluster/cluster-options.ts";
 import { renderFlags } from "../render/render-flags.ts";
 import { startFlags } from "../start/start-flags.ts";
 import { xpkgCommands } from "../xpkg/xpkg-commands.ts";
@@ -84,6 +84,22 @@ export const commandTable: readonly CommandSpec[] = [
     ],
     options: [namespaceOption, ...clusterOptions],
     load: () => import("../trace/trace-command.ts"),
+  },
+  {
+    name: "logs",
+    summary: "show what a function wrote",
+    arguments: [{ name: "<function>", description: "the name of the Function" }],
+    options: [
+      { flags: "--revision <name>", description: "only that revision (all of them)" },
+      { flags: "-f, --follow", description: "go on with what it writes from now on" },
+      { flags: "--tail <lines>", description: "only so many of its last lines (all of them)" },
+      {
+        flags: "--data-dir <dir>",
+        description: "the folder of the control plane that purlin up runs",
+        default: defaultDataDir,
+      },
+    ],
+    load: () => import("../logs/logs-command.ts"),
   },
   {
     name: "patch",

@@ -14,6 +14,8 @@ import { createUses, type Uses } from "./uses.ts";
 export interface FunctionSpec {
   /** Names it in messages, files and certificates: the name of its Function or FunctionRevision. */
   readonly name: string;
+  /** The Function whose revision it is; the same as the name where there are no revisions. */
+  readonly functionName?: string | undefined;
   readonly program: FunctionProgram;
   /** Relative paths in the function's own code start here. */
   readonly cwd: string;
@@ -58,7 +60,7 @@ export interface ProcessSurroundings {
   readonly env: Readonly<Record<string, string>>;
   readonly clock: Clock;
   /** Where a function's output goes, besides the lines kept in memory. */
-  readonly logFile: (name: string) => LogFile;
+  readonly logFile: (spec: FunctionSpec) => LogFile;
   readonly onChange: (process: FunctionProcess) => void;
   readonly limits: ProcessLimits;
 }
@@ -85,6 +87,7 @@ export function startFunctionProcess(spec: FunctionSpec, surroundings: ProcessSu
 class RunningProcess implements FunctionProcess {
   readonly name: string;
   readonly #surroundings: ProcessSurroundings;
+  readonly #log: LogFile;
   readonly #uses: Uses;
   readonly #supervisor: Supervisor;
   readonly #tail = createLogTail(logCharacters);
@@ -97,6 +100,7 @@ class RunningProcess implements FunctionProcess {
     const { name, program, cwd } = spec;
     this.name = name;
     this.#surroundings = surroundings;
+    this.#log = surroundings.logFile(spec);
     this.#uses = createUses({ clock, lingerMs: limits.lingerMs, limitMs: limits.holdMs });
     const folder = certificates.serverFolder(name);
     // Awaited by every start; one that fails is told there.
@@ -145,7 +149,6 @@ class RunningProcess implements FunctionProcess {
   }
 
   #observer(): SupervisorObserver {
-    const file = this.#surroundings.logFile(this.name);
     return {
       serving: ({ address }) => {
         this.#version = randomUUID();
@@ -155,7 +158,7 @@ class RunningProcess implements FunctionProcess {
       died: (text) => this.#become({ phase: "failed", problem: text }),
       output: (_, text) => {
         this.#tail.add(text);
-        file.add(text);
+        this.#log.add(text);
       },
     };
   }

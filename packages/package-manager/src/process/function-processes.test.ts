@@ -212,7 +212,7 @@ test("what a function writes is kept in memory and in a file, and it sees none o
   const fn = on.processes.run(on.source("fn"));
   await fn.served();
   await until(() => fn.logs().includes("environment: false"));
-  const file = join(on.folder.path, "state/logs/fn.log");
+  const file = join(on.folder.path, "state/logs/fn/fn.log");
   assert.ok(existsSync(file));
   assert.match(readFileSync(file, "utf8"), /environment: false/);
 });

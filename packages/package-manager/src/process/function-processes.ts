@@ -4,6 +4,7 @@ import { type Clock, systemClock, type TlsSource } from "@purlin/function-runner
 import { cleanEnvironment } from "./clean-environment.ts";
 import { createPortPool } from "./free-port.ts";
 import { createFunctionCertificates } from "./function-certificates.ts";
+import { functionLogFolder, functionLogPath } from "./function-logs.ts";
 import {
   type FunctionProcess,
   type FunctionSpec,
@@ -60,7 +61,7 @@ export function createFunctionProcesses(options: FunctionProcessesOptions): Func
     ports: createPortPool(),
     env: cleanEnvironment(env),
     clock,
-    logFile: (name) => openLogFile(join(directory, "logs", `${name}.log`), logBytes),
+    logFile: (spec) => openLogFile(functionLogPath(join(directory, functionLogFolder), spec), logBytes),
     onChange,
     limits: { ...defaultLimits, ...limits },
   };
