@@ -9,6 +9,9 @@ import { OID } from "./oids.ts";
 /** Who the authority is and how long it lasts. */
 export interface AuthorityOptions {
   readonly commonName: string;
+  readonly organizations?: readonly string[];
+  /** What the authority itself is called; most need no such name. */
+  readonly dnsNames?: readonly string[];
   /** Default 3650. */
   readonly days?: number;
   readonly now?: Date;
@@ -40,7 +43,8 @@ const BACKDATE_MS = 5 * 60_000;
 export function createAuthority(options: AuthorityOptions): KeyPair {
   const now = options.now ?? new Date();
   const keys = generateKeys(options.algorithm ?? "ecdsa-p256");
-  const name = distinguishedName(options.commonName, []);
+  const name = distinguishedName(options.commonName, options.organizations ?? []);
+  const altName = extensions.subjectAltName(options.dnsNames ?? [], []);
   const identifier = extensions.keyIdentifierOf(keys.publicKey);
   return seal(keys.privateKey, keys.privateKey, {
     issuer: name,
@@ -53,6 +57,7 @@ export function createAuthority(options: AuthorityOptions): KeyPair {
       extensions.authorityKeyUsage(),
       extensions.subjectKeyIdentifier(keys.publicKey),
       extensions.authorityKeyIdentifier(identifier),
+      ...(altName ? [altName] : []),
     ],
   });
 }

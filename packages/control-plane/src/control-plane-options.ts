@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { SourceRuntime, TlsSource } from "@purlin/function-runner";
+import type { NameResolver, SourceRuntime, TlsSource } from "@purlin/function-runner";
 import type { KubeClient } from "@purlin/kube-client";
 import type { Clock, InstallProgress, Log, WatchingController } from "@purlin/kube-controller";
 import type { Registry } from "prom-client";
 import type { ControlPlaneParts } from "./control-plane.ts";
-import type { PackageManagement } from "./packages/package-management.ts";
+import type { PackageManager } from "./packages/package-manager-parts.ts";
 
 /** What can be set about controllers. */
 export interface ControlPlaneSettings {
@@ -54,6 +54,8 @@ export interface FunctionOptions {
   readonly security: TlsSource | "plaintext";
   /** Runs source files of functions under development; without it none is run. */
   readonly sources?: SourceRuntime | undefined;
+  /** Answers with the addresses of functions; DNS unless given. */
+  readonly names?: NameResolver | undefined;
   /** Keeps responses for as long as functions allow. Off unless given. */
   readonly responseCache?: { readonly directory: string; readonly maxTtlMs?: number | undefined } | undefined;
 }
@@ -85,7 +87,7 @@ export interface ControlPlaneOptions {
   /** Told about each of our CRDs while they are installed. */
   readonly onInstall?: ((progress: InstallProgress) => void) | undefined;
   /** Manages packages; without it functions come from elsewhere. */
-  readonly packages?: PackageManagement | undefined;
+  readonly packages?: PackageManager | undefined;
   /** Controllers beside those of composition, made when the control plane starts to work. */
   readonly more?: ((parts: ControlPlaneParts) => readonly WatchingController[]) | undefined;
 }

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { RunStep } from "@purlin/function-runner";
-import type { InformerPool } from "@purlin/kube-client";
+import type { InformerPool, KubeClient } from "@purlin/kube-client";
 import type { ControllerClient, ControllerEngine, EventRecorder } from "@purlin/kube-controller";
 
 /** What a control plane at work is made of, for whoever adds to it or looks at it. */
 export interface ControlPlaneParts {
+  /** The way to the API server, past all caches. */
+  readonly kube: KubeClient;
   readonly client: ControllerClient;
   readonly informers: InformerPool;
   readonly engine: ControllerEngine;
   readonly events: EventRecorder;
   /** Runs the function of a pipeline step. */
   readonly runStep: RunStep;
+  /** Whether a step uses a function revision right now. */
+  readonly isInUse: (revision: string) => boolean;
 }
 
 /** What a control plane is doing. */

@@ -19,6 +19,7 @@ import type { JsonObject } from "@purlin/kube-objects";
 import { awaitPublication, createRecentKinds } from "./await-publication.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
 import { serverOpenAPI } from "./open-api-reader.ts";
+import { createRevisionUses } from "./packages/revision-uses.ts";
 
 const functionType: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
 const revisionType: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };
@@ -27,6 +28,8 @@ const revisionType: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "Funct
 export interface FunctionPlane {
   readonly runStep: RunStep;
   readonly fetchers: RequirementFetchers;
+  /** Whether a step uses a function revision right now. */
+  isInUse(revision: string): boolean;
   /** To be called when a CRD changes, with the kinds it serves as `apiVersion/Kind`. */
   kindsChanged(kinds: readonly string[]): void;
   close(): void;
@@ -51,11 +54,13 @@ export function createFunctionPlane(
     sources: functions.sources,
     live: liveRevisions(revisions),
   });
-  const { security, responseCache: cache } = functions;
-  const runner = createFunctionRunner({ security, fetchers, live: resolver.live, cache, registry, clock, log });
+  const { security, names, responseCache: cache } = functions;
+  const runner = createFunctionRunner({ security, names, fetchers, live: resolver.live, cache, registry, clock, log });
+  const uses = createRevisionUses();
   return {
-    runStep: createStepRunner(resolver, runner),
+    runStep: createStepRunner(uses.counting(resolver), runner),
     fetchers,
+    isInUse: uses.isInUse,
     kindsChanged(kinds) {
       recent.changed(kinds);
       schemas.invalidate();

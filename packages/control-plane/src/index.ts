@@ -13,12 +13,20 @@ export {
 export { isLiveCrossplane, LiveCrossplaneError, refuseBesideCrossplane } from "./crossplane-guard.ts";
 // What functions see of the API server.
 export { serverOpenAPI } from "./open-api-reader.ts";
+// Packages on a cluster.
+export {
+  type ClusterPackageOptions,
+  type ClusterPackages,
+  openClusterPackages,
+  type PackageRuntimeMode,
+} from "./packages/cluster-packages.ts";
 // Packages on one machine.
 export {
   openPackageManagement,
   type PackageManagement,
   type PackageManagementOptions,
 } from "./packages/package-management.ts";
+export type { OpenPackageManager, PackageManager, PackageSettings } from "./packages/package-manager-parts.ts";
 // Telling how it is.
 export { type StatusOptions, type StatusServers, serveStatus } from "./serve-status.ts";
 export { leaderLeaseName, startControlPlane } from "./start-control-plane.ts";

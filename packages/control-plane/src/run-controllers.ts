@@ -51,9 +51,12 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
     concurrency: settings.maxConcurrentReconciles,
   });
   closing.defer(() => engine.close());
-  const parts = { client, informers, engine, events, runStep: functionPlane.runStep };
+  const { runStep, isInUse } = functionPlane;
+  const parts: ControlPlaneParts = { kube, client, informers, engine, events, runStep, isInUse };
   const own = compositionControllers({ ...parts, functionPlane, settings, clock, log, registry });
-  const others = [...(options.packages?.controllers(parts) ?? []), ...(options.more?.(parts) ?? [])];
+  const packages = await options.packages?.open(parts, signal);
+  if (packages !== undefined) closing.use(packages);
+  const others = [...(packages?.controllers ?? []), ...(options.more?.(parts) ?? [])];
   for (const { spec, watches } of [...own, ...others]) {
     engine.start(spec);
     await engine.startWatches(spec.name, watches);

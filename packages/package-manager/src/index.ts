@@ -32,8 +32,8 @@ export {
   type RegistryCredentials,
 } from "./oci/registry-credentials.ts";
 export { type PackageType, packageTypes } from "./package-kinds.ts";
-// Functions as child processes.
 export { collectFunctionLogs, type FunctionLog, functionLogFolder, listFunctionLogs } from "./process/function-logs.ts";
+// Functions as child processes.
 export type {
   FunctionProcess,
   FunctionSpec,
@@ -60,7 +60,23 @@ export {
 export { isWorkerMessage, type WorkerMessage } from "./process/worker-message.ts";
 export { workerProgram } from "./process/worker-program.ts";
 export { type Registry, type RegistryOptions, startRegistry } from "./registry/registry.ts";
-export type { PackageRuntime, RuntimePass, RuntimeReport } from "./runtime/package-runtime.ts";
+export {
+  authoritySecretName,
+  type CertificatePorts,
+  ensureAuthority,
+} from "./runtime/certificates/authority-secret.ts";
+export { ensureLeaf, type Leaf, type LeafRequest } from "./runtime/certificates/leaf-secret.ts";
+export { followOwned } from "./runtime/kubernetes/follow-owned.ts";
+export { createKubernetesRuntime } from "./runtime/kubernetes/kubernetes-runtime.ts";
+export type { KubernetesRuntimeOptions } from "./runtime/kubernetes/kubernetes-runtime-options.ts";
+export { defaultRuntimeConfig } from "./runtime/kubernetes/runtime-config.ts";
+export type {
+  PackageRuntime,
+  Retirement,
+  RuntimePass,
+  RuntimePreparation,
+  RuntimeReport,
+} from "./runtime/package-runtime.ts";
 export { createProcessRuntime, type ProcessRuntimeOptions } from "./runtime/process-runtime.ts";
 export { findSandbox, type SandboxSupport } from "./sandbox/find-sandbox.ts";
 export { mountPoints } from "./sandbox/sandbox-arguments.ts";

@@ -14,8 +14,11 @@ import { reconcileRuntime } from "./runtime/reconciler.ts";
 /** What the package manager is made of. */
 export interface PackageControllerOptions extends RevisionPorts {
   readonly resolver: ResolverOptions;
-  /** Runs Functions and Providers; without it somebody else does. */
-  readonly runtime?: PackageRuntime | undefined;
+  /** What runs Functions and Providers; without one somebody else does. */
+  readonly runtimes?: {
+    readonly Function?: PackageRuntime | undefined;
+    readonly Provider?: PackageRuntime | undefined;
+  };
   /** Finds cached objects of a kind, to know whom a change of something else concerns. */
   readonly cached: (type: PackageType["package"]) => readonly KubeObject[];
 }
@@ -23,14 +26,15 @@ export interface PackageControllerOptions extends RevisionPorts {
 /** All controllers of packages. */
 export function createPackageControllers(options: PackageControllerOptions): readonly WatchingController[] {
   const types = Object.values(packageTypes);
-  const { runtime } = options;
+  const { runtimes = {} } = options;
   return [
     ...types.map((type) => managerOf(options, type)),
     ...types.map((type) => revisionControllerOf(options, type)),
     resolverOf(options),
-    ...(runtime === undefined
-      ? []
-      : types.filter(({ hasRuntime }) => hasRuntime).map((type) => runtimeControllerOf(options, { runtime, type }))),
+    ...(["Function", "Provider"] as const).flatMap((kind) => {
+      const runtime = runtimes[kind];
+      return runtime === undefined ? [] : [runtimeControllerOf(options, { runtime, type: packageTypes[kind] })];
+    }),
   ];
 }
 
@@ -103,7 +107,10 @@ function runtimeControllerOf(
       reconcile: (key, stopping) => reconcileRuntime(ports, { runtime, type }, { key, stopping }),
       backoff: retryBackoff,
     },
-    watches: [{ type: "PackageRevision", object: type.revision, keys: itself }],
+    watches: [
+      { type: "PackageRevision", object: type.revision, keys: itself },
+      ...(runtime.watches?.(type, () => options.cached(type.revision)) ?? []),
+    ],
   };
 }
 

@@ -2,14 +2,9 @@
 import { createHash } from "node:crypto";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
-import { type Clock, type Log, silentLog, systemClock, type WatchingController } from "@purlin/kube-controller";
 import {
   type ContentStore,
-  createPackageClient,
-  createPackageControllers,
   createProcessRuntime,
-  createRegistryClient,
   type FunctionProcesses,
   findSandbox,
   mountPoints,
@@ -21,37 +16,30 @@ import {
   type SandboxSupport,
 } from "@purlin/package-manager";
 import type { ControlPlaneParts } from "../control-plane.ts";
-import { revisionsInUse } from "./revisions-in-use.ts";
+import {
+  defaultNamespace,
+  type PackageManager,
+  type PackageSettings,
+  packageClientOf,
+  packageControllers,
+} from "./package-manager-parts.ts";
 
 /** How packages are managed on one machine. */
-export interface PackageManagementOptions {
+export interface PackageManagementOptions extends PackageSettings {
   /** Images and unpacked roots go here. */
   readonly directory: string;
   readonly processes: FunctionProcesses;
-  readonly functionRevisionSelectors: boolean;
-  /** Whether Functions may be run where their annotations say, without a package; not unless given. */
-  readonly developmentFunctions?: boolean | undefined;
-  /** Where pull secrets and certificates are. */
-  readonly namespace?: string | undefined;
-  readonly clock?: Clock | undefined;
-  readonly log?: Log | undefined;
   /** Whether functions are shut in; looked up unless given. */
   readonly sandbox?: SandboxSupport | undefined;
 }
 
 /** The package manager of one machine: packages from any registry, functions as child processes. */
-export interface PackageManagement {
+export interface PackageManagement extends PackageManager {
   readonly sandbox: SandboxSupport;
   readonly store: ContentStore;
-  /** The controllers, for a control plane that is being started. */
-  controllers(parts: ControlPlaneParts): readonly WatchingController[];
   /** To be called whenever the process of a function changes. */
   functionChanged(name: string): void;
 }
-
-/** What packages are told they run on: they may ask for at least this. */
-const crossplaneVersion = "v2.4.0";
-const defaultNamespace = "crossplane-system";
 
 /** Systems refuse sockets whose path is longer than about this. */
 const maxSocketPath = 90;
@@ -66,58 +54,36 @@ function socketFolder(directory: string): string {
 
 /** Opens the package manager of a machine. */
 export async function openPackageManagement(options: PackageManagementOptions): Promise<PackageManagement> {
-  const { directory, processes, namespace = defaultNamespace, clock = systemClock, log = silentLog } = options;
+  const { directory, processes, namespace = defaultNamespace } = options;
   const store = await openContentStore(join(directory, "images"));
   const roots = openImageRoots(join(directory, "roots"), store, { mounts: mountPoints });
   const sandbox = options.sandbox ?? (await findSandbox());
   let engine: ControlPlaneParts["engine"] | undefined;
-
-  function controllers(parts: ControlPlaneParts): readonly WatchingController[] {
-    const { client, events, informers } = parts;
-    engine = parts.engine;
-    const packages = createPackageClient({
-      client,
-      store,
-      namespace,
-      registryClient: (credentials) => createRegistryClient({ credentials }),
-    });
-    const platform = platformOfNode(process);
-    const sockets = socketFolder(directory);
-    const runtime = createProcessRuntime({
-      client,
-      packages,
-      store,
-      roots,
-      processes,
-      sandbox,
-      platform,
-      namespace,
-      sockets,
-    });
-    return createPackageControllers({
-      client,
-      events,
-      packages,
-      clock,
-      log,
-      namespace,
-      crossplaneVersion,
-      features: {
-        functionRevisionSelectors: options.functionRevisionSelectors,
-        developmentFunctions: options.developmentFunctions ?? false,
-      },
-      hasRuntime: { Function: true, Provider: false },
-      revisionsInUse: (revisions, signal) => revisionsInUse(client, revisions, signal),
-      resolver: { allowUpgrades: false, allowDowngrades: false },
-      runtime,
-      cached: (type: TypeRef): readonly KubeObject[] => informers.peek(type)?.list() ?? [],
-    });
-  }
-
   return {
     sandbox,
     store,
-    controllers,
+    async open(parts) {
+      engine = parts.engine;
+      const packages = packageClientOf(parts, { store, namespace });
+      const runtime = createProcessRuntime({
+        client: parts.client,
+        packages,
+        store,
+        roots,
+        processes,
+        sandbox,
+        platform: platformOfNode(process),
+        namespace,
+        sockets: socketFolder(directory),
+      });
+      const controllers = packageControllers(parts, options, {
+        packages,
+        // A Provider is told that it runs on a cluster.
+        runtimes: { Function: runtime, Provider: runtime },
+        hasRuntime: { Function: true, Provider: false },
+      });
+      return { controllers, async [Symbol.asyncDispose]() {} };
+    },
     functionChanged: (name) => engine?.enqueue(runtimeControllerName(packageTypes.Function), { name }),
   };
 }

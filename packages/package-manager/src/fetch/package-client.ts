@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ControllerClient, during } from "@purlin/kube-controller";
+import { type ImageConfig, parseImageConfig } from "../image/image-config.ts";
 import { type AppliedImageConfig, applyImageConfigs } from "../image-configs/select-image-config.ts";
 import type { ContentStore } from "../oci/content-store.ts";
 import { type ImageReference, parseReference, parseRepository, sourceOf } from "../oci/image-reference.ts";
@@ -33,6 +34,8 @@ export interface PackageClient {
   contents(resolved: ResolvedPackage, request: PackageRequest): Promise<PackageContents>;
   /** The whole image behind a digest, in the store, for whoever runs it. */
   image(resolved: ResolvedPackage, request: PackageRequest, platform: Platform): Promise<PulledImage>;
+  /** How the image behind a digest is to be run, without fetching what runs. */
+  config(resolved: ResolvedPackage, request: PackageRequest): Promise<ImageConfig>;
   /** The tags of a source, `registry/repository`. */
   tags(source: string, request: Omit<PackageRequest, "reference">): Promise<string[]>;
 }
@@ -81,6 +84,10 @@ export function createPackageClient(options: PackageClientOptions): PackageClien
       return contents;
     },
     image: (resolved, request, platform) => pull(resolved, request, platform, false),
+    async config(resolved, request) {
+      const { manifest } = await pull(resolved, request, contentPlatform, true);
+      return parseImageConfig(await store.read(manifest.config), request.reference);
+    },
     async tags(source, request) {
       const { reference, pullSecret } = await rewritten(source, request.signal);
       const secrets = pullSecret === undefined ? request.pullSecrets : [...request.pullSecrets, pullSecret];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
+import type { WatchSpec } from "@purlin/kube-controller";
 import type { PackageType } from "../package-kinds.ts";
 
 /** How the program of a revision is. */
@@ -10,6 +11,25 @@ export interface RuntimeReport {
   readonly message?: string | undefined;
   /** Where a function answers; empty when nobody must be sent there; absent leaves what was told before. */
   readonly endpoint?: string | undefined;
+  /** Why it was not started yet, though nothing is wrong. */
+  readonly awaitsActivation?: string | undefined;
+  /** When to look again, whatever happens. */
+  readonly requeueAfterMs?: number | undefined;
+}
+
+/** What was made before anything runs. */
+export interface RuntimePreparation {
+  readonly tlsServerSecretName: string;
+  /** Providers call others with it. */
+  readonly tlsClientSecretName?: string | undefined;
+  /** The ImageConfig that chose how the package runs. */
+  readonly imageConfig?: string | undefined;
+}
+
+/** What is left to do about a revision that was retired. */
+export interface Retirement {
+  /** When to look again: something is not over yet. */
+  readonly requeueAfterMs?: number | undefined;
 }
 
 /** One pass over one revision. */
@@ -21,10 +41,12 @@ export interface RuntimePass {
 
 /** Runs the programs of packages. */
 export interface PackageRuntime {
-  /** Makes what must be there before anything runs: certificates, names. Returns the name of the server's secret. */
-  prepare(pass: RuntimePass): Promise<{ readonly tlsServerSecretName: string }>;
+  /** Makes what must be there before anything runs: certificates, names. */
+  prepare(pass: RuntimePass): Promise<RuntimePreparation>;
   /** Makes the program run, and says how it is. Called again whenever something about it changes. */
   run(pass: RuntimePass): Promise<RuntimeReport>;
-  /** Ends the program of a revision that is not active any more. */
-  retire(pass: RuntimePass): Promise<void>;
+  /** Ends the program of a revision that is not active any more, or that is gone. */
+  retire(pass: RuntimePass): Promise<Retirement>;
+  /** What else than a revision itself concerns it. `all` are the revisions of the kind there are. */
+  watches?(type: PackageType, all: () => readonly KubeObject[]): readonly WatchSpec[];
 }

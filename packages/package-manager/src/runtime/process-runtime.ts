@@ -66,6 +66,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
     async retire({ revision }) {
       const name = revision.metadata.name ?? "";
       if (started.delete(name)) await processes.stop(name);
+      return {};
     },
   };
 }

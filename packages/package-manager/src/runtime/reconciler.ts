@@ -8,15 +8,16 @@ import {
   isDeleted,
   isPaused,
   isReconcileFailure,
+  memberAt,
   type ReconcileResult,
   textAt,
   withMember,
 } from "@purlin/kube-controller";
-import { isConflict } from "@purlin/kube-objects";
+import { isConflict, isJsonObject } from "@purlin/kube-objects";
 import type { PackagePorts } from "../manager/package-manager-ports.ts";
 import type { PackageType } from "../package-kinds.ts";
 import { withTexts, writeStatus } from "../package-status.ts";
-import type { PackageRuntime, RuntimeReport } from "./package-runtime.ts";
+import type { PackageRuntime, RuntimePreparation, RuntimeReport } from "./package-runtime.ts";
 
 const timeoutMs = 180_000;
 
@@ -48,7 +49,9 @@ export async function reconcileRuntime(
   if (isPaused(revision)) return {};
   const pass: RevisionRuntimePass = { ...ports, runtime, type, revision, signal };
   try {
-    if (isDeleted(revision) || textAt(revision, ["spec", "desiredState"]) !== "Active") return await retire(pass);
+    const state = textAt(revision, ["spec", "desiredState"]);
+    if (isDeleted(revision) || state === "Inactive") return await retire(pass);
+    if (state !== "Active") return await idle(pass);
     return await run(pass);
   } catch (error) {
     if (!isConflict(error)) await fail(pass, error);
@@ -61,14 +64,27 @@ async function retire(pass: RevisionRuntimePass): Promise<ReconcileResult> {
   const { client, runtime, revision, signal } = pass;
   const without = withMember(revision, ["status", "endpoint"], undefined);
   await writeStatus(client, { before: revision, after: without, signal });
+  return again(await attempt(steps.retire, () => runtime.retire(pass)));
+}
+
+/** One that nobody activated runs nothing, and that is as it should be. */
+async function idle(pass: RevisionRuntimePass): Promise<ReconcileResult> {
+  const { runtime, revision } = pass;
   await attempt(steps.retire, () => runtime.retire(pass));
+  const isInstalled = conditionOf(conditionsOf(revision), "RevisionHealthy").status === "True";
+  const text = isInstalled ? { ...healthy } : unhealthy("Package revision is not healthy yet");
+  await tell(pass, revision, [text]);
   return {};
+}
+
+function again({ requeueAfterMs }: { readonly requeueAfterMs?: number | undefined }): ReconcileResult {
+  return requeueAfterMs === undefined ? {} : { requeueAfterMs };
 }
 
 async function run(pass: RevisionRuntimePass): Promise<ReconcileResult> {
   const { runtime } = pass;
-  const { tlsServerSecretName } = await attempt(steps.prepare, () => runtime.prepare(pass));
-  const named = withMember(pass.revision, ["status", "tlsServerSecretName"], tlsServerSecretName);
+  const prepared = await attempt(steps.prepare, () => runtime.prepare(pass));
+  const named = withPreparation(pass.revision, prepared);
   if (conditionOf(conditionsOf(pass.revision), "RevisionHealthy").status !== "True") {
     await tell(pass, named, [unhealthy("Package revision is not healthy yet")]);
     return {};
@@ -77,16 +93,37 @@ async function run(pass: RevisionRuntimePass): Promise<ReconcileResult> {
   // What once answered keeps its address while it is started again: whoever calls waits.
   const endpoint = report.endpoint ?? textAt(pass.revision, ["status", "endpoint"]);
   await tell(pass, withMember(named, ["status", "endpoint"], endpoint || undefined), conditionsFor(report));
-  return {};
+  return again(report);
 }
 
-function conditionsFor({ isHealthy, message }: RuntimeReport): readonly ConditionText[] {
+function withPreparation(revision: KubeObject, prepared: RuntimePreparation): KubeObject {
+  const { tlsServerSecretName: server, tlsClientSecretName: client, imageConfig } = prepared;
+  const named = withMember(revision, ["status", "tlsServerSecretName"], server);
+  const applied = withRuntimeImageConfig(named, imageConfig);
+  return withMember(applied, ["status", "tlsClientSecretName"], client);
+}
+
+/** The other ImageConfigs are told by whoever fetched the package. */
+function withRuntimeImageConfig(revision: KubeObject, name: string | undefined): KubeObject {
+  const path = ["status", "appliedImageConfigRefs"];
+  const told = memberAt(revision, path);
+  const others = (Array.isArray(told) ? told : []).filter(
+    (one) => isJsonObject(one) && one["reason"] !== "ConfigureRuntime",
+  );
+  const all = name === undefined ? others : [...others, { name, reason: "ConfigureRuntime" }];
+  return withMember(revision, path, all.length > 0 ? all : undefined);
+}
+
+const healthy = { type: "RuntimeHealthy", status: "True", reason: "HealthyPackageRevision" } as const;
+
+function conditionsFor({ isHealthy, message, awaitsActivation }: RuntimeReport): readonly ConditionText[] {
   if (!isHealthy) return [unhealthy(message ?? "Package runtime is starting")];
   const told = message === undefined ? {} : { message };
-  return [
-    { type: "RuntimeHealthy", status: "True", reason: "HealthyPackageRevision", ...told },
-    { type: "RuntimeActive", status: "True", reason: "ActiveRuntime" },
-  ];
+  const active: ConditionText =
+    awaitsActivation === undefined
+      ? { type: "RuntimeActive", status: "True", reason: "ActiveRuntime" }
+      : { type: "RuntimeActive", status: "False", reason: "AwaitingActivation", message: awaitsActivation };
+  return [{ ...healthy, ...told }, active];
 }
 
 function unhealthy(message: string): ConditionText {
@@ -99,15 +136,24 @@ async function tell(pass: RevisionRuntimePass, told: KubeObject, texts: readonly
   const before = await client.get(type.revision, { name: revision.metadata.name ?? "" }, { signal });
   if (before === undefined) return;
   let after = before;
-  for (const field of ["tlsServerSecretName", "endpoint"]) {
+  for (const field of ["tlsServerSecretName", "tlsClientSecretName", "endpoint"]) {
     after = withMember(after, ["status", field], textAt(told, ["status", field]));
   }
+  after = withRuntimeImageConfig(after, runtimeImageConfigOf(told));
   await writeStatus(client, { before, after: withTexts(clock, after, texts), signal });
   const [first] = texts;
   if (first?.status === "True" && conditionOf(conditionsOf(before), "RuntimeHealthy").status !== "True") {
     const message = "Successfully started package runtime";
     events.event(revision, { type: "Normal", reason: "SyncPackage", message });
   }
+}
+
+function runtimeImageConfigOf(revision: KubeObject): string | undefined {
+  const told = memberAt(revision, ["status", "appliedImageConfigRefs"]);
+  const found = (Array.isArray(told) ? told : []).find(
+    (one) => isJsonObject(one) && one["reason"] === "ConfigureRuntime",
+  );
+  return isJsonObject(found) ? textAt(found, ["name"]) : undefined;
 }
 
 async function fail(pass: RevisionRuntimePass, error: unknown): Promise<void> {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createSecureContext, type SecureContext } from "node:tls";
+import type { TlsSource } from "@purlin/function-runner";
+import type { InformerPool, KubeObject } from "@purlin/kube-client";
+import { type Log, textOf } from "@purlin/kube-controller";
+import { authoritySecretName, type CertificatePorts, ensureLeaf } from "@purlin/package-manager";
+
+/** The Secret with the certificate functions are called with. */
+export const clientSecretName = "crossplane-tls-client";
+
+/** The control plane's own certificate, for whoever calls functions. */
+export interface ClientCertificate {
+  readonly security: TlsSource;
+  /** Makes the certificate, and renews it in time, until the result is disposed of. */
+  keep(surroundings: KeepingSurroundings, signal: AbortSignal): Promise<AsyncDisposable>;
+}
+
+/** What keeping a certificate needs. */
+export interface KeepingSurroundings {
+  readonly ports: CertificatePorts;
+  /** Those of the certificate's namespace: what somebody else does to it is noticed. */
+  readonly informers: InformerPool;
+  /** Who the control plane is. */
+  readonly serviceAccount: string;
+  readonly log: Log;
+}
+
+const secretType = { apiVersion: "v1", kind: "Secret" };
+const longestWaitMs = 3_600_000;
+const retryMs = 60_000;
+
+/** A certificate that is not there before {@link ClientCertificate.keep}. Connections made after a renewal use the new one. */
+export function createClientCertificate(): ClientCertificate {
+  let context: SecureContext | undefined;
+  return {
+    security: {
+      current() {
+        if (context === undefined) throw new Error("the certificate to call functions with is not there yet");
+        return context;
+      },
+    },
+    async keep(surroundings, signal) {
+      const look = async (): Promise<number> => {
+        const { secret, renewInMs = longestWaitMs } = await ensureClientLeaf(surroundings, signal);
+        context = contextOf(secret);
+        return renewInMs;
+      };
+      const first = await look();
+      return repeat(surroundings, look, first);
+    },
+  };
+}
+
+function ensureClientLeaf(
+  { ports, serviceAccount }: KeepingSurroundings,
+  signal: AbortSignal,
+): ReturnType<typeof ensureLeaf> {
+  const name = `${serviceAccount}.${ports.namespace}`;
+  const request = {
+    secretName: clientSecretName,
+    commonName: serviceAccount,
+    dnsNames: [name],
+    usage: "client",
+  } as const;
+  return ensureLeaf(ports, request, signal);
+}
+
+function contextOf(secret: KubeObject): SecureContext {
+  const data = (secret["data"] ?? {}) as Readonly<Record<string, string>>;
+  const [ca, cert, key] = ["ca.crt", "tls.crt", "tls.key"].map((name) => Buffer.from(data[name] ?? "", "base64"));
+  try {
+    if (!ca?.length || !cert?.length || !key?.length) throw new Error("it needs ca.crt, tls.crt and tls.key");
+    return createSecureContext({ ca, cert, key, minVersion: "TLSv1.2" });
+  } catch (error) {
+    const where = `${secret.metadata.namespace ?? ""}/${secret.metadata.name ?? ""}`;
+    const advice = "delete it to have a new one made";
+    throw new Error(`Secret "${where}" has no certificate to call functions with: ${textOf(error)}; ${advice}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Looks again when the certificate is to be renewed, and when somebody touches it or its authority. */
+function repeat(
+  { ports, informers, log }: KeepingSurroundings,
+  look: () => Promise<number>,
+  firstMs: number,
+): AsyncDisposable {
+  const { clock, namespace } = ports;
+  let cancel = (): void => {};
+  let looking: Promise<void> = Promise.resolve();
+  let stopped = false;
+  const later = (delayMs: number): void => {
+    cancel();
+    if (!stopped) cancel = clock.schedule(Math.min(delayMs, longestWaitMs), lookNow);
+  };
+  const lookNow = (): void => {
+    looking = looking.then(look).then(later, (error: unknown) => {
+      if (!stopped) log.info("cannot keep the certificate functions are called with", { error: textOf(error) });
+      later(retryMs);
+    });
+  };
+  later(firstMs);
+  const lease = informers.acquire(secretType);
+  let isFirst = true;
+  const unsubscribe = lease.informer.subscribe(({ object: { metadata } }) => {
+    const isOurs = metadata.name === clientSecretName || metadata.name === authoritySecretName;
+    if (!isFirst && isOurs && metadata.namespace === namespace) lookNow();
+  });
+  isFirst = false;
+  return {
+    async [Symbol.asyncDispose]() {
+      stopped = true;
+      cancel();
+      unsubscribe();
+      await lease.release();
+      await looking;
+    },
+  };
+}

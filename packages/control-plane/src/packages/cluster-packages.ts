@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+import { join } from "node:path";
+import type { TlsSource } from "@purlin/function-runner";
+import type { KubeObject } from "@purlin/kube-client";
+import { createInformerPool, type KubeClient } from "@purlin/kube-client";
+import { createControllerClient, silentLog, systemClock } from "@purlin/kube-controller";
+import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
+import {
+  type ContentStore,
+  createKubernetesRuntime,
+  defaultRuntimeConfig,
+  followOwned,
+  openContentStore,
+  runtimeControllerName,
+} from "@purlin/package-manager";
+import { createClientCertificate } from "./client-certificate.ts";
+import { inNamespace } from "./in-namespace.ts";
+import {
+  defaultNamespace,
+  type PackageManager,
+  type PackageSettings,
+  packageClientOf,
+  packageControllers,
+} from "./package-manager-parts.ts";
+
+/** Who runs the packages of a kind: we, in Deployments, or somebody else's controller. */
+export type PackageRuntimeMode = "Deployment" | "External";
+
+/** How packages are managed on a cluster. */
+export interface ClusterPackageOptions extends PackageSettings {
+  /** Where package contents are kept; they are fetched again when they are gone. */
+  readonly directory: string;
+  /** Who runs what; Deployments unless given. */
+  readonly runtimes?: { readonly Function: PackageRuntimeMode; readonly Provider: PackageRuntimeMode } | undefined;
+  /** The control plane's own account. Packages may be pulled with its secrets; it must exist when it is given. */
+  readonly serviceAccount?: string | undefined;
+  /** Days a certificate is good for; it is renewed when a third of them is left. A year unless given. */
+  readonly certificateDays?: number | undefined;
+  /** How long what nobody is sent to any more goes on running, at least. */
+  readonly lingerMs?: number | undefined;
+}
+
+/** The package manager of a cluster: packages from any registry, each active revision in a Deployment. */
+export interface ClusterPackages extends PackageManager {
+  readonly store: ContentStore;
+  /** Mutual TLS with every function, with a certificate that is kept in the cluster. Good while a control plane runs. */
+  readonly security: TlsSource;
+}
+
+const defaultServiceAccount = "crossplane";
+
+/**
+ * Opens the package manager of a cluster, to be handed to `startControlPlane` together with its `security`:
+ *
+ *     const packages = await openClusterPackages({ directory, functionRevisionSelectors });
+ *     startControlPlane({ client, packages, functions: { security: packages.security, names }, settings });
+ *
+ * Functions are dialled at `dns:///<service>.<namespace>:9443`; `names` answers with addresses where no DNS does, and
+ * certificates are held against `<service>.<namespace>` either way.
+ */
+export async function openClusterPackages(options: ClusterPackageOptions): Promise<ClusterPackages> {
+  const { namespace = defaultNamespace, clock = systemClock, log = silentLog, serviceAccount } = options;
+  const store = await openContentStore(join(options.directory, "images"));
+  const certificate = createClientCertificate();
+  return {
+    store,
+    security: certificate.security,
+    async open(parts, signal) {
+      await using opening = new AsyncDisposableStack();
+      await ensureObject(parts.kube, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, signal);
+      await ensureObject(parts.kube, defaultRuntimeConfig, signal);
+      const scoped = inNamespace(parts.kube, namespace);
+      const informers = createInformerPool(scoped);
+      opening.defer(() => informers.stop());
+      const objects = createControllerClient({ client: scoped, informers, clock, uncached: [] });
+      opening.defer(() => objects.close());
+      const ports = { client: objects, namespace, clock, days: options.certificateDays };
+      const account = serviceAccount ?? defaultServiceAccount;
+      opening.use(await certificate.keep({ ports, informers, log, serviceAccount: account }, signal));
+      const packages = packageClientOf(parts, { store, namespace, serviceAccount });
+      const runtime = createKubernetesRuntime({
+        client: parts.client,
+        objects,
+        packages,
+        namespace,
+        serviceAccount,
+        clock,
+        certificateDays: options.certificateDays,
+        lingerMs: options.lingerMs,
+        isInUse: parts.isInUse,
+      });
+      const { Function: functions = "Deployment", Provider: providers = "Deployment" } = options.runtimes ?? {};
+      const hasRuntime = { Function: functions === "Deployment", Provider: providers === "Deployment" };
+      const runtimes = {
+        Function: hasRuntime.Function ? runtime : undefined,
+        Provider: hasRuntime.Provider ? runtime : undefined,
+      };
+      const changed: Parameters<typeof followOwned>[1] = (type, name) =>
+        parts.engine.enqueue(runtimeControllerName(type), { name });
+      opening.defer(followOwned(informers, changed));
+      const controllers = packageControllers(parts, options, { packages, hasRuntime, runtimes });
+      const closing = opening.move();
+      return { controllers, [Symbol.asyncDispose]: () => closing.disposeAsync() };
+    },
+  };
+}
+
+/** Creates an object unless it is there. */
+async function ensureObject(client: KubeClient, object: KubeObject, signal: AbortSignal): Promise<void> {
+  try {
+    await client.get(object, { name: object.metadata.name ?? "" }, { signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    await client.create(object, { fieldManager: "crossplane", signal }).catch((failure: unknown) => {
+      if (!isAlreadyExists(failure)) throw failure;
+    });
+  }
+}

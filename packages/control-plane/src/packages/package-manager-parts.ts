@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import { type Clock, type Log, silentLog, systemClock, type WatchingController } from "@purlin/kube-controller";
+import {
+  type ContentStore,
+  createPackageClient,
+  createPackageControllers,
+  createRegistryClient,
+  type PackageClient,
+  type PackageControllerOptions,
+} from "@purlin/package-manager";
+import type { ControlPlaneParts } from "../control-plane.ts";
+import { revisionsInUse } from "./revisions-in-use.ts";
+
+/** What can be set about packages, wherever they run. */
+export interface PackageSettings {
+  readonly functionRevisionSelectors: boolean;
+  /** Whether Functions may be run where their annotations say, without a package; not unless given. */
+  readonly developmentFunctions?: boolean | undefined;
+  /** Where pull secrets, certificates and what runs are. */
+  readonly namespace?: string | undefined;
+  /** Whether a dependency that violates a constraint may be moved to a higher version, or also to a lower one. */
+  readonly dependencyVersions?: "fixed" | "upgrade" | "downgrade" | undefined;
+  readonly clock?: Clock | undefined;
+  readonly log?: Log | undefined;
+}
+
+/** A package manager, for a control plane that is being started. */
+export interface PackageManager {
+  /** Makes what must be there, and the controllers. What it opens is closed with the result. */
+  open(parts: ControlPlaneParts, signal: AbortSignal): Promise<OpenPackageManager>;
+}
+
+/** The package manager of one run of a control plane. */
+export interface OpenPackageManager extends AsyncDisposable {
+  readonly controllers: readonly WatchingController[];
+}
+
+/** What packages are told they run on: they may ask for at least this. */
+const crossplaneVersion = "v2.4.0";
+
+/** Where packages live unless somebody says otherwise. */
+export const defaultNamespace = "crossplane-system";
+
+/** Fetches packages with the secrets of the control plane's namespace. */
+export function packageClientOf(
+  { client }: ControlPlaneParts,
+  { store, ...source }: { store: ContentStore; namespace: string; serviceAccount?: string | undefined },
+): PackageClient {
+  const registryClient: Parameters<typeof createPackageClient>[0]["registryClient"] = (credentials) =>
+    createRegistryClient({ credentials });
+  return createPackageClient({ client, store, registryClient, ...source });
+}
+
+/** The controllers of packages, the same wherever they run. */
+export function packageControllers(
+  parts: ControlPlaneParts,
+  settings: PackageSettings,
+  how: Pick<PackageControllerOptions, "packages" | "hasRuntime" | "runtimes">,
+): readonly WatchingController[] {
+  const { client, events, informers } = parts;
+  const { namespace = defaultNamespace, clock = systemClock, log = silentLog, dependencyVersions } = settings;
+  return createPackageControllers({
+    ...how,
+    client,
+    events,
+    clock,
+    log,
+    namespace,
+    crossplaneVersion,
+    features: {
+      functionRevisionSelectors: settings.functionRevisionSelectors,
+      developmentFunctions: settings.developmentFunctions ?? false,
+    },
+    revisionsInUse: (revisions, signal) => revisionsInUse(client, revisions, signal),
+    resolver: {
+      allowUpgrades: dependencyVersions === "upgrade" || dependencyVersions === "downgrade",
+      allowDowngrades: dependencyVersions === "downgrade",
+    },
+    cached: (type: TypeRef): readonly KubeObject[] => informers.peek(type)?.list() ?? [],
+  });
+}

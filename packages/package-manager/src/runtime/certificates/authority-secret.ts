@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createPrivateKey } from "node:crypto";
+import { createAuthority, type KeyPair } from "@purlin/certificates";
+import type { KubeObject } from "@purlin/kube-client";
+import { type Clock, type ControllerClient, during } from "@purlin/kube-controller";
+import { packageFieldManagers } from "../../manager/package-manager-ports.ts";
+import { otherKinds } from "../../package-kinds.ts";
+import { secretData, secretText } from "./secret-data.ts";
+
+/** The Secret with the authority that signs every certificate of packages on a cluster. */
+export const authoritySecretName = "crossplane-root-ca";
+
+/** Where certificates are kept, and what time it is. */
+export interface CertificatePorts {
+  readonly client: ControllerClient;
+  readonly namespace: string;
+  readonly clock: Clock;
+  /** How long a certificate is good for; it is renewed when a third of that is left. A year unless given. */
+  readonly days?: number | undefined;
+}
+
+/**
+ * The authority of a cluster. It is made when its Secret is missing or lacks a part, in the form Crossplane reads: a
+ * cluster may change hands in either direction.
+ */
+export async function ensureAuthority(ports: CertificatePorts, signal: AbortSignal): Promise<KeyPair> {
+  const { client, namespace, clock } = ports;
+  const key = { namespace, name: authoritySecretName };
+  return during(`cannot get the certificate authority of Secret "${namespace}/${authoritySecretName}"`, async () => {
+    const existing = await client.get(otherKinds.secret, key, { signal });
+    const known = existing && authorityIn(existing);
+    if (known !== undefined) return known;
+    const authority = newAuthority(new Date(clock.now()));
+    const data = secretData({ "tls.crt": authority.certPem, "tls.key": authority.keyPem });
+    const options = { fieldManager: packageFieldManagers.update, signal };
+    // Whoever else makes one at this moment is noticed: neither write overwrites anything.
+    if (existing !== undefined) await client.update({ ...existing, data } as KubeObject, options);
+    else await client.create({ ...otherKinds.secret, metadata: key, type: "Opaque", data }, options);
+    return authority;
+  });
+}
+
+function authorityIn(secret: KubeObject): KeyPair | undefined {
+  const [certPem, keyPem] = [secretText(secret, "tls.crt"), secretText(secret, "tls.key")];
+  return certPem === undefined || keyPem === undefined ? undefined : { certPem, keyPem };
+}
+
+function newAuthority(now: Date): KeyPair {
+  const name = "Crossplane";
+  const { certPem, keyPem } = createAuthority({
+    commonName: name,
+    organizations: [name],
+    dnsNames: [authoritySecretName],
+    algorithm: "rsa-2048",
+    now,
+  });
+  return { certPem, keyPem: createPrivateKey(keyPem).export({ type: "pkcs1", format: "pem" }).toString() };
+}

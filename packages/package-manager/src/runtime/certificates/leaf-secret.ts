@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createHash, X509Certificate } from "node:crypto";
+import { type CertificateUsage, issueCertificate, type KeyPair, readValidity, shouldRenew } from "@purlin/certificates";
+import type { KubeObject } from "@purlin/kube-client";
+import { annotationOf, type ControllerClient, during } from "@purlin/kube-controller";
+import type { OwnerReference } from "@purlin/kube-objects";
+import { otherKinds } from "../../package-kinds.ts";
+import { type CertificatePorts, ensureAuthority } from "./authority-secret.ts";
+import { certificateKeys, secretData, secretText } from "./secret-data.ts";
+
+/** A certificate that must be there. */
+export interface LeafRequest {
+  readonly secretName: string;
+  /** Who controls the Secret, whoever did before it; absent leaves that as it is. */
+  readonly owner?: OwnerReference | undefined;
+  readonly commonName: string;
+  readonly dnsNames: readonly string[];
+  readonly usage: CertificateUsage;
+}
+
+/** A certificate that is there. */
+export interface Leaf {
+  readonly secret: KubeObject;
+  /** Changes when the certificate is renewed; undefined while it is the first. */
+  readonly mark: string | undefined;
+  /** How long until it is to be renewed; undefined when that is somebody else's business. */
+  readonly renewInMs: number | undefined;
+}
+
+/** On Secrets whose certificate is not their first: a part of its fingerprint. */
+export const renewedAnnotation = "purlin.dev/certificate";
+const fieldManager = "pkg.crossplane.io/runtime";
+const lastThird = 1 / 3;
+const defaultDays = 365;
+
+/**
+ * Sees that a certificate is there and is renewed in time. A Secret in which anything is present that the authority did
+ * not sign is left alone: somebody else keeps it.
+ */
+export async function ensureLeaf(ports: CertificatePorts, request: LeafRequest, signal: AbortSignal): Promise<Leaf> {
+  const { client, namespace, clock } = ports;
+  return during(`cannot keep the certificate in Secret "${namespace}/${request.secretName}"`, async () => {
+    const authority = await ensureAuthority(ports, signal);
+    const existing = await client.get(otherKinds.secret, { namespace, name: request.secretName }, { signal });
+    const isEmpty = existing === undefined || certificateKeys.every((key) => secretText(existing, key) === undefined);
+    if (isEmpty)
+      return leafOf(await apply(ports, { request, existing, data: issue(ports, authority, request) }, signal));
+    const certPem = signedBy(authority, existing);
+    if (certPem === undefined) return { secret: existing, mark: undefined, renewInMs: undefined };
+    if (shouldRenew(certPem, new Date(clock.now()), lastThird)) {
+      const data = issue(ports, authority, request);
+      const mark = fingerprint(data["tls.crt"] ?? "");
+      return leafOf(await apply(ports, { request, existing, data, mark }, signal));
+    }
+    const data = Object.fromEntries(certificateKeys.map((key) => [key, secretText(existing, key) ?? ""]));
+    const mark = annotationOf(existing, renewedAnnotation);
+    return leafOf(await apply(ports, { request, existing, data, mark }, signal));
+  });
+
+  function leafOf(secret: KubeObject): Leaf {
+    const { notBefore, notAfter } = readValidity(secretText(secret, "tls.crt") ?? "");
+    const renewAt = notAfter.getTime() - (notAfter.getTime() - notBefore.getTime()) * lastThird;
+    return {
+      secret,
+      mark: annotationOf(secret, renewedAnnotation),
+      renewInMs: Math.max(0, renewAt - clock.now()),
+    };
+  }
+}
+
+function issue({ clock, days = defaultDays }: CertificatePorts, authority: KeyPair, request: LeafRequest): Texts {
+  const { commonName, dnsNames, usage } = request;
+  const now = new Date(clock.now());
+  const { certPem, keyPem } = issueCertificate(authority, { commonName, dnsNames, usages: [usage], days, now });
+  return { "ca.crt": authority.certPem, "tls.crt": certPem, "tls.key": keyPem };
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+interface Wanted {
+  readonly request: LeafRequest;
+  readonly existing: KubeObject | undefined;
+  readonly data: Texts;
+  readonly mark?: string | undefined;
+}
+
+/** The same data with another owner counts as a change: what is used must not go with who used it before. */
+async function apply(
+  { client, namespace }: { readonly client: ControllerClient; readonly namespace: string },
+  { request, existing, data, mark }: Wanted,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const { secretName: name, owner } = request;
+  const owners = owner === undefined ? existing?.metadata.ownerReferences : [owner];
+  const wanted: KubeObject = {
+    ...otherKinds.secret,
+    metadata: {
+      name,
+      namespace,
+      ...(mark !== undefined && { annotations: { [renewedAnnotation]: mark } }),
+      ...(owners && { ownerReferences: owners }),
+    },
+    type: existing?.["type"] ?? "Opaque",
+    data: secretData(data),
+  };
+  return (await client.applyIfChanged(wanted, { fieldManager, force: true, signal })).object;
+}
+
+/** The certificate of a complete Secret, if the authority signed it. */
+function signedBy(authority: KeyPair, secret: KubeObject): string | undefined {
+  const certPem = secretText(secret, "tls.crt");
+  if (certPem === undefined || secretText(secret, "tls.key") === undefined) return undefined;
+  if (secretText(secret, "ca.crt")?.trim() !== authority.certPem.trim()) return undefined;
+  try {
+    const { publicKey } = new X509Certificate(authority.certPem);
+    return new X509Certificate(certPem).verify(publicKey) ? certPem : undefined;
+  } catch {
+    // What is no certificate was not signed by anybody.
+    return undefined;
+  }
+}
+
+function fingerprint(certPem: string): string {
+  return createHash("sha256").update(certPem).digest("hex").slice(0, 16);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { type ControllerClient, isControlledBy, isDeleted } from "@purlin/kube-controller";
+import { isConflict, isNotFound } from "@purlin/kube-objects";
+import { runtimeKinds } from "./runtime-kinds.ts";
+
+/** Whose objects are meant, and where they are. */
+export interface Ownership {
+  readonly objects: ControllerClient;
+  readonly namespace: string;
+  /** The uid of the revision that controls them. */
+  readonly uid: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The objects of a kind that a revision controls, those on their way out apart. */
+export async function ownedObjects(
+  { objects, namespace, uid, signal }: Ownership,
+  kind: keyof typeof runtimeKinds,
+): Promise<readonly KubeObject[]> {
+  const all = await objects.list(runtimeKinds[kind], { namespace, signal });
+  return all.filter((object) => isControlledBy(object, uid) && !isDeleted(object));
+}
+
+/** Deletes an object, if it is still the one that was looked at: what took its name meanwhile is another's. */
+export async function deleteExactly({ objects, signal }: Ownership, object: KubeObject): Promise<void> {
+  const { apiVersion, kind, metadata } = object;
+  const { name = "", namespace, uid } = metadata;
+  try {
+    await objects.delete(
+      { apiVersion, kind, name, namespace },
+      { preconditions: { uid: uid ?? "" }, propagationPolicy: "Background", signal },
+    );
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Clock, ControllerClient } from "@purlin/kube-controller";
+import type { PackageClient } from "../../fetch/package-client.ts";
+import type { RuntimePass } from "../package-runtime.ts";
+
+/** What packages are run with on a cluster. */
+export interface KubernetesRuntimeOptions {
+  /** Reads and writes packages, revisions and their configurations. */
+  readonly client: ControllerClient;
+  /** Reads and writes the objects of runtimes: those of one namespace, Secrets among them, from caches. */
+  readonly objects: ControllerClient;
+  readonly packages: PackageClient;
+  readonly namespace: string;
+  /** The control plane's own account: Pods may pull what it may. It must exist. */
+  readonly serviceAccount?: string | undefined;
+  readonly clock: Clock;
+  /** Days a certificate is good for; a year unless given. */
+  readonly certificateDays?: number | undefined;
+  /** How long what nobody is sent to any more stays, for calls that are on their way. */
+  readonly lingerMs?: number | undefined;
+  /** Whether a run uses a revision right now; it is not stopped before, within reason. */
+  readonly isInUse?: ((revision: string) => boolean) | undefined;
+  /** Why a package must not be started yet. A Provider may wait until something it serves is asked for. */
+  readonly awaitsActivation?: ((pass: RuntimePass) => Promise<string | undefined>) | undefined;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { isDeleted, textAt } from "@purlin/kube-controller";
+import { packageLabels } from "../../package-kinds.ts";
+import type { Retirement, RuntimePass } from "../package-runtime.ts";
+import { deleteExactly, type Ownership, ownedObjects } from "./delete-owned.ts";
+import type { Departures } from "./departures.ts";
+import type { KubernetesRuntimeOptions } from "./kubernetes-runtime-options.ts";
+import { runtimeNames } from "./runtime-names.ts";
+import { isActive } from "./runtime-scene.ts";
+
+/**
+ * Ends what runs for a revision that is not active any more, once nobody can be on the way to it: its Deployment, and
+ * Service and certificate where they are its own. What is named after the package stays for the next revision. Of a
+ * revision that is gone, or going, Kubernetes collects everything by itself.
+ */
+export async function retire(
+  options: KubernetesRuntimeOptions,
+  { type, revision, signal }: RuntimePass,
+  departures: Departures,
+): Promise<Retirement> {
+  const { uid, name = "" } = revision.metadata;
+  if (uid === undefined || isDeleted(revision)) {
+    departures.forget(name);
+    return {};
+  }
+  // Neither active nor inactive: it was never started.
+  if (textAt(revision, ["spec", "desiredState"]) !== "Inactive") return {};
+  const ownership: Ownership = { objects: options.objects, namespace: options.namespace, uid, signal };
+  const going = [...(await ownedObjects(ownership, "deployment"))];
+  if (runtimeNames(type, revision, {}).isPerRevision) {
+    going.push(...(await ownedObjects(ownership, "service")));
+    const secrets = await ownedObjects(ownership, "secret");
+    const needed = await secretsInUse(options, { type, revision, signal });
+    going.push(...secrets.filter(({ metadata }) => !needed.has(metadata.name ?? "")));
+  }
+  if (going.length === 0) {
+    departures.forget(name);
+    return {};
+  }
+  const waitMs = departures.waitMs(name);
+  if (waitMs > 0) return { requeueAfterMs: waitMs };
+  for (const object of going) await deleteExactly(ownership, object);
+  departures.forget(name);
+  return {};
+}
+
+/** The Secrets that active revisions of the same package were told to use, or use still. */
+export async function secretsInUse(
+  { client }: KubernetesRuntimeOptions,
+  { type, revision, signal }: RuntimePass,
+): Promise<ReadonlySet<string>> {
+  const labels = { [packageLabels.package]: revision.metadata.labels?.[packageLabels.package] ?? "" };
+  const revisions = await client.list(type.revision, { labels, signal });
+  return new Set(revisions.filter(isActive).flatMap(secretsOf));
+}
+
+function secretsOf(revision: KubeObject): string[] {
+  const fields = ["tlsServerSecretName", "tlsClientSecretName"];
+  return fields
+    .flatMap((field) => [textAt(revision, ["spec", field]) ?? [], textAt(revision, ["status", field]) ?? []])
+    .flat();
+}

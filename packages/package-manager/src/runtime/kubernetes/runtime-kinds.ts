@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { TypeRef } from "@purlin/kube-client";
+
+/** The kinds that runtimes on a cluster are made of. */
+export const runtimeKinds: Readonly<Record<"deployment" | "service" | "serviceAccount" | "secret", TypeRef>> = {
+  deployment: { apiVersion: "apps/v1", kind: "Deployment" },
+  service: { apiVersion: "v1", kind: "Service" },
+  serviceAccount: { apiVersion: "v1", kind: "ServiceAccount" },
+  secret: { apiVersion: "v1", kind: "Secret" },
+};
+
+/** How writes of runtime objects are signed. */
+export const runtimeFieldManager = "pkg.crossplane.io/runtime";
+
+/** Where functions and webhooks listen. */
+export const runtimePort = 9443;

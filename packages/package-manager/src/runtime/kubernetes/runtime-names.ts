@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { textAt } from "@purlin/kube-controller";
+import type { JsonObject } from "@purlin/kube-objects";
+import { type PackageType, packageLabels } from "../../package-kinds.ts";
+import { runtimePort } from "./runtime-kinds.ts";
+
+/** What the objects of a revision are called. */
+export interface RuntimeNames {
+  readonly package: string;
+  /** Whether Service and certificate are the revision's own, not the package's. */
+  readonly isPerRevision: boolean;
+  readonly service: string;
+  readonly deployment: string;
+  readonly serviceAccount: string;
+  readonly serverSecret: string;
+  /** Only Providers have one. */
+  readonly clientSecret: string | undefined;
+}
+
+const maxSecretName = 253;
+
+/** The name of a Secret made of another name, cut where it would be too long. */
+export function secretName(base: string, ending: "-tls-server" | "-tls-client"): string {
+  return base.slice(0, maxSecretName - ending.length) + ending;
+}
+
+/**
+ * Names the objects of a revision. Whether they are named after the revision or the package follows from the Secret its
+ * manager chose, so each revision keeps its names until the manager says otherwise. Names of the runtime config win.
+ */
+export function runtimeNames({ kind }: PackageType, revision: KubeObject, config: JsonObject): RuntimeNames {
+  const name = revision.metadata.name ?? "";
+  const owner = revision.metadata.labels?.[packageLabels.package] ?? "";
+  const own = secretName(name, "-tls-server");
+  const serverSecret = textAt(revision, ["spec", "tlsServerSecretName"]) ?? secretName(owner, "-tls-server");
+  const isPerRevision = serverSecret === own;
+  const client = textAt(revision, ["spec", "tlsClientSecretName"]) ?? secretName(owner, "-tls-client");
+  return {
+    package: owner,
+    isPerRevision,
+    service: fixedName(config, "serviceTemplate") ?? (isPerRevision ? name : owner),
+    deployment: fixedName(config, "deploymentTemplate") ?? name,
+    serviceAccount: fixedName(config, "serviceAccountTemplate") ?? name,
+    serverSecret,
+    clientSecret: kind === "Provider" ? client : undefined,
+  };
+}
+
+/** The name that a template of a runtime config gives to an object of every revision that uses it. */
+export function fixedName(
+  config: JsonObject,
+  template: "serviceTemplate" | "deploymentTemplate" | "serviceAccountTemplate",
+): string | undefined {
+  return textAt(config, [template, "metadata", "name"]);
+}
+
+/** Every name under which the server of a revision is called: its own Service, and that of its package beside it. */
+export function serverNames({ service, package: owner, isPerRevision }: RuntimeNames, namespace: string): string[] {
+  const services = isPerRevision ? [service, owner] : [service];
+  return [...new Set(services)].flatMap((name) => [name, `${name}.${namespace}`, `${name}.${namespace}.svc`]);
+}
+
+/** Where the function behind a Service is called. */
+export function endpointOf(service: string, namespace: string): string {
+  return `dns:///${service}.${namespace}:${runtimePort}`;
+}
+
+/** What the Pods of a revision are known by. */
+export function podLabels({ kind }: PackageType, revision: KubeObject): Readonly<Record<string, string>> {
+  const key = kind === "Function" ? packageLabels.function : packageLabels.provider;
+  return {
+    [packageLabels.revision]: revision.metadata.name ?? "",
+    [key]: revision.metadata.labels?.[packageLabels.package] ?? "",
+  };
+}

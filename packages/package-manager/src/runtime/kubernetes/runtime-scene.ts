@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { during, textAt } from "@purlin/kube-controller";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { numberOf } from "../../manager/revision-identity.ts";
+import { otherKinds, packageLabels } from "../../package-kinds.ts";
+import type { RuntimePass } from "../package-runtime.ts";
+import type { KubernetesRuntimeOptions } from "./kubernetes-runtime-options.ts";
+import { findRuntimeConfig } from "./runtime-config.ts";
+import { fixedName, type RuntimeNames, runtimeNames } from "./runtime-names.ts";
+import { pullSecretsOf } from "./service-account.ts";
+
+/** One revision and everything that decides what it shall look like. */
+export interface RuntimeScene extends RuntimePass {
+  readonly options: KubernetesRuntimeOptions;
+  readonly config: JsonObject;
+  /** The ImageConfig that chose the runtime config. */
+  readonly imageConfig: string | undefined;
+  readonly names: RuntimeNames;
+  /** The other Active revisions of the package. */
+  readonly siblings: readonly KubeObject[];
+}
+
+/** Looks at everything around a revision. Throws what a user has to put right. */
+export async function openScene(options: KubernetesRuntimeOptions, pass: RuntimePass): Promise<RuntimeScene> {
+  const { type, revision, signal } = pass;
+  const { config, imageConfig } = await findRuntimeConfig(options.client, revision, signal);
+  const names = runtimeNames(type, revision, config);
+  const labels = { [packageLabels.package]: names.package };
+  const revisions = await options.client.list(type.revision, { labels, signal });
+  const siblings = revisions.filter((one) => isActive(one) && one.metadata.name !== revision.metadata.name);
+  const scene = { ...pass, options, config, imageConfig, names, siblings };
+  refuseSharedNames(scene);
+  return scene;
+}
+
+/** Whether a revision shall run. */
+export function isActive(revision: KubeObject): boolean {
+  return textAt(revision, ["spec", "desiredState"]) === "Active";
+}
+
+/** A name of a template is the same for each revision, so only one of them can have it. */
+function refuseSharedNames({ config, names, siblings }: RuntimeScene): void {
+  if (!names.isPerRevision || siblings.length === 0) return;
+  for (const template of ["deploymentTemplate", "serviceTemplate"] as const) {
+    const name = fixedName(config, template);
+    if (name === undefined) continue;
+    const others = siblings.map(({ metadata }) => metadata.name).join(", ");
+    throw new Error(
+      `the runtime config names its ${template.replace("Template", "")} "${name}", and ${others} would share it: ` +
+        `take spec.${template}.metadata.name out, or have one revision active`,
+    );
+  }
+}
+
+/** What Pods of the revision pull with, and what their account does. */
+export async function pullSecrets(
+  scene: RuntimeScene,
+): Promise<{ pods: readonly string[]; account: readonly string[] }> {
+  const own = pullSecretsOf(scene.revision, ["spec", "packagePullSecrets"]);
+  const [configured, inherited] = [await secretOfImageConfig(scene), await secretsOfControlPlane(scene)];
+  return { pods: [...own, ...configured], account: [...own, ...inherited] };
+}
+
+async function secretOfImageConfig({ options, revision, signal }: RuntimeScene): Promise<readonly string[]> {
+  const applied = (revision["status"] as { appliedImageConfigRefs?: unknown } | undefined)?.appliedImageConfigRefs;
+  const found = (Array.isArray(applied) ? applied : []).find(
+    (one: unknown) => isJsonObject(one) && one["reason"] === "SetImagePullSecret",
+  ) as { readonly name?: string } | undefined;
+  if (found?.name === undefined) return [];
+  const config = await options.client.get(otherKinds.imageConfig, { name: found.name }, { signal });
+  if (config === undefined) throw new Error(`cannot get ImageConfig "${found.name}" for its pull secret: not found`);
+  return [textAt(config, ["spec", "registry", "authentication", "pullSecretRef", "name"]) ?? []].flat();
+}
+
+async function secretsOfControlPlane({ options, signal }: RuntimeScene): Promise<readonly string[]> {
+  const { objects, namespace, serviceAccount: name } = options;
+  if (name === undefined) return [];
+  const what = `cannot get ServiceAccount "${namespace}/${name}", the control plane's own`;
+  const account = await during(what, () => objects.get(otherKinds.serviceAccount, { namespace, name }, { signal }));
+  if (account === undefined) throw new Error(`${what}: not found`);
+  return pullSecretsOf(account);
+}
+
+/** Higher numbers are newer. */
+export function isNewer(a: KubeObject, b: KubeObject): boolean {
+  return numberOf(a) > numberOf(b);
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { controllerOf, controllerReference, memberAt, textAt } from "@purlin/kube-controller";
+import type { OwnerReference } from "@purlin/kube-objects";
+import { packageLabels } from "../../package-kinds.ts";
+import { runtimeFieldManager, runtimeKinds } from "./runtime-kinds.ts";
+import { isNewer, type RuntimeScene } from "./runtime-scene.ts";
+import { serviceOf } from "./service.ts";
+
+/**
+ * Applies the Service that calls reach this revision by. One Service may be shared by all revisions of a package: it leads
+ * to the one in charge, and only that one writes it. Answers whether it leads here.
+ */
+export async function applyService(scene: RuntimeScene, isServing: boolean): Promise<boolean> {
+  const { options, revision, names, signal } = scene;
+  const { objects, namespace } = options;
+  const existing = await objects.get(runtimeKinds.service, { namespace, name: names.service }, { signal });
+  if (existing !== undefined) refuseForeign(scene, existing);
+  if (!names.isPerRevision && !isInCharge(scene, existing, isServing)) return false;
+  await apply(scene, names.service, controllerReference(revision));
+  return true;
+}
+
+/**
+ * Where revisions have Services of their own, that of the package stays, if there ever was one, for whoever calls by its
+ * name: it belongs to the package and leads to the revision in charge.
+ */
+export async function applyAlias(scene: RuntimeScene): Promise<void> {
+  const { options, type, names, signal } = scene;
+  const { client, objects, namespace } = options;
+  if (!names.isPerRevision || names.service === names.package) return;
+  const existing = await objects.get(runtimeKinds.service, { namespace, name: names.package }, { signal });
+  if (existing === undefined || !isOurs(scene, existing) || !isInCharge(scene, existing, true)) return;
+  const owner = await client.get(type.package, { name: names.package }, { signal });
+  if (owner !== undefined) await apply(scene, names.package, controllerReference(owner));
+}
+
+async function apply(scene: RuntimeScene, name: string, owner: OwnerReference): Promise<void> {
+  const { options, type, revision, config, signal } = scene;
+  const service = serviceOf({ type, revision, config, place: { name, namespace: options.namespace, owner } });
+  await options.objects.applyIfChanged(service, { fieldManager: runtimeFieldManager, force: true, signal });
+}
+
+/**
+ * In charge is the newest revision that serves, or, while none does, the one the Service leads to already, or else the
+ * newest. So a newcomer takes over when it can, and nobody takes back.
+ */
+export function isInCharge(scene: RuntimeScene, service: KubeObject | undefined, isServing: boolean): boolean {
+  const { revision, siblings } = scene;
+  const newer = siblings.filter((one) => isNewer(one, revision));
+  const holds = (one: KubeObject): boolean => leadsTo(service, one);
+  if (newer.some((one) => serves(one) || holds(one))) return false;
+  if (isServing || serves(revision) || holds(revision)) return true;
+  return newer.length === 0 && !siblings.some((one) => serves(one) || holds(one));
+}
+
+function serves(revision: KubeObject): boolean {
+  return textAt(revision, ["status", "endpoint"]) !== undefined;
+}
+
+function leadsTo(service: KubeObject | undefined, { metadata }: KubeObject): boolean {
+  return service !== undefined && memberAt(service, ["spec", "selector", packageLabels.revision]) === metadata.name;
+}
+
+function refuseForeign(scene: RuntimeScene, service: KubeObject): void {
+  if (isOurs(scene, service)) return;
+  const { name = "", namespace = "" } = service.metadata;
+  const owner = controllerOf(service);
+  const whose = owner === undefined ? "nobody's" : `that of ${owner.kind} "${owner.name}"`;
+  throw new Error(
+    `Service "${namespace}/${name}" is in the way: it is ${whose}, not of ${scene.type.kind} "${scene.names.package}", ` +
+      "and is not taken over; delete it, or name another one in spec.serviceTemplate of the runtime config",
+  );
+}
+
+/** Made for this package: by one of its revisions, gone or not, or for the package itself. */
+function isOurs({ type, names }: RuntimeScene, service: KubeObject): boolean {
+  const owner = controllerOf(service);
+  if (owner === undefined || !owner.apiVersion.startsWith("pkg.crossplane.io/")) return false;
+  if (owner.kind === type.kind) return owner.name === names.package;
+  const label = type.kind === "Function" ? packageLabels.function : packageLabels.provider;
+  return owner.kind === type.revision.kind && memberAt(service, ["spec", "selector", label]) === names.package;
+}
