@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
-import { type ControllerClient, withMember } from "@purlin/kube-controller";
+import { type ControllerClient, conditionOf, conditionsOf, withMember } from "@purlin/kube-controller";
 import { isAlreadyExists, jsonEqual } from "@purlin/kube-objects";
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { otherKinds } from "../package-kinds.ts";
@@ -8,6 +8,15 @@ import { type LockEntry, readLock, writeLock } from "./lock-entry.ts";
 
 /** There is one Lock. */
 export const lockName = "lock";
+
+/** What the Lock's condition begins with when dependencies cannot be resolved. */
+export const resolutionFailed = "Error occurred during dependency resolution ";
+
+/** Why the resolver of dependencies could not go on; undefined when it could, or has not tried. */
+export function resolutionProblem(lock: KubeObject): string | undefined {
+  const { status, message = "" } = conditionOf(conditionsOf(lock), "Resolved");
+  return status === "False" ? message.replace(resolutionFailed, "") : undefined;
+}
 
 /** The Lock and what it says. */
 export interface LockState {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionOf, conditionsOf, memberAt } from "@purlin/kube-controller";
+import { conflict } from "@purlin/kube-objects";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import { type LockEntry, readLock } from "./lock-entry.ts";
@@ -64,16 +65,71 @@ test("case 36, 37: what is missing is told, installed in its highest version, an
   assert.deepEqual(cluster.takeWrites(), []);
 });
 
-test("a dependency no version satisfies names every constraint and what there is", async () => {
+test("a dependency no version satisfies names every constraint, who wants it, and what there is", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/dep:v1.1.0", functionPackage("x"));
-  await register(cluster, entry(cluster, "a", "v1", { dep: ">=v2" }));
+  const own = entry(cluster, "a", "v1", { dep: ">=v2" });
+  await register(cluster, own);
   await register(cluster, entry(cluster, "b", "v1", { dep: "<v3" }));
+  const at = (name: string): string => `${cluster.registry}/acme/${name}`;
+  const text = `no version of ${at("dep")} satisfies >=v2 (wanted by ${at("a")}) and <v3 (wanted by ${at("b")}); it has v1.1.0`;
+  await assert.rejects(reconcileLock(cluster.ports, installOnly, signal), { message: text });
+  assert.equal(await resolved(cluster), `False Error occurred during dependency resolution ${text}`);
+  assert.deepEqual(cluster.takeEvents(), [
+    `Warning DependencyResolutionFailed: Error occurred during dependency resolution ${text}`,
+  ]);
+  const { problem } = await register(cluster, own);
+  assert.equal(problem, `missing dependencies: "${at("dep")}" (>=v2): ${text}`, "whoever needs it says so, too");
+});
+
+test("a registry that is not there says for whom it was asked", async () => {
+  await using cluster = await startPackageCluster();
+  const own = entry(cluster, "a", "v1", { dep: "*" });
+  await register(cluster, own);
+  await cluster.closeRegistry();
   await assert.rejects(
     reconcileLock(cluster.ports, installOnly, signal),
-    /no version of .*acme\/dep satisfies >=v2 and <v3; it has v1\.1\.0/,
+    /^Error: cannot list the versions of .*acme\/dep: cannot reach 127\.0\.0\.1/,
   );
-  assert.match(await resolved(cluster), /^False Error occurred during dependency resolution no version of/);
+  assert.match((await register(cluster, own)).problem ?? "", /^missing dependencies: .*acme\/dep: cannot reach/);
+});
+
+test("somebody who was faster is no failure that anybody is told of", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/dep:v1.1.0", functionPackage("x"));
+  await register(cluster, entry(cluster, "a", "v1", { dep: "*" }));
+  await reconcileLock(cluster.ports, installOnly, signal);
+  const faster = conflict({ group: "pkg.crossplane.io", resource: "functions" }, "acme-dep", "it changed");
+  const client = { ...cluster.client, create: () => Promise.reject(faster) };
+  const ports = { ...cluster.ports, client };
+  await assert.rejects(reconcileLock(ports, installOnly, signal), faster);
+  assert.equal(await resolved(cluster), "True");
+  assert.deepEqual(cluster.takeEvents(), []);
+});
+
+test("a paused Lock and one that is not there are left alone", async () => {
+  await using cluster = await startPackageCluster();
+  assert.deepEqual(await reconcileLock(cluster.ports, installOnly, signal), {});
+  await register(cluster, entry(cluster, "a", "v1", { dep: "*" }));
+  const pause = { metadata: { annotations: { "crossplane.io/paused": "true" } } };
+  await cluster.kube.patch({ ...otherKinds.lock, name: "lock" }, pause, { type: "merge" });
+  cluster.takeWrites();
+  while ((await cluster.client.get(otherKinds.lock, { name: "lock" }))?.metadata.annotations === undefined) {
+    await new Promise((go) => setImmediate(go));
+  }
+  await reconcileLock(cluster.ports, installOnly, signal);
+  assert.deepEqual(cluster.takeWrites(), []);
+});
+
+test("case 36: a package of the dependency's name that somebody made stays as it is", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/dep:v1.1.0", functionPackage("x"));
+  const reference = `${cluster.registry}/other/dep:v9`;
+  const spec = { package: reference };
+  await cluster.kube.create({ ...packageTypes.Function.package, metadata: { name: "acme-dep" }, spec } as KubeObject);
+  await register(cluster, entry(cluster, "a", "v1", { dep: "*" }));
+  await reconcileLock(cluster.ports, installOnly, signal);
+  assert.deepEqual(await installedPackages(cluster), ["acme-dep /other/dep:v9"]);
 });
 
 test("case 38: a digest is installed by digest, and another one is incompatible", async () => {
@@ -117,6 +173,32 @@ test("case 41: an upgrade happens only where it is allowed, and as little as nee
   assert.deepEqual(await installedPackages(cluster), ["dep /acme/dep:v1.0.0"]);
   await reconcileLock(cluster.ports, { ...installOnly, allowUpgrades: true }, signal);
   assert.deepEqual(await installedPackages(cluster), ["dep /acme/dep:v1.1.0"]);
+});
+
+test("case 41: where only a lower version would do, a downgrade must be allowed", async () => {
+  await using cluster = await startPackageCluster();
+  for (const tag of ["v0.8.0", "v0.9.0", "v1.0.0"]) await cluster.push(`acme/dep:${tag}`, functionPackage(tag));
+  const spec = { package: `${cluster.registry}/acme/dep:v1.0.0` };
+  await cluster.kube.create({ ...packageTypes.Function.package, metadata: { name: "dep" }, spec } as KubeObject);
+  await register(cluster, entry(cluster, "dep", "v1.0.0"));
+  await register(cluster, entry(cluster, "a", "v1", { dep: "<v1.0.0" }));
+  await assert.rejects(
+    reconcileLock(cluster.ports, { ...installOnly, allowUpgrades: true }, signal),
+    /no version of .*acme\/dep satisfies <v1\.0\.0 \(wanted by .*acme\/a\); v1\.0\.0 is installed, it has v0\.8\.0, /,
+  );
+  await reconcileLock(cluster.ports, { allowUpgrades: true, allowDowngrades: true }, signal);
+  assert.deepEqual(await installedPackages(cluster), ["dep /acme/dep:v0.9.0"]);
+});
+
+test("case 41: an upgrade of a package that is in the Lock and nowhere else cannot be made", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/dep:v2.0.0", functionPackage("x"));
+  await register(cluster, entry(cluster, "dep", "v1.0.0"));
+  await register(cluster, entry(cluster, "a", "v1", { dep: ">=v2" }));
+  await assert.rejects(
+    reconcileLock(cluster.ports, { ...installOnly, allowUpgrades: true }, signal),
+    /cannot find the installed package of .*acme\/dep/,
+  );
 });
 
 test("an empty Lock keeps neither conditions nor finalizer; a new version takes the place of the old one", async () => {

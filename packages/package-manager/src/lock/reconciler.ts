@@ -2,6 +2,7 @@
 import type { KubeObject } from "@purlin/kube-client";
 import {
   type ConditionText,
+  during,
   hasFinalizer,
   isPaused,
   type ReconcileResult,
@@ -11,8 +12,7 @@ import {
   withMember,
   withoutFinalizer,
 } from "@purlin/kube-controller";
-import { isAlreadyExists } from "@purlin/kube-objects";
-import type { PackageRequest } from "../fetch/package-request.ts";
+import { isAlreadyExists, isConflict } from "@purlin/kube-objects";
 import { type PackagePorts, packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { isDigest } from "../oci/digest.ts";
 import { parseRepository } from "../oci/image-reference.ts";
@@ -22,7 +22,7 @@ import { dnsLabel } from "../xpkg/friendly-name.ts";
 import { commonDigest, highestAllowed, nearestAllowed } from "./choose-version.ts";
 import { buildGraph, type DependencyGraph, findCycle, firstMissing, parentsOf, satisfies } from "./dependency-graph.ts";
 import { type LockDependency, type LockEntry, readLock } from "./lock-entry.ts";
-import { lockName } from "./lock-store.ts";
+import { lockName, resolutionFailed } from "./lock-store.ts";
 
 /** What the resolver of dependencies may do beyond installing what is missing. */
 export interface ResolverOptions {
@@ -55,10 +55,16 @@ export async function reconcileLock(
     await tell(pass, { type: "Resolved", status: "True", reason: "DependencyResolutionSucceeded" });
     return {};
   } catch (error) {
-    const message = `Error occurred during dependency resolution ${textOf(error)}`;
-    await tell(pass, { type: "Resolved", status: "False", reason: "DependencyResolutionFailed", message });
+    if (!isConflict(error) && !signal.aborted) await tellFailure(pass, textOf(error));
     throw error;
   }
+}
+
+async function tellFailure(pass: LockPass, problem: string): Promise<void> {
+  const reason = "DependencyResolutionFailed";
+  const message = `${resolutionFailed}${problem}`;
+  pass.events.event(pass.lock, { type: "Warning", reason, message });
+  await tell(pass, { type: "Resolved", status: "False", reason, message });
 }
 
 async function clear({ client, lock, signal }: LockPass): Promise<ReconcileResult> {
@@ -86,31 +92,43 @@ async function resolveFirst(pass: LockPass, entries: readonly LockEntry[]): Prom
   const cycle = findCycle(graph);
   if (cycle !== undefined) throw new Error(`packages need each other in a circle: ${cycle.join(" → ")}`);
   const missing = firstMissing(graph);
-  if (missing !== undefined)
-    return install(pass, missing.dependency, constraintsOn(missing.parents, missing.dependency));
+  if (missing !== undefined) return install(pass, missing.dependency, wishesFor(graph, missing.dependency));
   if (!pass.allowUpgrades) return;
   const wrong = firstUnsatisfied(graph);
-  if (wrong !== undefined) await move(pass, wrong, constraintsOn(parentsOf(graph, wrong.source), wrong));
+  if (wrong !== undefined) await move(pass, wrong, wishesFor(graph, wrong));
 }
 
-function constraintsOn(parents: readonly LockEntry[], { source }: { readonly source: string }): readonly string[] {
-  return parents.flatMap(({ dependencies }) =>
-    dependencies.filter((dependency) => dependency.source === source).map(({ constraint }) => constraint),
+/** Which versions somebody wants, and who that is. */
+interface Wish {
+  readonly constraint: string;
+  readonly by: string;
+}
+
+function wishesFor(graph: DependencyGraph, { source }: { readonly source: string }): readonly Wish[] {
+  return parentsOf(graph, source).flatMap((parent) =>
+    parent.dependencies
+      .filter((dependency) => dependency.source === source)
+      .map(({ constraint }) => ({ constraint, by: parent.source })),
   );
+}
+
+function unsatisfied(source: string, wishes: readonly Wish[], there: string): Error {
+  const wanted = wishes.map(({ constraint, by }) => `${constraint} (wanted by ${by})`).join(" and ");
+  return new Error(`no version of ${source} satisfies ${wanted}; ${there}`);
 }
 
 function firstUnsatisfied(graph: DependencyGraph): LockEntry | undefined {
   for (const entry of graph.values()) {
-    const constraints = constraintsOn(parentsOf(graph, entry.source), entry);
-    if (constraints.some((constraint) => !satisfies(entry.version, constraint))) return entry;
+    const isWrong = ({ constraint }: Wish): boolean => !satisfies(entry.version, constraint);
+    if (wishesFor(graph, entry).some(isWrong)) return entry;
   }
   return undefined;
 }
 
 /** Creates the package of a dependency. One of that name that is there already is somebody's choice, and stays. */
-async function install(pass: LockPass, dependency: LockDependency, constraints: readonly string[]): Promise<void> {
+async function install(pass: LockPass, dependency: LockDependency, wishes: readonly Wish[]): Promise<void> {
   const { source, kind } = dependency;
-  const version = await versionFor(pass, source, constraints);
+  const version = await versionFor(pass, source, wishes);
   const name = dnsLabel(parseRepository(source).repository);
   const object = { ...packageTypes[kind].package, metadata: { name }, spec: { package: referenceTo(source, version) } };
   try {
@@ -120,27 +138,31 @@ async function install(pass: LockPass, dependency: LockDependency, constraints: 
   }
 }
 
-async function versionFor(pass: LockPass, source: string, constraints: readonly string[]): Promise<string> {
+async function versionFor(pass: LockPass, source: string, wishes: readonly Wish[]): Promise<string> {
+  const constraints = wishes.map(({ constraint }) => constraint);
   const digest = commonDigest(constraints, source);
   if (digest !== undefined) return digest;
-  const tags = await pass.packages.tags(source, requestOf(pass));
+  const tags = await tagsOf(pass, source);
   const version = highestAllowed(tags, constraints);
   if (version !== undefined) return version;
-  throw new Error(`no version of ${source} satisfies ${constraints.join(" and ")}; it has ${listed(tags)}`);
+  throw unsatisfied(source, wishes, `it has ${listed(tags)}`);
+}
+
+function tagsOf({ packages, signal }: LockPass, source: string): Promise<readonly string[]> {
+  const request = { pullSecrets: [], pullPolicy: "IfNotPresent", signal } as const;
+  return during(`cannot list the versions of ${source}`, () => packages.tags(source, request));
 }
 
 /** Moves a package that does not suit everybody who needs it. */
-async function move(pass: LockPass, entry: LockEntry, constraints: readonly string[]): Promise<void> {
+async function move(pass: LockPass, entry: LockEntry, wishes: readonly Wish[]): Promise<void> {
   const { client, allowDowngrades, signal } = pass;
+  const constraints = wishes.map(({ constraint }) => constraint);
   const digest = commonDigest(constraints, entry.source);
-  const tags = digest === undefined ? await pass.packages.tags(entry.source, requestOf(pass)) : [];
+  const tags = digest === undefined ? await tagsOf(pass, entry.source) : [];
   const choice = { installed: entry.version, constraints, allowDowngrade: allowDowngrades };
   const version = digest ?? nearestAllowed(tags, choice);
-  if (version === undefined) {
-    throw new Error(
-      `no version of ${entry.source} satisfies ${constraints.join(" and ")}; ${entry.version} is installed, it has ${listed(tags)}`,
-    );
-  }
+  if (version === undefined)
+    throw unsatisfied(entry.source, wishes, `${entry.version} is installed, it has ${listed(tags)}`);
   const all = await client.list(packageTypes[entry.kind].package, { signal });
   const owner = all.find((one) => sourceOfPackage(one) === entry.source);
   if (owner === undefined) throw new Error(`cannot find the installed package of ${entry.source}`);
@@ -157,10 +179,6 @@ function sourceOfPackage(object: KubeObject): string | undefined {
 
 function referenceTo(source: string, version: string): string {
   return isDigest(version) ? `${source}@${version}` : `${source}:${version}`;
-}
-
-function requestOf({ signal }: LockPass): Omit<PackageRequest, "reference"> {
-  return { pullSecrets: [], pullPolicy: "IfNotPresent", signal };
 }
 
 function listed(tags: readonly string[]): string {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { buildGraph, incompatibilities, transitiveOf } from "./dependency-graph.ts";
 import type { LockDependency, LockEntry } from "./lock-entry.ts";
-import { getLock, putLock } from "./lock-store.ts";
+import { getLock, putLock, resolutionProblem } from "./lock-store.ts";
 
 /** How far the dependencies of a package are there. */
 export interface DependencyCounts {
@@ -30,16 +31,16 @@ export async function registerPackage(
 ): Promise<DependencyCounts> {
   const lock = await getLock(client, signal);
   const next = withEntry(lock.entries, own, siblings);
-  const { entries } = await putLock(client, lock, { next, signal });
+  const { entries, object } = await putLock(client, lock, { next, signal });
   const graph = buildGraph(entries);
   const direct = own.dependencies.filter(({ source }) => !graph.has(source));
   if (direct.length > 0) {
     const found = own.dependencies.length;
-    return { found, installed: found - direct.length, invalid: 0, problem: missingText(direct) };
+    return { found, installed: found - direct.length, invalid: 0, problem: missingText(direct, object) };
   }
   const { found, missing } = transitiveOf(graph, own);
   const counts = { found: found.length, installed: found.length - missing.length };
-  if (missing.length > 0) return { ...counts, invalid: 0, problem: missingText(missing) };
+  if (missing.length > 0) return { ...counts, invalid: 0, problem: missingText(missing, object) };
   const wrong = incompatibilities(graph, own);
   const problem = wrong.length > 0 ? `incompatible dependencies: ${wrong.join("; ")}` : undefined;
   return { ...counts, invalid: wrong.length, problem };
@@ -53,10 +54,14 @@ function withEntry(entries: readonly LockEntry[], own: LockEntry, siblings: Read
   return entries.with(at, own).filter((entry, place) => place === at || !isOwn(entry));
 }
 
-function missingText(missing: readonly LockDependency[]): string {
+/** What is missing and, where the resolver tried to get one of them and could not, why. */
+function missingText(missing: readonly LockDependency[], lock: KubeObject): string {
   const sorted = missing.map(({ source, constraint }) => `"${source}" (${constraint})`).toSorted();
   const rest = sorted.length - namedMissing;
-  return `missing dependencies: ${sorted.slice(0, namedMissing).join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
+  const text = `missing dependencies: ${sorted.slice(0, namedMissing).join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
+  const why = resolutionProblem(lock);
+  const concerns = why !== undefined && missing.some(({ source }) => why.includes(source));
+  return concerns ? `${text}: ${why}` : text;
 }
 
 /** Takes a revision out of the Lock. */
