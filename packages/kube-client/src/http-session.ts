@@ -49,6 +49,12 @@ const defaultLiveness: Liveness = { pingEveryMs: 30_000, pingWithinMs: 15_000 };
 /** Streams a server allows at once before it is told to open another connection, unless it says a number itself. */
 const defaultStreamLimit = 100;
 
+/**
+ * Megabytes of what is on its way that one connection may hold. With Node's ten, a few large objects at once would make it
+ * refuse everybody else's requests.
+ */
+const maxSessionMemory = 512;
+
 /** Opens a session to `origin`. Connections are made when first needed and again when lost. */
 export function openSession(origin: URL, tls: TlsOptions, liveness: Liveness = defaultLiveness): HttpSession {
   // HTTP/1.1 has no pings of its own; those of TCP find out as much, later.
@@ -106,7 +112,7 @@ function createHttp2Session(
   let connecting: Promise<ClientHttp2Session> | undefined;
 
   function start(socket: TLSSocket): ClientHttp2Session {
-    const session = connectHttp2(origin.origin, { createConnection: () => socket });
+    const session = connectHttp2(origin.origin, { createConnection: () => socket, maxSessionMemory });
     // An idle connection must not keep the process alive, and one that breaks is simply not used again.
     session.on("error", () => open.delete(session));
     session.on("close", () => open.delete(session));

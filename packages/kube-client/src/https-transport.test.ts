@@ -54,10 +54,13 @@ for (const protocol of ["h2", "http/1.1"] as const) {
     const exchanges: Exchange[] = [];
     let reply: (exchange: Exchange) => Reply = () => ({ text: "{}" });
     let server: Server | Http2SecureServer;
+    /** Large bodies are not read before. */
+    let gate: Promise<void> = Promise.resolve();
     const transports: KubeTransport[] = [];
 
     async function answer(incoming: Incoming, outgoing: Outgoing): Promise<void> {
       const chunks: Uint8Array[] = [];
+      if (incoming.url === "/large") await gate;
       for await (const chunk of incoming) chunks.push(chunk);
       const { method, url, headers } = incoming;
       const socket = (
@@ -206,6 +209,34 @@ for (const protocol of ["h2", "http/1.1"] as const) {
         (await connect({}, { caPem, insecureSkipTlsVerify: true }).request({ method: "GET", path: "/x" })).code,
         200,
       );
+    });
+
+    test("a body that no server takes is refused in the server's words, and never sent", async () => {
+      reply = () => ({ text: "{}" });
+      const transport = connect();
+      const before = exchanges.length;
+      const request = { method: "POST", path: "/x", body: { text: "é".repeat(1.5 * 2 ** 20) } } as const;
+      await assert.rejects(transport.request(request), {
+        code: 413,
+        message: "Request entity too large: limit is 3145728",
+      });
+      await transport.request({ ...request, body: { text: "e".repeat(3 * 2 ** 20 - 11) } });
+      assert.equal(exchanges.length, before + 1);
+    });
+
+    test("large objects on their way to a slow server hold nobody up", async () => {
+      let go = (): void => {};
+      gate = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      reply = () => ({ text: "{}" });
+      const transport = connect();
+      const body = { text: "x".repeat(2.5 * 2 ** 20) };
+      const large = Array.from({ length: 8 }, () => transport.request({ method: "POST", path: "/large", body }));
+      const others = Array.from({ length: 50 }, () => transport.request({ method: "GET", path: "/small" }));
+      for (const { code } of await Promise.all(others)) assert.equal(code, 200);
+      go();
+      for (const { code } of await Promise.all(large)) assert.equal(code, 200);
     });
 
     test("many requests at once all come back", async () => {

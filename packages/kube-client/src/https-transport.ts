@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+import { Buffer } from "node:buffer";
 import type { Readable } from "node:stream";
-import { type JsonValue, parseJson, printJson, type Status, StatusError } from "@purlin/kube-objects";
+import {
+  type JsonValue,
+  parseJson,
+  printJson,
+  requestEntityTooLarge,
+  type Status,
+  StatusError,
+} from "@purlin/kube-objects";
 import type { ClusterAccess, Credentials } from "./cluster-access.ts";
 import { type HttpSession, openSession, type WireResponse } from "./http-session.ts";
 import { readLines } from "./json-lines.ts";
@@ -12,6 +20,9 @@ export interface HttpsTransportOptions {
   /** Who is calling, for the server's logs and as the default field manager. */
   readonly userAgent?: string;
 }
+
+/** No API server takes more in one request; Kubernetes has no setting for it. */
+const maxBodyBytes = 3 * 2 ** 20;
 
 /** The way to an API server over HTTPS. Connections are opened when needed; new client certificates open new ones. */
 export function createHttpsTransport(
@@ -46,7 +57,7 @@ export function createHttpsTransport(
       method: request.method,
       path: `${prefix}${request.path}${query && `?${query}`}`,
       headers: headersOf(request, credentials, userAgent),
-      body: request.body === undefined ? undefined : printJson(request.body),
+      body: request.body === undefined ? undefined : bodyText(request.body),
       signal: request.signal,
     });
   }
@@ -76,6 +87,13 @@ export function createHttpsTransport(
       session = undefined;
     },
   };
+}
+
+/** What is too large is refused here, in the server's words, instead of holding up a connection that others share. */
+function bodyText(body: JsonValue): string {
+  const text = printJson(body);
+  if (Buffer.byteLength(text) > maxBodyBytes) throw requestEntityTooLarge(`limit is ${maxBodyBytes}`);
+  return text;
 }
 
 function headersOf(
