@@ -69,7 +69,7 @@ export {
 export { goJson, goNumber, goQuote } from "./json/go-text.ts";
 export { goPlain, goTypeName } from "./json/go-value.ts";
 export { jsonEqual } from "./json/json-equal.ts";
-export { type JsonReading, JsonSyntaxError } from "./json/json-reader.ts";
+export { type Fractions, type JsonReading, JsonSyntaxError } from "./json/json-reader.ts";
 export { isJsonArray, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "./json/json-value.ts";
 export { ownValue, setOwnValue, withOwnValue, withoutOwnValue } from "./json/own-value.ts";
 export { maxJsonDepth, parseJson, parseJsonStrict } from "./json/parse-json.ts";

@@ -12,6 +12,7 @@ import { customObjectCases } from "./custom-objects.ts";
 import { deleteCases } from "./delete.ts";
 import { discoveryCases } from "./discovery.ts";
 import { fieldValidationCases } from "./field-validation.ts";
+import { fractionCases } from "./fractions.ts";
 import { garbageCases } from "./garbage.ts";
 import { listCases } from "./list.ts";
 import { managedFieldsCases } from "./managed-fields.ts";
@@ -24,6 +25,7 @@ import { readCases } from "./read.ts";
 import { scaleCases } from "./scale.ts";
 import { selectorCases } from "./selectors.ts";
 import { tableCases } from "./tables.ts";
+import { timeoutCases } from "./timeouts.ts";
 import { updateCases } from "./update.ts";
 import { validationCases } from "./validation.ts";
 import { watchCases } from "./watch.ts";
@@ -42,10 +44,12 @@ export const allCases: readonly Case[] = [
   ...tableCases,
   ...watchCases,
   ...manyWatchesCases,
+  ...timeoutCases,
   ...updateCases,
   ...deleteCases,
   ...garbageCases,
   ...fieldValidationCases,
+  ...fractionCases,
   ...validationCases,
   ...objectRulesCases,
   ...patchCases,

@@ -11,6 +11,7 @@ export async function run({ options }: CommandInput, io: Io): Promise<undefined>
   await using embedded = await startEmbeddedServer({
     directory,
     port,
+    servesReadOnly: true,
     warn: (text) => io.stderr.write(`${text}\n`),
   });
   io.stdout.write(greeting(embedded.url, embedded.kubeconfig));

@@ -21,6 +21,8 @@ export interface EmbeddedServerOptions {
   /** 0 for that of the last time, or any free one. */
   readonly port: number;
   readonly warn: (text: string) => void;
+  /** Serve what is in a directory that cannot be written. Default: say that it cannot be, and end. */
+  readonly servesReadOnly?: boolean;
 }
 
 /** The port a user asked for. */
@@ -40,7 +42,7 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   try {
     const listener = await listen(server, options);
     const kubeconfig = join(directory, "kubeconfig");
-    await replaceFile(kubeconfig, listener.kubeconfig);
+    await keepFile(kubeconfig, listener.kubeconfig, { server, warn: options.warn });
     renewal.rewrite = () => {
       replaceFile(kubeconfig, listener.kubeconfig).catch((error: unknown) =>
         options.warn(`warning: cannot write the renewed certificates to ${kubeconfig}: ${textOf(error)}`),
@@ -58,16 +60,21 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   }
 }
 
-async function start({ directory, warn }: EmbeddedServerOptions, onRenewed: () => void): Promise<ApiServer> {
+async function start(options: EmbeddedServerOptions, onRenewed: () => void): Promise<ApiServer> {
+  const { directory, warn, servesReadOnly = false } = options;
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    return await startApiServer({
+    const server = await startApiServer({
       directory,
+      servesReadOnly,
       onRenewed,
       onWarning: (text) => warn(`warning: ${text}`),
       onUnexpected: (error, { method, path }) => warn(`error: ${method} ${path}: ${textOf(error)}`),
       onControllerError: (error) => warn(`error: ${textOf(error)}; it will be tried again`),
     });
+    if (server.isReadOnly)
+      warn(`warning: --data-dir ${directory} is read-only: what is in it is served, and every write refused`);
+    return server;
   } catch (error) {
     if (isStoreError(error) || isFileError(error))
       throw new UserError(`--data-dir ${directory}: ${textOf(error)}`, { cause: error });
@@ -87,7 +94,7 @@ async function listen(server: ApiServer, { directory, port, warn }: EmbeddedServ
     warn(`warning: port ${last} of the last time is taken; using another, so read the kubeconfig again`);
     return server.listen({ port: 0 });
   });
-  if (listener.port !== last) await replaceFile(file, `${listener.port}\n`);
+  if (listener.port !== last) await keepFile(file, `${listener.port}\n`, { server, warn });
   return listener;
 }
 
@@ -96,6 +103,22 @@ async function listenOn(server: ApiServer, port: number): Promise<ApiListener> {
     return await server.listen({ port });
   } catch (error) {
     throw new UserError(`--port ${port}: ${textOf(error)}; choose another, or none for any free one`, { cause: error });
+  }
+}
+
+interface Keeping {
+  readonly server: ApiServer;
+  readonly warn: (text: string) => void;
+}
+
+/** Writes a file unless it says so already. Where nothing can be written that is no reason not to serve. */
+async function keepFile(path: string, text: string, { server, warn }: Keeping): Promise<void> {
+  if ((await readFile(path, "utf8").catch(() => "")) === text) return;
+  try {
+    await replaceFile(path, text);
+  } catch (error) {
+    if (!server.isReadOnly) throw error;
+    warn(`warning: ${path} is out of date and cannot be written: ${textOf(error)}`);
   }
 }
 

@@ -4,6 +4,7 @@ import {
   createFieldManager,
   type FieldError,
   type FieldManager,
+  type Fractions,
   fieldSetOfPaths,
   hasTypedForm,
   invalidValue,
@@ -31,7 +32,7 @@ export function builtinStrategy(type: ResourceType, rules: KindRules, now: () =>
     kindProblem: (kind, apiVersion, value) => kindProblem(type, kind, apiVersion, value),
     emptyObject: () => emptyObject(type),
     requestWarnings: () => DEPRECATIONS[`${apiVersionOf(type)}/${type.kind}`] ?? [],
-    decode: (value) => decode(rules, value),
+    decode: (value, fractions) => decode(rules, value, fractions),
     prepareCreate: (object) => {
       const cleared = hasStatus ? withMember(object, "status", emptyObject(type)["status"]) : object;
       return rules.prepareCreate?.(cleared) ?? cleared;
@@ -71,8 +72,8 @@ export function builtinStrategy(type: ResourceType, rules: KindRules, now: () =>
   };
 }
 
-function decode(rules: KindRules, value: JsonObject): DecodedObject {
-  const { object, unknown } = toTypedForm(value);
+function decode(rules: KindRules, value: JsonObject, fractions?: Fractions): DecodedObject {
+  const { object, unknown } = toTypedForm(value, fractions);
   const decoded = rules.decode?.(object, value) ?? object;
   const filled = withBuiltinDefaults(decoded);
   // Defaults come last, and belong where their type has them.

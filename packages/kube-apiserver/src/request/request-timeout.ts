@@ -1,39 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, goQuote } from "@purlin/kube-objects";
+import { badRequest, goQuote, type JsonValue, timeout } from "@purlin/kube-objects";
+import type { CompleteResponse } from "./api-response.ts";
+import { documentPayload } from "./payload.ts";
 
-/** Throws 400 for a `timeout` in the query that is no duration to Go, such as `1m30s`. */
-export function requireTimeout(query: URLSearchParams): void {
+/** Nobody gets more time than this, as in the reference. */
+const MOST_MS = 60_000;
+
+/**
+ * How many milliseconds the `timeout` in the query leaves for an answer; undefined when nobody asked for less than there is anyway. Throws
+ * 400 for one that is no duration to Go, such as `1m30s`.
+ */
+export function requestTimeoutMs(query: URLSearchParams): number | undefined {
   const text = query.get("timeout") ?? "";
-  const problem = text === "" ? undefined : durationProblem(text);
-  if (problem !== undefined) {
-    throw badRequest(`invalid timeout specified in the request URL - ${problem}`);
+  if (text === "") {
+    return undefined;
+  }
+  const duration = parseDuration(text);
+  if (typeof duration === "string") {
+    throw badRequest(`invalid timeout specified in the request URL - ${duration}`);
+  }
+  // None, and less than none, mean that the client has all the time there is.
+  return duration > 0 && duration < MOST_MS ? duration : undefined;
+}
+
+/** The outcome of the work; undefined when it did not come in time. What was begun goes on: only a look tells what came of it. */
+export async function inTime<T>(timeoutMs: number | undefined, work: () => Promise<T>): Promise<T | undefined> {
+  if (timeoutMs === undefined) {
+    return work();
+  }
+  const late = Promise.withResolvers<undefined>();
+  const started = performance.now();
+  const timer = setTimeout(() => late.resolve(undefined), Math.ceil(timeoutMs));
+  try {
+    const outcome = await Promise.race([work(), late.promise]);
+    return performance.now() - started > timeoutMs ? undefined : outcome;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
-const UNITS: ReadonlySet<string> = new Set(["ns", "us", "µs", "μs", "ms", "s", "m", "h"]);
+/** What whoever left too little time is told, as the reference tells it: from outside all negotiation, and of no kind. */
+export function tooLate(): CompleteResponse {
+  const { kind: _, apiVersion: __, ...status } = timeout("request did not complete within the allotted timeout").status;
+  const form = { mediaType: "application/json", contentType: "text/plain; charset=utf-8" } as const;
+  return { kind: "complete", code: 504, payload: documentPayload(status as unknown as JsonValue, form) };
+}
 
-/** What Go says about a text that is no duration. */
-function durationProblem(text: string): string | undefined {
+const UNIT_MS: ReadonlyMap<string, number> = new Map([
+  ["ns", 1e-6],
+  ["us", 1e-3],
+  ["µs", 1e-3],
+  ["μs", 1e-3],
+  ["ms", 1],
+  ["s", 1000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+]);
+
+/** A duration of Go in milliseconds, or what Go says about a text that is none. */
+function parseDuration(text: string): number | string {
   const invalid = `time: invalid duration ${goQuote(text)}`;
   let rest = text.replace(/^[-+]/, "");
   if (rest === "0") {
-    return undefined;
+    return 0;
   }
   if (rest === "") {
     return invalid;
   }
+  let sum = 0;
   while (rest !== "") {
     const [part, number = "", unit = ""] = /^(\d*\.?\d*)([^\d.]*)/.exec(rest) ?? [""];
     if (!/\d/.test(number)) {
       return invalid;
     }
-    if (unit === "") {
-      return `time: missing unit in duration ${goQuote(text)}`;
+    const unitMs = UNIT_MS.get(unit);
+    if (unitMs === undefined) {
+      return unit === ""
+        ? `time: missing unit in duration ${goQuote(text)}`
+        : `time: unknown unit ${goQuote(unit)} in duration ${goQuote(text)}`;
     }
-    if (!UNITS.has(unit)) {
-      return `time: unknown unit ${goQuote(unit)} in duration ${goQuote(text)}`;
-    }
+    sum += Number(number) * unitMs;
     rest = rest.slice(part.length);
   }
-  return undefined;
+  return text.startsWith("-") ? -sum : sum;
 }

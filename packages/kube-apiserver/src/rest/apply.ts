@@ -53,7 +53,7 @@ function applyToExisting(rest: RestRequest, request: ApplyRequest): Promise<Comp
   const { options } = patch;
   const edit = (current: JsonObject): JsonObject => {
     const merged = merge(rest, request, current);
-    return merged === current ? current : atTarget(rest, decoded(rest, merged));
+    return merged === current ? current : atTarget(rest, decoded(rest, merged, request.patch.config));
   };
   return applyUpdate(rest, { endpoint, edit, options, unconditional: true, comparesUid: false, tracked: true }, form);
 }
@@ -64,7 +64,7 @@ async function applyToNothing(rest: RestRequest, request: ApplyRequest): Promise
   if (endpoint !== "") {
     throw notFound(type, target.name);
   }
-  const applied = decoded(rest, merge(rest, request, undefined));
+  const applied = decoded(rest, merge(rest, request, undefined), request.patch.config);
   const { uid } = metaOf(applied);
   if (uid) {
     const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
@@ -91,7 +91,7 @@ function merge(rest: RestRequest, { endpoint, patch }: ApplyRequest, live: JsonO
 }
 
 /** The merged object with defaults. Its fields have been checked, but not what is written in those that are texts. */
-function decoded({ strategy, type }: RestRequest, object: JsonObject): JsonObject {
+function decoded({ strategy, type }: RestRequest, object: JsonObject, config: JsonObject): JsonObject {
   try {
     if (!type.custom) {
       requireConvertible(object);
@@ -101,7 +101,7 @@ function decoded({ strategy, type }: RestRequest, object: JsonObject): JsonObjec
     if (!(error instanceof TypedFormError)) {
       throw error;
     }
-    const { namespace = "", name = "" } = metaOf(object);
+    const { namespace = "", name = "" } = metaOf(config);
     const kind = `${type.group === "" ? "/" : ""}${apiVersionOf(type)}, Kind=${type.kind}`;
     const what = `failed to convert new object (${namespace}/${name}; ${kind}) to proper version`;
     throw unclassifiedError(`${what}: unable to convert unstructured object to ${kind}: ${error.message}`, error);

@@ -2,6 +2,7 @@
 import {
   badRequest,
   type FieldValidation,
+  type Fractions,
   goQuote,
   invalid,
   invalidValue,
@@ -33,7 +34,10 @@ export async function readBody(rest: RestRequest): Promise<DecodedBody> {
     }
     return body;
   } catch (error) {
-    throw error instanceof UndecodableBody ? unrecognized(rest, error.message, error.raw) : error;
+    if (!(error instanceof UndecodableBody)) {
+      throw error;
+    }
+    throw error.isNumber ? notHandled(rest, error) : unrecognized(rest, error.message, error.raw);
   }
 }
 
@@ -43,7 +47,7 @@ export async function readBody(rest: RestRequest): Promise<DecodedBody> {
  */
 export function readObject(rest: RestRequest, body: DecodedBody, validation: FieldValidation): JsonObject {
   const typed = requireType(rest, body, validation);
-  const { object, unknownFields } = decode(rest, withResetMark(rest, typed));
+  const { object, unknownFields } = decode(rest, withResetMark(rest, typed), body.fractions);
   const findings = [...body.strictErrors, ...unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`)];
   if (findings.length > 0 && validation === "Strict") {
     const { kind, version } = rest.type;
@@ -60,19 +64,20 @@ export function readObject(rest: RestRequest, body: DecodedBody, validation: Fie
   return object;
 }
 
-function decode({ strategy, type }: RestRequest, value: JsonObject): DecodedObject {
+function decode({ strategy, type }: RestRequest, value: JsonObject, fractions?: Fractions): DecodedObject {
   try {
-    return strategy.decode(value);
+    return strategy.decode(value, fractions);
   } catch (error) {
-    if (error instanceof TypedFormError) {
-      const { kind, version } = type;
-      throw badRequest(
-        `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${error.message}`,
-        error,
-      );
-    }
-    throw error;
+    throw error instanceof TypedFormError ? notHandled({ type }, error) : error;
   }
+}
+
+function notHandled({ type }: Pick<RestRequest, "type">, error: Error): StatusError {
+  const { kind, version } = type;
+  return badRequest(
+    `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${error.message}`,
+    error,
+  );
 }
 
 /**

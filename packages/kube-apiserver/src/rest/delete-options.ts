@@ -81,7 +81,7 @@ function fromBody(body: DecodedBody): RawOptions {
 }
 
 /** Options may come under any version, or none; their fields must be what they should. */
-function typedOptions({ value }: DecodedBody): JsonObject {
+function typedOptions({ value, fractions }: DecodedBody): JsonObject {
   if (!isJsonObject(value)) {
     throw badRequest("the body of a delete must be DeleteOptions");
   }
@@ -93,7 +93,7 @@ function typedOptions({ value }: DecodedBody): JsonObject {
     );
   }
   try {
-    return toTypedForm({ ...value, apiVersion: "v1", kind: "DeleteOptions" }).object;
+    return toTypedForm({ ...value, apiVersion: "v1", kind: "DeleteOptions" }, fractions).object;
   } catch (error) {
     throw error instanceof TypedFormError ? badRequest(error.message, error) : error;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { FieldError, FieldManager, JsonObject, StrategicMergeSchema } from "@purlin/kube-objects";
+import type { FieldError, FieldManager, Fractions, JsonObject, StrategicMergeSchema } from "@purlin/kube-objects";
 import type { TablePrinter } from "../table/table.ts";
 
 /** A body read as an object of a type. */
@@ -27,8 +27,11 @@ export interface ObjectStrategy {
   requireKind?(kind: string, apiVersion: string, value: JsonObject): void;
   /** Why an object that says to be of a kind cannot be one of the type; undefined: it can. */
   kindProblem?(kind: string, apiVersion: string, value: JsonObject): string | undefined;
-  /** Reads a body as an object of the type, with defaults. Throws 400 for a body that cannot be one. */
-  decode(value: JsonObject): DecodedObject;
+  /**
+   * Reads a body as an object of the type, with defaults. Throws 400 for a body that cannot be one. `fractions` are the numbers in it
+   * that are not written as integers.
+   */
+  decode(value: JsonObject, fractions?: Fractions): DecodedObject;
   /** What was applied, as an object of the type with defaults; read like any other when there is no such way. */
   decodeApplied?(object: JsonObject): JsonObject;
   /** Sets what the server decides about a new object. */

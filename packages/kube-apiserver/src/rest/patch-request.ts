@@ -8,6 +8,7 @@ import {
   decodeJsonPatch,
   decodeMergePatch,
   decodeStrategicMergePatch,
+  type Fractions,
   goJson,
   goPlain,
   isJsonObject,
@@ -52,6 +53,8 @@ export interface ChangePatch {
   readonly isConverted: boolean;
   /** Strictly speaking wrong with the patch itself. */
   readonly findings: readonly string[];
+  /** Where the result has numbers that are not written as integers. */
+  readonly fractions?: Fractions | undefined;
 }
 
 /**
@@ -106,10 +109,10 @@ function readChange(type: string, body: PatchBody, { options, strategic, byName 
     return { apply, shown, findings, isConverted: false };
   }
   if (type === MERGE_PATCH) {
-    const { patch, findings } = decodeMergePatch(text, options.fieldValidation);
+    const { patch, findings, fractions } = decodeMergePatch(text, options.fieldValidation);
     const apply = (current: JsonObject): JsonObject => applyMergePatch(current, patch);
     const shown = (current: JsonObject): string => (byName ? goJson(apply(current)) : mergePatchedText(current, patch));
-    return { apply, shown, findings, isConverted: false };
+    return { apply, shown, findings, fractions, isConverted: false };
   }
   const { patch, findings } = decodeStrategicMergePatch(text, options.fieldValidation);
   const schema = strategic?.();

@@ -78,7 +78,7 @@ function read(rest: RestRequest, result: JsonObject, { current, patch }: Patchin
       return { object: {}, unknownFields: Object.keys(fields).sort(compareUtf8) };
     }
     requireSameType(rest, result, () => patch.shown(current));
-    return strategy.decode(withResetMark(rest, typed));
+    return strategy.decode(withResetMark(rest, typed), patch.fractions);
   } catch (error) {
     if (isStatusError(error)) {
       throw error;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   decodeProtobuf,
+  type Fractions,
   isBadRequest,
   JsonSyntaxError,
   type JsonValue,
@@ -20,6 +21,8 @@ export interface DecodedBody {
   readonly strictErrors: readonly string[];
   /** The same, as it is put when it is an error. */
   readonly strictText?: string;
+  /** The numbers in it that are not written as integers. */
+  readonly fractions?: Fractions;
 }
 
 export const JSON_TYPE = "application/json";
@@ -72,13 +75,15 @@ export function summaryOf(bytes: Uint8Array | undefined): string {
 const SUMMARY_BYTES = 30;
 const OPENING_BRACE = 0x7b;
 
-/** A body that is not what it says, with its beginning. */
+/** A body that is not what it says, with its beginning; or, if it `isNumber`, one with a number that nothing can hold. */
 export class UndecodableBody extends Error {
   readonly raw: Uint8Array;
+  readonly isNumber: boolean;
 
-  constructor(message: string, raw: Uint8Array) {
+  constructor(message: string, raw: Uint8Array, { isNumber = false }: { readonly isNumber?: boolean } = {}) {
     super(message);
     this.raw = raw;
+    this.isNumber = isNumber;
   }
 }
 
@@ -93,14 +98,17 @@ export function decodeBytes(bytes: Uint8Array, type: string): DecodedBody {
     const strictText = `yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`;
     return { value, strictErrors: duplicates, ...(duplicates.length === 0 ? {} : { strictText }) };
   }
-  const { value, duplicates } = fromJson(text, bytes);
-  return { value, strictErrors: duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`) };
+  const { duplicates, ...reading } = fromJson(text, bytes);
+  return { ...reading, strictErrors: duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`) };
 }
 
 function fromJson(text: string, bytes: Uint8Array): ReturnType<typeof parseJsonStrict> {
   try {
     return parseJsonStrict(text);
   } catch (error) {
+    if (error instanceof JsonSyntaxError && error.message.startsWith("json: cannot unmarshal number ")) {
+      throw new UndecodableBody(error.message, bytes, { isNumber: true });
+    }
     if (error instanceof JsonSyntaxError) {
       throw new UndecodableBody(`couldn't get version/kind; json parse error: ${error.message}`, bytes);
     }

@@ -37,6 +37,11 @@ export interface ApiServerOptions {
   readonly onControllerError?: (error: unknown) => void;
   /** Told when certificates were renewed while the server runs: kubeconfigs made from now on hold the new ones. */
   readonly onRenewed?: () => void;
+  /**
+   * Serve what is in a data directory that cannot be written: reads and watches go on, every write is refused. Default: refuse to start
+   * on one.
+   */
+  readonly servesReadOnly?: boolean;
   /** Decides when certificates are due. Default: the clock of the machine. */
   readonly clock?: RenewalClock;
   /** Told about what could not be recovered at the start. */
@@ -47,6 +52,8 @@ export interface ApiServerOptions {
 export interface ApiServer extends AsyncDisposable {
   readonly handle: Handler;
   readonly certificates: ServingCertificates;
+  /** Nothing can be written, for as long as it runs: the data directory was read-only when it started. */
+  readonly isReadOnly: boolean;
   /** Serves HTTPS. */
   listen(options?: { readonly host?: string; readonly port?: number }): Promise<ApiListener>;
   /** Forgets all history up to now. */
@@ -66,10 +73,11 @@ const CLOSE_GRACE_MS = 5000;
 
 /** Starts an API server on its data directory. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { directory, onWarning, history } = options;
+  const { directory, onWarning, history, servesReadOnly = false } = options;
   const store = openStore<JsonObject>({
     directory,
     codec: objectCodec,
+    servesReadOnly,
     ...(history === undefined ? {} : { history }),
     ...(onWarning === undefined ? {} : { onWarning }),
   });
@@ -85,6 +93,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
 
 class RunningServer implements ApiServer {
   readonly handle: Handler;
+  readonly isReadOnly: boolean;
   certificates: ServingCertificates;
   readonly #options: ApiServerOptions;
   readonly #store: Store<JsonObject>;
@@ -96,7 +105,11 @@ class RunningServer implements ApiServer {
   constructor(store: Store<JsonObject>, options: ApiServerOptions) {
     this.#store = store;
     this.#options = options;
-    this.certificates = loadCertificates(options.directory, options.clock?.now());
+    this.isReadOnly = store.problem !== undefined;
+    this.certificates = loadCertificates(options.directory, {
+      now: options.clock?.now() ?? new Date(),
+      isReadOnly: this.isReadOnly,
+    });
     const tokenKey = createPrivateKey(this.certificates.tokens.keyPem);
     this.#core = createServerCore({ ...options, store, tokenKey, address: () => this.#address() });
     this.handle = this.#core.handle;
@@ -107,6 +120,11 @@ class RunningServer implements ApiServer {
   async start(): Promise<void> {
     this.#core.crds.start();
     this.#core.lifecycle.areKindsServed = true;
+    if (this.isReadOnly) {
+      // What there is to make and to look after would have to be written.
+      this.#core.lifecycle.isBootstrapped = true;
+      return;
+    }
     await bootstrap({ ...this.#core, store: this.#store });
     this.#core.lifecycle.isBootstrapped = true;
     this.#controllers.start();

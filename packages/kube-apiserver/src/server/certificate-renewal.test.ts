@@ -19,7 +19,7 @@ function renewing(directory = tempDirectory()): {
   readonly stop: () => void;
 } {
   const clock = createTestClock(start);
-  const current = loadCertificates(directory, start);
+  const current = loadCertificates(directory, { now: start });
   const renewed: ServingCertificates[] = [];
   const errors: unknown[] = [];
   const stop = renewInTime({

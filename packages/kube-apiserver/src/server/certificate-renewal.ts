@@ -35,7 +35,7 @@ export function renewInTime({ directory, current, clock, onRenewed, onError }: R
   let known = current;
   return clock.every(LOOK_EVERY_MS, () => {
     try {
-      const loaded = loadCertificates(directory, clock.now());
+      const loaded = loadCertificates(directory, { now: clock.now() });
       if (isSame(loaded, known)) {
         return;
       }

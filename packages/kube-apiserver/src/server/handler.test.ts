@@ -33,6 +33,9 @@ const handle = createHandler({
     if (fail !== undefined) {
       throw fail();
     }
+    if (name === "never") {
+      return new Promise<never>(() => {});
+    }
     return resource === "pods" ? { kind: "complete", code: 200, payload: textPayload("pods") } : undefined;
   },
   isBuiltinPath: (path) => path.startsWith("/apis/apps/"),
@@ -113,6 +116,20 @@ const cases: Record<
   },
   Conflict: { reason: "a Status", url: "/api/v1/pods/conflict", code: 409, text: /it moved/ },
   Wrapped: { reason: "the Status inside", url: "/api/v1/pods/wrapped", code: 409, text: /"reason":"Conflict"/ },
+  InTime: { reason: "most answers are", url: "/api/v1/pods?timeout=30s", code: 200, text: "pods" },
+  TooLate: {
+    reason: "not this one",
+    url: "/api/v1/pods/never?timeout=5ms",
+    code: 504,
+    text: /within the allotted timeout/,
+  },
+  NoTimeout: { reason: "no duration", url: "/api/v1/pods?timeout=5", code: 400, text: /missing unit in duration/ },
+  WatchTimeout: {
+    reason: "a watch lasts as long as it likes",
+    url: "/api/v1/pods?watch=1&timeout=1ns",
+    code: 200,
+    text: "pods",
+  },
   Disk: { reason: "the store says why", url: "/api/v1/pods/disk", code: 503, text: /the disk is full/ },
 };
 

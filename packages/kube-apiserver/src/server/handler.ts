@@ -8,7 +8,7 @@ import { textPayload } from "../request/payload.ts";
 import { methodNotAllowed, noSuchResource } from "../request/plain-refusals.ts";
 import { requireProducible } from "../request/producible.ts";
 import { type RequestTarget, requestTarget } from "../request/request-target.ts";
-import { requireTimeout } from "../request/request-timeout.ts";
+import { inTime, requestTimeoutMs, tooLate } from "../request/request-timeout.ts";
 
 /** Answers requests for a path that is no resource; undefined: not mine. */
 export type PathEndpoint = (request: ApiRequest) => ApiResponse | undefined;
@@ -53,9 +53,11 @@ async function answered(request: ApiRequest, target: RequestTarget, options: Han
 
 async function route(original: ApiRequest, target: RequestTarget, options: HandlerOptions): Promise<ApiResponse> {
   const request = impersonated(original, options.authorizer);
-  if (target.verb !== "watch") {
-    requireTimeout(request.query);
-  }
+  const timeoutMs = target.verb === "watch" ? undefined : requestTimeoutMs(request.query);
+  return (await inTime(timeoutMs, () => allowed(request, target, options))) ?? tooLate();
+}
+
+async function allowed(request: ApiRequest, target: RequestTarget, options: HandlerOptions): Promise<ApiResponse> {
   const decision = options.authorizer(request.user, target);
   if (!decision.allowed) {
     const denied = errorResponse(accessDenied(request.user, target, decision), request);

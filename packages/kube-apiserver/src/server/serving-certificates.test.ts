@@ -14,8 +14,8 @@ const later = (days: number): Date => new Date(start.getTime() + days * 86_400_0
 
 test("certificates are made once, for the names the server is reached by, and for their owner only", () => {
   const directory = tempDirectory();
-  const made = loadCertificates(directory, start);
-  assert.deepEqual(loadCertificates(directory, later(1)), made);
+  const made = loadCertificates(directory, { now: start });
+  assert.deepEqual(loadCertificates(directory, { now: later(1) }), made);
   const server = new X509Certificate(made.server.certPem);
   for (const name of ["localhost", "kubernetes", "kubernetes.default.svc"]) {
     assert.equal(server.checkHost(name), name);
@@ -30,8 +30,8 @@ test("certificates are made once, for the names the server is reached by, and fo
 
 test("certificates about to expire are renewed, the authority stays", () => {
   const directory = tempDirectory();
-  const first = loadCertificates(directory, start);
-  const second = loadCertificates(directory, later(300));
+  const first = loadCertificates(directory, { now: start });
+  const second = loadCertificates(directory, { now: later(300) });
   assert.equal(second.authority.certPem, first.authority.certPem);
   assert.notEqual(second.server.certPem, first.server.certPem);
   assert.notEqual(second.admin.certPem, first.admin.certPem);
@@ -39,9 +39,9 @@ test("certificates about to expire are renewed, the authority stays", () => {
 
 test("a new authority issues everything anew", () => {
   const directory = tempDirectory();
-  const first = loadCertificates(directory, start);
+  const first = loadCertificates(directory, { now: start });
   writeFileSync(join(directory, "pki", "ca.pem"), "half a file");
-  const second = loadCertificates(directory, start);
+  const second = loadCertificates(directory, { now: start });
   assert.notEqual(second.authority.certPem, first.authority.certPem);
   const issuer = new X509Certificate(second.authority.certPem);
   assert.ok(new X509Certificate(second.server.certPem).verify(issuer.publicKey));
@@ -49,7 +49,7 @@ test("a new authority issues everything anew", () => {
 });
 
 test("the kubeconfig holds everything needed", () => {
-  const certificates = loadCertificates(tempDirectory(), start);
+  const certificates = loadCertificates(tempDirectory(), { now: start });
   const config = load(adminKubeconfig("https://127.0.0.1:6443", certificates)) as Record<string, never>;
   const decode = (text: string): string => Buffer.from(text, "base64").toString();
   assert.equal(config["current-context"], "purlin");

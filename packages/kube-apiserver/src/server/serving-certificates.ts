@@ -16,26 +16,35 @@ export interface ServingCertificates {
   readonly tokens: KeyPair;
 }
 
+export interface LoadOptions {
+  readonly now?: Date;
+  /** What is issued is not kept. */
+  readonly isReadOnly?: boolean;
+}
+
 /**
  * Loads the certificates, issuing what is missing, about to expire, or of an authority that is no longer ours. The authority is made
  * once in ten years: whoever has its certificate in a kubeconfig can go on using it.
  */
-export function loadCertificates(directory: string, now: Date = new Date()): ServingCertificates {
+export function loadCertificates(
+  directory: string,
+  { now = new Date(), isReadOnly = false }: LoadOptions = {},
+): ServingCertificates {
   const folder = join(directory, "pki");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const authority = load(join(folder, "ca.pem"), isFresh(now), () =>
-    createAuthority({ commonName: "purlin-kube-apiserver", now }),
-  );
+  if (!isReadOnly) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  }
+  const load = (name: string, isUsable: (pair: KeyPair) => boolean, issue: () => KeyPair): KeyPair =>
+    loaded(join(folder, name), isUsable) ?? kept(join(folder, name), issue(), isReadOnly);
+  const authority = load("ca.pem", isFresh(now), () => createAuthority({ commonName: "purlin-kube-apiserver", now }));
   const isUsable = (pair: KeyPair): boolean => isFresh(now)(pair) && isIssuedBy(authority, pair);
-  const server = load(join(folder, "server.pem"), isUsable, () =>
-    issueCertificate(authority, { ...serverSubject(), now }),
-  );
-  const admin = load(join(folder, "admin.pem"), isUsable, () =>
+  const server = load("server.pem", isUsable, () => issueCertificate(authority, { ...serverSubject(), now }));
+  const admin = load("admin.pem", isUsable, () =>
     issueCertificate(authority, { commonName: "admin", organizations: [MASTERS_GROUP], usages: ["client"], now }),
   );
   // Never renewed while it is there: tokens out there were signed with it.
   const tokens = load(
-    join(folder, "tokens.pem"),
+    "tokens.pem",
     () => true,
     () => createAuthority({ commonName: "tokens", now }),
   );
@@ -74,12 +83,15 @@ function hostNames(): string[] {
   return /^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?$/.test(name) && !name.includes("..") ? [name] : [];
 }
 
-function load(path: string, isUsable: (pair: KeyPair) => boolean, issue: () => KeyPair): KeyPair {
+function loaded(path: string, isUsable: (pair: KeyPair) => boolean): KeyPair | undefined {
   const known = existsSync(path) ? split(readFileSync(path, "utf8")) : undefined;
-  if (known !== undefined && isUsable(known)) {
-    return known;
+  return known !== undefined && isUsable(known) ? known : undefined;
+}
+
+function kept(path: string, issued: KeyPair, isReadOnly: boolean): KeyPair {
+  if (isReadOnly) {
+    return issued;
   }
-  const issued = issue();
   // Key and certificate in one file that appears complete: a crash cannot leave one without the other.
   writeFileSync(`${path}.new`, issued.keyPem + issued.certPem, { mode: 0o600 });
   renameSync(`${path}.new`, path);

@@ -30,6 +30,20 @@ export interface ChangeLogOptions {
   readonly maxBytes?: number | undefined;
   /** Told what could not be recovered. */
   readonly onWarning?: ((message: string) => void) | undefined;
+  /** What errors and warnings call the file. Default: its path. */
+  readonly shownAs?: string;
+}
+
+/** What the store needs of its log. */
+export interface Log {
+  /** Up to here history is incomplete. */
+  readonly compactedRevision: number;
+  /** Every row, in revision order. */
+  read(): Iterable<LoggedChange>;
+  /** Returns when everything is on disk; throws when nothing is. */
+  commit(commit: LogCommit): void;
+  checkpoint(): void;
+  close(): void;
 }
 
 const PAGE_BYTES = 4096;
@@ -38,7 +52,7 @@ const PAGE_BYTES = 4096;
  * The durable side of the store: a log of changes in SQLite. Every call blocks, on purpose: a commit takes a fraction of a
  * millisecond on a disk made for it, and measured slower through another thread (docs/adr/0010-store.md).
  */
-export class ChangeLog {
+export class ChangeLog implements Log {
   readonly #path: string;
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
@@ -47,7 +61,7 @@ export class ChangeLog {
 
   /** Opens a log made by `createChangeLog`; `damaged`, `foreign` or `newer` when it cannot be used. */
   constructor(options: ChangeLogOptions) {
-    this.#path = options.path;
+    this.#path = options.shownAs ?? options.path;
     requireIntactFiles(options);
     this.#database = new DatabaseSync(options.path, { timeout: 0 });
     try {
@@ -59,14 +73,14 @@ export class ChangeLog {
       if (options.maxBytes !== undefined) {
         this.#database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(options.maxBytes / PAGE_BYTES))}`);
       }
-      migrate(this.#database, options.path);
+      migrate(this.#database, this.#path);
       this.#requireIntactPages();
       this.#insert = this.#database.prepare("INSERT INTO change VALUES (?, ?, ?, ?, ?, ?)");
       this.#delete = this.#database.prepare("DELETE FROM change WHERE revision = ?");
       this.#setCompacted = this.#database.prepare("INSERT OR REPLACE INTO meta VALUES ('compacted', ?, ?)");
     } catch (error) {
       this.#database.close();
-      throw openError(options.path, error);
+      throw openError(this.#path, error);
     }
   }
 
@@ -206,17 +220,17 @@ function damagedError(path: string, what: string, cause?: unknown): StoreError {
   return new StoreError("damaged", text, { cause });
 }
 
-function requireIntactFiles({ path, onWarning }: ChangeLogOptions): void {
+function requireIntactFiles({ path, shownAs = path, onWarning }: ChangeLogOptions): void {
   if (statSync(path).size === 0) {
-    throw damagedError(path, "the file is empty");
+    throw damagedError(shownAs, "the file is empty");
   }
   const { damaged, unfinishedFrames } = checkWal(`${path}-wal`);
   if (damaged) {
-    throw damagedError(path, `commits in the middle of ${path}-wal cannot be read`);
+    throw damagedError(shownAs, `commits in the middle of ${shownAs}-wal cannot be read`);
   }
   if (unfinishedFrames > 0) {
     onWarning?.(
-      `${path}: the last commit in the write-ahead log cannot be read and is dropped; after a power cut that is a write nobody ` +
+      `${shownAs}: the last commit in the write-ahead log cannot be read and is dropped; after a power cut that is a write nobody ` +
         "was promised, otherwise the disk has damaged it",
     );
   }

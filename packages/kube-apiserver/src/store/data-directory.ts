@@ -30,6 +30,9 @@ export interface DataDirectory {
 
 const SQLITE_BUSY = 5;
 
+/** The name of the file that is locked. */
+export const LOCK_FILE = "lock";
+
 // A database that is collected as garbage is closed, and its lock gone. It must last until it is released.
 const held = new Set<DatabaseSync>();
 
@@ -55,15 +58,14 @@ export function takeDataDirectory(path: string): DataDirectory {
  * there is nothing stale to clean up. The file beside it only says who holds it.
  */
 function takeLock(path: string): DatabaseSync {
-  const holder = join(path, "lock.pid");
   const lock = new DatabaseSync(lockFile(path), { timeout: 0 });
   try {
     lock.exec("BEGIN EXCLUSIVE");
-    writeFileSync(holder, `${process.pid}\n`, { mode: 0o600 });
+    writeFileSync(holderFile(path), `${process.pid}\n`, { mode: 0o600 });
     return lock;
   } catch (error) {
     lock.close();
-    throw sqliteCode(error) === SQLITE_BUSY ? lockedError(path, holder, error) : error;
+    throw sqliteCode(error) === SQLITE_BUSY ? lockedError(path, error) : error;
   }
 }
 
@@ -74,14 +76,18 @@ function releaseLock(lock: DatabaseSync): void {
 
 // Made in place, never renamed into it: the loser of a race would replace the file the winner has locked.
 function lockFile(directory: string): string {
-  const path = join(directory, "lock");
+  const path = join(directory, LOCK_FILE);
   if (!existsSync(path)) {
     closeSync(openSync(path, "a", 0o600));
   }
   return path;
 }
 
-function lockedError(path: string, holder: string, cause: unknown): StoreError {
+const holderFile = (directory: string): string => join(directory, "lock.pid");
+
+/** Says who has the directory. */
+export function lockedError(path: string, cause: unknown): StoreError {
+  const holder = holderFile(path);
   const pid = existsSync(holder) ? readFileSync(holder, "utf8").trim() : "unknown";
   const text = `the data directory ${path} is in use by the process with pid ${pid}: stop it, or choose another directory`;
   return new StoreError("locked", text, { cause });

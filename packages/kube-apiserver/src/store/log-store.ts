@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ChangeLog } from "./change-log.ts";
+import type { Log, LoggedChange } from "./change-log.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import type { Decoder } from "./decoder.ts";
 import { Draft } from "./draft.ts";
@@ -28,12 +28,14 @@ import { Watcher } from "./watcher.ts";
 import { isBeyondRepair, writeError } from "./write-error.ts";
 
 export interface LogStoreOptions<T extends object> {
-  readonly log: ChangeLog;
-  readonly directory: DataDirectory;
+  readonly log: Log;
+  readonly directory: Pick<DataDirectory, "path" | "release">;
   readonly codec: Codec<T>;
   readonly decoder: Decoder<T>;
   readonly limits: HistoryLimits;
   readonly now: () => number;
+  /** Why no write will be taken from the start. */
+  readonly refusal?: StoreError;
 }
 
 // Deleting old rows touches pages all over the file, so it waits for a quiet moment; only a long backlog rides on commits.
@@ -74,7 +76,10 @@ export class LogStore<T extends object> implements Store<T> {
       sizeOf: (version) => version.bytes.length,
     });
     this.#maintenance = new Maintenance(() => this.#maintain());
-    this.#maintenance.wake();
+    this.#refusal = options.refusal;
+    if (this.#refusal === undefined) {
+      this.#maintenance.wake();
+    }
   }
 
   get problem(): StoreError | undefined {
@@ -281,7 +286,7 @@ export class LogStore<T extends object> implements Store<T> {
   }
 }
 
-function rowOf<T extends object>(version: Version<T>): Parameters<ChangeLog["commit"]>[0]["changes"][number] {
+function rowOf<T extends object>(version: Version<T>): LoggedChange {
   const { key, revision, createRevision, expiresAt } = version;
   return { key, revision, createRevision, expiresAt, bytes: version.deleted ? undefined : version.bytes };
 }

@@ -21,16 +21,28 @@ export class JsonSyntaxError extends SyntaxError {
 export interface JsonReading {
   readonly value: JsonValue;
   readonly duplicates: readonly string[];
+  /** Numbers that were not written as integers; none when there are none. */
+  readonly fractions?: Fractions;
 }
+
+/**
+ * The numbers of a document that were not written as integers, such as 1.0 and 1e3, as they were written: by key or index, and below it by
+ * theirs. As values they are numbers like any other, but Go reads no such text into an integer.
+ */
+export type Fractions = ReadonlyMap<string | number, Fractions | string>;
+
+type Step = string | number;
 
 interface Reader {
   readonly text: string;
   readonly maxDepth: number;
   position: number;
   depth: number;
-  // Field path of the value being read; only what a duplicate key is reported with.
-  readonly path: string[];
+  // The keys and indexes that lead to the value being read; only what is reported beside the value.
+  readonly path: Step[];
   readonly duplicates: Set<string>;
+  // What is known of fractions: at the top, and at each step of the path down to the deepest that has some.
+  readonly fractions: Map<Step, Fractions | string>[];
 }
 
 const maxReportedDuplicates = 100;
@@ -39,11 +51,13 @@ const maxInt64 = 2n ** 63n - 1n;
 
 /** Reads JSON text completely, keeping int64 exact and noting duplicate keys. Throws {@link JsonSyntaxError}. */
 export function readJson(text: string, maxDepth: number): JsonReading {
-  const reader: Reader = { text, maxDepth, position: 0, depth: 0, path: [], duplicates: new Set() };
+  const fractions: Reader["fractions"] = [new Map()];
+  const reader: Reader = { text, maxDepth, position: 0, depth: 0, path: [], duplicates: new Set(), fractions };
   const value = readValue(reader);
   skipSpace(reader);
   if (reader.position < text.length) throw unexpected(reader, "after top-level value");
-  return { value, duplicates: [...reader.duplicates] };
+  const [found = new Map()] = fractions;
+  return { value, duplicates: [...reader.duplicates], ...(found.size > 0 && { fractions: found }) };
 }
 
 function readValue(reader: Reader): JsonValue {
@@ -80,9 +94,7 @@ function readObject(reader: Reader): JsonValue {
     if (reader.text[reader.position] !== ":") throw unexpected(reader, "after object key");
     reader.position++;
     if (Object.hasOwn(object, key)) noteDuplicate(reader, key);
-    reader.path.push(reader.path.length === 0 ? key : `.${key}`);
-    setOwnValue(object, key, readValue(reader));
-    reader.path.pop();
+    setOwnValue(object, key, readMember(reader, key));
     skipSpace(reader);
     const next = reader.text[reader.position];
     if (next === "}") return leave(reader, object);
@@ -97,15 +109,21 @@ function readArray(reader: Reader): JsonValue {
   skipSpace(reader);
   if (reader.text[reader.position] === "]") return leave(reader, array);
   for (;;) {
-    reader.path.push(`[${array.length}]`);
-    array.push(readValue(reader));
-    reader.path.pop();
+    array.push(readMember(reader, array.length));
     skipSpace(reader);
     const next = reader.text[reader.position];
     if (next === "]") return leave(reader, array);
     if (next !== ",") throw unexpected(reader, "after array element");
     reader.position++;
   }
+}
+
+function readMember(reader: Reader, step: Step): JsonValue {
+  reader.path.push(step);
+  const value = readValue(reader);
+  reader.path.pop();
+  if (reader.fractions.length > reader.path.length + 1) reader.fractions.length = reader.path.length + 1;
+  return value;
 }
 
 function enter(reader: Reader): void {
@@ -122,7 +140,22 @@ function leave<T extends JsonValue>(reader: Reader, value: T): T {
 
 function noteDuplicate(reader: Reader, key: string): void {
   if (reader.duplicates.size >= maxReportedDuplicates) return;
-  reader.duplicates.add(reader.path.length === 0 ? key : `${reader.path.join("")}.${key}`);
+  reader.duplicates.add(pathText([...reader.path, key]));
+}
+
+function pathText(path: readonly Step[]): string {
+  const parts = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`));
+  return parts.join("").replace(/^\./, "");
+}
+
+/** The number at the path was written so. Costs one step for each that leads nowhere else, however deep it is. */
+function noteFraction({ path, fractions }: Reader, literal: string): void {
+  for (let depth = fractions.length - 1; depth < path.length - 1; depth++) {
+    const below = new Map<Step, Fractions | string>();
+    fractions[depth]?.set(path[depth] ?? 0, below);
+    fractions.push(below);
+  }
+  fractions[path.length - 1]?.set(path[path.length - 1] ?? 0, literal);
 }
 
 // Everything from space up but the quote and the backslash; control characters end the run.
@@ -193,7 +226,9 @@ function readNumber(reader: Reader): number | bigint {
     if (/^[+-]$/.test(reader.text[reader.position] ?? "")) reader.position++;
     if (!advance(reader, digits)) throw unexpected(reader, "in exponent of numeric literal");
   }
-  return toNumber(reader.text.slice(start, reader.position), integer, start);
+  const literal = reader.text.slice(start, reader.position);
+  if (!integer) noteFraction(reader, literal);
+  return toNumber(literal, integer, start);
 }
 
 function advance(reader: Reader, pattern: RegExp): boolean {

@@ -12,6 +12,8 @@ export interface JsonScan {
   readonly depth: number;
   /** Whether a number or a string may come out of JSON.parse different from what the reference server reads. */
   readonly needsReader: boolean;
+  /** Whether a number is not written as an integer. */
+  readonly hasFractions: boolean;
 }
 
 const longestExactNumber = 15;
@@ -40,6 +42,7 @@ export function scanJson(text: string): JsonScan {
   let depth = 0;
   let deepest = 0;
   let needsReader = surrogateEscape.test(text);
+  let hasFractions = false;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
     if (c === char.quote) {
@@ -54,10 +57,11 @@ export function scanJson(text: string): JsonScan {
     } else if (c === char.minus || (c >= char.zero && c <= char.nine)) {
       const end = endOfNumber(text, i);
       if (end - i > longestExactNumber || isUnusual(text, i, end)) needsReader = true;
+      hasFractions ||= isFraction(text, i, end);
       i = end - 1;
     }
   }
-  return { pairs, depth: deepest, needsReader };
+  return { pairs, depth: deepest, needsReader, hasFractions };
 }
 
 function endOfString(text: string, start: number): number {
@@ -89,6 +93,14 @@ function isUnusual(text: string, start: number, end: number): boolean {
   for (let i = start; i < end; i++) {
     const c = text.charCodeAt(i);
     if (c === char.lowerE || c === char.upperE) return true;
+  }
+  return false;
+}
+
+function isFraction(text: string, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) {
+    const c = text.charCodeAt(i);
+    if (c === char.dot || c === char.lowerE || c === char.upperE) return true;
   }
   return false;
 }

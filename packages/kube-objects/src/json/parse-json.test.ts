@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { goJson, goQuote } from "./go-text.ts";
 import { jsonEqual } from "./json-equal.ts";
-import { JsonSyntaxError } from "./json-reader.ts";
+import { type Fractions, JsonSyntaxError } from "./json-reader.ts";
 import { scanJson } from "./json-scan.ts";
 import type { JsonValue } from "./json-value.ts";
 import { maxJsonDepth, parseJson, parseJsonStrict } from "./parse-json.ts";
@@ -119,5 +119,52 @@ test("property: the scanner never throws and a valid text has as many pairs as k
       scanJson(`"${text}`);
     }),
   );
-  assert.deepEqual(scanJson('{"a:{[":"\\"{[:","b":[1,{"c":{}}]}'), { pairs: 3, depth: 4, needsReader: false });
+  assert.deepEqual(scanJson('{"a:{[":"\\"{[:","b":[1,{"c":{}}]}'), {
+    pairs: 3,
+    depth: 4,
+    needsReader: false,
+    hasFractions: false,
+  });
+});
+
+const fractionRows: Record<string, { reason: string; text: string; want: unknown }> = {
+  None: { reason: "integers of any size are none", text: '{"a":1,"b":[-2,9007199254740993,0]}', want: undefined },
+  Texts: { reason: "what only looks like one", text: '{"a":"1.0","1.5":2}', want: undefined },
+  Points: { reason: "as it was written", text: '{"a":1.0,"b":1.50}', want: { a: "1.0", b: "1.50" } },
+  Exponents: { reason: "also when it is whole", text: '{"a":1e3,"b":1E+1}', want: { a: "1e3", b: "1E+1" } },
+  Deep: { reason: "by keys and indexes", text: '{"a":[1,{"b":[2.0]}],"c":3}', want: { a: { 1: { b: { 0: "2.0" } } } } },
+  Siblings: {
+    reason: "each where it is",
+    text: '{"a":{"x":1.0,"y":2,"z":3.0},"b":{"x":4.0}}',
+    want: { a: { x: "1.0", z: "3.0" }, b: { x: "4.0" } },
+  },
+  After: {
+    reason: "after something that had some below",
+    text: "[[[1.0]],[2],[3.0]]",
+    want: { 0: { 0: { 0: "1.0" } }, 2: { 0: "3.0" } },
+  },
+  Top: { reason: "a number alone is at no place", text: "1.0", want: undefined },
+};
+
+const plain = (value: Fractions | string | undefined): unknown =>
+  value instanceof Map ? Object.fromEntries([...value].map(([key, one]) => [key, plain(one)])) : value;
+
+for (const [name, { reason, text, want }] of Object.entries(fractionRows)) {
+  test(`numbers that are not written as integers: ${name}`, () => {
+    const { value, fractions } = parseJsonStrict(text);
+    assert.deepEqual(plain(fractions), want, reason);
+    assert.deepEqual(
+      value,
+      JSON.parse(text, (_, one) => (one === 9007199254740992 ? 9007199254740993n : one)),
+      reason,
+    );
+  });
+}
+
+test("a hostile document of fractions costs what it is long", () => {
+  const deep = 900;
+  const text = `${`{"${"k".repeat(1000)}":`.repeat(deep)}[${Array(100_000).fill("1.0").join(",")}]${"}".repeat(deep)}`;
+  let { fractions } = parseJsonStrict(text);
+  for (let depth = 0; depth < deep; depth++) fractions = fractions?.values().next().value as Fractions;
+  assert.equal(fractions?.size, 100_000);
 });

@@ -16,10 +16,13 @@ export function parseJson(text: string): JsonValue {
   return parsePlain(text) ?? readJson(text, maxJsonDepth).value;
 }
 
-/** Like {@link parseJson}, and also tells the field path of every key that comes more than once (at most 100). */
+/**
+ * Like {@link parseJson}, and also tells the field path of every key that comes more than once (at most 100), and the numbers that are
+ * not written as integers.
+ */
 export function parseJsonStrict(text: string): JsonReading {
   const scan = scanJson(text);
-  if (scan.needsReader || scan.depth > maxJsonDepth) return readJson(text, maxJsonDepth);
+  if (scan.needsReader || scan.hasFractions || scan.depth > maxJsonDepth) return readJson(text, maxJsonDepth);
   const value = parsePlain(text);
   if (value === undefined || countKeys(value) !== scan.pairs) return readJson(text, maxJsonDepth);
   return { value, duplicates: [] };

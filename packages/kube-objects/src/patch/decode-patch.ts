@@ -2,7 +2,7 @@
 // Reading the body of a patch request, with the reference's answers to bodies that are no patch.
 import { invalidValue } from "../field-error.ts";
 import { goQuote } from "../json/go-text.ts";
-import type { JsonReading } from "../json/json-reader.ts";
+import type { Fractions, JsonReading } from "../json/json-reader.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { parseJsonStrict } from "../json/parse-json.ts";
 import type { StatusError } from "../status-error.ts";
@@ -17,6 +17,8 @@ export interface DecodedPatch<T> {
   readonly patch: T;
   /** `unknown field "…"`, `duplicate field "…"`: warnings, or errors when validation is strict. */
   readonly findings: readonly string[];
+  /** Its numbers that are not written as integers, where whoever uses it has to know. */
+  readonly fractions?: Fractions | undefined;
 }
 
 const maxOperations = 10_000;
@@ -71,23 +73,23 @@ const duplicateText = (path: string): string => `duplicate field ${goQuote(path)
 /** Reads a JSON merge patch body. Throws BadRequest when it is none. */
 export function decodeMergePatch(text: string, validation: FieldValidation): DecodedPatch<JsonObject> {
   const checked = validation !== "Ignore";
-  if (!checked) return { patch: uncheckedObject(text), findings: [] };
+  if (!checked) return uncheckedObject(text);
   const prefix = "error decoding patch: ";
-  const { value, duplicates } = parse(text, prefix);
+  const { value, duplicates, fractions } = parse(text, prefix);
   if (value === null) throw badRequest("Invalid JSON Patch");
   if (!isJsonObject(value)) throw badRequest(`${prefix}${mismatch(value, "map[string]interface {}")}`);
-  return { patch: value, findings: duplicates.map(duplicateText) };
+  return { patch: value, findings: duplicates.map(duplicateText), fractions };
 }
 
-function uncheckedObject(text: string): JsonObject {
-  const value = tryParse(text);
+function uncheckedObject(text: string): DecodedPatch<JsonObject> {
+  const { value, fractions } = tryParse(text) ?? {};
   if (!isJsonObject(value)) throw badRequest("Invalid JSON Patch");
-  return value;
+  return { patch: value, findings: [], fractions };
 }
 
-function tryParse(text: string): JsonValue | undefined {
+function tryParse(text: string): JsonReading | undefined {
   try {
-    return parseJsonStrict(text).value;
+    return parseJsonStrict(text);
   } catch {
     return undefined;
   }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { parseJson } from "../json/parse-json.ts";
+import { parseJson, parseJsonStrict } from "../json/parse-json.ts";
 import { toTypedForm, toTypedMetadata } from "./typed-form.ts";
 
 /** Objects and what kube-apiserver 1.36.3 answered: why it could not read them, or what it made of them. */
@@ -55,3 +55,54 @@ test("the largest numbers fit", () => {
     /number 9223372036854775808 into Go struct field ObjectMeta.metadata.generation of type int64/,
   );
 });
+
+const fractions: Record<string, { reason: string; spec: string; problem?: RegExp }> = {
+  Whole: {
+    reason: "no text for Go's int32",
+    spec: '{"replicas":1.0}',
+    problem: /number 1\.0 into .*DeploymentSpec\.spec\.replicas of type int32/,
+  },
+  Exponent: {
+    reason: "whole as well",
+    spec: '{"replicas":1e3}',
+    problem: /number 1e3 into .*spec\.replicas of type int32/,
+  },
+  AsWritten: { reason: "with the zero at its end", spec: '{"replicas":1.50}', problem: /number 1\.50 into/ },
+  FirstOfTheDocument: {
+    reason: "before what else is wrong",
+    spec: '{"replicas":1.0,"paused":1}',
+    problem: /number 1\.0 into/,
+  },
+  SecondOfTheDocument: {
+    reason: "behind it",
+    spec: '{"paused":1,"replicas":1.0}',
+    problem: /spec\.paused of type bool/,
+  },
+  IntOrString: {
+    reason: "is one where it is a number",
+    spec: '{"strategy":{"rollingUpdate":{"maxSurge":1.0}}}',
+    problem: /number 1\.0 into .*rollingUpdate\.maxSurge of type int32/,
+  },
+  InLists: {
+    reason: "by their index",
+    spec: '{"template":{"spec":{"containers":[{"name":"a"},{"name":"b","ports":[{"containerPort":80.0}]}]}}}',
+    problem: /number 80\.0 into .*containers\.ports\.containerPort of type int32/,
+  },
+  Quantity: {
+    reason: "a number of any kind",
+    spec: '{"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":1.50}}}]}}}',
+  },
+  Unknown: { reason: "nobody reads it", spec: '{"nope":1.0}' },
+  Integer: { reason: "what most write", spec: '{"replicas":1,"nope":1.0}' },
+};
+
+for (const [name, { reason, spec, problem }] of Object.entries(fractions)) {
+  test(`numbers that are not written as integers: ${name}`, () => {
+    const { value, fractions: written } = parseJsonStrict(
+      `{"apiVersion":"apps/v1","kind":"Deployment","spec":${spec}}`,
+    );
+    const read = (): unknown => toTypedForm(value as JsonObject, written);
+    if (problem === undefined) assert.doesNotThrow(read, reason);
+    else assert.throws(read, problem, reason);
+  });
+}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Go's JSON decoder says about a value that does not fit its type: the first one in the order of the document.
+
+import type { Fractions } from "../json/json-reader.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
 import { type FieldType, messageFields } from "../protobuf/field-table.ts";
@@ -7,16 +9,24 @@ import { canonicalBase64 } from "./go-base64.ts";
 import { specialForms } from "./special-forms.ts";
 import { TypedFormError } from "./typed-error.ts";
 
-/** Throws a TypedFormError for the first value in a message that does not fit; returns when all do. */
-export function refuseMisfits(message: string, value: JsonValue): void {
-  checkMessage(message, value, { struct: "", fields: [] });
+/**
+ * Throws a TypedFormError for the first value in a message that does not fit; returns when all do. No integer is written as one of the
+ * `fractions`, whatever its value.
+ */
+export function refuseMisfits(message: string, value: JsonValue, fractions?: Fractions): void {
+  checkMessage(message, value, { struct: "", fields: [], written: fractions });
 }
 
 /** Where the decoder is: the struct it fills, and the fields that led there. */
 interface Place {
   readonly struct: string;
   readonly fields: readonly string[];
+  /** How the value there was written, when it is a number that is not written as an integer; those below it, when it has members. */
+  readonly written: Fractions | string | undefined;
 }
+
+const below = ({ written }: Place, step: string | number): Place["written"] =>
+  written instanceof Map ? written.get(step) : undefined;
 
 const schemaMessage = "apiextensions.v1.JSONSchemaProps";
 
@@ -34,14 +44,19 @@ function checkMessage(name: string, value: JsonValue, place: Place): void {
   checkFields(name, value, place);
 }
 
-function checkFields(name: string, object: JsonObject, { fields }: Place): void {
+function checkFields(name: string, object: JsonObject, place: Place): void {
+  const { fields } = place;
   const struct = name.split(".").at(-1) ?? "";
   const known = fieldsByName(name);
   for (const key of Object.keys(object)) {
     const field = known.get(key);
     const value = ownValue(object, key) ?? null;
     if (field === undefined || value === null) continue;
-    checkValue(field.type, value, { struct, fields: [...fields, ...field.through, key] });
+    checkValue(field.type, value, {
+      struct,
+      fields: [...fields, ...field.through, key],
+      written: below(place, key),
+    });
   }
 }
 
@@ -72,14 +87,20 @@ function checkValue(type: FieldType, value: JsonValue, place: Place): void {
       return;
     case "list":
       if (!isJsonArray(value)) throw misfit(value, typeText(type), place);
-      for (const item of value) if (item !== null) checkValue(type.of, item, place);
+      checkMembers(type.of, value.entries(), place);
       return;
     case "map":
       if (!isJsonObject(value)) throw misfit(value, typeText(type), place);
-      for (const item of Object.values(value)) if (item !== null) checkValue(type.of, item, place);
+      checkMembers(type.of, Object.entries(value), place);
       return;
     case "scalar":
       checkScalar(type, value, place);
+  }
+}
+
+function checkMembers(type: FieldType, members: Iterable<readonly [string | number, JsonValue]>, place: Place): void {
+  for (const [step, value] of members) {
+    if (value !== null) checkValue(type, value, { ...place, written: below(place, step) });
   }
 }
 
@@ -105,9 +126,11 @@ function checkScalar(type: FieldType & { readonly kind: "scalar" }, value: JsonV
 
 function checkInteger(type: "int32" | "int64", value: JsonValue, place: Place): void {
   if (typeof value !== "number" && typeof value !== "bigint") throw misfit(value, type, place);
-  const whole = typeof value === "bigint" || Number.isInteger(value);
+  const { written } = place;
+  const whole = typeof value === "bigint" || (Number.isInteger(value) && typeof written !== "string");
   const limit = type === "int32" ? 2 ** 31 : 2 ** 63;
-  if (!whole || value < -limit || value >= limit) throw cannotUnmarshal(`number ${value}`, type, place);
+  if (whole && value >= -limit && value < limit) return;
+  throw cannotUnmarshal(`number ${typeof written === "string" ? written : value}`, type, place);
 }
 
 function checkSpecial(name: string, value: JsonValue, place: Place): void {
@@ -121,7 +144,9 @@ function checkSpecial(name: string, value: JsonValue, place: Place): void {
 function checkSchemaUnion(name: string, value: JsonValue, place: Place): void {
   if (isJsonObject(value)) checkMessage(schemaMessage, value, place);
   if (name.endsWith("OrArray") && isJsonArray(value)) {
-    for (const item of value) checkMessage(schemaMessage, item, place);
+    for (const [index, item] of value.entries()) {
+      checkMessage(schemaMessage, item, { ...place, written: below(place, index) });
+    }
   }
   if (name.endsWith("OrBool") && !isJsonObject(value) && typeof value !== "boolean") {
     throw new TypedFormError("boolean or JSON schema expected");

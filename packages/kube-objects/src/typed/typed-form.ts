@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { childPath, type FieldPath, indexPath } from "../field-path.ts";
 import { parseApiVersion } from "../gvk.ts";
+import type { Fractions } from "../json/json-reader.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue, setOwnValue } from "../json/own-value.ts";
 import { sortedKeys } from "../json/utf8.ts";
@@ -25,10 +26,11 @@ export function hasTypedForm(apiVersion: string, kind: string): boolean {
 /**
  * Writes an object of a built-in kind as Go would after reading it: unknown fields gone, empty optional fields gone,
  * fields that are always written there, quantities and times in one form. Throws a TypedFormError, in the words of Go's
- * decoder, where a value does not fit its type.
+ * decoder, where a value does not fit its type, or is an integer written as one of the `fractions`.
  */
-export function toTypedForm(object: JsonObject): TypedForm {
+export function toTypedForm(object: JsonObject, fractions?: Fractions): TypedForm {
   const { apiVersion, kind, ...fields } = object as { readonly apiVersion: string; readonly kind: string } & JsonObject;
+  if (fractions !== undefined) refuseMisfits(typeName(apiVersion, kind), fields, fractions);
   const { written, unknown } = write(typeName(apiVersion, kind), fields, "");
   return { object: { apiVersion, kind, ...written }, unknown };
 }

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A directory that must not be written. Permissions say so to most users; root needs a disk that is read-only, as in the chaos suite.
+import assert from "node:assert/strict";
+import { chmodSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { createChangeLog } from "./change-log.ts";
+import { takeDataDirectory } from "./data-directory.ts";
+import { STORE_FILE } from "./open-store.ts";
+import { isReadOnly, shareDataDirectory } from "./read-only-directory.ts";
+import { openReadOnlyLog } from "./read-only-log.ts";
+import { isStoreError } from "./store-error.ts";
+import { openNotes, put, show, takeAll, tempDirectory } from "./testing/temp-store.ts";
+
+const isRoot = process.getuid?.() === 0;
+const needsPermissions = { skip: isRoot ? "permissions do not bind root" : false };
+
+/** A directory with one note, its store closed again. */
+async function filled(): Promise<string> {
+  const directory = tempDirectory();
+  await using store = openNotes({ directory });
+  await put(store, "/a", "1");
+  return directory;
+}
+
+function protect(directory: string): void {
+  for (const name of readdirSync(directory)) chmodSync(join(directory, name), 0o400);
+  chmodSync(directory, 0o500);
+}
+
+test("a directory its owner may not write is served, and refuses every write", needsPermissions, async () => {
+  const directory = await filled();
+  protect(directory);
+  try {
+    assert.throws(
+      () => openNotes({ directory }),
+      (error) => isStoreError(error, "unavailable"),
+      "only who asks for it gets it",
+    );
+    await using store = openNotes({ directory, servesReadOnly: true });
+    assert.deepEqual(show(store.list({ prefix: "/" }).entries), ["/a=1@2"]);
+    assert.ok(isStoreError(store.problem, "unavailable"));
+    const watch = store.watch({ scope: "/", after: 1, onReady: () => {} });
+    assert.deepEqual(takeAll(watch), ["+/a >1 @2"]);
+    await assert.rejects(put(store, "/b", "2"), /read-only when the server started: make it writable and start again/);
+  } finally {
+    chmodSync(directory, 0o700);
+    for (const name of readdirSync(directory)) chmodSync(join(directory, name), 0o600);
+  }
+  await using store = openNotes({ directory });
+  await put(store, "/b", "2");
+});
+
+test("a directory that can be written is, whatever is allowed", async () => {
+  const directory = await filled();
+  assert.equal(isReadOnly(directory, [STORE_FILE]), false);
+  assert.equal(isReadOnly(join(directory, "missing"), [STORE_FILE]), false, "what is not there can be made");
+  await using store = openNotes({ directory, servesReadOnly: true });
+  await put(store, "/b", "2");
+});
+
+test("the copy that is read holds what only the write-ahead log has, and leaves the original alone", async () => {
+  const directory = tempDirectory();
+  const store = openNotes({ directory });
+  await put(store, "/a", "1");
+  await put(store, "/a", "2");
+  const files = [STORE_FILE, `${STORE_FILE}-wal`].map((name) => join(directory, name));
+  const before = files.map((file) => readFileSync(file));
+  const log = openReadOnlyLog({ path: join(directory, STORE_FILE) });
+  assert.deepEqual(
+    [...log.read()].map(({ key, revision, bytes }) => `${key}@${revision} ${Buffer.from(bytes ?? []).toString()}`),
+    ['/a@2 {"text":"1"}', '/a@3 {"text":"2"}'],
+  );
+  assert.throws(() => log.commit({ changes: [], obsolete: [], compactedRevision: 1 }), /read-only/);
+  assert.deepEqual(
+    files.map((file) => readFileSync(file)),
+    before,
+  );
+  await store.close();
+});
+
+test("damage is told with the name of the original", () => {
+  const directory = tempDirectory();
+  const path = join(directory, STORE_FILE);
+  createChangeLog(path);
+  const database = new DatabaseSync(path);
+  database.exec("INSERT INTO change VALUES (2, '/a', 2, NULL, 'x', 0)");
+  database.close();
+  assert.throws(
+    () => openReadOnlyLog({ path }),
+    (error) =>
+      isStoreError(error, "damaged") && error.message.includes(path) && !error.message.includes("purlin-read-only-"),
+  );
+});
+
+test("a directory is shared by readers, and with nobody who writes", () => {
+  const directory = tempDirectory();
+  const owner = takeDataDirectory(directory);
+  assert.throws(
+    () => shareDataDirectory(directory),
+    (error) => isStoreError(error, "locked") && error.message.includes(`pid ${process.pid}`),
+  );
+  owner.release();
+  const [one, two] = [shareDataDirectory(directory), shareDataDirectory(directory)];
+  one();
+  assert.throws(
+    () => takeDataDirectory(directory),
+    (error) => isStoreError(error, "locked"),
+  );
+  two();
+  takeDataDirectory(directory).release();
+});
+
+test("a directory nobody ever took can be shared too", () => shareDataDirectory(tempDirectory())());
