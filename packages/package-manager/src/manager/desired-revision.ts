@@ -74,6 +74,7 @@ function secretNames({ type, package: owner, name, isNamedByRevision }: Revision
   return type.kind === "Provider" ? { ...server, tlsClientSecretName: secretName(base, "-tls-client") } : server;
 }
 
-function secretName(base: string, suffix: string): string {
-  return base.slice(0, maxSecretName - suffix.length) + suffix;
+/** The name of a Secret made of another name, cut where it would be too long. */
+export function secretName(base: string, ending: "-tls-server" | "-tls-client"): string {
+  return base.slice(0, maxSecretName - ending.length) + ending;
 }

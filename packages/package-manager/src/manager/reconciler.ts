@@ -22,7 +22,7 @@ import { type PackageType, packageLabels } from "../package-kinds.ts";
 import { withTexts, writeStatus } from "../package-status.ts";
 import { forgetPause, tellPaused } from "../pausing.ts";
 import { planCollection } from "./collection.ts";
-import { desiredRevision } from "./desired-revision.ts";
+import { desiredRevision, secretName } from "./desired-revision.ts";
 import { healthOf, installationOf, unpackingFailed } from "./package-health.ts";
 import { type PackagePorts, packageFieldManagers } from "./package-manager-ports.ts";
 import { handsOver, planStates, type StatePlan, stateOf } from "./plan-states.ts";
@@ -134,11 +134,27 @@ async function deactivate(
 async function transition(pass: PackagePass, revisions: readonly KubeObject[], plan: StatePlan): Promise<void> {
   for (const name of plan.active) {
     const revision = revisions.find(({ metadata }) => metadata.name === name);
-    if (revision !== undefined && textAt(revision, ["spec", "desiredState"]) !== "Active") {
-      await setState(pass, revision, "Active");
+    if (
+      revision !== undefined &&
+      !(isNamed(pass, revision) && textAt(revision, ["spec", "desiredState"]) === "Active")
+    ) {
+      await setState(pass, withOwnSecret(pass, revision), "Active");
     }
   }
   await deactivate(pass, revisions, plan.inactive);
+}
+
+/** Where several revisions are active each has a certificate of its own, also one that was made when there was only one. */
+function withOwnSecret(pass: PackagePass, revision: KubeObject): KubeObject {
+  if (isNamed(pass, revision)) return revision;
+  const name = secretName(revision.metadata.name ?? "", "-tls-server");
+  return withMember(revision, ["spec", "tlsServerSecretName"], name);
+}
+
+function isNamed({ isRollout, hasRuntime }: PackagePass, revision: KubeObject): boolean {
+  if (!isRollout || !hasRuntime.Function) return true;
+  const own = secretName(revision.metadata.name ?? "", "-tls-server");
+  return textAt(revision, ["spec", "tlsServerSecretName"]) === own;
 }
 
 async function setState({ client, signal }: PackagePass, revision: KubeObject, state: string): Promise<void> {

@@ -2,10 +2,10 @@
 import type { KubeObject } from "@purlin/kube-client";
 import { controllerReference, isControlledBy, textAt } from "@purlin/kube-controller";
 import { parseReference } from "../../oci/image-reference.ts";
+import { createDepartures, type Departures } from "../departures.ts";
 import type { PackageRuntime, RuntimeReport } from "../package-runtime.ts";
 import { ensureCertificates } from "./certificates.ts";
 import { deleteExactly } from "./delete-owned.ts";
-import { createDepartures, type Departures } from "./departures.ts";
 import { deploymentOf } from "./deployment.ts";
 import { type DeploymentState, deploymentState } from "./deployment-status.ts";
 import type { KubernetesRuntimeOptions } from "./kubernetes-runtime-options.ts";
@@ -40,6 +40,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Pack
       return { tlsServerSecretName: serverSecret, tlsClientSecretName: clientSecret, imageConfig };
     },
     async run(pass) {
+      departures.forget(pass.revision.metadata.name ?? "");
       const scene = await openScene(options, pass);
       await requireRunnable(pass.revision, pass.signal);
       return run(scene, departures);
@@ -73,6 +74,8 @@ async function publish(scene: RuntimeScene, state: DeploymentState): Promise<str
   const { type, options, revision, names } = scene;
   if (!state.isServing) return undefined;
   const isReached = await applyService(scene, true);
+  // The certificate goes where the calls go: it must not be collected with the one that served before.
+  if (isReached) await ensureCertificates(scene, true);
   if (type.kind !== "Function" || !isReached) return undefined;
   const wanted = endpointOf(names.service, options.namespace);
   const told = textAt(revision, ["status", "endpoint"]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { textAt } from "@purlin/kube-controller";
+import type { Departures } from "../departures.ts";
 import { deleteExactly, type Ownership, ownedObjects } from "./delete-owned.ts";
-import type { Departures } from "./departures.ts";
 import { secretsInUse } from "./retire.ts";
 import { endpointOf } from "./runtime-names.ts";
 import type { RuntimeScene } from "./runtime-scene.ts";
@@ -14,7 +14,9 @@ export async function dropLeftovers(scene: RuntimeScene, departures: Departures)
   const { options, revision, names, signal } = scene;
   const told = textAt(revision, ["status", "endpoint"]);
   if (scene.type.kind === "Function" && told !== endpointOf(names.service, options.namespace)) return undefined;
-  const { name = "", uid } = revision.metadata;
+  const { uid } = revision.metadata;
+  // The revision itself goes on being used: only a while is waited.
+  const departing = `${revision.metadata.name ?? ""} by other names`;
   const ownership: Ownership = { objects: options.objects, namespace: options.namespace, uid, signal };
   const services = (await ownedObjects(ownership, "service")).filter(({ metadata }) => metadata.name !== names.service);
   const needed = await secretsInUse(options, scene);
@@ -24,12 +26,12 @@ export async function dropLeftovers(scene: RuntimeScene, departures: Departures)
   );
   const leftovers = [...services, ...secrets, ...deployments];
   if (leftovers.length === 0) {
-    departures.forget(name);
+    departures.forget(departing);
     return undefined;
   }
-  const waitMs = departures.waitMs(name);
+  const waitMs = departures.waitMs(departing);
   if (waitMs > 0) return waitMs;
   for (const object of leftovers) await deleteExactly(ownership, object);
-  departures.forget(name);
+  departures.forget(departing);
   return undefined;
 }

@@ -2,9 +2,9 @@
 import type { KubeObject } from "@purlin/kube-client";
 import { isDeleted, textAt } from "@purlin/kube-controller";
 import { packageLabels } from "../../package-kinds.ts";
+import type { Departures } from "../departures.ts";
 import type { Retirement, RuntimePass } from "../package-runtime.ts";
 import { deleteExactly, type Ownership, ownedObjects } from "./delete-owned.ts";
-import type { Departures } from "./departures.ts";
 import type { KubernetesRuntimeOptions } from "./kubernetes-runtime-options.ts";
 import { runtimeNames } from "./runtime-names.ts";
 import { isActive } from "./runtime-scene.ts";

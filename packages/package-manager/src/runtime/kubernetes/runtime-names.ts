@@ -2,6 +2,7 @@
 import type { KubeObject } from "@purlin/kube-client";
 import { textAt } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
+import { secretName } from "../../manager/desired-revision.ts";
 import { type PackageType, packageLabels } from "../../package-kinds.ts";
 import { runtimePort } from "./runtime-kinds.ts";
 
@@ -16,13 +17,6 @@ export interface RuntimeNames {
   readonly serverSecret: string;
   /** Only Providers have one. */
   readonly clientSecret: string | undefined;
-}
-
-const maxSecretName = 253;
-
-/** The name of a Secret made of another name, cut where it would be too long. */
-export function secretName(base: string, ending: "-tls-server" | "-tls-client"): string {
-  return base.slice(0, maxSecretName - ending.length) + ending;
 }
 
 /**

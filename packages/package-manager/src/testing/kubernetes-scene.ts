@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster on which the Kubernetes runtime works, and a test that plays everybody else: manager, kubelet, users.
+import assert from "node:assert/strict";
+import { createInformerPool, type KubeObject, type ObjectKey, type TypeRef } from "@purlin/kube-client";
+import {
+  type ControllerClient,
+  createControllerClient,
+  type ReconcileResult,
+  withMember,
+} from "@purlin/kube-controller";
+import { isNotFound, type JsonValue } from "@purlin/kube-objects";
+import { type PackageType, packageLabels, packageTypes } from "../package-kinds.ts";
+import { createKubernetesRuntime } from "../runtime/kubernetes/kubernetes-runtime.ts";
+import type { KubernetesRuntimeOptions } from "../runtime/kubernetes/kubernetes-runtime-options.ts";
+import { defaultRuntimeConfig } from "../runtime/kubernetes/runtime-config.ts";
+import { runtimeKinds } from "../runtime/kubernetes/runtime-kinds.ts";
+import type { PackageRuntime } from "../runtime/package-runtime.ts";
+import { reconcileRuntime } from "../runtime/reconciler.ts";
+import { namespace, type PackageCluster, startPackageCluster } from "./package-cluster.ts";
+import { conditionText } from "./package-scene.ts";
+
+/** A revision as its manager and its own controller would leave it. */
+export interface RevisionWish {
+  readonly name: string;
+  readonly kind?: "Function" | "Provider";
+  readonly package?: string;
+  readonly number?: number;
+  readonly desiredState?: string;
+  /** Named as with several active revisions. */
+  readonly isPerRevision?: boolean;
+  readonly spec?: Readonly<Record<string, JsonValue>>;
+  readonly status?: Readonly<Record<string, JsonValue>>;
+}
+
+/** The cluster, and what happens on it. */
+export interface KubernetesScene extends AsyncDisposable {
+  readonly cluster: PackageCluster;
+  readonly objects: ControllerClient;
+  readonly runtime: PackageRuntime;
+  /** Makes, or changes, a revision and its package. */
+  revise(wish: RevisionWish): Promise<KubeObject>;
+  /** One pass of the runtime's controller. */
+  pass(name: string, kind?: "Function" | "Provider"): Promise<ReconcileResult>;
+  /** Passes until something holds, as caches hear of what the test did a moment later. */
+  passUntil(what: string, name: string, holds: () => Promise<boolean>): Promise<void>;
+  find(kind: keyof typeof runtimeKinds, name: string): Promise<KubeObject | undefined>;
+  /** The names of all objects of a kind in the namespace. */
+  names(kind: keyof typeof runtimeKinds): Promise<string[]>;
+  revision(name: string, kind?: "Function" | "Provider"): Promise<KubeObject>;
+  /** A condition of a revision as `Status Reason: message`. */
+  condition(name: string, type?: string): Promise<string>;
+  endpoint(name: string): Promise<unknown>;
+  /** What Kubernetes says of a Deployment, as it would when all its Pods are ready. */
+  deployed(name: string, status?: object): Promise<void>;
+}
+
+const stopping = new AbortController().signal;
+const patienceMs = 60_000;
+
+/** Starts a cluster with the runtime on it. */
+export async function startKubernetesScene(options: Partial<KubernetesRuntimeOptions> = {}): Promise<KubernetesScene> {
+  const cluster = await startPackageCluster();
+  const { kube } = cluster;
+  await kube.create(defaultRuntimeConfig);
+  const informers = createInformerPool(kube);
+  const objects = createControllerClient({ client: kube, informers, uncached: [] });
+  const { ports } = cluster;
+  const clock = options.clock ?? ports.clock;
+  const runtime = createKubernetesRuntime({ ...ports, objects, lingerMs: 0, ...options, clock });
+  const find = (type: TypeRef, key: ObjectKey): Promise<KubeObject | undefined> =>
+    kube.get(type, key).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+  const scene: KubernetesScene = {
+    cluster,
+    objects,
+    runtime,
+    revise: (wish) => revise(cluster, wish),
+    pass: (name, kind = "Function") => {
+      const type = packageTypes[kind];
+      return reconcileRuntime({ ...ports, clock }, { runtime, type }, { key: { name }, stopping });
+    },
+    async passUntil(what, name, holds) {
+      await until(what, async () => {
+        await scene.pass(name).catch(() => {});
+        return holds();
+      });
+    },
+    find: (kind, name) => find(runtimeKinds[kind], { namespace, name }),
+    async names(kind) {
+      const { items } = await kube.list(runtimeKinds[kind], { namespace });
+      return items
+        .map(({ metadata }) => metadata.name ?? "")
+        .filter((name) => name !== "default")
+        .toSorted();
+    },
+    revision: (name, kind = "Function") => kube.get(packageTypes[kind].revision, { name }),
+    condition: async (name, type = "RuntimeHealthy") => conditionText(await scene.revision(name), type),
+    endpoint: async (name) => ((await scene.revision(name))["status"] as { endpoint?: string }).endpoint,
+    async deployed(name, status = {}) {
+      const deployment = await kube.get(runtimeKinds.deployment, { namespace, name });
+      const { replicas = 1 } = deployment["spec"] as { replicas?: number };
+      const counts = { replicas, updatedReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas };
+      const available = { type: "Available", status: "True", reason: "MinimumReplicasAvailable" };
+      const told = {
+        observedGeneration: deployment.metadata.generation,
+        ...counts,
+        conditions: [available],
+        ...status,
+      };
+      const stored = await kube.update({ ...deployment, status: told }, { subresource: "status" });
+      await until("the cache has heard of it", async () => {
+        const seen = await objects.get(runtimeKinds.deployment, { namespace, name });
+        return seen?.metadata.resourceVersion === stored.metadata.resourceVersion;
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      await objects.close();
+      await informers.stop();
+      await cluster[Symbol.asyncDispose]();
+    },
+  };
+  return scene;
+}
+
+async function revise(cluster: PackageCluster, wish: RevisionWish): Promise<KubeObject> {
+  const { name, kind = "Function", number = 1, desiredState = "Active", isPerRevision = false } = wish;
+  const owner = wish.package ?? "fn";
+  const type: PackageType = packageTypes[kind];
+  const { kube, client } = cluster;
+  const reference = "registry.example.org/acme/fn:v1";
+  const force = { fieldManager: "test", force: true };
+  await kube.apply({ ...type.package, metadata: { name: owner }, spec: { package: reference } }, force);
+  const base = isPerRevision ? name : owner;
+  const secrets = { tlsServerSecretName: `${base}-tls-server` };
+  const stored = await kube.apply(
+    {
+      ...type.revision,
+      metadata: { name, labels: { [packageLabels.package]: owner } },
+      spec: {
+        desiredState,
+        image: reference,
+        revision: number,
+        packagePullPolicy: "IfNotPresent",
+        runtimeConfigRef: { name: "default" },
+        ...secrets,
+        ...(kind === "Provider" && { tlsClientSecretName: `${base}-tls-client` }),
+        ...wish.spec,
+      },
+    },
+    force,
+  );
+  const healthy = {
+    type: "RevisionHealthy",
+    status: "True",
+    reason: "HealthyPackageRevision",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  };
+  const status = { resolvedImage: reference, capabilities: ["composition"], conditions: [healthy], ...wish.status };
+  const before = (stored["status"] ?? {}) as Record<string, JsonValue>;
+  const told = withMember(stored, ["status"], { ...status, ...before, ...wish.status });
+  const revision = await kube.update(told, { subresource: "status" });
+  await until("the cache has heard of it", async () => {
+    const seen = await client.get(type.revision, { name });
+    const owned = await client.get(type.package, { name: owner });
+    return owned !== undefined && Number(seen?.metadata.resourceVersion) >= Number(revision.metadata.resourceVersion);
+  });
+  return revision;
+}
+
+/** Waits for something. */
+export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + patienceMs;
+  while (!(await holds())) {
+    assert.ok(performance.now() < end, `waited in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
