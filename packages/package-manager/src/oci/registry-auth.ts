@@ -25,7 +25,7 @@ interface Token {
 /** Makes a sender that answers challenges: basic at once, bearer by way of the token server it names. */
 export function createAuthorizedSend(
   send: RegistrySend,
-  credentials: RegistryCredentials | undefined,
+  findCredentials: () => RegistryCredentials | undefined | Promise<RegistryCredentials | undefined>,
   now: () => number,
 ): AuthorizedSend {
   const tokens = new Map<string, Token>();
@@ -37,6 +37,7 @@ export function createAuthorizedSend(
     if (first.status !== 401) return first;
     first.body.destroy();
     const challenges = parseChallenges(first.headers["www-authenticate"] ?? "");
+    const credentials = await findCredentials();
     const token = await answer(challenges, { send, request, scope, credentials, now });
     tokens.set(key, token);
     return send(withToken(request, token.header));

@@ -6,12 +6,13 @@ import { formatReference, type ImageReference, identifierOf, sourceOf } from "./
 import { type Descriptor, type Manifest, maxManifestBytes, parseManifest } from "./manifest.ts";
 import { acceptedManifests } from "./media-types.ts";
 import { OciError } from "./oci-error.ts";
-import { type AuthorizedSend, createAuthorizedSend, type RegistryScope } from "./registry-auth.ts";
+import { type AuthorizedSend, createAuthorizedSend } from "./registry-auth.ts";
 import type { CredentialsFor } from "./registry-credentials.ts";
 import { createRegistryHttp, type RegistryHttpOptions, type RegistryResponse, readBody } from "./registry-http.ts";
 import { refusal } from "./registry-refusal.ts";
 import { retrying, retryTransfer, type Sleep, sleep } from "./registry-retry.ts";
 import { createSchemes } from "./registry-scheme.ts";
+import { type Asked, listTags, openBlob, uploadBlob } from "./registry-transfer.ts";
 
 /** What a registry client is made of. */
 export interface RegistryClientOptions extends RegistryHttpOptions {
@@ -48,9 +49,6 @@ export interface RegistryClient {
   pushManifest(reference: ImageReference, bytes: Uint8Array, mediaType: string, call?: RegistryCall): Promise<string>;
 }
 
-const maxTagPages = 1_000;
-const maxTagPageBytes = 16 * 1024 * 1024;
-
 /** Makes a client. */
 export function createRegistryClient(options: RegistryClientOptions = {}): RegistryClient {
   const { credentials, insecureRegistries = [], now = Date.now } = options;
@@ -62,7 +60,7 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
   function senderOf(source: string): AuthorizedSend {
     const known = senders.get(source);
     if (known !== undefined) return known;
-    const made = createAuthorizedSend(send, credentials?.(source), now);
+    const made = createAuthorizedSend(send, () => credentials?.(source), now);
     senders.set(source, made);
     return made;
   }
@@ -72,6 +70,10 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
     const url = path.startsWith("http") ? new URL(path) : new URL(`/v2/${reference.repository}/${path}`, base);
     const { actions = "pull", ...rest } = request;
     return senderOf(sourceOf(reference))({ ...rest, url }, { repository: reference.repository, actions });
+  }
+
+  function transfer<T>({ registry }: ImageReference, run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return retryTransfer(run, { registry, pause, signal });
   }
 
   async function manifest(reference: ImageReference, { signal }: RegistryCall = {}): Promise<FetchedManifest> {
@@ -93,7 +95,7 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
   }
 
   return {
-    manifest,
+    manifest: (reference, call = {}) => transfer(reference, () => manifest(reference, call), call.signal),
     async resolve(reference, call = {}) {
       if (reference.digest !== undefined) return reference.digest;
       const response = await ask(reference, `manifests/${identifierOf(reference)}`, {
@@ -105,15 +107,24 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
       const digest = response.headers["docker-content-digest"];
       if (response.status === 200 && typeof digest === "string" && isDigest(digest)) return digest;
       // Not every registry answers HEAD, or with a digest; what it refuses it refuses again, with a reason.
-      return (await manifest(reference, call)).descriptor.digest;
+      const { descriptor } = await transfer(reference, () => manifest(reference, call), call.signal);
+      return descriptor.digest;
     },
     pullBlob(reference, descriptor, into, { signal } = {}) {
-      const source: BlobSource = (offset) => openBlob(ask, reference, { descriptor, offset, signal });
-      return retryTransfer(() => into.ingest(descriptor, source), pause, signal);
+      let reached = 0;
+      const source: BlobSource = (offset) => {
+        reached = offset;
+        return openBlob(ask, reference, { descriptor, offset, signal });
+      };
+      const { registry } = reference;
+      const progress = (): number => reached;
+      return retryTransfer(() => into.ingest(descriptor, source), { registry, pause, signal, progress });
     },
-    tags: (reference, call = {}) => listTags(ask, reference, call.signal),
-    pushBlob: (reference, descriptor, open, call = {}) =>
-      uploadBlob(ask, reference, { descriptor, open, signal: call.signal }),
+    tags: (reference, { signal } = {}) => transfer(reference, () => listTags(ask, reference, signal), signal),
+    pushBlob(reference, descriptor, open, { signal } = {}) {
+      // An upload that broke is not continued: what of it arrived is the registry's secret. Each attempt is a new one.
+      return transfer(reference, () => uploadBlob(ask, reference, { descriptor, open, signal }), signal);
+    },
     async pushManifest(reference, bytes, mediaType, { signal } = {}) {
       const digest = digestOf(bytes);
       const response = await ask(reference, `manifests/${reference.tag ?? digest}`, {
@@ -128,74 +139,4 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
       return digest;
     },
   };
-}
-
-interface Asked {
-  readonly method: "GET" | "HEAD" | "POST" | "PUT";
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array | (() => Readable);
-  readonly actions?: RegistryScope["actions"];
-  readonly signal?: AbortSignal | undefined;
-}
-
-type Ask = (reference: ImageReference, path: string, request: Asked) => Promise<RegistryResponse>;
-
-async function openBlob(
-  ask: Ask,
-  reference: ImageReference,
-  { descriptor, offset, signal }: { descriptor: Descriptor; offset: number; signal: AbortSignal | undefined },
-): Promise<{ bytes: Readable; offset: number }> {
-  const headers = offset > 0 && offset < descriptor.size ? { range: `bytes=${offset}-` } : {};
-  const response = await ask(reference, `blobs/${descriptor.digest}`, { method: "GET", headers, signal });
-  if (response.status === 206) return { bytes: response.body, offset };
-  if (response.status === 200) return { bytes: response.body, offset: 0 };
-  throw await refusal(response, `${formatReference(reference)}: blob ${descriptor.digest}`, "read");
-}
-
-async function listTags(ask: Ask, reference: ImageReference, signal: AbortSignal | undefined): Promise<string[]> {
-  const tags: string[] = [];
-  let next: string | undefined = "tags/list";
-  for (let page = 0; next !== undefined; page++) {
-    if (page === maxTagPages)
-      throw new OciError("too-large", `${sourceOf(reference)} has more than ${maxTagPages} pages of tags`);
-    const response: RegistryResponse = await ask(reference, next, { method: "GET", signal });
-    if (response.status !== 200) throw await refusal(response, sourceOf(reference), "read");
-    const body = JSON.parse((await readBody(response.body, maxTagPageBytes)).toString("utf8")) as { tags?: unknown };
-    if (Array.isArray(body.tags)) tags.push(...body.tags.filter((tag): tag is string => typeof tag === "string"));
-    const link = /<([^>]+)>\s*;\s*rel="?next"?/.exec(String(response.headers["link"] ?? ""))?.[1];
-    next = link === undefined ? undefined : new URL(link, response.url).href;
-  }
-  return tags;
-}
-
-async function uploadBlob(
-  ask: Ask,
-  reference: ImageReference,
-  { descriptor, open, signal }: { descriptor: Descriptor; open: () => Readable; signal: AbortSignal | undefined },
-): Promise<void> {
-  const name = `${formatReference(reference)}: blob ${descriptor.digest}`;
-  const actions = "pull,push";
-  const there = await ask(reference, `blobs/${descriptor.digest}`, { method: "HEAD", actions, signal });
-  there.body.destroy();
-  if (there.status === 200) return;
-  const started = await ask(reference, "blobs/uploads/", {
-    method: "POST",
-    headers: { "content-length": "0" },
-    actions,
-    signal,
-  });
-  const { location } = started.headers;
-  if (started.status !== 202 || location === undefined) throw await refusal(started, name, "write");
-  started.body.resume();
-  const target = new URL(location, started.url);
-  target.searchParams.set("digest", descriptor.digest);
-  const done = await ask(reference, target.href, {
-    method: "PUT",
-    headers: { "content-type": "application/octet-stream", "content-length": String(descriptor.size) },
-    body: open,
-    actions,
-    signal,
-  });
-  if (done.status !== 201) throw await refusal(done, name, "write");
-  done.body.resume();
 }

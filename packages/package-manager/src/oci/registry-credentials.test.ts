@@ -28,7 +28,7 @@ test("the longest key that is a prefix of the image counts", () => {
   assert.equal(find("other.example.org/f")?.identityToken, "refresh");
 });
 
-test("several secrets are asked in order", () => {
+test("several secrets are asked in order", async () => {
   const other = JSON.stringify({
     auths: { "registry.example.org": { username: "second" }, "b.example": { username: "b" } },
   });
@@ -36,8 +36,9 @@ test("several secrets are asked in order", () => {
     credentialsFromDockerConfig(config, "one"),
     credentialsFromDockerConfig(other, "two"),
   ]);
-  assert.equal(find("registry.example.org/x")?.username, "host");
-  assert.equal(find("b.example/x")?.username, "b");
+  assert.equal((await find("registry.example.org/x"))?.username, "host");
+  assert.equal((await find("b.example/x"))?.username, "b");
+  assert.equal(await find("c.example/x"), undefined);
 });
 
 test("a secret that cannot be read says where", () => {

@@ -8,8 +8,10 @@ export interface RegistryCredentials {
   readonly identityToken?: string | undefined;
 }
 
-/** Finds the credentials for an image, `registry/repository`. */
-export type CredentialsFor = (source: string) => RegistryCredentials | undefined;
+/** Finds the credentials for an image, `registry/repository`. Asked only when the registry wants some. */
+export type CredentialsFor = (
+  source: string,
+) => RegistryCredentials | undefined | Promise<RegistryCredentials | undefined>;
 
 const brand = Symbol.for("purlin.dev/package-manager/pull-secret-error");
 
@@ -31,7 +33,10 @@ export function isPullSecretError(error: unknown): error is PullSecretError {
  * Reads the `.dockerconfigjson` of a pull secret, or a Docker `config.json`. The longest key that is a prefix of the image counts;
  * an entry may be a host, a URL, or a host with a path.
  */
-export function credentialsFromDockerConfig(text: string, where: string): CredentialsFor {
+export function credentialsFromDockerConfig(
+  text: string,
+  where: string,
+): (source: string) => RegistryCredentials | undefined {
   const entries = readEntries(text, where);
   return (source) => {
     const matches = entries.filter(({ prefix }) => source === prefix || source.startsWith(`${prefix}/`));
@@ -41,9 +46,9 @@ export function credentialsFromDockerConfig(text: string, where: string): Creden
 
 /** Asks several sources in order. */
 export function firstCredentials(sources: readonly CredentialsFor[]): CredentialsFor {
-  return (source) => {
+  return async (source) => {
     for (const find of sources) {
-      const found = find(source);
+      const found = await find(source);
       if (found !== undefined) return found;
     }
     return undefined;

@@ -14,13 +14,18 @@ const firstPauseMs = 250;
 const maxPauseMs = 30_000;
 const passing = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-/** Sends again what failed for a reason that passes. What cannot be sent twice, an opened upload, is not. */
+/** Whether an answer says that asking again may help. */
+export function isPassing(status: number): boolean {
+  return passing.has(status);
+}
+
+/** Sends again what failed for a reason that passes. The bytes of an upload are not: where they got to, nobody knows. */
 export function retrying(send: RegistrySend, pause: Sleep): RegistrySend {
   return async (request) => {
     for (let attempt = 1; ; attempt++) {
       const outcome = await attemptOnce(send, request);
-      const isLast = attempt === attempts || request.method === "PATCH";
-      if (outcome.response !== undefined && (isLast || !passing.has(outcome.response.status))) return outcome.response;
+      const isLast = attempt === attempts || typeof request.body === "function";
+      if (outcome.response !== undefined && (isLast || !isPassing(outcome.response.status))) return outcome.response;
       if (outcome.response === undefined && (isLast || request.signal?.aborted)) throw outcome.error;
       outcome.response?.body.destroy();
       await pause(pauseAfter(attempt, outcome.response), request.signal);
@@ -50,15 +55,47 @@ function pauseAfter(attempt: number, response: RegistryResponse | undefined): nu
   return firstPauseMs * 2 ** (attempt - 1) * (0.5 + Math.random());
 }
 
-/** Runs a transfer again that broke half-way; each attempt continues where the last one got to. */
-export async function retryTransfer(run: () => Promise<void>, pause: Sleep, signal?: AbortSignal): Promise<void> {
+/** How a transfer is run again. */
+export interface TransferOptions {
+  /** Where it comes from or goes to, for the message. */
+  readonly registry: string;
+  readonly pause: Sleep;
+  readonly signal?: AbortSignal | undefined;
+  /** How far it has got: while that grows, a line may break as often as it likes. */
+  readonly progress?: (() => number) | undefined;
+}
+
+/** Runs a transfer again that broke half-way. A line that keeps breaking is a registry that cannot be reached. */
+export async function retryTransfer<T>(run: () => Promise<T>, options: TransferOptions): Promise<T> {
+  const { registry, pause, signal, progress = () => 0 } = options;
+  let reached = progress();
   for (let attempt = 1; ; attempt++) {
+    if (progress() > reached) attempt = 1;
+    reached = progress();
     try {
       return await run();
-    } catch (error) {
-      const isFinal = isOciError(error) && error.code !== "unreachable";
-      if (isFinal || attempt === attempts || signal?.aborted) throw error;
+    } catch (cause) {
+      if (signal?.aborted) throw cause;
+      const error = isBrokenLine(cause)
+        ? new OciError("unreachable", `the connection to ${registry} broke: ${cause.message}`, { cause })
+        : cause;
+      if (!isOciError(error, "unreachable") || attempt === attempts) throw error;
       await pause(pauseAfter(attempt, undefined), signal);
     }
   }
+}
+
+const brokenLines = new Set([
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ECONNABORTED",
+  "ENOTCONN",
+  "ERR_STREAM_PREMATURE_CLOSE",
+]);
+
+/** Sockets fail in many ways; files fail in others, which no second try puts right. */
+function isBrokenLine(error: unknown): error is Error {
+  const { code } = (error ?? {}) as NodeJS.ErrnoException;
+  return error instanceof Error && code !== undefined && brokenLines.has(code);
 }

@@ -87,7 +87,13 @@ async function continueUpload(exchange: Exchange, path: UploadPath): Promise<voi
 async function finishUpload(exchange: Exchange, path: UploadPath, digest: string): Promise<void> {
   const { state, request } = exchange;
   if (!isDigest(digest)) throw new RegistryProblem("DIGEST_INVALID", `${JSON.stringify(digest)} is no sha256 digest`);
-  await state.uploads.append(path.id, request, firstByte(exchange));
+  try {
+    await state.uploads.append(path.id, request, firstByte(exchange));
+  } catch (error) {
+    // The last piece is not sent again in part: who was cut off here starts anew.
+    if (!(error instanceof RegistryProblem)) await state.uploads.cancel(path.id);
+    throw error;
+  }
   try {
     await state.store.adopt(state.uploads.pathOf(path.id), digest);
   } catch (error) {

@@ -65,13 +65,14 @@ function pageOf(names: readonly string[], url: URL): { page: string[]; headers: 
 }
 
 function fail(request: IncomingMessage, response: ServerResponse, error: unknown): void {
-  // What the client still sends would be taken for its next request.
-  response.setHeader("connection", "close");
   request.resume();
   if (response.headersSent) {
+    // A client that went away in the middle, say: it has all it will get.
     response.destroy();
     return;
   }
+  // What the client still sends would be taken for its next request.
+  response.setHeader("connection", "close");
   const message = error instanceof Error ? error.message : String(error);
   replyProblem(response, error instanceof RegistryProblem ? error : new RegistryProblem("UNKNOWN", message));
 }

@@ -35,7 +35,7 @@ export async function startRegistry(options: RegistryOptions): Promise<Registry>
   const { directory, port = 0, maxBlobBytes = defaultMaxBlobBytes, onTag } = options;
   const store = await openContentStore(directory);
   const index = openRepositoryIndex(join(directory, "repositories"));
-  const uploads = await openUploads(join(directory, "uploads"), maxBlobBytes);
+  const uploads = await openUploads(join(directory, "uploads"), { maxBytes: maxBlobBytes });
   const handle = createRegistryHandler({ store, index, uploads, onTag });
   const server = createServer((request, response) => void handle(request, response));
   await new Promise<void>((resolve, reject) => {

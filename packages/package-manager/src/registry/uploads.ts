@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomUUID } from "node:crypto";
-import { mkdir, open, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { RegistryProblem } from "./registry-reply.ts";
@@ -15,8 +15,20 @@ export interface Uploads {
   cancel(id: string): Promise<void>;
 }
 
+/** What may be in the directory of uploads. */
+export interface UploadLimits {
+  /** A blob has no more. */
+  readonly maxBytes: number;
+  /** An upload to which nothing was added for so long was given up by its client. */
+  readonly idleMs?: number | undefined;
+  readonly now?: (() => number) | undefined;
+}
+
+const oneHourMs = 3_600_000;
+
 /** Opens the directory of uploads. What an earlier process left unfinished is removed: clients start again. */
-export async function openUploads(directory: string, maxBytes: number): Promise<Uploads> {
+export async function openUploads(directory: string, limits: UploadLimits): Promise<Uploads> {
+  const { maxBytes, idleMs = oneHourMs, now = Date.now } = limits;
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const pathOf = (id: string): string => join(directory, id);
@@ -28,10 +40,18 @@ export async function openUploads(directory: string, maxBytes: number): Promise<
     return found.size;
   }
 
+  async function removeAbandoned(): Promise<void> {
+    for (const name of await readdir(directory)) {
+      const found = await stat(pathOf(name)).catch(() => undefined);
+      if (found !== undefined && now() - found.mtimeMs > idleMs) await rm(pathOf(name), { force: true });
+    }
+  }
+
   return {
     pathOf,
     sizeOf,
     async start() {
+      await removeAbandoned();
       const id = randomUUID();
       const file = await open(pathOf(id), "wx", 0o600);
       await file.close();
