@@ -9,6 +9,7 @@ import { type CompositeSchema, withMachinery } from "../composite-resource/machi
 import { type AppliedResources, applyComposed } from "./apply/apply-composed.ts";
 import { type DesiredResources, desiredResources } from "./apply/desired-resources.ts";
 import { applyReferences, referencesTo } from "./apply/references.ts";
+import { requireAlive } from "./apply/require-alive.ts";
 import { upgradeManagedFields } from "./apply/upgrade-managed-fields.ts";
 import { collectGarbage } from "./collect/collect-garbage.ts";
 import { clientReader } from "./observe/client-reader.ts";
@@ -53,6 +54,7 @@ export async function compose(
   const referred = asSeen(xr, stored, kind.schema);
   onStored(referred);
   if (referred !== xr && onlyAddedReferences(xr, referred, kind.schema)) pass.state.echoes.expect(referred);
+  await requireAlive({ read: xr, stored }, desired.resources, observed, { client, signal });
   // Before they are made: the event of a resource must find whose it is.
   const requirements = await Promise.all(outcome.requirements.map((wanted) => inScope(wanted, pass)));
   pass.state.tracker.record(pass.key, { composed: objects, requirements });

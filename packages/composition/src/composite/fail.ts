@@ -6,6 +6,7 @@ import { isConflict, isInvalid } from "@purlin/kube-objects";
 import { reconcileError } from "../composite-resource/standard-conditions.ts";
 import { type Account, closeAccount, type Outcome } from "./account.ts";
 import type { Pass } from "./pass.ts";
+import { adviceOn } from "./report/advice.ts";
 import { diagnoseAccess } from "./report/rbac-diagnosis.ts";
 import { readClaim, tell } from "./report/tell.ts";
 import { type FatalResult, isComposedResourceError, isFatalResult } from "./run/compose-error.ts";
@@ -29,7 +30,7 @@ export async function fail(
 /** Ends a pass in which composing failed. Nobody knows now what functions would say about their other conditions. */
 export async function composeFailed(xr: KubeObject, error: unknown, pass: Pass, account: Account): Promise<never> {
   if (isConflict(error) || pass.statusSignal.aborted) throw error;
-  const message = `cannot compose resources: ${textOf(error)}`;
+  const message = `cannot compose resources: ${textOf(error)}${adviceOn(error)}`;
   const fatal = isFatalResult(error) ? error.result : undefined;
   const reason = fatal === undefined ? "ComposeResources" : fatal.reason || "ReconcileError";
   pass.ports.events.event(xr, { type: "Warning", reason, message });

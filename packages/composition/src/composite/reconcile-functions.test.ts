@@ -111,7 +111,7 @@ test("case 103: requirements that never settle fail the step", async () => {
   await assert.rejects(bench.reconcile(name));
   assert.equal(
     (await bench.condition(name, "Synced")).message,
-    'cannot compose resources: cannot run Composition pipeline step "first": requirements didn\'t stabilize after the maximum number of iterations (5)',
+    'cannot compose resources: cannot run Composition pipeline step "first": Function "first": requirements didn\'t stabilize after the maximum number of iterations (5): the function has to ask for the same on every call, also once it has the answer',
   );
   assert.equal(count, 6);
 });
@@ -228,7 +228,7 @@ test("a function that hangs is given up at the deadline, and the XR says so", as
   await assert.rejects(waiting.reconcile(name));
   assert.equal(
     (await bench.condition(name, "Synced")).message,
-    'cannot compose resources: cannot run Composition pipeline step "first": the reconcile did not finish within 0.05 seconds',
+    'cannot compose resources: cannot run Composition pipeline step "first": Function "first": the reconcile did not finish within 0.05 seconds',
   );
 });
 

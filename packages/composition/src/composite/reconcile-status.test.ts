@@ -55,6 +55,41 @@ test("case 93: a status the schema refuses fails the compose, and resources stay
   await cluster.kube.get({ apiVersion: "v1", kind: "ConfigMap" }, { ...at, name: nameOf("a") });
 });
 
+test("a status that is refused again and again never looks fine, and is told each time", async () => {
+  const { name } = await xr({ status: { size: "x" } });
+  const told = await synced(name);
+  assert.match(told, /cannot apply composite resource status: .*\.status\.size: expected numeric/);
+  const seen = new Set<string>();
+  for (let i = 0; i < 3; i++) {
+    cluster.takeWrites();
+    await assert.rejects(bench.reconcile(name));
+    seen.add(await synced(name));
+    assert.deepEqual(
+      cluster.takeWrites().filter((line) => line.startsWith("PUT")),
+      [],
+    );
+  }
+  assert.deepEqual([...seen], [told]);
+  want({ status: { size: 3 } });
+  await bench.reconcile(name);
+  assert.deepEqual([(await bench.condition(name, "Synced")).status, await synced(name)], ["True", ""]);
+});
+
+test("a status that is no object is told", async () => {
+  const { name } = await xr({ composite: { status: "fine" } });
+  assert.equal(
+    await synced(name),
+    "cannot compose resources: cannot apply composite resource status: functions want a status that is a string; it must be an object",
+  );
+});
+
+test("a message of any length is told, as far as it goes", async () => {
+  const { name } = await xr({ results: [{ severity: 1, message: "x".repeat(5_000_000) }] });
+  const told = await synced(name);
+  assert.ok(told.startsWith("cannot compose resources: ") && told.endsWith("x…"));
+  assert.ok(told.length < 33_000);
+});
+
 test("case 94: a status field functions no longer return disappears", async () => {
   const { name } = await xr({ status: { url: "u", size: 3 } });
   assert.equal(textAt(await bench.read(name), ["status", "url"]), "u");

@@ -16,7 +16,7 @@ import { type Readiness, readinessOf } from "./report/readiness.ts";
 import { requeueAfter } from "./report/requeue.ts";
 import { appliedStatus, desiredStatus, statusAfter } from "./report/status-after.ts";
 import { tell } from "./report/tell.ts";
-import { applyStatus, replaceStatus } from "./report/write-status.ts";
+import { applyStatus, checkStatus, replaceStatus } from "./report/write-status.ts";
 import type { DefinitionFacts } from "./select/definition.ts";
 import { steps } from "./steps.ts";
 import { watchOn } from "./watches.ts";
@@ -95,20 +95,24 @@ async function writeStatus(
   account: Account,
 ): Promise<KubeObject> {
   const after = statusAfter(xr, draftOf(account, outcome), account.rules, stampFor(xr, pass.ports));
+  let latest = xr;
   try {
     const wanted = desiredStatus(composite?.resource?.value);
     const status = appliedStatus(wanted, after, account.rules);
     const { client } = pass.ports;
-    // What others left in our items would survive the apply; it goes first, so that nobody sees half of both.
-    const base = isLeftBehind(xr, status)
-      ? await replaceStatus(xr, correctedStatus(objectAt(xr, ["status"]), status), client, pass.statusSignal)
-      : xr;
-    expectEcho(xr, base, pass);
-    const stored = await applyStatus(base, status, client, pass.statusSignal);
-    expectEcho(base, stored, pass);
+    if (isLeftBehind(xr, status)) {
+      // What others left in our items would survive the apply; it goes first, so that nobody sees half of both. But not
+      // before it is known that the apply will be taken: a status that failed must not look fine for a moment.
+      await checkStatus(xr, status, client, pass.statusSignal);
+      const corrected = correctedStatus(objectAt(xr, ["status"]), status);
+      latest = await replaceStatus(xr, corrected, client, pass.statusSignal);
+    }
+    expectEcho(xr, latest, pass);
+    const stored = await applyStatus(latest, status, client, pass.statusSignal);
+    expectEcho(latest, stored, pass);
     return stored;
   } catch (error) {
-    return composeFailed(xr, wrapError("cannot apply composite resource status", error), pass, account);
+    return composeFailed(latest, wrapError("cannot apply composite resource status", error), pass, account);
   }
 }
 

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { KubeWriter } from "@purlin/kube-client";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
+import { shortened } from "../object/shortened.ts";
 import { EventCorrelator } from "./event-correlator.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 import { type EventSubject, subjectOf } from "./event-subject.ts";
@@ -31,8 +32,6 @@ const mostWaiting = 10_000;
 const mostTries = 12;
 const retryMs = 10_000;
 const writers = 4;
-// Functions write messages; whoever reads events wants to read them all.
-const longestMessage = 32_768;
 
 /** Makes the event recorder of one process. */
 export function createEventRecorder(options: EventRecorderOptions): ClosableEventRecorder {
@@ -49,13 +48,6 @@ function asRecorder(recorder: BackgroundRecorder, source: string, controller: st
     flush: () => recorder.flush(),
     close: (patienceMs) => recorder.close(patienceMs),
   };
-}
-
-function shortened(message: string): string {
-  if (Buffer.byteLength(message) <= longestMessage) return message;
-  const bytes = Buffer.from(message).subarray(0, longestMessage - 4);
-  // A character that was cut in two becomes a replacement character, which is cut off.
-  return `${bytes.toString().replace(/\uFFFD+$/, "")}…`;
 }
 
 class BackgroundRecorder {

@@ -28,4 +28,5 @@ export {
 } from "./metadata.ts";
 export { pausedCondition, saysPaused } from "./pause.ts";
 export { attempt, isReconcileFailure, ReconcileFailure, type StepText } from "./reconcile-failure.ts";
+export { shortened } from "./shortened.ts";
 export { during, textOf, wrapError } from "./wrap-error.ts";

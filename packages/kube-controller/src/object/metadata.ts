@@ -75,7 +75,7 @@ export function withOwner<T extends KubeObject>(object: T, owner: OwnerReference
   const controller = controllerOf(object);
   if (owner.controller === true && controller !== undefined && controller.uid !== owner.uid) {
     const { kind, name, uid } = controller;
-    throw new Error(`${object.metadata.name ?? ""} is already controlled by ${kind} ${name} (UID ${uid})`);
+    throw new Error(`${object.metadata.name || "it"} is already controlled by ${kind} ${name} (UID ${uid})`);
   }
   const owners = object.metadata.ownerReferences ?? [];
   const index = owners.findIndex(({ uid }) => uid === owner.uid);

@@ -164,6 +164,26 @@ const refusals: Readonly<
     resource: { apiVersion: "v1" },
     want: 'cannot unmarshal desired composed resource "bucket" from RunFunctionResponse: object has no kind',
   },
+  TextMetadata: {
+    reason: "metadata is what names and owners go into",
+    resource: { apiVersion: "v1", kind: "ConfigMap", metadata: "mine" },
+    want: 'cannot unmarshal desired composed resource "bucket" from RunFunctionResponse: metadata must be an object, not a string',
+  },
+  NumberName: {
+    reason: "a name is a text",
+    resource: cm({ name: 5 }),
+    want: 'cannot unmarshal desired composed resource "bucket" from RunFunctionResponse: metadata.name must be a string, not a number',
+  },
+  ListOfLabels: {
+    reason: "labels are pairs",
+    resource: cm({ labels: ["a"] }),
+    want: 'cannot unmarshal desired composed resource "bucket" from RunFunctionResponse: metadata.labels must be an object, not a list',
+  },
+  OneOwner: {
+    reason: "owners are a list",
+    resource: cm({ ownerReferences: { kind: "Pod" } }),
+    want: 'cannot unmarshal desired composed resource "bucket" from RunFunctionResponse: metadata.ownerReferences must be a list, not an object',
+  },
   BadName: {
     reason: "case 69: the API server would not take it",
     resource: cm({ name: "A_b" }),
@@ -187,6 +207,11 @@ const refusals: Readonly<
     }),
     want: 'cannot render metadata for composed resource "bucket": cannot set controller reference: n is already controlled by Other o (UID u9)',
   },
+  OtherControllerOfUnnamed: {
+    reason: "what has no name yet is told as well",
+    resource: cm({ ownerReferences: [{ apiVersion: "v1", kind: "Other", name: "o", uid: "u9", controller: true }] }),
+    want: 'cannot render metadata for composed resource "bucket": cannot set controller reference: it is already controlled by Other o (UID u9)',
+  },
   NoLabel: {
     reason: "an XR without the label of its tree cannot compose",
     resource: cm(),
@@ -198,6 +223,12 @@ const refusals: Readonly<
     resource: { apiVersion: "v1", kind: "ClusterThing", metadata: { name: "n" } },
     on: namespaced,
     want: 'cannot apply cluster scoped composed resource "bucket" (a ClusterThing named n) for a namespaced composite resource.',
+  },
+  UnnamedClusterScoped: {
+    reason: "case 72: one that has no name of its own has none in the text",
+    resource: { apiVersion: "v1", kind: "ClusterThing" },
+    on: namespaced,
+    want: 'cannot apply cluster scoped composed resource "bucket" (a ClusterThing) for a namespaced composite resource.',
   },
   UnknownKind: {
     reason: "nobody knows where it lives",
@@ -249,6 +280,51 @@ test("resources come in the order of their names, ready only when their function
     ],
   );
 });
+
+const wrongTogether: Readonly<
+  Record<string, { reason: string; resources: Readonly<Record<string, JsonObject>>; want: string | undefined }>
+> = {
+  NoName: {
+    reason: "nobody could find it again",
+    resources: { "": cm(), a: cm() },
+    want: "cannot use a desired composed resource without a name: functions name resources, and a ConfigMap has none",
+  },
+  SameObject: {
+    reason: "each apply would undo the other",
+    resources: { a: cm({ name: "n" }), b: cm({ name: "other" }), c: cm({ name: "n" }) },
+    want: 'composed resources "a" and "c" are the same object (a ConfigMap named n): give one of them another metadata.name',
+  },
+  SameInAnotherVersion: {
+    reason: "versions of one kind show one object",
+    resources: {
+      a: { apiVersion: "x.org/v1", kind: "Thing", metadata: { name: "n" } },
+      b: { apiVersion: "x.org/v2", kind: "Thing", metadata: { name: "n" } },
+    },
+    want: 'composed resources "a" and "b" are the same object (a Thing named n): give one of them another metadata.name',
+  },
+  SameNameElsewhere: {
+    reason: "namespaces and kinds tell objects apart",
+    resources: {
+      a: cm({ name: "n", namespace: "one" }),
+      b: cm({ name: "n", namespace: "two" }),
+      c: { apiVersion: "v1", kind: "Secret", metadata: { name: "n", namespace: "one" } },
+    },
+    want: undefined,
+  },
+};
+
+for (const [name, { reason, resources, want }] of Object.entries(wrongTogether)) {
+  test(`desired resources together, ${name}: ${reason}`, async () => {
+    const entries = Object.entries(resources).map(
+      ([key, object]) => [key, create(Resource, { resource: Struct.from(object) })] as const,
+    );
+    const observed = { composite: { object: xr(), connectionDetails: new Map() }, resources: new Map() };
+    const context = { xr: xr(), observed, mapper, signal: new AbortController().signal };
+    const desired = desiredResources(create(State, { resources: new Map(entries) }), context);
+    if (want === undefined) assert.equal((await desired).resources.length, entries.length);
+    else await assert.rejects(desired, { message: want });
+  });
+}
 
 test("case 67: no desired state is no resources", async () => {
   const observed = { composite: { object: xr(), connectionDetails: new Map() }, resources: new Map() };

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { Ready, type Resource, type State } from "@purlin/function-protocol";
+import { Ready, type State } from "@purlin/function-protocol";
 import type { KubeObject, RestMapper } from "@purlin/kube-client/objects";
-import { during, withMember, wrapError } from "@purlin/kube-controller/object";
-import { compareUtf8, gvkOf, type JsonObject } from "@purlin/kube-objects";
+import { during, withMember } from "@purlin/kube-controller/object";
+import { compareUtf8 } from "@purlin/kube-objects";
 import { described, kindAndName, type Observation, type Observed } from "../observe/observe.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
 import { withComposedMetadata } from "./composed-metadata.ts";
 import { requireValidName } from "./composed-name.ts";
+import { decodeDesired } from "./decode-desired.ts";
+import { requireDistinct } from "./distinct-objects.ts";
 
 /** A composed resource as it is to be applied. */
 export interface DesiredResource {
@@ -41,24 +43,15 @@ export async function desiredResources(state: State | undefined, context: Desire
   const resources: DesiredResource[] = [];
   const events: PipelineEvent[] = [];
   for (const [name, resource] of entries) {
-    const identified = identify(decoded(name, resource), context.observed.resources.get(name));
+    const identified = identify(decodeDesired(name, resource), context.observed.resources.get(name));
     const event = await checkNamespace(name, identified, context);
     if (event !== undefined) events.push(event);
     const object = withComposedMetadata(name, identified, context.xr);
     requireValidName(name, object);
     resources.push({ name, object, ready: resource.ready === Ready.READY_TRUE });
   }
+  requireDistinct(resources);
   return { resources, events };
-}
-
-function decoded(name: string, { resource }: Resource): KubeObject {
-  try {
-    const value: JsonObject = resource?.value ?? {};
-    gvkOf(value);
-    return { ...value, metadata: { ...(value["metadata"] as JsonObject | undefined) } } as unknown as KubeObject;
-  } catch (error) {
-    throw wrapError(`cannot unmarshal desired composed resource "${name}" from RunFunctionResponse`, error);
-  }
 }
 
 /** What exists keeps its identity: a function can neither rename nor move it. */

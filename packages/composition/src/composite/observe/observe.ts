@@ -105,7 +105,7 @@ export function described(name: string, object: KubeObject): string {
 
 /** What an object is, in messages that name it otherwise. */
 export function kindAndName({ kind, metadata }: KubeObject): string {
-  return `(a ${kind} named ${metadata.name ?? ""})`;
+  return metadata.name ? `(a ${kind} named ${metadata.name})` : `(a ${kind})`;
 }
 
 /** The observed state as functions get it. Objects are encoded once for each version of theirs. */

@@ -4,6 +4,7 @@ import {
   type ConditionText,
   sameCondition,
   setCondition,
+  shortened,
   stampCondition,
 } from "@purlin/kube-controller/object";
 import { systemConditionTypes } from "../../composite-resource/standard-conditions.ts";
@@ -45,15 +46,20 @@ export function conditionsAfter(
   const fromFunctions = settable(pipeline);
   const marked = undetermined ? markOthers(current, new Set(fromFunctions.map(({ type }) => type)), stamp) : current;
   const owned = own.reduce(
-    (all, text) => setCondition(all, stampCondition(text, stamp.time, stamp.generation)),
+    (all, text) => setCondition(all, stampCondition(short(text), stamp.time, stamp.generation)),
     marked,
   );
   return fromFunctions.reduce((all, { forClaim: _, ...text }) => setCondition(all, timed(text, stamp.time)), owned);
 }
 
+/** A message of any length must not keep the status from being written. */
+function short(text: ConditionText): ConditionText {
+  return text.message === undefined ? text : { ...text, message: shortened(text.message) };
+}
+
 /** Functions' conditions carry no generation: a function does not say which one it looked at. */
 function timed(text: ConditionText, time: string): Condition {
-  return stampCondition(text, time, undefined);
+  return stampCondition(short(text), time, undefined);
 }
 
 function markOthers(

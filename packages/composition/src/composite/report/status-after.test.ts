@@ -112,8 +112,20 @@ test("a condition in a desired status is taken once, and never one of ours", () 
   });
 });
 
-for (const composite of [undefined, {}, { status: null }, { status: "x" }, { spec: {} }]) {
+for (const composite of [undefined, {}, { status: null }, { spec: {} }]) {
   test(`case 95: the desired status of ${JSON.stringify(composite)} is empty`, () => {
     assert.deepEqual(desiredStatus(composite as JsonObject | undefined), {});
+  });
+}
+
+for (const [status, shape] of [
+  ["x", "string"],
+  [[1], "list"],
+  [5, "number"],
+] as const) {
+  test(`a desired status that is a ${shape} is refused`, () => {
+    assert.throws(() => desiredStatus({ status } as unknown as JsonObject), {
+      message: `functions want a status that is a ${shape}; it must be an object`,
+    });
   });
 }

@@ -77,8 +77,10 @@ function withFunctionConditions(desired: JsonObject, after: JsonObject): JsonVal
   return [...stored, ...conditionsOf({ status: desired }).filter(isNew)] as unknown as JsonValue;
 }
 
-/** The status in the composite resource a pipeline desires. */
+/** The status in the composite resource a pipeline desires. Throws when it is none. */
 export function desiredStatus(composite: JsonObject | undefined): JsonObject {
-  const status = composite?.["status"];
-  return isJsonObject(status) ? status : {};
+  const status = composite?.["status"] ?? {};
+  if (isJsonObject(status)) return status;
+  const shape = Array.isArray(status) ? "list" : typeof status;
+  throw new Error(`functions want a status that is a ${shape}; it must be an object`);
 }

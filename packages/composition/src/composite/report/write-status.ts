@@ -18,6 +18,17 @@ export async function replaceStatus(
   return client.update({ ...xr, status }, { subresource: "status", fieldManager: fieldManagers.update, signal });
 }
 
+/** Rejects when the API server would not take a status that is to be applied. Nothing is stored. */
+export async function checkStatus(
+  xr: KubeObject,
+  status: JsonObject,
+  client: ControllerClient,
+  signal: AbortSignal,
+): Promise<void> {
+  const options = { subresource: "status", fieldManager: fieldManagers.composite, force: true, dryRun: true, signal };
+  await client.apply({ ...identityOf(xr), status }, options);
+}
+
 /**
  * Applies a status: fields applied before and not now are taken away. It holds what functions want and what the control
  * plane says, so that a pass costs one write and not two.

@@ -21,7 +21,7 @@ import {
   selectorOf,
 } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-client/objects";
-import { memberAt, textAt, wrapError } from "@purlin/kube-controller/object";
+import { memberAt, textAt, textOf, wrapError } from "@purlin/kube-controller/object";
 import { isJsonObject } from "@purlin/kube-objects";
 import { type Observed, observedState } from "../observe/observe.ts";
 import { FatalResultError } from "./compose-error.ts";
@@ -91,9 +91,15 @@ async function runOne(
   before: PipelineOutcome,
   { runStep, sources, seeds, signal, call }: PipelineSurroundings & { readonly call: RunCall },
 ): Promise<PipelineOutcome> {
-  const request = await buildRequest(step, state, { ...sources, seeds: seeds(step.step), signal });
-  const { target, response } = await runStep(referenceOf(step), request, call).catch((error: unknown) => {
-    throw wrapError(`cannot run Composition pipeline step "${step.step}"`, error);
+  const request = await buildRequest(step, state, { ...sources, seeds: seeds(step.step), signal }).catch(
+    (error: unknown) => {
+      throw naming(`pipeline step "${step.step}"`, error);
+    },
+  );
+  const reference = referenceOf(step);
+  const { target, response } = await runStep(reference, request, call).catch((error: unknown) => {
+    const named = naming(`Function "${reference.functionName}"`, error);
+    throw wrapError(`cannot run Composition pipeline step "${step.step}"`, named);
   });
   const functionRevisions = [...before.functionRevisions, { step: step.step, functionRevision: target.revisionName }];
   const results = readResults(step.step, response);
@@ -113,6 +119,11 @@ async function runOne(
     functionRevisions,
     ttlMs: shorter(before.ttlMs, ttlOf(response)),
   };
+}
+
+/** The error with the name of what it is about, where it does not say that itself. */
+function naming(what: string, error: unknown): unknown {
+  return textOf(error).includes(what) ? error : wrapError(what, error);
 }
 
 function referenceOf(step: PipelineStep): FunctionReference {

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// XRs that are deleted while functions run, on a real API server.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import { ignoreNotFound, isConflict } from "@purlin/kube-objects";
+import { composedName } from "../../composite-resource/names.ts";
+import { type CompositeBench, configMap, createCompositeBench } from "../../testing/composite-bench.ts";
+import { cacheDefinition } from "../../testing/definitions.ts";
+import { startTestCluster, type TestCluster } from "../../testing/test-cluster.ts";
+import { respond, type TestFunction } from "../../testing/test-functions.ts";
+
+const maps = { apiVersion: "v1", kind: "ConfigMap" };
+const at = { namespace: "default" };
+
+let cluster: TestCluster;
+let bench: CompositeBench;
+before(async () => {
+  cluster = await startTestCluster();
+  bench = createCompositeBench(cluster, await cluster.define(cacheDefinition("Cluster")));
+  await bench.compositionOf("maps", ["compose"]);
+});
+after(() => cluster[Symbol.asyncDispose]());
+
+const answer: TestFunction = (request) =>
+  respond(request, { resources: { a: configMap({ x: "1" }, at) }, ready: ["a"] });
+
+interface Row {
+  readonly reason: string;
+  /** Whether it has composed before. */
+  readonly composed: boolean;
+  /** What others do to the composed resource before the pass. */
+  readonly before?: (key: { readonly namespace: string; readonly name: string }) => Promise<unknown>;
+  /** What becomes of the XR while functions run. */
+  readonly meanwhile: (name: string) => Promise<unknown>;
+  /** What the pass says; a conflict, of which nobody is told, unless given. */
+  readonly refused?: RegExp;
+  readonly check: (composed: KubeObject | undefined) => void;
+}
+
+const deleteXr = (name: string): Promise<unknown> => cluster.kube.delete({ ...bench.kind.type, name });
+const replaceXr = async (name: string): Promise<unknown> => {
+  const bare = { metadata: { finalizers: null } };
+  await cluster.kube.patch({ ...bench.kind.type, name }, bare, { type: "merge" });
+  await deleteXr(name);
+  return bench.xr(name);
+};
+const isAbsent = (composed: KubeObject | undefined): void => assert.equal(composed, undefined);
+
+const rows: Readonly<Record<string, Row>> = {
+  Fresh: {
+    reason: "nothing is made for one that goes before anything was made",
+    composed: false,
+    meanwhile: deleteXr,
+    check: isAbsent,
+  },
+  Collected: {
+    reason: "what is collected first is not made again",
+    composed: true,
+    before: (key) => cluster.kube.delete({ ...maps, ...key }),
+    meanwhile: deleteXr,
+    check: isAbsent,
+  },
+  Orphaned: {
+    reason: "what is left behind is not taken back",
+    composed: true,
+    before: (key) =>
+      cluster.kube.patch({ ...maps, ...key }, { metadata: { ownerReferences: null } }, { type: "merge" }),
+    meanwhile: deleteXr,
+    check: (composed) => assert.deepEqual(composed?.metadata.ownerReferences ?? [], []),
+  },
+  Replaced: {
+    reason: "another XR of the same name is not this one, as storing references says",
+    composed: true,
+    refused: /metadata\.uid: Invalid value: .*: field is immutable/,
+    before: (key) => cluster.kube.delete({ ...maps, ...key }),
+    meanwhile: replaceXr,
+    check: isAbsent,
+  },
+};
+
+for (const [title, { reason, composed, before: prepare, meanwhile, refused, check }] of Object.entries(rows)) {
+  test(`an XR that goes while functions run, ${title}: ${reason}`, async () => {
+    const name = title.toLowerCase();
+    const { uid = "" } = (await bench.xr(name)).metadata;
+    const key = { ...at, name: composedName(name, uid, "a") };
+    bench.functions.set("compose", answer);
+    if (composed) await bench.reconcile(name);
+    await prepare?.(key);
+    await bench.seen(maps, key);
+    bench.functions.set("compose", async (request) => {
+      await meanwhile(name);
+      return answer(request);
+    });
+    bench.takeEvents();
+    await assert.rejects(bench.reconcile(name), refused ?? isConflict);
+    check(await ignoreNotFound(cluster.kube.get(maps, key)));
+    const warnings = bench.takeEvents().filter((line) => line.includes(" Warning "));
+    assert.equal(warnings.length, refused === undefined ? 0 : 1);
+  });
+}
+
+test("a steady XR is not read once more", async () => {
+  const { uid = "" } = (await bench.xr("steady")).metadata;
+  bench.functions.set("compose", answer);
+  await bench.reconcile("steady");
+  await bench.seen(maps, { ...at, name: composedName("steady", uid, "a") });
+  let reads = 0;
+  const { client } = bench.ports;
+  const live = {
+    ...client.live,
+    get: (...args: Parameters<typeof client.live.get>) => ++reads && client.live.get(...args),
+  };
+  const counting = createCompositeBench(
+    cluster,
+    await cluster.kube.get(cacheDefinition("Cluster"), { name: bench.kind.definition }),
+    {
+      client: { ...client, live } as typeof client,
+      runStep: bench.ports.runStep,
+    },
+  );
+  await counting.reconcile("steady");
+  assert.equal(reads, 0);
+});

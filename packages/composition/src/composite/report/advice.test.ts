@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ProtocolError } from "@purlin/function-protocol";
+import { NoMatchError } from "@purlin/kube-client";
+import { wrapError } from "@purlin/kube-controller/object";
+import { adviceOn } from "./advice.ts";
+
+const rows: Readonly<Record<string, { reason: string; error: unknown; want: RegExp }>> = {
+  NoKind: {
+    reason: "a kind that is not there may come",
+    error: wrapError("cannot apply", new NoMatchError({ apiVersion: "x.org/v1", kind: "Gadget" })),
+    want: /install the CRD/,
+  },
+  Unreachable: {
+    reason: "so may a function",
+    error: new Error(
+      'the function could not be reached for pipeline step "s" before its deadline: connect ECONNREFUSED',
+    ),
+    want: /check that the function runs/,
+  },
+  Unstable: {
+    reason: "its author must know why",
+    error: wrapError("cannot run", new ProtocolError("UNSTABLE_REQUIREMENTS", "x")),
+    want: /ask for the same on every call/,
+  },
+  Plain: { reason: "most texts say it all", error: new Error("no such bucket"), want: /^$/ },
+  NoError: { reason: "anything can be thrown", error: "no", want: /^$/ },
+};
+
+for (const [name, { reason, error, want }] of Object.entries(rows)) {
+  test(`advice, ${name}: ${reason}`, () => assert.match(adviceOn(error), want));
+}
