@@ -101,8 +101,15 @@ test("it installs our kinds on an empty cluster, leads, serves its state, and gi
     "compositionrevisions.apiextensions.crossplane.io",
     "functions.pkg.crossplane.io",
     "functionrevisions.pkg.crossplane.io",
+    "deploymentruntimeconfigs.pkg.crossplane.io",
   ]) {
     assert.ok(names.includes(name), name);
+  }
+  const runtimeConfig = { apiVersion: "pkg.crossplane.io/v1beta1", kind: "DeploymentRuntimeConfig" };
+  assert.ok(await cluster.users.get(runtimeConfig, { name: "default" }), "what runs unless a package says otherwise");
+  for (const name of ["crossplane-root-ca", "crossplane-tls-client"]) {
+    const secret = await cluster.users.get({ apiVersion: "v1", kind: "Secret" }, { ...lease, name });
+    assert.ok((secret["data"] as Record<string, string>)["tls.crt"], name);
   }
   const held = leaseSpecOf(await cluster.users.get(leaseType, lease));
   assert.deepEqual(
@@ -170,9 +177,8 @@ test("what the user has to put right is told in one line", async () => {
   await using cluster = await startCluster();
   const reach = ["--kubeconfig", cluster.kubeconfig];
   const rows: readonly { args: readonly string[]; exitCode: number; message: RegExp }[] = [
-    { args: [], exitCode: 2, message: /say how to call functions: --tls-client-certs-dir DIR/ },
     {
-      args: ["--allow-development-functions"],
+      args: [],
       exitCode: 2,
       message: /say which API server to work on: --kubeconfig FILE/,
     },
@@ -185,6 +191,16 @@ test("what the user has to put right is told in one line", async () => {
       args: [...reach, "--tls-client-certs-dir", "none"],
       exitCode: 1,
       message: /--tls-client-certs-dir none: .*ca\.crt/,
+    },
+    {
+      args: [...reach, "--package-runtime", "Docker"],
+      exitCode: 2,
+      message: /--package-runtime: expected Deployment, External, .*; not "Docker"/,
+    },
+    {
+      args: [...reach, "--xpkg-cache-dir", "kubeconfig/cache"],
+      exitCode: 1,
+      message: /cannot keep packages in .*kubeconfig.cache: ENOTDIR.*; see --xpkg-cache-dir/,
     },
     {
       args: [...reach, "--allow-development-functions", "--poll-interval", "x"],

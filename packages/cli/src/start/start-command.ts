@@ -16,7 +16,8 @@ import { type CommandInput, isSet, textOption } from "../commands/command-spec.t
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { openAccess } from "./start-access.ts";
-import { readFunctions } from "./start-functions.ts";
+import { readFunctions, type StartFunctions } from "./start-functions.ts";
+import { openPackages, readPackages, type StartPackages } from "./start-packages.ts";
 import { readSettings } from "./start-settings.ts";
 
 /** `purlin start --kubeconfig FILE` */
@@ -24,10 +25,11 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const log = newLogger({ debug: isSet(input, "debug"), write: (line) => io.stderr.write(line) });
   const settings = readSettings(input);
   const functions = readFunctions(input, io, log);
+  const packages = readPackages(input, io);
   const namespace = textOption(input, "namespace") ?? io.env["POD_NAMESPACE"] ?? "crossplane-system";
   const { client, server } = await openAccess(input, io, (text) => log.debug("API server warning", { text }));
   try {
-    await work(input, io, { client, namespace, log, plan: { settings, functions, server } });
+    await work(input, io, { client, namespace, log, plan: { settings, functions, packages, server } });
   } finally {
     await client.close();
   }
@@ -39,7 +41,8 @@ interface Work {
   readonly log: Logger;
   readonly plan: {
     readonly settings: ReturnType<typeof readSettings>;
-    readonly functions: ReturnType<typeof readFunctions>;
+    readonly functions: StartFunctions;
+    readonly packages: StartPackages;
     readonly server: string;
   };
 }
@@ -52,9 +55,12 @@ async function work(input: CommandInput, io: Io, { client, namespace, log, plan 
   collectDefaultMetrics({ register: registry });
   const identity = `${hostname()}_${randomUUID()}`;
   log.info("starting", { server: plan.server, namespace, identity });
+  await using opened = await openPackages(input, io, { ...plan.packages, namespace, log });
+  const { packages } = opened;
   const plane = startControlPlane({
     client,
-    functions: plan.functions,
+    packages,
+    functions: { ...plan.functions, security: plan.functions.security ?? packages.security },
     settings: plan.settings,
     election: { namespace, identity },
     beforeStart: alone,

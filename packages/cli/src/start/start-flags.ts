@@ -7,7 +7,7 @@ export const startFlags: readonly OptionSpec[] = [
   { flags: "--context <name>", description: "another context of the kubeconfig than the current one" },
   {
     flags: "-n, --namespace <name>",
-    description: "where the leader's Lease and Crossplane are ($POD_NAMESPACE, or crossplane-system)",
+    description: "where packages run, and where the leader's Lease is ($POD_NAMESPACE, or crossplane-system)",
   },
   { flags: "-s, --sync-interval <duration>", description: "how often every object is looked at again", default: "1h" },
   {
@@ -45,7 +45,28 @@ export const startFlags: readonly OptionSpec[] = [
   { flags: "--enable-ssa-claims <bool>", description: "sync claims by server-side apply", default: "true" },
   {
     flags: "--enable-function-revision-selectors",
-    description: "let pipeline steps name revisions of functions (alpha)",
+    description: "several revisions of a function at once, and pipeline steps that choose (alpha)",
+  },
+  {
+    flags: "--package-runtime <runtime>",
+    description:
+      "who runs packages: Deployment, External, or by kind, Provider=…;Function=… ($PACKAGE_RUNTIME, or Deployment)",
+  },
+  {
+    flags: "--service-account <name>",
+    description: "the control plane's own: packages may be pulled with its secrets ($POD_SERVICE_ACCOUNT)",
+  },
+  {
+    flags: "--xpkg-cache-dir <dir>",
+    description: "where package contents are kept ($XPKG_CACHE_DIR, or purlin/xpkg in this user's cache)",
+  },
+  {
+    flags: "--enable-dependency-version-upgrades",
+    description: "upgrade dependencies whose version violates a constraint (alpha)",
+  },
+  {
+    flags: "--enable-dependency-version-downgrades",
+    description: "downgrade them, too, where nothing higher will do (alpha)",
   },
   {
     flags: "--enable-function-response-cache",
@@ -59,7 +80,8 @@ export const startFlags: readonly OptionSpec[] = [
   },
   {
     flags: "--tls-client-certs-dir <dir>",
-    description: "tls.crt, tls.key and ca.crt to call functions with ($TLS_CLIENT_CERTS_DIR)",
+    description:
+      "tls.crt, tls.key and ca.crt to call functions with ($TLS_CLIENT_CERTS_DIR, or Secret crossplane-tls-client)",
   },
   { flags: "--metrics-address <address>", description: "where /metrics is served; 0 for nowhere", default: ":8080" },
   {

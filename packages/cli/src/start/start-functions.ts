@@ -7,35 +7,27 @@ import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { durationOption } from "./start-settings.ts";
 
-/** How functions are called: over mutual TLS, unless all of them are under development. */
-export function readFunctions(input: CommandInput, io: Io, log: RunnerLog): FunctionOptions {
+/** How functions are called: with the certificates of a folder where one is named, with those of the cluster otherwise. */
+export interface StartFunctions extends Pick<FunctionOptions, "responseCache"> {
+  readonly security: TlsSource | undefined;
+}
+
+/** Reads how functions are called. Throws a UserError when the folder with certificates is of no use. */
+export function readFunctions(input: CommandInput, io: Io, log: RunnerLog): StartFunctions {
   const directory = textOption(input, "tlsClientCertsDir") ?? io.env["TLS_CLIENT_CERTS_DIR"];
-  return { security: securityOf(directory, input, { io, log }), responseCache: readCache(input, io) };
+  return {
+    security: directory ? readCertificates(directory, io, log) : undefined,
+    responseCache: readCache(input, io),
+  };
 }
 
-function securityOf(
-  directory: string | undefined,
-  input: CommandInput,
-  { io, log }: { readonly io: Io; readonly log: RunnerLog },
-): TlsSource {
-  if (directory) {
-    try {
-      return tlsFromDirectory(resolve(io.cwd, directory), log);
-    } catch (error) {
-      throw new UserError(`--tls-client-certs-dir ${directory}: ${textOf(error)}`, { cause: error });
-    }
+function readCertificates(directory: string, io: Io, log: RunnerLog): TlsSource {
+  try {
+    return tlsFromDirectory(resolve(io.cwd, directory), log);
+  } catch (error) {
+    throw new UserError(`--tls-client-certs-dir ${directory}: ${textOf(error)}`, { cause: error });
   }
-  if (isSet(input, "allowDevelopmentFunctions")) return noCertificates;
-  const advice = "--tls-client-certs-dir DIR with tls.crt, tls.key and ca.crt";
-  throw new UserError(`say how to call functions: ${advice}, or --allow-development-functions alone`, { exitCode: 2 });
 }
-
-/** Functions under development are called in plaintext each by itself; any other one fails, instead of being called so. */
-const noCertificates: TlsSource = {
-  current() {
-    throw new Error("there is no certificate to call it with: start with --tls-client-certs-dir");
-  },
-};
 
 function readCache(input: CommandInput, io: Io): FunctionOptions["responseCache"] {
   if (!isSet(input, "enableFunctionResponseCache")) return undefined;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type ClusterPackageOptions, type ClusterPackages, openClusterPackages } from "@purlin/control-plane";
+import type { Log } from "@purlin/kube-controller";
+import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
+import type { Io } from "../io.ts";
+import { textOf, UserError } from "../user-error.ts";
+import { parsePackageRuntime } from "./package-runtime.ts";
+
+/** What a command line says about packages. */
+export type StartPackages = Omit<ClusterPackageOptions, "directory" | "log" | "namespace">;
+
+/** Reads what a command line says about packages. Throws a UserError that names the option and what it takes. */
+export function readPackages(input: CommandInput, io: Io): StartPackages {
+  return {
+    runtimes: parsePackageRuntime(textOption(input, "packageRuntime") ?? io.env["PACKAGE_RUNTIME"] ?? "Deployment"),
+    serviceAccount: textOption(input, "serviceAccount") ?? io.env["POD_SERVICE_ACCOUNT"],
+    functionRevisionSelectors: isSet(input, "enableFunctionRevisionSelectors"),
+    developmentFunctions: isSet(input, "allowDevelopmentFunctions"),
+    dependencyVersions: dependencyVersions(input),
+  };
+}
+
+/** Downgrades imply upgrades. */
+function dependencyVersions(input: CommandInput): ClusterPackageOptions["dependencyVersions"] {
+  if (isSet(input, "enableDependencyVersionDowngrades")) return "downgrade";
+  return isSet(input, "enableDependencyVersionUpgrades") ? "upgrade" : "fixed";
+}
+
+/** The package manager, and the folder it keeps packages in. */
+export interface OpenedPackages extends AsyncDisposable {
+  readonly packages: ClusterPackages;
+}
+
+/** Opens the package manager. A folder that nobody asked for is gone afterwards. */
+export async function openPackages(
+  input: CommandInput,
+  io: Io,
+  options: StartPackages & { readonly namespace: string; readonly log: Log },
+): Promise<OpenedPackages> {
+  const wanted = cacheFolder(input, io);
+  try {
+    const directory = wanted ?? (await mkdtemp(join(tmpdir(), "purlin-xpkg-")));
+    const packages = await openClusterPackages({ ...options, directory });
+    return {
+      packages,
+      async [Symbol.asyncDispose]() {
+        if (wanted === undefined) await rm(directory, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    throw new UserError(`cannot keep packages in ${wanted ?? tmpdir()}: ${textOf(error)}; see --xpkg-cache-dir`, {
+      cause: error,
+    });
+  }
+}
+
+/** Where packages are kept: where somebody said, or where this user's caches are. */
+function cacheFolder(input: CommandInput, io: Io): string | undefined {
+  const { XPKG_CACHE_DIR, XDG_CACHE_HOME, HOME } = io.env;
+  const said = textOption(input, "xpkgCacheDir") ?? XPKG_CACHE_DIR;
+  if (said) return resolve(io.cwd, said);
+  const caches = XDG_CACHE_HOME || (HOME && join(HOME, ".cache"));
+  return caches ? join(caches, "purlin", "xpkg") : undefined;
+}
