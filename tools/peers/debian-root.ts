@@ -43,7 +43,7 @@ export const debianRoot: Peer = {
 export interface DebianRoots {
   /** Debian with Python and Node. */
   readonly base: string;
-  /** The Python SDK, in `/sdk`. */
+  /** The Python SDK, in `/function`. */
   readonly python: string;
   /** The TypeScript SDK, in `/function/node_modules`. */
   readonly typescript: string;
@@ -73,7 +73,7 @@ function makeRoots(directory: string): void {
   for (const name of readdirSync(join(base, "dev"))) rmSync(join(base, "dev", name), { recursive: true, force: true });
   const { version } = /^Python (?<version>\d+\.\d+)/.exec(run("chroot", base, "python3", "--version"))?.groups ?? {};
   const pip = ["-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--python-version", version ?? ""];
-  const target = ["--target", join(python, "sdk"), `${pythonSdk.name}==${pythonSdk.version}`];
+  const target = ["--target", join(python, "function"), `${pythonSdk.name}==${pythonSdk.version}`];
   run(pythonOf(installed(pythonSdk, cacheDirectory)), ...pip, ...target);
   mkdirSync(join(typescript, "function"), { recursive: true });
   const modules = join(installed(typescriptSdk, cacheDirectory), "node_modules");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import { certificateFlags, prepareBare } from "../bare/prepare-bare.ts";
 import type { PortPool } from "./free-port.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "./guarded-process.ts";
 import type { Launch, LaunchEvents } from "./launch.ts";
-import { type ImageProgram, type PreparedProgram, prepareBare, prepareSandboxed } from "./launch-image.ts";
+import { type ImageProgram, type PreparedProgram, prepareSandboxed } from "./launch-image.ts";
 import { isWorkerMessage } from "./worker-message.ts";
 import { workerProgram } from "./worker-program.ts";
 
@@ -34,10 +35,11 @@ export function createLaunch(options: LaunchOptions): Launch {
   return (events) => {
     let running: GuardedProcess | undefined;
     let wanted = true;
-    const started = start(options, events, (child) => {
+    const onStart = (child: GuardedProcess): void => {
       running = child;
       if (!wanted) child.kill();
-    });
+    };
+    const started = start(options, { events, onStart, isWanted: () => wanted });
     started.then(events.ended, (error: unknown) => {
       events.ended(`it could not be started: ${error instanceof Error ? error.message : String(error)}`);
     });
@@ -57,35 +59,69 @@ export function createLaunch(options: LaunchOptions): Launch {
   };
 }
 
-async function start(
-  options: LaunchOptions,
-  events: LaunchEvents,
-  onStart: (child: GuardedProcess) => void,
-): Promise<string> {
+async function start(options: LaunchOptions, listeners: Listeners): Promise<string> {
   const certificates = await options.certificates();
   const port = await options.ports.take();
   try {
-    const { program, address, channel, dispose } = await prepare(options, { certificates, port });
-    const child = spawnGuarded(program, { channel });
-    onStart(child);
-    listenTo(child, events);
-    events.message({ type: "serving", address });
-    const how = await child.ended;
-    await dispose();
-    return how;
+    const [usual, other] = certificateFlags;
+    const first = await runOnce(options, { certificates, port, certificateFlag: usual }, listeners);
+    const mayRefuse = isBare(options.program) && listeners.isWanted();
+    if (!mayRefuse || !first.said.includes(usual)) return first.how;
+    // It ended with a complaint about the flag: it may know the other one.
+    return (await runOnce(options, { certificates, port, certificateFlag: other }, listeners)).how;
   } finally {
     options.ports.giveBack(port);
   }
 }
 
-async function prepare(
+interface Place {
+  readonly certificates: string;
+  readonly port: number;
+  readonly certificateFlag: string;
+}
+
+interface Listeners {
+  readonly events: LaunchEvents;
+  readonly onStart: (child: GuardedProcess) => void;
+  /** False as soon as it is told to stop. */
+  readonly isWanted: () => boolean;
+}
+
+const keptCharacters = 4096;
+
+/** Runs the program until it ends, and tells how and with which last words. */
+async function runOnce(
   options: LaunchOptions,
-  { certificates, port }: { readonly certificates: string; readonly port: number },
-): Promise<PreparedProgram> {
+  place: Place,
+  { events, onStart }: Listeners,
+): Promise<{ readonly how: string; readonly said: string }> {
+  const { program, address, channel, dispose } = await prepare(options, place);
+  const child = spawnGuarded(program, { channel });
+  onStart(child);
+  let said = "";
+  listenTo(child, {
+    ...events,
+    output(stream, text) {
+      said = (said + text).slice(-keptCharacters);
+      events.output(stream, text);
+    },
+  });
+  events.message({ type: "serving", address });
+  const how = await child.ended;
+  await dispose();
+  return { how, said };
+}
+
+function isBare(program: FunctionProgram): boolean {
+  return program.kind === "image" && program.sandbox === undefined;
+}
+
+async function prepare(options: LaunchOptions, place: Place): Promise<PreparedProgram> {
   const { program, env } = options;
+  const { certificates, port } = place;
   if (program.kind === "image") {
     if (program.sandbox !== undefined) return prepareSandboxed(program, certificates);
-    return prepareBare(program, { certificates, port, machineEnv: env });
+    return prepareBare(program, { ...place, machineEnv: env });
   }
   const address = `127.0.0.1:${port}`;
   const flags = [`--address=${address}`, `--tls-certs-dir=${certificates}`];

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+import { constants } from "node:fs";
+import { access, open, readdir, readFile } from "node:fs/promises";
+import { interpreterOf } from "./elf-interpreter.ts";
+import { locate } from "./image-paths.ts";
+
+const maxScripts = 4;
+/** Where a program's headers are, and the first line of a script. */
+const headBytes = 4096;
+
+/**
+ * The words that start a program of an image on this machine: through the image's own interpreter for a script and through its own loader,
+ * with its own libraries, for what is linked with some. This machine may have others, or none.
+ */
+export async function imageCommand(root: string, program: string, path: string): Promise<string[]> {
+  return commandFor({ root, path }, program, maxScripts);
+}
+
+interface Image {
+  readonly root: string;
+  /** Where programs without a folder are looked for. */
+  readonly path: string;
+}
+
+async function commandFor(image: Image, program: string, left: number): Promise<string[]> {
+  const file = await findProgram(image, program);
+  if (file === undefined) throw new Error(`the image has no ${program} to start`);
+  const head = await headOf(file);
+  const script = scriptInterpreter(head);
+  if (script !== undefined && left > 0) {
+    const [interpreter = "", ...args] = script;
+    return [...(await commandFor(image, interpreter, left - 1)), ...args, file];
+  }
+  const interpreter = interpreterOf(head);
+  const loader = interpreter === undefined ? undefined : await locate(image.root, interpreter);
+  // Static, or made for the loader of this machine.
+  if (loader === undefined) return [file];
+  return [loader, "--library-path", (await libraryFolders(image.root)).join(":"), file];
+}
+
+/** The words of a first line such as `#!/usr/bin/env python3`; `env` itself would look on this machine. */
+function scriptInterpreter(head: Buffer): string[] | undefined {
+  if (head.subarray(0, 2).toString("latin1") !== "#!") return undefined;
+  const [line = ""] = head.subarray(2).toString("utf8").split("\n");
+  const words = line.trim().split(/\s+/);
+  const named = words[0]?.endsWith("/env") ? words.slice(1).filter((word) => word !== "-S") : words;
+  return named.length === 0 || named[0] === "" ? undefined : named;
+}
+
+async function findProgram({ root, path }: Image, program: string): Promise<string | undefined> {
+  const folders = program.includes("/") ? [""] : path.split(":");
+  for (const folder of folders) {
+    const file = await locate(root, `${folder}/${program}`);
+    if (file !== undefined && (await isExecutable(file))) return file;
+  }
+  return undefined;
+}
+
+async function isExecutable(file: string): Promise<boolean> {
+  return access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function headOf(file: string): Promise<Buffer> {
+  await using handle = await open(file);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0);
+  return buffer.subarray(0, bytesRead);
+}
+
+const usualFolders = ["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"];
+
+/** Where the loader of an image looks for libraries: what its configuration names, then the usual places. */
+async function libraryFolders(root: string): Promise<string[]> {
+  const configuration = await locate(root, "/etc/ld.so.conf.d");
+  const names = configuration === undefined ? [] : (await readdir(configuration)).toSorted();
+  const texts = names.map(async (name) => {
+    const file = await locate(root, `/etc/ld.so.conf.d/${name}`);
+    return file === undefined ? "" : readFile(file, "utf8");
+  });
+  const named = (await Promise.all(texts)).flatMap((text) => text.split("\n")).filter((line) => line.startsWith("/"));
+  const found = await Promise.all([...named, ...usualFolders].map((folder) => locate(root, folder.trim())));
+  return [...new Set(found.filter((folder) => folder !== undefined))];
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import { join } from "node:path";
+import { commandOf, defaultPath, parseEnv } from "../process/image-process.ts";
+import type { ImageProgram, PreparedProgram } from "../process/launch-image.ts";
+import { imageCommand } from "./image-command.ts";
+import { locate, type Mounts, translate } from "./image-paths.ts";
+
+/** Where a function without a sandbox is to listen, and with what. */
+export interface BareOptions {
+  readonly certificates: string;
+  readonly port: number;
+  /** What functions may see of this machine's environment. */
+  readonly machineEnv: Readonly<Record<string, string>>;
+  /** How it calls the folder of its certificates: {@link certificateFlags}. */
+  readonly certificateFlag: string;
+}
+
+/** Functions agree on the name of the first; those of the public TypeScript SDK know only the second, and take no word they do not know. */
+export const certificateFlags: readonly [string, string] = ["--tls-certs-dir", "--tls-server-certs-dir"];
+
+/**
+ * Prepares the process of an image without a sandbox: it sees this machine, finds the files of its image where they are, and listens where
+ * it is told.
+ */
+export async function prepareBare(program: ImageProgram, options: BareOptions): Promise<PreparedProgram> {
+  const { root, process: config, needsNode } = program;
+  const { certificates, port, machineEnv, certificateFlag } = options;
+  const address = `127.0.0.1:${port}`;
+  const mounts: Mounts = { "/tls/server": certificates };
+  const [name = "", ...words] = commandOf(config);
+  const imageEnv = { PATH: defaultPath, ...parseEnv(config.env), ...program.env };
+  const [command = "", ...first] = needsNode ? [process.execPath] : await imageCommand(root, name, imageEnv.PATH);
+  const args = await Promise.all(words.map((word) => translate(word, root, mounts)));
+  const flags = [`--address=${address}`, `${certificateFlag}=${certificates}`];
+  const variables = Object.entries(imageEnv).map(async ([key, value]) => [key, await translate(value, root, mounts)]);
+  const env: Record<string, string> = Object.fromEntries(await Promise.all(variables));
+  const path = [env["PATH"], machineEnv["PATH"]].filter(Boolean).join(":");
+  return {
+    program: {
+      command,
+      args: [...first, ...args, ...flags],
+      cwd: (await locate(root, config.workingDir)) ?? join(root, "/"),
+      env: { ...machineEnv, ...env, PATH: path, TLS_SERVER_CERTS_DIR: certificates },
+    },
+    address,
+    channel: false,
+    dispose: async () => {},
+  };
+}
