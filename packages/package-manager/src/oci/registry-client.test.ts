@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
+import { type HttpHandler, serveHttp } from "../testing/http-script.ts";
 import { openContentStore } from "./content-store.ts";
 import { digestOf } from "./digest.ts";
 import { parseReference } from "./image-reference.ts";
@@ -13,30 +12,12 @@ import { mediaTypes } from "./media-types.ts";
 import { isOciError, type OciErrorCode } from "./oci-error.ts";
 import { createRegistryClient, type RegistryClientOptions } from "./registry-client.ts";
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** A server that does what the test wants, and writes down what it was asked. */
-async function server(t: TestContext, handle: Handler): Promise<{ host: string; asked: string[] }> {
-  const asked: string[] = [];
-  const made: Server = createServer((request, response) => {
-    const { authorization = "nobody" } = request.headers;
-    asked.push(`${request.method} ${request.url} ${authorization}`);
-    handle(request, response);
-  });
-  await new Promise<void>((resolve) => made.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
-    made.close();
-    made.closeAllConnections();
-  });
-  return { host: `127.0.0.1:${(made.address() as AddressInfo).port}`, asked };
-}
-
 const config = { mediaType: mediaTypes.ociConfig, digest: digestOf("{}"), size: 2 };
 const manifest = Buffer.from(
   JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.ociManifest, config, layers: [] }),
 );
 
-const sendManifest: Handler = (_, response) => {
+const sendManifest: HttpHandler = (_, response) => {
   response.setHeader("content-type", mediaTypes.ociManifest).end(manifest);
 };
 
@@ -45,7 +26,7 @@ const client = (options: RegistryClientOptions = {}): ReturnType<typeof createRe
 
 test("a registry that wants a password gets it, and only after it asked", async (t) => {
   const wanted = `Basic ${Buffer.from("me:secret").toString("base64")}`;
-  const { host, asked } = await server(t, (request, response) => {
+  const { host, asked } = await serveHttp(t, (request, response) => {
     if (request.headers.authorization === wanted) return sendManifest(request, response);
     response.writeHead(401, { "www-authenticate": 'Basic realm="here"' }).end();
   });
@@ -62,11 +43,11 @@ test("a registry that wants a password gets it, and only after it asked", async 
 
 test("a token is fetched from where the registry says, kept, and fetched again when it ran out", async (t) => {
   let issued = 0;
-  const tokens = await server(t, (_, response) => {
+  const tokens = await serveHttp(t, (_, response) => {
     issued++;
     response.end(JSON.stringify({ token: `t${issued}`, expires_in: 100 }));
   });
-  const { host, asked } = await server(t, (request, response) => {
+  const { host, asked } = await serveHttp(t, (request, response) => {
     if (request.headers.authorization?.startsWith("Bearer t")) return sendManifest(request, response);
     const challenge = `Bearer realm="http://${tokens.host}/token",service="the registry"`;
     response.writeHead(401, { "www-authenticate": challenge }).end();
@@ -90,11 +71,11 @@ test("a token is fetched from where the registry says, kept, and fetched again w
 
 test("a refresh token is exchanged by POST", async (t) => {
   const bodies: string[] = [];
-  const tokens = await server(t, (request, response) => {
+  const tokens = await serveHttp(t, (request, response) => {
     request.on("data", (chunk: Buffer) => bodies.push(chunk.toString()));
     request.on("end", () => response.end(JSON.stringify({ access_token: "x" })));
   });
-  const { host } = await server(t, (request, response) => {
+  const { host } = await serveHttp(t, (request, response) => {
     if (request.headers.authorization === "Bearer x") return sendManifest(request, response);
     response.writeHead(401, { "www-authenticate": `Bearer realm="http://${tokens.host}/token"` }).end();
   });
@@ -104,8 +85,8 @@ test("a refresh token is exchanged by POST", async (t) => {
 });
 
 test("credentials do not follow a redirect to another host", async (t) => {
-  const elsewhere = await server(t, sendManifest);
-  const { host } = await server(t, (request, response) => {
+  const elsewhere = await serveHttp(t, sendManifest);
+  const { host } = await serveHttp(t, (request, response) => {
     if (request.headers.authorization === undefined && request.url !== "/v2/") {
       response.writeHead(401, { "www-authenticate": "Basic" }).end();
       return;
@@ -118,7 +99,7 @@ test("credentials do not follow a redirect to another host", async (t) => {
 });
 
 test("a redirect without end is given up", async (t) => {
-  const { host } = await server(t, (request, response) => {
+  const { host } = await serveHttp(t, (request, response) => {
     response.writeHead(302, { location: request.url ?? "/" }).end();
   });
   await rejects(client().manifest(parseReference(`${host}/f:v1`)), "refused", /redirects more than 5 times/);
@@ -127,7 +108,7 @@ test("a redirect without end is given up", async (t) => {
 test("what passes is tried again, and not for ever", async (t) => {
   let failures = 2;
   const pauses: number[] = [];
-  const { host } = await server(t, (request, response) => {
+  const { host } = await serveHttp(t, (request, response) => {
     if (failures-- > 0) {
       response.writeHead(failures === 1 ? 503 : 429, failures === 1 ? {} : { "retry-after": "7" }).end();
       return;
@@ -149,7 +130,7 @@ test("a registry that is not there", async () => {
 test("a blob whose transfer breaks is continued where it broke", async (t) => {
   const bytes = Buffer.alloc(100_000, "x");
   const ranges: unknown[] = [];
-  const { host } = await server(t, (request, response) => {
+  const { host } = await serveHttp(t, (request, response) => {
     if (!request.url?.includes("blobs")) return void response.end("{}");
     ranges.push(request.headers.range);
     const from = Number(/bytes=(\d+)-/.exec(request.headers.range ?? "")?.[1] ?? 0);
@@ -171,7 +152,7 @@ test("a blob whose transfer breaks is continued where it broke", async (t) => {
 });
 
 test("a manifest that is not what was asked for is refused", async (t) => {
-  const { host } = await server(t, sendManifest);
+  const { host } = await serveHttp(t, sendManifest);
   const reference = parseReference(`${host}/f@${digestOf("another")}`);
   await rejects(client().manifest(reference), "digest-mismatch", /what came has the digest/);
 });
@@ -196,7 +177,7 @@ test("manifests that cannot be used say so", async (t) => {
     { body: `"${"x".repeat(5_000_000)}"`, problem: /larger than/, code: "too-large" },
   ];
   let body = "";
-  const { host } = await server(t, (_, response) => void response.end(body));
+  const { host } = await serveHttp(t, (_, response) => void response.end(body));
   for (const row of rows) {
     body = row.body;
     await rejects(client().manifest(parseReference(`${host}/f:v1`)), row.code, row.problem);
