@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { systemClock } from "@purlin/kube-controller";
 import {
   type ContentStore,
   createProcessRuntime,
@@ -75,6 +76,8 @@ export async function openPackageManagement(options: PackageManagementOptions): 
         platform: platformOfNode(process),
         namespace,
         sockets: socketFolder(directory),
+        clock: options.clock ?? systemClock,
+        isInUse: parts.isInUse,
       });
       const controllers = packageControllers(parts, options, {
         packages,

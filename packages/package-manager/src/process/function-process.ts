@@ -41,6 +41,8 @@ export type ProcessState =
 /** A function that is kept running. */
 export interface FunctionProcess {
   readonly name: string;
+  /** The unpacked image it runs from; undefined where it runs from something else. */
+  readonly root: string | undefined;
   /** A problem beside "serving" is that of a newer version which did not come up. */
   readonly state: ProcessState;
   /** Waits for a version that is starting. Rejects with the reason when the function does not serve. */
@@ -50,6 +52,11 @@ export interface FunctionProcess {
   /** The last lines it wrote, oldest first. */
   logs(): readonly string[];
   reload(): void;
+  /** Resolves as soon as it serves or fails. */
+  settled(): Promise<void>;
+  /** Resolves when no run uses what it serves and none can be on its way, within limits. */
+  released(): Promise<void>;
+  /** Ends it now; only calls that have arrived may finish. */
   stop(): Promise<void>;
 }
 
@@ -86,6 +93,7 @@ export function startFunctionProcess(spec: FunctionSpec, surroundings: ProcessSu
 
 class RunningProcess implements FunctionProcess {
   readonly name: string;
+  readonly root: string | undefined;
   readonly #surroundings: ProcessSurroundings;
   readonly #log: LogFile;
   readonly #uses: Uses;
@@ -99,6 +107,7 @@ class RunningProcess implements FunctionProcess {
     const { certificates, limits, clock, ports, env } = surroundings;
     const { name, program, cwd } = spec;
     this.name = name;
+    this.root = program.kind === "image" ? program.root : undefined;
     this.#surroundings = surroundings;
     this.#log = surroundings.logFile(spec);
     this.#uses = createUses({ clock, lingerMs: limits.lingerMs, limitMs: limits.holdMs });
@@ -137,6 +146,14 @@ class RunningProcess implements FunctionProcess {
 
   reload(): void {
     this.#supervisor.reload();
+  }
+
+  async settled(): Promise<void> {
+    while (this.#state.phase === "starting") await this.#changed();
+  }
+
+  async released(): Promise<void> {
+    if (this.#state.phase === "serving") await this.#uses.released(this.#state.endpoint);
   }
 
   async stop(): Promise<void> {

@@ -231,6 +231,57 @@ test("close waits for calls and leaves no process", async () => {
   assert.ok(!isAlive(Number(readFileSync(join(on.folder.path, "pid"), "utf8"))));
 });
 
+/** A function that writes its process id beside itself, and ends at once when it is asked to. */
+function abruptSource(text: string, pidFile: string): string {
+  const setUp = `import { writeFileSync } from "node:fs";\nwriteFileSync("${pidFile}", String(process.pid));`;
+  return `${setUp}\nprocess.on("SIGTERM", () => process.exit(0));\n${functionSource(text)}`;
+}
+
+const pidIn = (on: Scene, file: string): number => Number(readFileSync(join(on.folder.path, file), "utf8"));
+
+test("a function whose file is named anew is handed over: who uses the old file finishes, who comes now waits for the new one", async () => {
+  await using on = scene({ "one.ts": abruptSource("one", "pid-one"), "two.ts": abruptSource("two", "pid-two") });
+  const named = (file: string): FunctionSpec => ({ ...on.source(file), name: "fn" });
+  const before = on.processes.run(named("one"));
+  assert.equal(await on.call(before), "one");
+  const slow = on.call(before, "slow");
+  // It has been counted by then, which is what matters.
+  await setTimeout(0);
+  const after = on.processes.run(named("two"));
+  assert.notEqual(after, before);
+  assert.equal(on.processes.get("fn"), after);
+  assert.deepEqual(await Promise.all([on.call(after), on.call(after)]), ["two", "two"]);
+  assert.ok(isAlive(pidIn(on, "pid-one")), "it is used");
+  on.folder.write("go", "");
+  assert.equal(await slow, "one");
+  await until(() => !isAlive(pidIn(on, "pid-one")));
+  assert.equal(await on.call(after), "two");
+});
+
+test("one that does not come up is replaced all the same, and what it replaced ends", async () => {
+  await using on = scene({ "one.ts": abruptSource("one", "pid-one"), "broken.ts": "throw new Error('broken');\n" });
+  const before = on.processes.run({ ...on.source("one"), name: "fn" });
+  await before.served();
+  const after = on.processes.run({ ...on.source("broken"), name: "fn" });
+  await assert.rejects(after.served(), /broken/);
+  await until(() => !isAlive(pidIn(on, "pid-one")));
+});
+
+test("one that is wanted again before it has ended goes on", async () => {
+  await using on = scene({ "fn.ts": abruptSource("one", "pid") });
+  const fn = on.processes.run(on.source("fn"));
+  await fn.served();
+  const stopped = on.processes.stop("fn");
+  assert.equal(on.processes.get("fn"), undefined);
+  assert.equal(on.processes.run(on.source("fn")), fn);
+  await stopped;
+  assert.equal(await on.call(fn), "one");
+  assert.ok(isAlive(pidIn(on, "pid")));
+  await on.processes.stop("fn");
+  assert.ok(!isAlive(pidIn(on, "pid")));
+  assert.notEqual(on.processes.run(on.source("fn")), fn, "one that has ended does not come back");
+});
+
 async function accepts(address: string): Promise<boolean> {
   const [host = "", port = ""] = address.split(":");
   const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -30,15 +30,20 @@ export interface FunctionProcessesOptions {
 export interface FunctionProcesses extends AsyncDisposable {
   /** Our side of mutual TLS with all of them. */
   readonly security: TlsSource;
-  /** The process of a function: the one that runs when it is the same program, a new one otherwise. */
+  /**
+   * The process of a function: the one that runs when it is the same program, a new one otherwise. What it replaces stays until the
+   * new one serves or fails, and until nobody uses it.
+   */
   run(spec: FunctionSpec): FunctionProcess;
   get(name: string): FunctionProcess | undefined;
   /** The folder with the certificates a function is served with, whether or not it runs already. */
   certificates(name: string): Promise<string>;
   list(): readonly FunctionProcess[];
-  /** Lets its calls finish and ends it. */
+  /** The unpacked images that something runs from, also what is about to end. */
+  roots(): ReadonlySet<string>;
+  /** Nobody is given it any more; it ends when nobody uses it. */
   stop(name: string): Promise<void>;
-  /** Ends all of them. */
+  /** Ends all of them, also those that are still used. */
   close(): Promise<void>;
 }
 
@@ -76,13 +81,16 @@ function identityOf({ cwd, program }: FunctionSpec): string {
 interface Entry {
   readonly spec: string;
   readonly process: FunctionProcess;
+  /** It has been told to end. */
+  isEnding: boolean;
 }
 
 class ProcessTable implements FunctionProcesses {
   readonly security: TlsSource;
   readonly #surroundings: ProcessSurroundings;
   readonly #entries = new Map<string, Entry>();
-  readonly #stopping = new Set<Promise<void>>();
+  /** Those that nobody is given any more, unless they are wanted again. */
+  readonly #retiring = new Set<Entry>();
 
   constructor(surroundings: ProcessSurroundings) {
     this.#surroundings = surroundings;
@@ -90,13 +98,22 @@ class ProcessTable implements FunctionProcesses {
   }
 
   run(spec: FunctionSpec): FunctionProcess {
-    const known = this.#entries.get(spec.name);
+    const { name } = spec;
+    const known = this.#entries.get(name);
     const text = identityOf(spec);
     if (known?.spec === text) return known.process;
-    if (known !== undefined) void this.#retire(known);
-    const process = startFunctionProcess(spec, this.#surroundings);
-    this.#entries.set(spec.name, { spec: text, process });
-    return process;
+    const entry = this.#wantedAgain(name, text) ?? {
+      spec: text,
+      process: startFunctionProcess(spec, this.#surroundings),
+      isEnding: false,
+    };
+    this.#entries.set(name, entry);
+    if (known !== undefined) void this.#retire(known, entry.process.settled());
+    return entry.process;
+  }
+
+  #wantedAgain(name: string, spec: string): Entry | undefined {
+    return [...this.#retiring].find((one) => one.process.name === name && one.spec === spec && !one.isEnding);
   }
 
   get(name: string): FunctionProcess | undefined {
@@ -111,6 +128,11 @@ class ProcessTable implements FunctionProcesses {
     return [...this.#entries.values()].map(({ process }) => process);
   }
 
+  roots(): ReadonlySet<string> {
+    const all = [...this.#entries.values(), ...this.#retiring];
+    return new Set(all.flatMap(({ process }) => process.root ?? []));
+  }
+
   async stop(name: string): Promise<void> {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
@@ -119,17 +141,27 @@ class ProcessTable implements FunctionProcesses {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#entries.keys()].map((name) => this.stop(name)));
-    await Promise.all(this.#stopping);
+    const all = [...this.#entries.values(), ...this.#retiring];
+    this.#entries.clear();
+    await Promise.all(all.map((entry) => end(entry)));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  #retire({ process }: Entry): Promise<void> {
-    const stopped = process.stop().finally(() => this.#stopping.delete(stopped));
-    this.#stopping.add(stopped);
-    return stopped;
+  /** Ends a process once its successor has had its chance and nobody uses it, unless it is wanted again by then. */
+  async #retire(entry: Entry, successor: Promise<void> = Promise.resolve()): Promise<void> {
+    const { process } = entry;
+    this.#retiring.add(entry);
+    await successor;
+    await process.released();
+    if (this.#entries.get(process.name) !== entry) await end(entry);
+    this.#retiring.delete(entry);
   }
+}
+
+function end(entry: Entry): Promise<void> {
+  entry.isEnding = true;
+  return entry.process.stop();
 }

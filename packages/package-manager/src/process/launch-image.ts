@@ -46,14 +46,28 @@ function ownNode(): Record<string, string> {
   return { ...Object.fromEntries(libraries.map((path) => [path, path])), "/purlin/node": dirname(process.execPath) };
 }
 
+/** Whose socket it is: one that ends late must not take the socket of the one that came after it. */
+const owners = new Map<string, symbol>();
+
+async function takeSocket(socket: string): Promise<() => Promise<void>> {
+  const owner = Symbol(socket);
+  owners.set(socket, owner);
+  await mkdir(dirname(socket), { recursive: true, mode: 0o700 });
+  // What a process that was killed left behind would be in the way.
+  await rm(socket, { force: true });
+  return async () => {
+    if (owners.get(socket) !== owner) return;
+    owners.delete(socket);
+    await rm(socket, { force: true });
+  };
+}
+
 /** Prepares the process of an image in a sandbox: a network of its own, joined with a socket only we can open. */
 export async function prepareSandboxed(
   { root, process: config, env, needsNode, sandbox = "bwrap", socket }: ImageProgram,
   certificates: string,
 ): Promise<PreparedProgram> {
-  await mkdir(dirname(socket), { recursive: true, mode: 0o700 });
-  // What a process that was killed left behind would be in the way.
-  await rm(socket, { force: true });
+  const dispose = await takeSocket(socket);
   const inner = sandboxArguments({
     root,
     command: needsNode ? [nodeInside, ...commandOf(config).slice(1)] : commandOf(config),
@@ -63,7 +77,7 @@ export async function prepareSandboxed(
   });
   const relay = [process.execPath, relayProgram, socket, defaultPort, sandbox, ...inner];
   const program = { command: sandbox, args: privateNetworkArguments(relay), cwd: "/", env: { PATH: defaultPath } };
-  return { program, address: `unix:${socket}`, channel: false, dispose: () => rm(socket, { force: true }) };
+  return { program, address: `unix:${socket}`, channel: false, dispose };
 }
 
 /** Prepares the process of an image without a sandbox: it sees this machine, and listens where it is told. */

@@ -21,7 +21,7 @@ export interface UsesOptions {
 /** Counts the runs at each address, so that a process is stopped only when nobody needs it. */
 export function createUses({ clock, lingerMs, limitMs }: UsesOptions): Uses {
   const counts = new Map<string, number>();
-  const waiting = new Map<string, () => void>();
+  const waiting = new Map<string, Set<() => void>>();
   const release = (address: string): void => {
     const left = (counts.get(address) ?? 1) - 1;
     if (left > 0) {
@@ -29,7 +29,7 @@ export function createUses({ clock, lingerMs, limitMs }: UsesOptions): Uses {
       return;
     }
     counts.delete(address);
-    waiting.get(address)?.();
+    for (const wake of waiting.get(address) ?? []) wake();
   };
   return {
     hold(address) {
@@ -44,11 +44,13 @@ export function createUses({ clock, lingerMs, limitMs }: UsesOptions): Uses {
       await delay(clock, lingerMs);
       if (!counts.has(address)) return;
       const { promise, resolve } = Promise.withResolvers<void>();
-      waiting.set(address, resolve);
+      const others = waiting.get(address) ?? new Set();
+      waiting.set(address, others.add(resolve));
       const cancel = clock.schedule(limitMs, resolve);
       await promise;
       cancel();
-      waiting.delete(address);
+      others.delete(resolve);
+      if (others.size === 0) waiting.delete(address);
     },
   };
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KubeObject } from "@purlin/kube-client";
-import { type ControllerClient, controllerReference, textAt } from "@purlin/kube-controller";
+import { type Clock, type ControllerClient, controllerReference, textAt } from "@purlin/kube-controller";
 import { isAlreadyExists } from "@purlin/kube-objects";
 import type { PackageClient } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
@@ -16,6 +16,7 @@ import type { FunctionProcess } from "../process/function-process.ts";
 import type { FunctionProcesses } from "../process/function-processes.ts";
 import type { SandboxSupport } from "../sandbox/find-sandbox.ts";
 import { runtimeLabel } from "../xpkg/build-image.ts";
+import { createDepartures } from "./departures.ts";
 import type { PackageRuntime, RuntimePass, RuntimeReport } from "./package-runtime.ts";
 
 /** What functions are run with on this machine. */
@@ -30,16 +31,22 @@ export interface ProcessRuntimeOptions {
   readonly namespace: string;
   /** Sockets of sandboxed functions go here. */
   readonly sockets: string;
+  readonly clock: Clock;
+  /** Whether a step uses a function revision right now. */
+  readonly isInUse: (revision: string) => boolean;
 }
 
 const fieldManager = "pkg.crossplane.io/runtime";
 const toldLines = 5;
+/** A step that was sent to a revision just before it was retired may not have been counted yet. */
+const lingerMs = 1_000;
 
 /** Runs functions as child processes: from their unpacked image, in a sandbox where the machine has one. */
 export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRuntime {
   const { client, processes, namespace } = options;
   // Other processes of the machine are none of its business: functions under development are there as well.
   const started = new Set<string>();
+  const departures = createDepartures({ clock: options.clock, isInUse: options.isInUse, lingerMs });
   return {
     async prepare({ revision, signal }) {
       const name = revision.metadata.name ?? "";
@@ -60,12 +67,20 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
       if (type.kind !== "Function") {
         return { isHealthy: false, message: `a ${type.kind} runs on a cluster; here only functions do` };
       }
-      started.add(revision.metadata.name ?? "");
+      const name = revision.metadata.name ?? "";
+      started.add(name);
+      departures.forget(name);
       return reportOf(processes.run(await specOf(options, pass)), options.sandbox, revision);
     },
     async retire({ revision }) {
       const name = revision.metadata.name ?? "";
-      if (started.delete(name)) await processes.stop(name);
+      if (!started.has(name)) return {};
+      const waitMs = departures.waitMs(name);
+      if (waitMs > 0) return { requeueAfterMs: waitMs };
+      started.delete(name);
+      departures.forget(name);
+      // Not waited for: the revision may be wanted again meanwhile.
+      void processes.stop(name);
       return {};
     },
   };
@@ -111,14 +126,14 @@ async function specOf(
         REVISION_UID: revision.metadata.uid ?? "",
       },
       sandbox: sandbox.isSupported ? sandbox.program : undefined,
-      socket: socketOf(sockets, name),
+      socket: socketOf(sockets, [name, image.manifestDigest]),
     },
   };
 }
 
-/** Paths of sockets must be short on every system. */
-function socketOf(folder: string, revision: string): string {
-  return join(folder, createHash("sha256").update(revision).digest("hex").slice(0, 12));
+/** Another one for each image, as a new one is started beside the old one. Paths of sockets must be short on every system. */
+function socketOf(folder: string, names: readonly string[]): string {
+  return join(folder, createHash("sha256").update(names.join("/")).digest("hex").slice(0, 12));
 }
 
 function reportOf(process: FunctionProcess, sandbox: SandboxSupport, revision: KubeObject): RuntimeReport {

@@ -43,8 +43,7 @@ export async function reconcileRuntime(
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
   const revision = await ports.client.get(type.revision, key, { signal });
   if (revision === undefined) {
-    await runtime.retire({ type, revision: { ...type.revision, metadata: { name: key.name } }, signal });
-    return {};
+    return again(await runtime.retire({ type, revision: { ...type.revision, metadata: { name: key.name } }, signal }));
   }
   if (isPaused(revision)) return {};
   const pass: RevisionRuntimePass = { ...ports, runtime, type, revision, signal };
@@ -70,11 +69,11 @@ async function retire(pass: RevisionRuntimePass): Promise<ReconcileResult> {
 /** One that nobody activated runs nothing, and that is as it should be. */
 async function idle(pass: RevisionRuntimePass): Promise<ReconcileResult> {
   const { runtime, revision } = pass;
-  await attempt(steps.retire, () => runtime.retire(pass));
+  const retirement = await attempt(steps.retire, () => runtime.retire(pass));
   const isInstalled = conditionOf(conditionsOf(revision), "RevisionHealthy").status === "True";
   const text = isInstalled ? { ...healthy } : unhealthy("Package revision is not healthy yet");
   await tell(pass, revision, [text]);
-  return {};
+  return again(retirement);
 }
 
 function again({ requeueAfterMs }: { readonly requeueAfterMs?: number | undefined }): ReconcileResult {
