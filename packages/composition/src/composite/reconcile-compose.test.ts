@@ -190,7 +190,7 @@ test("case 66: a bootstrap requirement that cannot be fetched is told with its n
   await assert.rejects(bench.reconcile(name));
   assert.equal(
     await synced(name),
-    'cannot compose resources: pipeline step "s": cannot fetch bootstrap required resources for requirement "r": no matches for kind "Nothing" in version "x.example.org/v1": install the CRD that defines it, or correct the function; it is tried again until then',
+    'cannot compose resources: pipeline step "s": cannot fetch bootstrap required resources for requirement "r": no matches for kind "Nothing" in version "x.example.org/v1": install the CRD that defines it, or correct the function',
   );
 });
 

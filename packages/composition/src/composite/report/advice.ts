@@ -6,10 +6,10 @@ import { isProtocolError } from "@purlin/function-protocol";
 export function adviceOn(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   if (/no matches for kind "[^"]*" in version "[^"]*"$/.test(text)) {
-    return ": install the CRD that defines it, or correct the function; it is tried again until then";
+    return ": install the CRD that defines it, or correct the function";
   }
   if (/the function could not be reached for pipeline step /.test(text)) {
-    return ": check that the function runs and can be reached there; it is tried again until then";
+    return ": check that the function runs and can be reached there";
   }
   if (innermost(error, (one) => isProtocolError(one) && one.code === "UNSTABLE_REQUIREMENTS")) {
     return ": the function has to ask for the same on every call, also once it has the answer";
