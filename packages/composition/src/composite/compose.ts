@@ -9,7 +9,7 @@ import { type CompositeSchema, withMachinery } from "../composite-resource/machi
 import { type AppliedResources, applyComposed } from "./apply/apply-composed.ts";
 import { type DesiredResources, desiredResources } from "./apply/desired-resources.ts";
 import { applyReferences, referencesTo } from "./apply/references.ts";
-import { requireAlive } from "./apply/require-alive.ts";
+import type { KnownComposite } from "./apply/require-alive.ts";
 import { upgradeManagedFields } from "./apply/upgrade-managed-fields.ts";
 import { collectGarbage } from "./collect/collect-garbage.ts";
 import { clientReader } from "./observe/client-reader.ts";
@@ -54,11 +54,10 @@ export async function compose(
   const referred = asSeen(xr, stored, kind.schema);
   onStored(referred);
   if (referred !== xr && onlyAddedReferences(xr, referred, kind.schema)) pass.state.echoes.expect(referred);
-  await requireAlive({ read: xr, stored }, desired.resources, observed, { client, signal });
   // Before they are made: the event of a resource must find whose it is.
   const requirements = await Promise.all(outcome.requirements.map((wanted) => inScope(wanted, pass)));
   pass.state.tracker.record(pass.key, { composed: objects, requirements });
-  const applied = await applyDesired(desired, observed, referred, pass);
+  const applied = await applyDesired(desired, observed, { read: xr, stored }, pass);
   return { xr: referred, outcome, applied, desired, composite: outcome.desired?.composite };
 }
 
@@ -85,12 +84,12 @@ function surroundings(pass: Pass): Parameters<typeof runPipeline>[2] {
 async function applyDesired(
   desired: DesiredResources,
   observed: Observed,
-  xr: KubeObject,
+  composite: KnownComposite,
   { ports: { client }, signal }: Pass,
 ): Promise<AppliedResources> {
   const existing = desired.resources.flatMap(({ name }) => observed.resources.get(name)?.object ?? []);
   await upgradeManagedFields(existing, client, signal);
-  return applyComposed(desired.resources, observed, xr, { client, signal });
+  return applyComposed(desired.resources, observed, composite, { client, signal });
 }
 
 /** A namespace means nothing to a cluster-scoped kind, whatever a function says. */

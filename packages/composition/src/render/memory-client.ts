@@ -59,7 +59,10 @@ export function createMemoryClient(objects: readonly KubeObject[]): MemoryClient
     get,
     live,
     apply,
-    applyIfChanged: async (object, options) => ({ object: await apply(object, options), sent: true }),
+    async applyIfChanged(object, options) {
+      await options.beforeSend?.(stored.get(pathOf(object, keyOf(object))));
+      return { object: await apply(object, options), sent: true };
+    },
     mapper: {
       mapping: async (type) => ({ ...type, resource: type.kind.toLowerCase(), namespaced: isNamespaced(type) }),
       forget() {},

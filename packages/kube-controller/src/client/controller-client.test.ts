@@ -253,6 +253,24 @@ test("an apply is sent once, then only when something would change", async () =>
   });
 });
 
+test("whoever is asked before an apply is sent can stop it, and is not asked when nothing would change", async () => {
+  await withClient(async ({ client, cluster }) => {
+    const asked: (string | undefined)[] = [];
+    const beforeSend = async (current: KubeObject | undefined): Promise<void> => {
+      asked.push(current?.metadata.name);
+      if (asked.length === 3) throw new Error("not any more");
+    };
+    const apply = (x: string) => client.applyIfChanged(map("asked", { x }), { ...ours, beforeSend });
+    await apply("1");
+    await apply("1");
+    await apply("2");
+    await assert.rejects(apply("3"), { message: "not any more" });
+    assert.deepEqual(asked, [undefined, "asked", "asked"]);
+    const stored = await cluster.client.get(configMap, { namespace, name: "asked" });
+    assert.deepEqual(stored["data"], { x: "2" });
+  });
+});
+
 test("a foreign edit of an owned field costs exactly one write", async () => {
   await withClient(async ({ client, cluster }) => {
     const wanted = map("a", { x: "1" });

@@ -21,6 +21,8 @@ export interface CachedListOptions extends CallOptions {
 export interface ApplyIfChangedOptions extends ApplyOptions {
   /** The object as the caller has just read it. Saves a read of a type that is not cached. */
   readonly observed?: KubeObject | undefined;
+  /** Called with what is known of the object when a request is needed; none is sent if it rejects. */
+  readonly beforeSend?: ((current: KubeObject | undefined) => Promise<void>) | undefined;
 }
 
 /** What {@link ControllerClient.applyIfChanged} did. */

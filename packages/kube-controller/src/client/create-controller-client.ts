@@ -81,7 +81,8 @@ export function createControllerClient(options: ControllerClientOptions): Closab
       const isDone = !wouldApplyChange(current, object, call) || sent.isLast(object, call, current);
       if (isDone) return { object: current, sent: false };
     }
-    const { observed: _observed, ...options } = call;
+    const { observed: _observed, beforeSend, ...options } = call;
+    await beforeSend?.(current);
     const stored = await apply(object, options);
     if (call.dryRun !== true) {
       if (wouldApplyChange(stored, object, call)) sent.remember(object, call, stored);

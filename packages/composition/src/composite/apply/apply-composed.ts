@@ -10,6 +10,7 @@ import { ComposedResourceError } from "../run/compose-error.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
 import type { DesiredResource } from "./desired-resources.ts";
 import { forEachLimited } from "./for-each-limited.ts";
+import { type KnownComposite, requireAlive } from "./require-alive.ts";
 
 /** A composed resource after it was applied. */
 export interface ComposedResource {
@@ -34,15 +35,18 @@ const atOnce = 8;
 export async function applyComposed(
   desired: readonly DesiredResource[],
   { resources: observed }: Pick<Observed, "resources">,
-  xr: KubeObject,
+  composite: KnownComposite,
   { client, signal }: { readonly client: ControllerClient; readonly signal: AbortSignal },
 ): Promise<AppliedResources> {
-  const options = { fieldManager: composedFieldManager(xr), force: true, signal };
+  const options = { fieldManager: composedFieldManager(composite.read), force: true, signal };
   const refused = new Map<string, PipelineEvent>();
   await forEachLimited(desired, atOnce, async ({ name, object }) => {
     const text = `cannot apply composed resource "${name}"`;
+    const known = sameKind(observed.get(name)?.object, object);
+    const beforeSend = (current: KubeObject | undefined): Promise<void> =>
+      requireAlive(composite, { observed: known, current }, client, signal);
     try {
-      await client.applyIfChanged(object, { ...options, observed: sameKind(observed.get(name)?.object, object) });
+      await client.applyIfChanged(object, { ...options, observed: known, beforeSend });
     } catch (error) {
       if (!isInvalid(error)) throw failed(text, object, error);
       refused.set(name, warn(`${text}: ${textOf(error)}`));

@@ -25,14 +25,19 @@ after(() => cluster[Symbol.asyncDispose]());
 const answer: TestFunction = (request) =>
   respond(request, { resources: { a: configMap({ x: "1" }, at) }, ready: ["a"] });
 
+interface MapKey {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 interface Row {
   readonly reason: string;
   /** Whether it has composed before. */
   readonly composed: boolean;
   /** What others do to the composed resource before the pass. */
-  readonly before?: (key: { readonly namespace: string; readonly name: string }) => Promise<unknown>;
+  readonly before?: (key: MapKey) => Promise<unknown>;
   /** What becomes of the XR while functions run. */
-  readonly meanwhile: (name: string) => Promise<unknown>;
+  readonly meanwhile: (name: string, key: MapKey) => Promise<unknown>;
   /** What the pass says; a conflict, of which nobody is told, unless given. */
   readonly refused?: RegExp;
   readonly check: (composed: KubeObject | undefined) => void;
@@ -45,7 +50,22 @@ const replaceXr = async (name: string): Promise<unknown> => {
   await deleteXr(name);
   return bench.xr(name);
 };
+const collect = (key: MapKey): Promise<unknown> => cluster.kube.delete({ ...maps, ...key });
+const orphan = (key: MapKey): Promise<unknown> =>
+  cluster.kube.patch({ ...maps, ...key }, { metadata: { ownerReferences: null } }, { type: "merge" });
+/** The XR goes, and the garbage collector acts before the pass is over. */
+const deleteXrAnd =
+  (then: (key: MapKey) => Promise<unknown>) =>
+  async (name: string, key: MapKey): Promise<void> => {
+    await deleteXr(name);
+    await then(key);
+    await bench.seen(maps, key);
+  };
 const isAbsent = (composed: KubeObject | undefined): void => assert.equal(composed, undefined);
+const isFree = (composed: KubeObject | undefined): void => {
+  assert.ok(composed);
+  assert.deepEqual(composed.metadata.ownerReferences ?? [], []);
+};
 
 const rows: Readonly<Record<string, Row>> = {
   Fresh: {
@@ -57,23 +77,34 @@ const rows: Readonly<Record<string, Row>> = {
   Collected: {
     reason: "what is collected first is not made again",
     composed: true,
-    before: (key) => cluster.kube.delete({ ...maps, ...key }),
+    before: collect,
     meanwhile: deleteXr,
     check: isAbsent,
   },
   Orphaned: {
     reason: "what is left behind is not taken back",
     composed: true,
-    before: (key) =>
-      cluster.kube.patch({ ...maps, ...key }, { metadata: { ownerReferences: null } }, { type: "merge" }),
+    before: orphan,
     meanwhile: deleteXr,
-    check: (composed) => assert.deepEqual(composed?.metadata.ownerReferences ?? [], []),
+    check: isFree,
+  },
+  CollectedMeanwhile: {
+    reason: "nor what is collected while functions run",
+    composed: true,
+    meanwhile: deleteXrAnd(collect),
+    check: isAbsent,
+  },
+  OrphanedMeanwhile: {
+    reason: "nor is what is left behind while functions run",
+    composed: true,
+    meanwhile: deleteXrAnd(orphan),
+    check: isFree,
   },
   Replaced: {
     reason: "another XR of the same name is not this one, as storing references says",
     composed: true,
     refused: /metadata\.uid: Invalid value: .*: field is immutable/,
-    before: (key) => cluster.kube.delete({ ...maps, ...key }),
+    before: collect,
     meanwhile: replaceXr,
     check: isAbsent,
   },
@@ -89,7 +120,7 @@ for (const [title, { reason, composed, before: prepare, meanwhile, refused, chec
     await prepare?.(key);
     await bench.seen(maps, key);
     bench.functions.set("compose", async (request) => {
-      await meanwhile(name);
+      await meanwhile(name, key);
       return answer(request);
     });
     bench.takeEvents();

@@ -3,13 +3,17 @@ import { type KubeObject, keyOf } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { isControlledBy, isDeleted } from "@purlin/kube-controller/object";
 import { conflict, ignoreNotFound, parseApiVersion } from "@purlin/kube-objects";
-import type { Observed } from "../observe/observe.ts";
-import type { DesiredResource } from "./desired-resources.ts";
 
-/** An XR as a pass has read it, and as its references were stored. */
+/** An XR as a pass has read it, and as it was when its references were stored; the same when they were not. */
 export interface KnownComposite {
   readonly read: KubeObject;
   readonly stored: KubeObject;
+}
+
+/** A composed resource as the pass has observed it, and as it is known now that it is about to be applied. */
+export interface KnownComposed {
+  readonly observed: KubeObject | undefined;
+  readonly current: KubeObject | undefined;
 }
 
 /**
@@ -19,19 +23,16 @@ export interface KnownComposite {
  */
 export async function requireAlive(
   { read, stored }: KnownComposite,
-  desired: readonly DesiredResource[],
-  { resources }: Pick<Observed, "resources">,
-  { client, signal }: { readonly client: ControllerClient; readonly signal: AbortSignal },
+  { observed, current }: KnownComposed,
+  client: ControllerClient,
+  signal: AbortSignal,
 ): Promise<void> {
   const { uid } = read.metadata;
-  const isOurs = ({ name }: DesiredResource): boolean => {
-    const observed = resources.get(name);
-    return observed !== undefined && isControlledBy(observed.object, uid);
-  };
-  if (desired.every(isOurs)) return;
-  // Storing references answers with the XR as it is.
-  const current = stored !== read ? stored : await ignoreNotFound(client.live.get(read, keyOf(read), { signal }));
-  if (current !== undefined && !isDeleted(current) && current.metadata.uid === uid) return;
+  if (current !== undefined && isControlledBy(current, uid)) return;
+  // Storing references answers with the XR as it is. What went since then says that the XR may have gone, too.
+  const isFresh = stored !== read && observed === undefined;
+  const xr = isFresh ? stored : await ignoreNotFound(client.live.get(read, keyOf(read), { signal }));
+  if (xr !== undefined && !isDeleted(xr) && xr.metadata.uid === uid) return;
   const { group } = parseApiVersion(read.apiVersion);
   const why = "it is being deleted, and nothing is made for it any more";
   throw conflict({ group, resource: read.kind.toLowerCase() }, read.metadata.name ?? "", why);
