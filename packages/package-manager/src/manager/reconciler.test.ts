@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionsOf, memberAt, withMember } from "@purlin/kube-controller";
+import { isConflict } from "@purlin/kube-objects";
 import { packageTypes } from "../package-kinds.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import {
@@ -161,6 +162,32 @@ test("case 65: under Manual with the flag on users decide, and new revisions are
   assert.deepEqual(await states(cluster), ["3 Active", "2 Active", "1 Active"]);
   const active = memberAt(await cluster.kube.get(type.package, { name }), ["status", "activeRevisions"]);
   assert.equal(Array.isArray(active) && active.length, 3);
+});
+
+test("under Manual, what a user sets while the manager looks elsewhere is not undone, and nobody is told", async () => {
+  await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
+  await cluster.push(`acme/${name}:v1`, functionPackage("one"));
+  await install(cluster, "v1", { revisionActivationPolicy: "Manual" });
+  await pass(cluster);
+  const seen = await cluster.client.list(type.revision);
+  const [only] = seen;
+  assert.ok(only);
+  await cluster.kube.update(withMember(only, ["spec", "desiredState"], "Active"));
+  // A relabelled package is what the manager has to write about.
+  await install(cluster, "v1", { revisionActivationPolicy: "Manual" }, { labels: { channel: "alpha" } });
+  const { ports } = cluster;
+  const behind: PackageCluster = {
+    ...cluster,
+    ports: { ...ports, client: { ...ports.client, list: async () => seen } },
+  };
+  cluster.takeEvents();
+  await assert.rejects(pass(behind), isConflict);
+  assert.deepEqual(cluster.takeEvents(), []);
+  assert.deepEqual(await states(cluster), ["1 Active"]);
+  await pass(cluster);
+  assert.deepEqual(await states(cluster), ["1 Active"]);
+  const [labelled] = (await cluster.kube.list(type.revision)).items;
+  assert.equal(labelled?.metadata.labels?.["channel"], "alpha", "the next pass does what is left to do");
 });
 
 test("case 18, 19: Manual as shipped leaves a new revision without a state and stops the old one", async () => {

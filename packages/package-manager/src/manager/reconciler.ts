@@ -15,7 +15,7 @@ import {
   textOf,
   withMember,
 } from "@purlin/kube-controller";
-import type { JsonObject } from "@purlin/kube-objects";
+import { isConflict, type JsonObject } from "@purlin/kube-objects";
 import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { type PackageRequest, requestOf } from "../fetch/package-request.ts";
 import { type PackageType, packageLabels } from "../package-kinds.ts";
@@ -25,7 +25,7 @@ import { planCollection } from "./collection.ts";
 import { desiredRevision, secretName } from "./desired-revision.ts";
 import { healthOf, installationOf, unpackingFailed } from "./package-health.ts";
 import { type PackagePorts, packageFieldManagers } from "./package-manager-ports.ts";
-import { handsOver, planStates, type StatePlan, stateOf } from "./plan-states.ts";
+import { handsOver, isAutomatic, planStates, type StatePlan, stateOf } from "./plan-states.ts";
 import { type CurrentRevision, currentByDigest, currentByGeneration, numberOfCurrent } from "./revision-identity.ts";
 
 const timeoutMs = 60_000;
@@ -77,7 +77,8 @@ async function tellingFailure(pass: PackagePass): Promise<ReconcileResult> {
   try {
     return await manage(pass);
   } catch (error) {
-    if (isReconcileFailure(error)) tellWarning(pass, error.reason, error.message);
+    // Somebody else wrote meanwhile: the next pass sees what.
+    if (isReconcileFailure(error) && !isConflict(error)) tellWarning(pass, error.reason, error.message);
     throw error;
   }
 }
@@ -209,8 +210,16 @@ async function applyCurrent(
   return attempt(steps.install, async () => {
     refuseForeign(current.existing, pass.package);
     const options = { fieldManager: packageFieldManagers.manager, force: true, signal: pass.signal };
-    return (await pass.client.applyIfChanged(revision, options)).object;
+    const wanted = isAutomatic(pass.package) ? revision : asSeen(revision, current.existing);
+    return (await pass.client.applyIfChanged(wanted, options)).object;
   });
+}
+
+/** Where users decide, what they have written since we looked must not be undone: the server refuses then. */
+function asSeen(revision: KubeObject, seen: KubeObject | undefined): KubeObject {
+  const resourceVersion = seen?.metadata.resourceVersion;
+  if (resourceVersion === undefined) return revision;
+  return { ...revision, metadata: { ...revision.metadata, resourceVersion } };
 }
 
 function refuseForeign(revision: KubeObject | undefined, owner: KubeObject): void {
