@@ -5,18 +5,24 @@ import { type CredentialsFor, credentialsFromDockerConfig, firstCredentials } fr
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { readText } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
+import { credentialsFromHelpers } from "./credential-helper.ts";
 
-/** The credentials of --registry-config, then those that `docker login` keeps. */
+/** The credentials of --registry-config, then those that `docker login` keeps, in its file or in a program of the system. */
 export async function findCredentials(input: CommandInput, io: Io): Promise<CredentialsFor> {
   const sources: CredentialsFor[] = [];
   const given = textOption(input, "registryConfig");
-  if (given !== undefined) {
-    sources.push(credentialsFromDockerConfig(await readText(given, io, { what: "registry config" }), given));
-  }
+  if (given !== undefined)
+    sources.push(...sourcesIn(await readText(given, io, { what: "registry config" }), given, io));
   const file = dockerConfigFile(io);
   const kept = file === undefined ? undefined : await readIfThere(file);
-  if (file !== undefined && kept !== undefined) sources.push(credentialsFromDockerConfig(kept, file));
+  if (file !== undefined && kept !== undefined) sources.push(...sourcesIn(kept, file, io));
   return firstCredentials(sources);
+}
+
+/** As Docker does: a helper is asked before the file, in which there is then often nothing but the name of the registry. */
+function sourcesIn(text: string, where: string, io: Io): readonly CredentialsFor[] {
+  const written = credentialsFromDockerConfig(text, where);
+  return [credentialsFromHelpers(text, where, io), written];
 }
 
 function dockerConfigFile({ env, cwd }: Io): string | undefined {
