@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { OciError } from "../oci/oci-error.ts";
 
 const maxLinks = 40;
+/** Systems have no longer paths. Without a limit, a name of a million folders would keep us busy for hours. */
+const maxPathLength = 4096;
 
 /**
  * Where a path of an image lies below a root. Links on the way are followed as if the root were `/`, so none leads out; the last
@@ -55,6 +57,10 @@ function partsOf(path: string): string[] {
 }
 
 function linkParts(path: string): string[] {
+  if (path.length > maxPathLength) {
+    const start = JSON.stringify(`${path.slice(0, 40)}…`);
+    throw new OciError("unsafe-layer", `a layer has a name of ${path.length} characters: ${start}`);
+  }
   if (path.includes("\0")) throw new OciError("unsafe-layer", `a layer has a name with a NUL: ${JSON.stringify(path)}`);
   return path.split("/").filter((part) => part !== "" && part !== ".");
 }

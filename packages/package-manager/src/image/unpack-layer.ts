@@ -178,10 +178,13 @@ function modeOf({ mode }: Header): number {
   return mode & 0o777;
 }
 
+/** What the names in a layer can do to a file system; anything else that it refuses is the machine's affair. */
+const namesFault = new Set(["ENAMETOOLONG", "ENOTDIR", "EISDIR", "ELOOP", "EINVAL", "EEXIST", "ENOTEMPTY"]);
+
 function asLayerError(error: unknown, name: string): unknown {
   if (error instanceof OciError) return error;
   const { message, code } = error as NodeJS.ErrnoException;
-  const isOurs = code !== undefined && /^E[A-Z]+$/.test(code) && !code.startsWith("ERR");
-  if (isOurs) return error;
+  const isMachine = code !== undefined && /^E[A-Z]+$/.test(code) && !namesFault.has(code);
+  if (isMachine) return error;
   return new OciError("not-an-image", `${name} cannot be unpacked: ${message}`, { cause: error });
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-import { basename, dirname } from "node:path";
+import { basename } from "node:path";
+import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
-import { extract } from "tar-stream";
+import { textOf } from "@purlin/kube-controller";
+import { type Extract, extract } from "tar-stream";
 import type { ContentStore } from "../oci/content-store.ts";
 import type { Descriptor, ImageManifest } from "../oci/manifest.ts";
 import { compressionOf } from "../oci/media-types.ts";
-import { PackageError } from "./package-error.ts";
+import { createHiddenPaths, type HiddenPaths, whiteout } from "./hidden-paths.ts";
+import { isPackageError, PackageError } from "./package-error.ts";
 import { maxPackageBytes } from "./package-stream.ts";
 
 /** The annotation that marks the layer with `package.yaml`. */
@@ -21,43 +24,75 @@ export function packageLayers({ layers }: ImageManifest): readonly Descriptor[] 
 
 /** Finds `package.yaml` in an image whose layers are in the store. */
 export async function readPackageText(image: ImageManifest, store: ContentStore, name: string): Promise<string> {
-  const hidden = new Set<string>();
-  for (const layer of packageLayers(image)) {
-    const found = await findInLayer(layer, store, { hidden, name });
+  const layers = packageLayers(image);
+  const search: Search = {
+    name,
+    hidden: createHiddenPaths(),
+    bytes: layers.length === 1 ? markedBytes : searchedBytes,
+  };
+  for (const layer of layers) {
+    const found = await findInLayer(layer, store, search);
     if (found !== undefined) return found;
   }
   throw new PackageError(`${name} is no package: it has no ${packageFile}`);
 }
 
+/** Somebody who marks a layer puts little else in there. */
+const markedBytes = maxPackageBytes + 64 * 1024 * 1024;
+/** An image as large as those that are run. */
+const searchedBytes = 4 * 1024 ** 3;
+
 interface Search {
-  /** Files that a layer further up removed. */
-  readonly hidden: Set<string>;
   readonly name: string;
+  /** What layers further up removed. */
+  readonly hidden: HiddenPaths;
+  /** How much may be unpacked on the way. */
+  bytes: number;
 }
 
 async function findInLayer(layer: Descriptor, store: ContentStore, search: Search): Promise<string | undefined> {
   const tar = extract();
   const compression = compressionOf(layer.mediaType);
   const opened = compression === "gzip" ? [createGunzip()] : compression === "zstd" ? [createZstdDecompress()] : [];
-  const reading = pipeline([store.open(layer.digest), ...opened, tar]);
+  const reading = pipeline([store.open(layer.digest), ...opened, counting(search), tar]);
   // Whether the rest could be read does not matter once the file is found.
   reading.catch(() => {});
-  let found: string | undefined;
+  try {
+    const found = await findInTar(tar, search);
+    if (found === undefined) await reading;
+    return found;
+  } catch (error) {
+    if (isPackageError(error)) throw error;
+    throw new PackageError(`${search.name}: layer ${layer.digest} cannot be read: ${textOf(error)}`, { cause: error });
+  }
+}
+
+async function findInTar(tar: Extract, { hidden, name }: Search): Promise<string | undefined> {
+  const removed: string[] = [];
   for await (const entry of tar) {
-    const file = basename(entry.header.name);
-    if (file.startsWith(".wh.")) search.hidden.add(`${dirname(entry.header.name)}/${file.slice(4)}`);
-    const isHidden = search.hidden.has(`${dirname(entry.header.name)}/${file}`);
-    if (file === packageFile && entry.header.type === "file" && !isHidden) {
-      found = await textOf(entry as AsyncIterable<Buffer>, search.name);
-      break;
+    const { name: path, type } = entry.header;
+    if (basename(path).startsWith(whiteout)) removed.push(path);
+    else if (basename(path) === packageFile && type === "file" && !hidden.has(path)) {
+      return readEntry(entry as AsyncIterable<Buffer>, name);
     }
     entry.resume();
   }
-  if (found === undefined) await reading;
-  return found;
+  // What a layer removes, it removes from those below; its own files stay.
+  for (const path of removed) hidden.add(path);
+  return undefined;
 }
 
-async function textOf(entry: AsyncIterable<Buffer>, name: string): Promise<string> {
+function counting(search: Search): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      search.bytes -= chunk.length;
+      const problem = `${search.name}: its layers unpack to more than is allowed`;
+      done(search.bytes < 0 ? new PackageError(problem) : null, chunk);
+    },
+  });
+}
+
+async function readEntry(entry: AsyncIterable<Buffer>, name: string): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of entry) {
