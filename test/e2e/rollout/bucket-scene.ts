@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A platform that offers Buckets, made by one function: the scene of all rollouts.
 import type { KubeObject } from "@purlin/kube-client";
+import type { Build } from "../harness/packages/function-registry.ts";
 import { type PackagePlane, type PackagePlaneWish, startPackagePlane } from "../harness/packages/package-plane.ts";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import {
@@ -24,8 +25,14 @@ export interface Installation {
   /** The value of the label release-channel; no label without it. */
   readonly channel?: string;
   readonly spec?: object;
-  /** Another Function than the usual one, of the same package. */
+  /** Another Function than the usual one, of a package of its own. */
   readonly name?: string;
+}
+
+/** What is special about a build. */
+export interface PublishedBuild extends Partial<Build> {
+  /** The Function it is for, when it is not the usual one. */
+  readonly function?: string;
 }
 
 /** What the step of a Composition chooses its function by. */
@@ -37,9 +44,9 @@ export type BucketKey = Readonly<Record<"namespace" | "name", string>>;
 /** Buckets, their function and what a user does with them. */
 export interface BucketScene extends PackagePlane {
   /** Builds a version and pushes it; returns its digest. */
-  publish(version: string, build?: { readonly isBroken?: boolean; readonly packageSpec?: string }): Promise<string>;
+  publish(version: string, build?: PublishedBuild): Promise<string>;
   /** The reference of a version, by tag. */
-  packageOf(version: string): string;
+  packageOf(version: string, name?: string): string;
   /** Points the Function at a version, with labels and settings, in one write. */
   install(installation: Installation): Promise<void>;
   /** All revisions of a Function, lowest number first. */
@@ -115,13 +122,14 @@ export async function startBucketScene(wish: PackagePlaneWish): Promise<BucketSc
 }
 
 function sceneOn(plane: PackagePlane): BucketScene {
-  const packageOf = (version: string): string => `${plane.registry.address}/acme/${functionName}:${version}`;
+  const packageOf = (version: string, name = functionName): string =>
+    `${plane.registry.address}/acme/${name}:${version}`;
   return Object.assign(plane, functionPart(plane, packageOf), bucketPart(plane));
 }
 
 type FunctionPart = Pick<BucketScene, "publish" | "packageOf" | "install" | "revisions" | "serving" | "revisionOf">;
 
-function functionPart(plane: PackagePlane, packageOf: (version: string) => string): FunctionPart {
+function functionPart(plane: PackagePlane, packageOf: BucketScene["packageOf"]): FunctionPart {
   const revisions = async (name = functionName): Promise<readonly KubeObject[]> => {
     const { items } = await plane.users.list(functionRevisionType, { labelSelector: `${packageLabel}=${name}` });
     return items.toSorted((a, b) => revisionText(a).spec.revision - revisionText(b).spec.revision);
@@ -131,14 +139,14 @@ function functionPart(plane: PackagePlane, packageOf: (version: string) => strin
   return {
     packageOf,
     revisions,
-    publish: (version, build = {}) =>
-      plane.registry.publish({ name: `acme/${functionName}:${version}`, version, ...build }),
+    publish: (version, { function: name = functionName, ...build } = {}) =>
+      plane.registry.publish({ name: `acme/${name}:${version}`, version, ...build }),
     async install({ version, channel, spec, name = functionName }) {
       const labels = channel === undefined ? {} : { "release-channel": channel };
       await plane.apply({
         ...functionType,
         metadata: { name, labels },
-        spec: { package: packageOf(version), ...spec },
+        spec: { package: packageOf(version, name), ...spec },
       });
     },
     async revisionOf(version) {

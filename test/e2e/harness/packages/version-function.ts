@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The function of the rollout suites: what it composes tells which build of it ran. Its image sets VERSION.
-import { type RunFunctionRequest, type RunFunctionResponse, response } from "@purlin/function-sdk";
+import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
 
 const version = process.env["VERSION"] ?? "";
 
@@ -11,7 +11,9 @@ if (process.env["MODE"] === "exit") {
 
 export default function tellVersion(req: RunFunctionRequest): RunFunctionResponse {
   const rsp = response.to(req);
-  const map = { apiVersion: "v1", kind: "ConfigMap", data: { version } };
+  // What a cluster-scoped composite resource composes has to be told where to live.
+  const namespace = request.getObservedCompositeResource(req).resource.getString("metadata.namespace", "default");
+  const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace }, data: { version } };
   response.setDesiredComposedResource(rsp, "map", map, { ready: true });
   return rsp;
 }

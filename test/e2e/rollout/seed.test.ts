@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// The manifests of the rollout design do what its text says. Its package is only a name: an image of the suite's own is served in
+// its place.
+import assert from "node:assert/strict";
+import { after, before, suite, test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import { isInvalid } from "@purlin/kube-objects";
+import { load } from "js-yaml";
+import { type PackagePlane, startPackagePlane } from "../harness/packages/package-plane.ts";
+import { conditionOf, eventually } from "../harness/plane.ts";
+import {
+  compositionRevisionType,
+  compositionType,
+  functionRevisionType,
+  functionStatus,
+  functionType,
+  imageConfigType,
+  isServing,
+  revisionText,
+} from "./kinds.ts";
+import { alphaCompositionYaml, alphaFunctionYaml, bucketYaml, functionYaml } from "./seed-manifests.ts";
+
+const name = "function-patch-and-transform";
+const bucketType = { apiVersion: "custom-api.example.org/v1alpha1", kind: "AcmeBucket" };
+const myBucket = { name: "my-bucket" };
+const otherBucket = { name: "other-bucket" };
+const parse = (yaml: string): KubeObject => load(yaml) as KubeObject;
+
+const definition: KubeObject = {
+  apiVersion: "apiextensions.crossplane.io/v1",
+  kind: "CompositeResourceDefinition",
+  metadata: { name: "acmebuckets.custom-api.example.org" },
+  spec: {
+    group: "custom-api.example.org",
+    names: { kind: "AcmeBucket", plural: "acmebuckets" },
+    defaultCompositionRef: { name: "example" },
+    versions: [
+      { name: "v1alpha1", served: true, referenceable: true, schema: { openAPIV3Schema: { type: "object" } } },
+    ],
+  },
+};
+
+/** The composition of before: no label, and whichever function revision there is. */
+function firstComposition(): KubeObject {
+  const composition = structuredClone(parse(alphaCompositionYaml)) as unknown as {
+    metadata: { labels?: object };
+    spec: { pipeline: [{ functionRevisionSelector?: object; input?: object }] };
+  };
+  delete composition.metadata.labels;
+  delete composition.spec.pipeline[0].functionRevisionSelector;
+  delete composition.spec.pipeline[0].input;
+  return composition as unknown as KubeObject;
+}
+
+let plane: PackagePlane;
+/** What the composed object of a bucket must have in it, by the revision that made it. */
+const versions = new Map<string, string>();
+
+before(async () => {
+  plane = await startPackagePlane({ functionRevisionSelectors: true });
+  const source = "xpkg.crossplane.io/crossplane-contrib";
+  const spec = {
+    matchImages: [{ type: "Prefix", prefix: source }],
+    rewriteImage: { prefix: `${plane.registry.address}/crossplane-contrib` },
+  };
+  await plane.apply({ ...imageConfigType, metadata: { name: "own-registry" }, spec }, definition);
+});
+after(() => plane[Symbol.asyncDispose]());
+
+const publish = (version: string): Promise<string> =>
+  plane.registry.publish({ name: `crossplane-contrib/${name}:v0.8.2`, version });
+
+/** As `kubectl apply` on the client's side does: what is there is changed, what is not is made. */
+async function put(object: KubeObject, key: { readonly name: string }): Promise<void> {
+  const found = await plane.find(object, key);
+  if (found === undefined) {
+    await plane.users.create(object);
+    return;
+  }
+  const metadata = { ...found.metadata, ...object.metadata };
+  await plane.users.update({ ...found, ...object, metadata } as KubeObject);
+}
+
+const revisions = async (): Promise<readonly KubeObject[]> => {
+  const { items } = await plane.users.list(functionRevisionType);
+  return items.toSorted((a, b) => revisionText(a).spec.revision - revisionText(b).spec.revision);
+};
+
+async function servingRevision(number: number): Promise<KubeObject> {
+  return eventually(`function revision ${number} takes calls`, async () => {
+    const found = (await revisions()).find((one) => revisionText(one).spec.revision === number);
+    return found !== undefined && isServing(found) && found;
+  });
+}
+
+interface Made {
+  readonly composition: string;
+  readonly function: string;
+  readonly version: string;
+}
+
+/** By which revisions a bucket was made, once it is ready. */
+async function madeBy(key: { readonly name: string }, isWanted: (made: Made) => boolean): Promise<Made> {
+  let bucket: KubeObject | undefined;
+  const look = async (): Promise<Made | false> => {
+    bucket = await plane.get(bucketType, key);
+    const { spec, status } = bucket as unknown as {
+      spec: { compositionRevisionRef?: { name: string } };
+      status?: { crossplane?: { functionRevisions?: { functionRevision: string }[] } };
+    };
+    const labelSelector = `crossplane.io/composite=${key.name}`;
+    const { items } = await plane.users.list({ apiVersion: "v1", kind: "ConfigMap" }, { labelSelector });
+    const made = {
+      composition: spec.compositionRevisionRef?.name ?? "",
+      function: status?.crossplane?.functionRevisions?.[0]?.functionRevision ?? "",
+      version: (items[0]?.["data"] as { version?: string } | undefined)?.version ?? "",
+    };
+    return conditionOf(bucket, "Ready")?.status === "True" && isWanted(made) && made;
+  };
+  return eventually(`${key.name} is made`, look, () => JSON.stringify(bucket, undefined, 1));
+}
+
+async function compositionRevision(number: number): Promise<KubeObject> {
+  return eventually(`composition revision ${number} is valid`, async () => {
+    const { items } = await plane.users.list(compositionRevisionType);
+    const found = items.find((one) => (one["spec"] as unknown as { revision: number }).revision === number);
+    return found !== undefined && conditionOf(found, "ValidPipeline")?.status === "True" && found;
+  });
+}
+
+suite("the manifests of the rollout design", () => {
+  test("an existing installation: one revision, which everybody uses", async () => {
+    const digest = await publish("first");
+    await plane.users.create(parse(functionYaml));
+    const revision = await servingRevision(1);
+    versions.set(revision.metadata.name ?? "", "first");
+    const { spec } = revisionText(revision);
+    assert.equal(spec.image, "xpkg.crossplane.io/crossplane-contrib/function-patch-and-transform:v0.8.2");
+    assert.equal(spec.digest, digest, "what was served in its place");
+    assert.equal(revision.metadata.labels?.["release-channel"], undefined);
+    await plane.users.create(firstComposition());
+    const composition = await compositionRevision(1);
+    const spec1 = { compositionUpdatePolicy: "Manual" };
+    for (const key of [myBucket, otherBucket]) {
+      await eventually("buckets are served", () => plane.users.create({ ...bucketType, metadata: key, spec: spec1 }));
+      const made = await madeBy(key, ({ version }) => version !== "");
+      assert.deepEqual(made, {
+        composition: composition.metadata.name,
+        function: revision.metadata.name,
+        version: "first",
+      });
+    }
+  });
+
+  test("the labelled manifest makes a labelled revision beside it", async () => {
+    await publish("second");
+    await put(parse(alphaFunctionYaml), { name });
+    const revision = await servingRevision(2);
+    versions.set(revision.metadata.name ?? "", "second");
+    const [first] = await revisions();
+    assert.equal(revision.metadata.labels?.["release-channel"], "alpha");
+    assert.equal(first?.metadata.labels?.["release-channel"], undefined, "the other is as it was");
+    assert.deepEqual(
+      (await revisions()).map((one) => revisionText(one).spec.desiredState),
+      ["Active", "Active"],
+    );
+    await plane.until("both are told", functionType, { name }, (one) => {
+      const { activeRevisions = [] } = functionStatus(one);
+      return activeRevisions.join() === [revision.metadata.name, first?.metadata.name].join();
+    });
+  });
+
+  test("the labelled composition makes a revision that nobody uses yet", async () => {
+    await assert.rejects(
+      plane.users.apply(parse(alphaCompositionYaml), { fieldManager: "kubectl" }),
+      isInvalid,
+      "server-side, the input that was removed for brevity is refused",
+    );
+    await put(parse(alphaCompositionYaml), { name: "example" });
+    const composition = await compositionRevision(2);
+    assert.equal(composition.metadata.labels?.["release-channel"], "alpha");
+    const stored = await plane.get(compositionType, { name: "example" });
+    const { pipeline } = stored["spec"] as unknown as { pipeline: object[] };
+    assert.deepEqual(pipeline, [
+      {
+        step: "patch-and-transform",
+        functionRef: { name },
+        functionRevisionSelector: { matchLabels: { "release-channel": "alpha" } },
+      },
+    ]);
+  });
+
+  test("the bucket that is told to moves to it, and the other does not", async () => {
+    const [first, second] = await Promise.all([compositionRevision(1), compositionRevision(2)]);
+    const bucket = parse(bucketYaml);
+    // As kubectl does: fields that others wrote stay.
+    const { spec } = bucket as unknown as { spec: Record<string, never> };
+    await plane.users.patch({ ...bucketType, ...myBucket }, { spec }, { type: "merge" });
+    const isMoved = ({ composition, version }: Made): boolean =>
+      composition === second.metadata.name && version !== "first";
+    const made = await madeBy(myBucket, isMoved);
+    assert.deepEqual(made, {
+      composition: second.metadata.name,
+      function: (await servingRevision(2)).metadata.name,
+      version: "second",
+    });
+    const other = await madeBy(otherBucket, () => true);
+    assert.equal(other.composition, first.metadata.name);
+    assert.equal(other.version, versions.get(other.function));
+    const told = await plane.events(await plane.get(bucketType, myBucket));
+    assert.ok(told.includes(`Normal SelectComposition: Selected composition revision: ${second.metadata.name}`));
+  });
+
+  test("a bucket made from the manifest as it stands is of the new revision at once", async () => {
+    const bucket = parse(bucketYaml);
+    await plane.users.create({ ...bucket, metadata: { name: "new-bucket" } } as KubeObject);
+    const made = await madeBy({ name: "new-bucket" }, ({ version }) => version !== "");
+    assert.equal(made.composition, (await compositionRevision(2)).metadata.name);
+    assert.equal(made.version, "second");
+  });
+
+  test("without a choice, the highest numbered active revision is used", async () => {
+    const annotations = { "crossplane.io/reconcile-requested-at": "now" };
+    await plane.users.patch({ ...bucketType, ...otherBucket }, { metadata: { annotations } }, { type: "merge" });
+    const made = await madeBy(otherBucket, ({ version }) => version === "second");
+    assert.equal(made.composition, (await compositionRevision(1)).metadata.name);
+    assert.equal(versions.get(made.function), "second");
+  });
+
+  test("the same manifest again, with another label and the image as it was, makes no revision", async () => {
+    const labelled = {
+      ...parse(functionYaml),
+      metadata: { name, labels: { "release-channel": "beta" } },
+    } as KubeObject;
+    await put(labelled, { name });
+    const current = await eventually("the current revision has the label", async () => {
+      const found = await servingRevision(2);
+      return found.metadata.labels?.["release-channel"] === "beta" && found;
+    });
+    assert.equal((await revisions()).length, 2);
+    assert.equal((await revisions())[0]?.metadata.labels?.["release-channel"], undefined);
+    assert.equal(versions.get(current.metadata.name ?? ""), "second");
+  });
+});
