@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A node for a cluster that has none: starts the process a Deployment asks for at a loopback address of its own, tells the
 // Deployment how its pods are, and answers the DNS names of Services.
-import { mkdtemp } from "node:fs/promises";
+import { mkdir, mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import type { NameResolver } from "@purlin/function-runner";
 import { createInformerPool, type KubeClient, type KubeObject, keyOf, keyText } from "@purlin/kube-client";
@@ -28,6 +28,7 @@ const serviceAccountType = { apiVersion: "v1", kind: "ServiceAccount" };
 
 /** Starts a node for the Deployments of a namespace. */
 export async function startKubelet(client: KubeClient, directory: string, namespace: string): Promise<Kubelet> {
+  await mkdir(directory, { recursive: true });
   const informers = createInformerPool(client);
   const { informer } = informers.acquire(deploymentType);
   const node = { client, namespace, directory, images: await openPodImages(directory), takeAddress: createAddresses() };

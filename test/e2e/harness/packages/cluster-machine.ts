@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { join } from "node:path";
+import { openClusterPackages } from "@purlin/control-plane";
 import type { KubeClient } from "@purlin/kube-client";
 import { startKubelet } from "../kubelet/kubelet.ts";
 import { type PackageMachine, packageNamespace } from "./package-machine.ts";
@@ -7,10 +9,16 @@ const revisionLabel = "pkg.crossplane.io/revision";
 
 /** A cluster: functions are Deployments, which outlive a control plane, and the suite is the node they run on. */
 export async function createClusterMachine(directory: string, client: KubeClient): Promise<PackageMachine> {
-  const kubelet = await startKubelet(client, directory, packageNamespace);
+  const kubelet = await startKubelet(client, join(directory, "node"), packageNamespace);
   return {
-    async begin() {
-      throw new Error("not yet");
+    async begin(functionRevisionSelectors) {
+      const packages = await openClusterPackages({
+        directory: join(directory, "packages"),
+        namespace: packageNamespace,
+        functionRevisionSelectors,
+      });
+      const functions = { security: packages.security, names: kubelet.names };
+      return { packages, functions, async [Symbol.asyncDispose]() {} };
     },
     running: () =>
       kubelet
