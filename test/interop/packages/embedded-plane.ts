@@ -126,7 +126,7 @@ async function until(users: KubeClient, { what, ref, isWanted }: Wish): Promise<
     try {
       const found = await users.get(ref, ref);
       if (isWanted(found)) return found;
-      last = found;
+      last = found["status"];
     } catch (error) {
       last = error;
     }

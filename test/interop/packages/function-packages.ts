@@ -27,14 +27,18 @@ export interface PackageWish {
   readonly name: string;
   /** Another build of the same function. */
   readonly version?: string;
-  readonly root: string;
-  readonly base?: string;
-  readonly entrypoint: readonly string[];
+  readonly options: readonly string[];
+}
+
+/** The options for a program in a folder. */
+function rootOptions(root: string, entrypoint: readonly string[], base?: string): readonly string[] {
+  const below = base === undefined ? [] : ["--base", base];
+  return ["--root", root, ...below, "--entrypoint", JSON.stringify(entrypoint)];
 }
 
 /** Builds a package and returns its file. */
 export async function buildPackage({ directory }: Workshop, wish: PackageWish): Promise<string> {
-  const { name, version = "v1", root, base, entrypoint } = wish;
+  const { name, version = "v1", options } = wish;
   const meta = join(directory, `${name}-meta`);
   mkdirSync(meta, { recursive: true });
   writeFileSync(
@@ -42,9 +46,7 @@ export async function buildPackage({ directory }: Workshop, wish: PackageWish): 
     `apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: ${name}}\nspec: {capabilities: [composition]}\n`,
   );
   const file = join(directory, `${name}-${version}.xpkg`);
-  const below = base === undefined ? [] : ["--base", base];
-  const command = ["--entrypoint", JSON.stringify(entrypoint)];
-  await purlin("xpkg", "build", "-f", meta, "--root", root, ...below, ...command, "-o", file);
+  await purlin("xpkg", "build", "-f", meta, ...options, "-o", file);
   return file;
 }
 
@@ -54,7 +56,10 @@ export function pythonPackage(workshop: Workshop): Promise<string> {
   const root = join(workshop.directory, "python");
   cpSync(python, root, { recursive: true, preserveTimestamps: true });
   cpSync(join(programs, "python"), join(root, "function"), { recursive: true });
-  return buildPackage(workshop, { name: "function-python", root, base, entrypoint: ["python3", "/function/main.py"] });
+  return buildPackage(workshop, {
+    name: "function-python",
+    options: rootOptions(root, ["python3", "/function/main.py"], base),
+  });
 }
 
 /** The function on the public TypeScript SDK, on Debian. */
@@ -65,9 +70,7 @@ export function typescriptPackage(workshop: Workshop): Promise<string> {
   cpSync(join(programs, "typescript"), join(root, "function"), { recursive: true });
   return buildPackage(workshop, {
     name: "function-typescript",
-    root,
-    base,
-    entrypoint: ["node", "/function/main.mjs"],
+    options: rootOptions(root, ["node", "/function/main.mjs"], base),
   });
 }
 
@@ -76,7 +79,7 @@ export function goPackage(workshop: Workshop): Promise<string> {
   const root = join(workshop.directory, "go");
   mkdirSync(root);
   cpSync(goFunctionIn(installed(goFunction, cacheDirectory)), join(root, "function"));
-  return buildPackage(workshop, { name: "function-go", root, entrypoint: ["/function"] });
+  return buildPackage(workshop, { name: "function-go", options: rootOptions(root, ["/function"]) });
 }
 
 /** A package whose entry point is one file. */
@@ -89,5 +92,10 @@ export function scriptPackage(
   mkdirSync(root, { recursive: true });
   writeFileSync(join(root, "function"), script);
   chmodSync(join(root, "function"), 0o755);
-  return buildPackage(workshop, { name, version, root, entrypoint: ["/function"] });
+  return buildPackage(workshop, { name, version, options: rootOptions(root, ["/function"]) });
+}
+
+/** A function of the suite on our own SDK, bundled, on Purlin's own Node. */
+export function bundledPackage(workshop: Workshop, name: string, program: string): Promise<string> {
+  return buildPackage(workshop, { name, options: ["--function", join(programs, program)] });
 }

@@ -29,8 +29,9 @@ export const definition: KubeObject = {
   },
 };
 
-/** A pipeline of these functions, one after the other. */
-export function compositionOf(functions: readonly string[]): KubeObject {
+/** A pipeline of functions, one after the other, with what they are told. */
+export function compositionOf(functions: readonly string[], input: object = {}): KubeObject {
+  const told = { apiVersion: `${group}/v1`, kind: "Input", ...input };
   return {
     apiVersion: "apiextensions.crossplane.io/v1",
     kind: "Composition",
@@ -38,7 +39,7 @@ export function compositionOf(functions: readonly string[]): KubeObject {
     spec: {
       compositeTypeRef: { apiVersion: `${group}/v1`, kind },
       mode: "Pipeline",
-      pipeline: functions.map((name) => ({ step: name, functionRef: { name } })),
+      pipeline: functions.map((name) => ({ step: name, functionRef: { name }, input: told })),
     },
   };
 }

@@ -15,7 +15,7 @@ import { createFunctionProcesses } from "./function-processes.ts";
 
 /** Answers with what it can find out about its surroundings; it ignores where it is told to listen. */
 const spy = (secret: string, { mayWrite }: { readonly mayWrite: boolean }): string => `
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { openSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { response } from "@purlin/function-sdk";
 const attempt = (what) => { try { return String(what()); } catch (error) { return error.code ?? error.message; } };
@@ -30,6 +30,7 @@ export default async (req) => {
     processes: attempt(() => readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name)).length < 10),
     parent: attempt(() => process.kill(${process.pid}, 0)),
     root: ${mayWrite} && attempt(() => writeFileSync("/written", "x")),
+    kernel: ${mayWrite} && attempt(() => openSync("/proc/sys/kernel/core_pattern", "r+")),
     disk: ${mayWrite} && attempt(fill),
     api: await reach(Number(req.meta?.tag)),
     uid: process.getuid(),
@@ -97,6 +98,7 @@ test("a sandboxed function sees its image and nothing else; several listen on th
       processes: "true",
       parent: "ESRCH",
       root: "EROFS",
+      kernel: "EROFS",
       disk: "ENOSPC",
       api: "ECONNREFUSED",
       uid: 2000,

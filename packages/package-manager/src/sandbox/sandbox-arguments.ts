@@ -28,7 +28,9 @@ export function sandboxArguments({ root, command, cwd, env, folders }: Sandboxed
     ...["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
     ...["--die-with-parent", "--new-session", "--cap-drop", "ALL"],
     ...["--uid", user, "--gid", user, "--hostname", "function"],
-    ...["--ro-bind", root, "/", "--proc", "/proc", "--dev", "/dev"],
+    ...["--ro-bind", root, "/", "--dev", "/dev"],
+    // Outside it is whoever started the control plane, to whom the kernel's settings belong where that is root.
+    ...["--proc", "/proc", "--remount-ro", "/proc"],
     ...["--size", String(sharedMemoryBytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
     ...["--size", String(tmpBytes), "--tmpfs", "/tmp"],
     ...binds,
