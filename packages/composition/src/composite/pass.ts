@@ -15,9 +15,9 @@ export interface Pass {
   readonly ports: CompositePorts;
   readonly settings: CompositeSettings;
   readonly state: CompositeState;
-  /** When composing must be done, in milliseconds since the epoch. */
+  /** When functions must have answered, in milliseconds since the epoch: a little before composing must be done. */
   readonly deadline: number;
-  /** Aborts at the deadline, or when the controller stops. */
+  /** Aborts when composing must be done, or when the controller stops. */
   readonly signal: AbortSignal;
   /** Aborts a little later, so that running out of time can still be told. */
   readonly statusSignal: AbortSignal;
@@ -26,6 +26,11 @@ export interface Pass {
 /** Settings complete with defaults. */
 export function settingsOf({ settings }: CompositePorts): CompositeSettings {
   return { ...defaultSettings, ...settings };
+}
+
+/** What is left of a pass when functions have run out of time: whose fault it was is known only by then. */
+function headroomMs(deadlineMs: number): number {
+  return Math.min(1000, deadlineMs / 10);
 }
 
 /** Runs one look with its deadlines. */
@@ -40,7 +45,8 @@ export async function withDeadlines<T>(
   const status = startTimer(clock, deadlineMs + statusGraceMs, stopped);
   try {
     const { signal } = work;
-    return await run({ ...from, deadline: clock.now() + deadlineMs, signal, statusSignal: status.signal });
+    const deadline = clock.now() + deadlineMs - headroomMs(deadlineMs);
+    return await run({ ...from, deadline, signal, statusSignal: status.signal });
   } finally {
     work.cancel();
     status.cancel();

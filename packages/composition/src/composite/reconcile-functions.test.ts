@@ -232,6 +232,23 @@ test("a function that hangs is given up at the deadline, and the XR says so", as
   );
 });
 
+test("functions run out of time before the pass does: whose fault it was can be told", async () => {
+  let [deadline, abortedAt] = [0, 0];
+  const waiting = createCompositeBench(cluster, xrd, {
+    settings: { deadlineMs: 200 },
+    runStep: (_reference, _request, call) =>
+      new Promise((_, reject) => {
+        deadline = call.deadline;
+        call.signal?.addEventListener("abort", () => {
+          abortedAt = Date.now();
+          reject(call.signal?.reason);
+        });
+      }),
+  });
+  await assert.rejects(waiting.reconcile(await xr()));
+  assert.ok(deadline > abortedAt - 10_000 && deadline + 10 < abortedAt, `${deadline} ${abortedAt}`);
+});
+
 test("a controller that stops leaves without a word", async () => {
   const name = await xr();
   const stop = new AbortController();
