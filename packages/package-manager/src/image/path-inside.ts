@@ -43,7 +43,9 @@ async function linkAt(path: string): Promise<string | undefined> {
   try {
     return (await lstat(path)).isSymbolicLink() ? await readlink(path) : undefined;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    // A file in the way gives way to whoever needs a folder there; below it there is nothing yet.
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw error;
   }
 }

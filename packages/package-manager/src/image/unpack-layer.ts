@@ -49,7 +49,7 @@ type Entry = Extract extends AsyncIterable<infer One> ? One : never;
 
 interface LayerState {
   readonly root: string;
-  /** What this layer brought: its own whiteouts do not hide it. */
+  /** What this layer brought, and the folders it is in: its own whiteouts do not hide it. */
   readonly written: Set<string>;
   readonly name: string;
 }
@@ -89,11 +89,10 @@ async function writeEntry(entry: Entry, layer: LayerState): Promise<void> {
   if (name.startsWith(whiteout)) {
     const hidden = join(dirname(path), name.slice(whiteout.length));
     if (!isSafeName(name.slice(whiteout.length))) throw new OciError("unsafe-layer", `${layer.name} hides ${name}`);
-    if (!layer.written.has(hidden)) await rm(hidden, { recursive: true, force: true });
-    return;
+    return removeLower(hidden, layer);
   }
   await makeFolder(dirname(path), layer);
-  layer.written.add(path);
+  noteWritten(path, layer);
   await create(entry, path, layer);
 }
 
@@ -101,23 +100,29 @@ function isSafeName(name: string): boolean {
   return name !== "" && name !== "." && name !== "..";
 }
 
-async function clearFolder(path: string, { written }: LayerState): Promise<void> {
-  const names = await readdir(path).catch(() => []);
-  for (const name of names) {
-    const inside = join(path, name);
-    if (!written.has(inside)) await rm(inside, { recursive: true, force: true });
-  }
+function noteWritten(path: string, { root, written }: LayerState): void {
+  for (let above = path; above !== root && !written.has(above); above = dirname(above)) written.add(above);
+}
+
+/** Removes what lower layers left at a path; what this layer put there or below stays, whichever came first. */
+async function removeLower(path: string, layer: LayerState): Promise<void> {
+  if (layer.written.has(path)) await clearFolder(path, layer);
+  else await rm(path, { recursive: true, force: true });
+}
+
+async function clearFolder(path: string, layer: LayerState): Promise<void> {
+  const there = await lstat(path).catch(() => undefined);
+  if (!there?.isDirectory()) return;
+  for (const name of await readdir(path)) await removeLower(join(path, name), layer);
 }
 
 /** Folders a tar file forgot to mention. A file of a lower layer in their place gives way. */
-async function makeFolder(path: string, { root, written }: LayerState): Promise<void> {
+async function makeFolder(path: string, layer: LayerState): Promise<void> {
   const there = await lstat(path).catch(() => undefined);
-  if (there?.isDirectory()) return;
-  if (path === root) return;
-  await makeFolder(dirname(path), { root, written, name: "" });
+  if (there?.isDirectory() || path === layer.root) return;
+  await makeFolder(dirname(path), layer);
   if (there !== undefined) await rm(path, { force: true });
   await mkdir(path, { mode: 0o755 });
-  written.add(path);
 }
 
 async function create(entry: Entry, path: string, layer: LayerState): Promise<void> {

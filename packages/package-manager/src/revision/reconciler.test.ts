@@ -99,7 +99,11 @@ test("a Provider's CRDs are installed, owned by revision and package, and only t
   );
   cluster.takeWrites();
   await passRevision(cluster, "Provider", revision);
-  assert.deepEqual(cluster.takeWrites().filter((line) => !line.endsWith(" (dry run)")), [], "only dry runs");
+  assert.deepEqual(
+    cluster.takeWrites().filter((line) => !line.endsWith(" (dry run)")),
+    [],
+    "only dry runs",
+  );
 });
 
 test("case 43: an object of another package stops everything before anything is made", async () => {
