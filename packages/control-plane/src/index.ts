@@ -20,6 +20,7 @@ export {
   openClusterPackages,
   type PackageRuntimeMode,
 } from "./packages/cluster-packages.ts";
+export { type CollectRegularlyOptions, collectRegularly } from "./packages/collect-regularly.ts";
 // Packages on one machine.
 export {
   openPackageManagement,

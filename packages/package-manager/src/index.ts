@@ -3,6 +3,8 @@
 // The CRDs of packages.
 export { functionCrds, packageCrds } from "./crds/package-crds.ts";
 // Managing packages.
+export { collectImages, type ImageCollection } from "./fetch/collect-images.ts";
+export { type ImagePins, openImagePins, pinFetched } from "./fetch/image-pins.ts";
 export { createPackageClient, type PackageClient, type PackageClientOptions } from "./fetch/package-client.ts";
 export { type ImageConfig, type ProcessConfig, parseImageConfig } from "./image/image-config.ts";
 export { type ImageRoots, openImageRoots } from "./image/image-root.ts";

@@ -3,13 +3,14 @@ import { join } from "node:path";
 import {
   type ControlPlane,
   type ControlPlaneParts,
+  collectRegularly,
   openPackageManagement,
   type PackageManagement,
   startControlPlane,
 } from "@purlin/control-plane";
 import { MASTERS_GROUP } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
-import type { Log } from "@purlin/kube-controller";
+import { type Log, systemClock } from "@purlin/kube-controller";
 import {
   createFunctionProcesses,
   createSourceRuntime,
@@ -73,6 +74,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   starting.defer(() => processes.close());
   const registry = await startKeptRegistry(join(options.directory, "registry"), warn);
   starting.defer(() => registry.close());
+  starting.use(collectRegularly(() => registry.collect(), { clock: systemClock, log }));
   const settings = { developmentFunctions: true, functionRevisionSelectors: options.functionRevisionSelectors };
   packages = await openPackageManagement({ ...settings, directory: options.directory, processes, log });
   const plane = startControlPlane({

@@ -7,13 +7,17 @@ import { createControllerClient, silentLog, systemClock } from "@purlin/kube-con
 import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
 import {
   type ContentStore,
+  collectImages,
   createKubernetesRuntime,
   defaultRuntimeConfig,
   followOwned,
   openContentStore,
+  openImagePins,
+  pinFetched,
   runtimeControllerName,
 } from "@purlin/package-manager";
 import { createClientCertificate } from "./client-certificate.ts";
+import { collectRegularly } from "./collect-regularly.ts";
 import { inNamespace } from "./in-namespace.ts";
 import {
   defaultNamespace,
@@ -48,6 +52,9 @@ export interface ClusterPackages extends PackageManager {
 }
 
 const defaultServiceAccount = "crossplane";
+/** Contents that no revision needs are kept for later while all together take no more than this. */
+const maxImageBytes = 256 * 1024 ** 2;
+const minImageAgeMs = 10 * 60_000;
 
 /**
  * Opens the package manager of a cluster, to be handed to `startControlPlane` together with its `security`:
@@ -61,6 +68,7 @@ const defaultServiceAccount = "crossplane";
 export async function openClusterPackages(options: ClusterPackageOptions): Promise<ClusterPackages> {
   const { namespace = defaultNamespace, clock = systemClock, log = silentLog, serviceAccount } = options;
   const store = await openContentStore(join(options.directory, "images"));
+  const pins = await openImagePins(join(options.directory, "images", "pins.json"));
   const certificate = createClientCertificate();
   return {
     store,
@@ -77,7 +85,9 @@ export async function openClusterPackages(options: ClusterPackageOptions): Promi
       const ports = { client: objects, namespace, clock, days: options.certificateDays };
       const account = serviceAccount ?? defaultServiceAccount;
       opening.use(await certificate.keep({ ports, informers, log, serviceAccount: account }, signal));
-      const packages = packageClientOf(parts, { store, namespace, serviceAccount });
+      const packages = pinFetched(packageClientOf(parts, { store, namespace, serviceAccount }), pins);
+      const collected = { client: parts.client, store, pins, maxBytes: maxImageBytes, minAgeMs: minImageAgeMs };
+      opening.use(collectRegularly((stopping) => collectImages({ ...collected, signal: stopping }), { clock, log }));
       const runtime = createKubernetesRuntime({
         client: parts.client,
         objects,

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@purlin/kube-controller";
+import { silentLog, systemClock } from "@purlin/kube-controller";
 import {
   type ContentStore,
+  collectImages,
   createProcessRuntime,
   type FunctionProcesses,
   findSandbox,
   mountPoints,
   openContentStore,
+  openImagePins,
   openImageRoots,
   packageTypes,
+  pinFetched,
   platformOfNode,
   runtimeControllerName,
   type SandboxSupport,
 } from "@purlin/package-manager";
 import type { ControlPlaneParts } from "../control-plane.ts";
+import { collectRegularly } from "./collect-regularly.ts";
 import {
   defaultNamespace,
   type PackageManager,
@@ -42,6 +47,8 @@ export interface PackageManagement extends PackageManager {
   functionChanged(name: string): void;
 }
 
+const collectionLimits = { maxBytes: 1024 ** 3, minAgeMs: 10 * 60_000 };
+
 /** Systems refuse sockets whose path is longer than about this. */
 const maxSocketPath = 90;
 
@@ -55,17 +62,29 @@ function socketFolder(directory: string): string {
 
 /** Opens the package manager of a machine. */
 export async function openPackageManagement(options: PackageManagementOptions): Promise<PackageManagement> {
-  const { directory, processes, namespace = defaultNamespace } = options;
+  const { directory, processes, namespace = defaultNamespace, clock = systemClock, log = silentLog } = options;
   const store = await openContentStore(join(directory, "images"));
   const roots = openImageRoots(join(directory, "roots"), store, { mounts: mountPoints });
+  const pins = await openImagePins(join(directory, "images", "pins.json"));
   const sandbox = options.sandbox ?? (await findSandbox());
+  const sockets = socketFolder(directory);
+  // Those of processes that were killed with us; nobody else uses this folder.
+  await rm(sockets, { recursive: true, force: true });
   let engine: ControlPlaneParts["engine"] | undefined;
+
+  async function collect({ client }: ControlPlaneParts, signal: AbortSignal): Promise<void> {
+    const unpacked = { roots, used: () => processes.roots() };
+    const revisions = await collectImages({ ...collectionLimits, client, store, pins, unpacked, signal });
+    const names = new Set(revisions.map(({ metadata }) => metadata.name ?? ""));
+    await processes.collectLogs((name) => names.has(name));
+  }
+
   return {
     sandbox,
     store,
     async open(parts) {
       engine = parts.engine;
-      const packages = packageClientOf(parts, { store, namespace });
+      const packages = pinFetched(packageClientOf(parts, { store, namespace }), pins);
       const runtime = createProcessRuntime({
         client: parts.client,
         packages,
@@ -75,8 +94,8 @@ export async function openPackageManagement(options: PackageManagementOptions): 
         sandbox,
         platform: platformOfNode(process),
         namespace,
-        sockets: socketFolder(directory),
-        clock: options.clock ?? systemClock,
+        sockets,
+        clock,
         isInUse: parts.isInUse,
       });
       const controllers = packageControllers(parts, options, {
@@ -85,7 +104,8 @@ export async function openPackageManagement(options: PackageManagementOptions): 
         runtimes: { Function: runtime, Provider: runtime },
         hasRuntime: { Function: true, Provider: false },
       });
-      return { controllers, async [Symbol.asyncDispose]() {} };
+      const collecting = collectRegularly((signal) => collect(parts, signal), { clock, log });
+      return { controllers, [Symbol.asyncDispose]: () => collecting[Symbol.asyncDispose]() };
     },
     functionChanged: (name) => engine?.enqueue(runtimeControllerName(packageTypes.Function), { name }),
   };

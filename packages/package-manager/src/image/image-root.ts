@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { access, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { ContentStore } from "../oci/content-store.ts";
 import { hexOf } from "../oci/digest.ts";
 import type { ImageManifest } from "../oci/manifest.ts";
@@ -10,8 +10,18 @@ import { unpackLayer } from "./unpack-layer.ts";
 export interface ImageRoots {
   /** The folder of an image, unpacked unless it is there. */
   rootOf(image: { readonly manifest: ImageManifest; readonly manifestDigest: string }): Promise<string>;
-  /** Removes all but the given images. */
-  collect(keep: ReadonlySet<string>): Promise<void>;
+  /** Removes all but the given images, what is unpacked or was asked for lately, and what something runs from. */
+  collect(options: RootCollection): Promise<void>;
+}
+
+/** What must stay. */
+export interface RootCollection {
+  /** Digests of manifests. */
+  readonly keep: ReadonlySet<string>;
+  /** Folders that something runs from. */
+  readonly used: ReadonlySet<string>;
+  /** Whoever asked for a folder since then may not have started anything there yet. */
+  readonly minAgeMs: number;
 }
 
 /** What unpacking one image may use up. */
@@ -19,6 +29,9 @@ export interface UnpackLimits {
   readonly bytes: number;
   readonly entries: number;
 }
+
+/** Folders that are not whole: an image that is being unpacked, or removed. */
+const draftPrefix = "unpacking-";
 
 const defaultLimits: UnpackLimits = { bytes: 4 * 1024 ** 3, entries: 500_000 };
 
@@ -29,11 +42,15 @@ export function openImageRoots(
   { mounts, limits = defaultLimits }: { readonly mounts: readonly string[]; readonly limits?: UnpackLimits },
 ): ImageRoots {
   const running = new Map<string, Promise<string>>();
+  /** Folders that are being removed, by name: who wants one meanwhile gets a new one. */
+  const removing = new Map<string, Promise<void>>();
+  const askedFor = new Map<string, number>();
 
   async function unpack(manifest: ImageManifest, root: string): Promise<string> {
+    await removing.get(root);
     if (await isThere(root)) return root;
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    const draft = await mkdtemp(join(directory, "unpacking-"));
+    const draft = await mkdtemp(join(directory, draftPrefix));
     try {
       const budget = { ...limits };
       for (const { digest, mediaType } of manifest.layers) {
@@ -48,21 +65,38 @@ export function openImageRoots(
     }
   }
 
+  async function remove(root: string): Promise<void> {
+    // Moved first: half a folder must not be taken for an image after a crash.
+    const going = join(directory, `${draftPrefix}${basename(root)}`);
+    if (root !== going) await rename(root, going);
+    await rm(going, { recursive: true, force: true });
+  }
+
   return {
     rootOf({ manifest, manifestDigest }) {
       const root = join(directory, hexOf(manifestDigest));
+      askedFor.set(root, Date.now());
       const same = running.get(root);
       if (same !== undefined) return same;
       const started = unpack(manifest, root).finally(() => running.delete(root));
       running.set(root, started);
       return started;
     },
-    async collect(keep) {
-      const names = await readdir(directory).catch(() => []);
-      for (const name of names) {
-        const isBusy = running.has(join(directory, name)) || (name.startsWith("unpacking-") && running.size > 0);
-        if (isBusy || keep.has(`sha256:${name}`)) continue;
-        await rm(join(directory, name), { recursive: true, force: true });
+    async collect({ keep, used, minAgeMs }) {
+      const isRecent = (root: string): boolean =>
+        Date.now() - (askedFor.get(root) ?? Number.NEGATIVE_INFINITY) < minAgeMs;
+      for (const root of askedFor.keys()) if (!isRecent(root)) askedFor.delete(root);
+      for (const name of await readdir(directory).catch(() => [])) {
+        const root = join(directory, name);
+        const isDraft = name.startsWith(draftPrefix) && running.size > 0;
+        if (isDraft || running.has(root) || keep.has(`sha256:${name}`) || used.has(root) || isRecent(root)) continue;
+        const gone = remove(root).finally(() => removing.delete(root));
+        // Nothing was awaited since the questions above, so nobody can have asked for it in between.
+        removing.set(
+          root,
+          gone.catch(() => {}),
+        );
+        await gone;
       }
     },
   };

@@ -114,3 +114,40 @@ test("the least recently used go first, and what is kept stays", async (t) => {
   assert.deepEqual(left, [true, true, false, false]);
   assert.equal(await store.collect({ keep: new Set(), maxBytes: 1000 }), 0);
 });
+
+test("what was used lately is not collected, nor a piece that somebody may come back for", async (t) => {
+  const { store, directory } = await storeIn(t);
+  const [lately, long, half] = [1, 2, 3].map((seed) => Buffer.alloc(100, seed)) as [Buffer, Buffer, Buffer];
+  const old = new Date(Date.now() - 3_600_000);
+  for (const bytes of [lately, long]) {
+    await store.ingest(named(bytes), breaking(bytes, 100, []));
+    await utimes(store.pathOf(digestOf(bytes)), old, old);
+  }
+  await store.has(digestOf(lately));
+  await assert.rejects(store.ingest(named(half), breaking(half, 50, [])));
+  assert.equal(await store.collect({ keep: new Set(), maxBytes: 0, minAgeMs: 60_000 }), 100);
+  assert.deepEqual([await store.has(digestOf(lately)), await store.has(digestOf(long))], [true, false]);
+  const pieces = join(directory, "partial");
+  assert.equal((await readdir(pieces)).length, 1);
+  const yesterday = new Date(Date.now() - 25 * 3_600_000);
+  for (const name of await readdir(pieces)) await utimes(join(pieces, name), yesterday, yesterday);
+  await store.collect({ keep: new Set(), maxBytes: 1000 });
+  assert.deepEqual(await readdir(pieces), []);
+});
+
+test("who is told that a blob is there finds it, however it is collected meanwhile", async (t) => {
+  const { store } = await storeIn(t);
+  const blobs = Array.from({ length: 30 }, (_, seed) => Buffer.alloc(100, seed));
+  const old = new Date(Date.now() - 3_600_000);
+  for (const bytes of blobs) {
+    await store.ingest(named(bytes), breaking(bytes, 100, []));
+    await utimes(store.pathOf(digestOf(bytes)), old, old);
+  }
+  const collected = store.collect({ keep: new Set(), maxBytes: 0, minAgeMs: 60_000 });
+  const told = await Promise.all(blobs.map((bytes) => store.has(digestOf(bytes))));
+  await collected;
+  for (const [index, bytes] of blobs.entries()) {
+    if (told[index]) assert.deepEqual(await store.read(named(bytes)), bytes);
+    else await assert.rejects(store.read(named(bytes)));
+  }
+});

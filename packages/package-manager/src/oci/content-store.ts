@@ -17,6 +17,8 @@ export interface CollectOptions {
   readonly keep: ReadonlySet<string>;
   /** The least recently used of the others go until the store is no larger than this. */
   readonly maxBytes: number;
+  /** What was fetched or asked for since then stays as well: whoever did may not have said yet that it needs it. */
+  readonly minAgeMs?: number | undefined;
 }
 
 /** Blobs on disk, each under its digest: what is there is whole and is what its name says. */
@@ -31,7 +33,7 @@ export interface ContentStore {
   ingest(descriptor: Pick<Descriptor, "digest" | "size">, source: BlobSource): Promise<void>;
   /** Takes a file over as a blob, if it is what the digest says; otherwise removes it. */
   adopt(path: string, digest: string): Promise<number>;
-  /** Removes what is not wanted and says how many bytes that gave. */
+  /** Removes what is not wanted, and pieces nobody came back for, and says how many bytes that gave. */
   collect(options: CollectOptions): Promise<number>;
 }
 
@@ -42,9 +44,12 @@ export async function openContentStore(directory: string): Promise<ContentStore>
   await mkdir(blobs, { recursive: true, mode: 0o700 });
   await mkdir(partial, { recursive: true, mode: 0o700 });
   const running = new Map<string, Promise<void>>();
+  /** Blobs that are being removed: who asks meanwhile is told that they are gone, when they are. */
+  const removing = new Map<string, Promise<void>>();
   const pathOf = (digest: string): string => join(blobs, checkedHex(digest));
 
   async function has(digest: string): Promise<boolean> {
+    await removing.get(checkedHex(digest));
     const now = new Date();
     // Touched, so that the collector knows what is in use.
     return utimes(pathOf(digest), now, now).then(
@@ -82,13 +87,25 @@ export async function openContentStore(directory: string): Promise<ContentStore>
         const hash = await hashOfStart(file, size);
         await file.sync();
         await confirm(path, hash, { digest, size, written: size });
+        await removing.get(checkedHex(digest));
         await rename(path, pathOf(digest));
         return size;
       } finally {
         await file.close();
       }
     },
-    collect: (options) => collectFrom(blobs, options),
+    async collect(options) {
+      const isRunning = (name: string): boolean => running.has(`sha256:${name}`);
+      await removeStalePieces(partial, isRunning);
+      return collectFrom(blobs, options, (name) => {
+        const gone = removeOldFile(join(blobs, name), options).finally(() => removing.delete(name));
+        removing.set(
+          name,
+          gone.then(() => {}),
+        );
+        return gone;
+      });
+    },
   };
 }
 
@@ -165,22 +182,55 @@ async function confirm(
   );
 }
 
-async function collectFrom(directory: string, { keep, maxBytes }: CollectOptions): Promise<number> {
-  const names = await readdir(directory);
-  const files = await Promise.all(
-    names.map(async (name) => {
-      const { size, mtimeMs } = await stat(join(directory, name));
-      return { name, size, mtimeMs };
-    }),
-  );
+async function collectFrom(
+  directory: string,
+  { keep, maxBytes }: CollectOptions,
+  remove: (name: string) => Promise<boolean>,
+): Promise<number> {
+  const files = await filesIn(directory);
   let total = files.reduce((sum, { size }) => sum + size, 0);
   let freed = 0;
   for (const { name, size } of files.toSorted((a, b) => a.mtimeMs - b.mtimeMs)) {
     if (total <= maxBytes) break;
-    if (keep.has(`sha256:${name}`)) continue;
-    await rm(join(directory, name), { force: true });
+    if (keep.has(`sha256:${name}`) || !(await remove(name))) continue;
     total -= size;
     freed += size;
   }
   return freed;
+}
+
+/** Removes a file unless it was used lately. Looked at just before: it may have been used since the files were listed. */
+async function removeOldFile(path: string, { minAgeMs = 0 }: CollectOptions): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined || (minAgeMs > 0 && Date.now() - found.mtimeMs < minAgeMs)) return false;
+  await rm(path, { force: true });
+  return true;
+}
+
+/** The next try continues an interrupted transfer; after a day there was none. */
+const stalePieceMs = 24 * 60 * 60_000;
+
+async function removeStalePieces(directory: string, isRunning: (name: string) => boolean): Promise<void> {
+  for (const { name, mtimeMs } of await filesIn(directory)) {
+    if (isRunning(name) || Date.now() - mtimeMs < stalePieceMs) continue;
+    await rm(join(directory, name), { force: true });
+  }
+}
+
+interface StoredFile {
+  readonly name: string;
+  readonly size: number;
+  readonly mtimeMs: number;
+}
+
+async function filesIn(directory: string): Promise<readonly StoredFile[]> {
+  const names = await readdir(directory);
+  const files = await Promise.all(
+    names.map(async (name) => {
+      // One that is gone by now needs no collecting.
+      const found = await stat(join(directory, name)).catch(() => undefined);
+      return found && { name, size: found.size, mtimeMs: found.mtimeMs };
+    }),
+  );
+  return files.filter((file) => file !== undefined);
 }

@@ -4,7 +4,7 @@ import { type Clock, systemClock, type TlsSource } from "@purlin/function-runner
 import { cleanEnvironment } from "./clean-environment.ts";
 import { createPortPool } from "./free-port.ts";
 import { createFunctionCertificates } from "./function-certificates.ts";
-import { functionLogFolder, functionLogPath } from "./function-logs.ts";
+import { collectFunctionLogs, functionLogFolder, functionLogPath } from "./function-logs.ts";
 import {
   type FunctionProcess,
   type FunctionSpec,
@@ -41,6 +41,8 @@ export interface FunctionProcesses extends AsyncDisposable {
   list(): readonly FunctionProcess[];
   /** The unpacked images that something runs from, also what is about to end. */
   roots(): ReadonlySet<string>;
+  /** Removes logs of what neither runs nor is there any more, but for the last few of each Function. */
+  collectLogs(isThere: (name: string) => boolean): Promise<void>;
   /** Nobody is given it any more; it ends when nobody uses it. */
   stop(name: string): Promise<void>;
   /** Ends all of them, also those that are still used. */
@@ -48,6 +50,8 @@ export interface FunctionProcesses extends AsyncDisposable {
 }
 
 const logBytes = 1024 * 1024;
+/** Logs of each Function that outlive their revision: they may tell why it went. */
+const spareLogs = 10;
 
 const defaultLimits: ProcessLimits = {
   startMs: 60_000,
@@ -70,7 +74,7 @@ export function createFunctionProcesses(options: FunctionProcessesOptions): Func
     onChange,
     limits: { ...defaultLimits, ...limits },
   };
-  return new ProcessTable(surroundings);
+  return new ProcessTable(surroundings, join(directory, functionLogFolder));
 }
 
 /** The same program, whoever asks for it and in whatever order its members are. */
@@ -88,12 +92,14 @@ interface Entry {
 class ProcessTable implements FunctionProcesses {
   readonly security: TlsSource;
   readonly #surroundings: ProcessSurroundings;
+  readonly #logFolder: string;
   readonly #entries = new Map<string, Entry>();
   /** Those that nobody is given any more, unless they are wanted again. */
   readonly #retiring = new Set<Entry>();
 
-  constructor(surroundings: ProcessSurroundings) {
+  constructor(surroundings: ProcessSurroundings, logFolder: string) {
     this.#surroundings = surroundings;
+    this.#logFolder = logFolder;
     this.security = surroundings.certificates.client;
   }
 
@@ -131,6 +137,13 @@ class ProcessTable implements FunctionProcesses {
   roots(): ReadonlySet<string> {
     const all = [...this.#entries.values(), ...this.#retiring];
     return new Set(all.flatMap(({ process }) => process.root ?? []));
+  }
+
+  collectLogs(isThere: (name: string) => boolean): Promise<void> {
+    return collectFunctionLogs(this.#logFolder, {
+      isThere: ({ revision }) => this.#entries.has(revision) || isThere(revision),
+      spare: spareLogs,
+    });
   }
 
   async stop(name: string): Promise<void> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -213,4 +213,26 @@ test("removing a manifest takes its tags along; what nothing names can be collec
   assert.equal(await registry.store.has(digestOf(goneLayer)), false);
   assert.equal(await registry.store.has(digestOf(keptLayer)), true);
   assert.equal(await client.resolve(parseReference(`${registry.address}/acme/f:kept`)), kept);
+});
+
+test("the registry collects what no manifest names once no push can need it, and never an image", async (t) => {
+  const registry = await serve(t);
+  const client = createRegistryClient();
+  const [first, second, stray, fresh] = [randomBytes(10), randomBytes(10), randomBytes(10), randomBytes(10)];
+  const untagged = await pushImage(client, `${registry.address}/acme/f:v1`, first);
+  await pushImage(client, `${registry.address}/acme/f:v1`, second);
+  for (const bytes of [stray, fresh]) {
+    await registry.store.ingest({ digest: digestOf(bytes), size: 10 }, async () => ({
+      bytes: Readable.from([bytes]),
+      offset: 0,
+    }));
+  }
+  const yesterday = new Date(Date.now() - 24 * 3_600_000);
+  for (const bytes of [first, second, stray])
+    await utimes(registry.store.pathOf(digestOf(bytes)), yesterday, yesterday);
+  assert.equal(await registry.collect(), 10);
+  const left = await Promise.all([first, second, stray, fresh].map((bytes) => registry.store.has(digestOf(bytes))));
+  assert.deepEqual(left, [true, true, false, true], "a push may still be on its way");
+  const digest = parseReference(`${registry.address}/acme/f@${untagged}`);
+  assert.equal(await client.resolve(digest), untagged, "an image that lost its tag is still named by its digest");
 });

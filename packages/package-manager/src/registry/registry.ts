@@ -25,8 +25,13 @@ export interface Registry {
   readonly store: ContentStore;
   /** Everything that tags and manifests still need. */
   reachable(): Promise<Set<string>>;
+  /** Removes what no manifest needs, such as what pushes that were given up left behind. Images are never removed. */
+  collect(): Promise<number>;
   close(): Promise<void>;
 }
+
+/** A push sends its manifest last; what it sent before is left alone for this long. */
+const pushLimitMs = 6 * 60 * 60_000;
 
 const defaultMaxBlobBytes: number = 4 * 1024 ** 3;
 
@@ -37,6 +42,7 @@ export async function startRegistry(options: RegistryOptions): Promise<Registry>
   const index = openRepositoryIndex(join(directory, "repositories"));
   const uploads = await openUploads(join(directory, "uploads"), { maxBytes: maxBlobBytes });
   const handle = createRegistryHandler({ store, index, uploads, onTag });
+  const reachable = async (): Promise<Set<string>> => reachableFrom(store, await index.manifests());
   const server = createServer((request, response) => void handle(request, response));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -45,7 +51,8 @@ export async function startRegistry(options: RegistryOptions): Promise<Registry>
   return {
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     store,
-    reachable: async () => reachableFrom(store, await index.manifests()),
+    reachable,
+    collect: async () => store.collect({ keep: await reachable(), maxBytes: 0, minAgeMs: pushLimitMs }),
     close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();

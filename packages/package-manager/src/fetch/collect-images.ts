@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { type ControllerClient, textAt } from "@purlin/kube-controller";
+import type { ImageRoots } from "../image/image-root.ts";
+import type { ContentStore } from "../oci/content-store.ts";
+import { packageTypes } from "../package-kinds.ts";
+import { reachableFrom } from "../registry/reachable.ts";
+import type { ImagePins } from "./image-pins.ts";
+import { referenceOfRevision } from "./package-request.ts";
+
+/** What is collected, and for whom the rest is kept. */
+export interface ImageCollection {
+  readonly client: ControllerClient;
+  readonly store: ContentStore;
+  readonly pins: ImagePins;
+  /** Where images are run from here: the unpacked ones, and those that something runs from. */
+  readonly unpacked?: { readonly roots: ImageRoots; readonly used: () => ReadonlySet<string> } | undefined;
+  /** Images that no revision needs are kept for later while all together take no more than this. */
+  readonly maxBytes: number;
+  /** What was used since then is left alone. */
+  readonly minAgeMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Removes images that no revision needs any more, and unpacked ones of which none is active and nothing runs. Nothing is removed unless all
+ * revisions are known. Answers with the revisions there are.
+ */
+export async function collectImages(collection: ImageCollection): Promise<readonly KubeObject[]> {
+  const { client, store, pins, unpacked, maxBytes, minAgeMs, signal } = collection;
+  // Taken before the lists, which cannot know a revision that is made while they are read.
+  const pinned = pins.references();
+  const types = Object.values(packageTypes);
+  const lists = types.map((type) => client.list(type.revision, { signal }));
+  const revisions = (await Promise.all(lists)).flat();
+  const digestsOf = (some: readonly KubeObject[]): string[] => [...new Set(some.flatMap((one) => imagesOf(one, pins)))];
+  const isActive = (one: KubeObject): boolean => textAt(one, ["spec", "desiredState"]) === "Active";
+  const active = await reachableFrom(store, digestsOf(revisions.filter(isActive)));
+  const needed = await reachableFrom(store, digestsOf(revisions));
+  await unpacked?.roots.collect({ keep: active, used: unpacked.used(), minAgeMs });
+  await store.collect({ keep: needed, maxBytes, minAgeMs });
+  const references = new Set(revisions.map(referenceOfRevision));
+  await pins.forget(pinned.filter((reference) => !references.has(reference)));
+  return revisions;
+}
+
+function imagesOf(revision: KubeObject, pins: ImagePins): string[] {
+  const named = textAt(revision, ["spec", "digest"]);
+  const pinned = pins.get(referenceOfRevision(revision));
+  return [named, pinned].filter((digest) => digest !== undefined);
+}
