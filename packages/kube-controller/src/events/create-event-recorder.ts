@@ -31,7 +31,8 @@ export interface ClosableEventRecorder extends EventRecorder {
 const mostWaiting = 10_000;
 const mostTries = 12;
 const retryMs = 10_000;
-const writers = 4;
+// In one process with its API server those that are written together are committed together, and a commit waits for the disk.
+const writers = 16;
 
 /** Makes the event recorder of one process. */
 export function createEventRecorder(options: EventRecorderOptions): ClosableEventRecorder {
