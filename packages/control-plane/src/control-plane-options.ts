@@ -27,6 +27,8 @@ export interface ControlPlaneSettings {
   readonly realtimeCompositions: boolean;
   /** Sync claims by server-side apply. */
   readonly serverSideApplyClaims: boolean;
+  /** A composite resource that was bound to its claim in another version of the claim's kind is still that claim's. */
+  readonly acceptOtherClaimVersions: boolean;
   /** Steps may name revisions of functions. */
   readonly functionRevisionSelectors: boolean;
   /** Functions may be reached where their annotations say. */
@@ -44,6 +46,7 @@ export const defaultControlPlaneSettings: ControlPlaneSettings = {
   circuitBreaker: { burst: 100, refillPerSecond: 1, cooldownMs: 5 * minuteMs },
   realtimeCompositions: true,
   serverSideApplyClaims: true,
+  acceptOtherClaimVersions: false,
   functionRevisionSelectors: false,
   developmentFunctions: false,
 };

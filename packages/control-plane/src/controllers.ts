@@ -105,7 +105,10 @@ function claimControllers({ client, events, clock, log, settings }: ControllerSu
       events,
       clock,
       log,
-      settings: { serverSideApply: settings.serverSideApplyClaims },
+      settings: {
+        serverSideApply: settings.serverSideApplyClaims,
+        acceptOtherVersions: settings.acceptOtherClaimVersions,
+      },
     });
   };
 }

@@ -44,6 +44,10 @@ export const startFlags: readonly OptionSpec[] = [
   },
   { flags: "--enable-ssa-claims <bool>", description: "sync claims by server-side apply", default: "true" },
   {
+    flags: "--accept-other-claim-versions",
+    description: "after a change of a claim's version, go on with composite resources bound in the old one",
+  },
+  {
     flags: "--enable-function-revision-selectors",
     description: "several revisions of a function at once, and pipeline steps that choose (alpha)",
   },

@@ -34,6 +34,7 @@ test("every option reaches its setting", () => {
       circuitBreakerCooldown: "1m30s",
       enableRealtimeCompositions: "false",
       enableSsaClaims: "false",
+      acceptOtherClaimVersions: true,
       enableFunctionRevisionSelectors: true,
       allowDevelopmentFunctions: true,
     }),
@@ -46,6 +47,7 @@ test("every option reaches its setting", () => {
     circuitBreaker: { burst: 50, refillPerSecond: 0.5, cooldownMs: 90_000 },
     realtimeCompositions: false,
     serverSideApplyClaims: false,
+    acceptOtherClaimVersions: true,
     functionRevisionSelectors: true,
     developmentFunctions: true,
   });

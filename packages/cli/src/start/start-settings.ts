@@ -20,6 +20,7 @@ export function readSettings(input: CommandInput): ControlPlaneSettings {
     },
     realtimeCompositions: boolOption(input, "enableRealtimeCompositions"),
     serverSideApplyClaims: boolOption(input, "enableSsaClaims"),
+    acceptOtherClaimVersions: isSet(input, "acceptOtherClaimVersions"),
     functionRevisionSelectors: isSet(input, "enableFunctionRevisionSelectors"),
     developmentFunctions: isSet(input, "allowDevelopmentFunctions"),
   };

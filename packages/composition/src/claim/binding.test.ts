@@ -90,6 +90,29 @@ suite("binding a claim", () => {
     assert.deepEqual(await claims.pass("absent"), {});
   });
 
+  test("events name the composite resource that was known when they came about, and the external name", async () => {
+    const external = { "crossplane.io/external-name": "outside" };
+    await claims.create("annotated", { image: "a" }, { annotations: external });
+    const annotationsOf = (): unknown[] => claims.control.events.all.map(({ event }) => event.annotations);
+    claims.control.events.take();
+    await claims.pass("annotated");
+    assert.deepEqual(
+      new Set(annotationsOf().map((said) => JSON.stringify(said))),
+      new Set(['{"external-name":"outside"}']),
+    );
+    const { name = "" } = (await claims.xr("annotated")).metadata;
+    claims.control.events.take();
+    await claims.pass("annotated");
+    assert.ok(annotationsOf().length > 0);
+    for (const said of annotationsOf()) {
+      assert.deepEqual(said, { "external-name": "outside", "composite-name": name });
+    }
+    await claims.create("unknown", { image: "a" }, { annotations: { "crossplane.io/paused": "true" } });
+    claims.control.events.take();
+    await claims.pass("unknown");
+    assert.deepEqual(annotationsOf(), [{}], "a paused claim is not looked at");
+  });
+
   test("42: a paused claim is told so, and nothing else happens until it is not", async () => {
     await claims.create("paused", { image: "a" }, { annotations: { "crossplane.io/paused": "true" } });
     claims.control.events.take();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { KubeObject } from "@purlin/kube-client";
-import { type ConditionText, wrapError } from "@purlin/kube-controller/object";
+import { annotationOf, type ConditionText, textAt, wrapError } from "@purlin/kube-controller/object";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
-import { fieldManagers } from "../composite-resource/constants.ts";
+import { annotations, fieldManagers } from "../composite-resource/constants.ts";
 import { withCondition } from "./claim-status.ts";
 import type { ClaimPorts, ClaimSettings } from "./ports.ts";
 
@@ -14,6 +14,8 @@ export interface ClaimPass {
   /** The time that goes into conditions. */
   readonly time: string;
   readonly signal: AbortSignal;
+  /** Of the events of this look. */
+  readonly annotations: Readonly<Record<string, string>>;
   /** The claim as it is stored, which changes on the way. */
   stored: KubeObject;
 }
@@ -23,12 +25,21 @@ export function tellIn(pass: ClaimPass, claim: KubeObject, ...texts: readonly Co
   return texts.reduce((told, text) => withCondition(told, text, pass.time), claim);
 }
 
+/** What events say about a claim as it was when somebody began to look at it. */
+export function eventAnnotations(claim: KubeObject): Readonly<Record<string, string>> {
+  const composite = textAt(claim, ["spec", "resourceRef", "name"]);
+  return {
+    "external-name": annotationOf(claim, annotations.externalName) ?? "",
+    ...(composite !== undefined && { "composite-name": composite }),
+  };
+}
+
 /** Tells whoever looks at the claim. */
 export function tellEvent(
-  { ports, stored }: ClaimPass,
+  { ports, stored, annotations: said }: ClaimPass,
   event: { readonly type?: "Normal" | "Warning"; readonly reason: string; readonly message: string },
 ): void {
-  ports.events.event(stored, { type: "Normal", ...event });
+  ports.events.event(stored, { type: "Normal", annotations: said, ...event });
 }
 
 /** Stores the status of a claim unless it is what is stored. */

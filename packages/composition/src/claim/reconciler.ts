@@ -19,7 +19,7 @@ import { isNotServed } from "../not-served.ts";
 import { reconcileWithin } from "../reconcile-within.ts";
 import { bindAndSync } from "./bind-and-sync.ts";
 import { claimRefTo } from "./claim-fields.ts";
-import { type ClaimPass, tellEvent, tellIn, writeStatus } from "./claim-pass.ts";
+import { type ClaimPass, eventAnnotations, tellEvent, tellIn, writeStatus } from "./claim-pass.ts";
 import { deleteClaim } from "./delete-claim.ts";
 import { type ClaimPorts, defaultClaimSettings } from "./ports.ts";
 import { claimReasons, claimSteps } from "./steps.ts";
@@ -34,7 +34,9 @@ export function claimReconciler(ports: ClaimPorts): Reconcile {
     const get = (): Promise<KubeObject | undefined> => ports.client.get(ports.kind.claimType, key, { signal });
     const stored = await during("cannot get claim", get);
     if (stored === undefined) return {};
-    const pass: ClaimPass = { ports, settings, time: conditionTime(ports.clock.now()), signal, stored };
+    const time = conditionTime(ports.clock.now());
+    const annotations = isPaused(stored) ? {} : eventAnnotations(stored);
+    const pass: ClaimPass = { ports, settings, time, signal, annotations, stored };
     try {
       return await reconcileClaim(pass);
     } catch (error) {

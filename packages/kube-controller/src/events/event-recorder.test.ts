@@ -73,6 +73,15 @@ test("an event says what the reference's recorder says", async () => {
   });
 });
 
+test("an event may have annotations of its own, but names its controller itself", async () => {
+  await withRecorder(async ({ recorder, stored }) => {
+    const annotations = { "external-name": "", controller: "mine" };
+    recorder.with("offered/x", "claim/buckets").event(bucket, { ...warning("x"), annotations });
+    const [event] = await stored();
+    assert.deepEqual(event?.metadata.annotations, { "external-name": "", controller: "claim/buckets" });
+  });
+});
+
 test("events of cluster-scoped objects are in default", async () => {
   await withRecorder(async ({ recorder, stored }) => {
     recorder.event({ ...bucket, metadata: { name: "cluster", uid: "u" } }, warning("x"));

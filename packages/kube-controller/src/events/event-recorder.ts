@@ -6,6 +6,8 @@ export interface EventText {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
+  /** More annotations of the event, beside the one that names the controller. */
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Tells users what happens to their objects. Never blocks and never fails its caller. */

@@ -74,7 +74,7 @@ function eventOf(
   return {
     apiVersion: "v1",
     kind: "Event",
-    metadata: { name, namespace, annotations: { controller } },
+    metadata: { name, namespace, annotations: { ...event.annotations, controller } },
     involvedObject,
     type: event.type,
     reason: event.reason,
