@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import { controllerReference, withMember } from "@purlin/kube-controller";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { packageTypes } from "../../package-kinds.ts";
+import { deploymentOf } from "./deployment.ts";
+import { runtimeNames } from "./runtime-names.ts";
+
+const functionRevision: KubeObject = {
+  ...packageTypes.Function.revision,
+  metadata: { name: "fn-aaaaaaaaaaaa", uid: "u-1", labels: { "pkg.crossplane.io/package": "fn" } },
+  spec: { packagePullPolicy: "IfNotPresent", tlsServerSecretName: "fn-tls-server" },
+};
+
+const providerRevision: KubeObject = {
+  ...packageTypes.Provider.revision,
+  metadata: { name: "provider-aaaaaaaaaaaa", uid: "u-2", labels: { "pkg.crossplane.io/package": "provider" } },
+  spec: { tlsServerSecretName: "provider-tls-server", tlsClientSecretName: "provider-tls-client" },
+};
+
+const unprivileged = { runAsNonRoot: true, runAsUser: 2000, runAsGroup: 2000 };
+const confined = { ...unprivileged, privileged: false, allowPrivilegeEscalation: false };
+const files = ["tls.crt", "tls.key", "ca.crt"].map((key) => ({ key, path: key }));
+const field = (name: string, fieldPath: string): JsonObject => ({ name, valueFrom: { fieldRef: { fieldPath } } });
+
+/** The Deployment of a function whose runtime config says nothing, in full. */
+const plain: KubeObject = {
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: {
+    name: "fn-aaaaaaaaaaaa",
+    namespace: "ns",
+    ownerReferences: [
+      {
+        apiVersion: "pkg.crossplane.io/v1",
+        kind: "FunctionRevision",
+        name: "fn-aaaaaaaaaaaa",
+        uid: "u-1",
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ],
+  },
+  spec: {
+    replicas: 1,
+    selector: {
+      matchLabels: { "pkg.crossplane.io/revision": "fn-aaaaaaaaaaaa", "pkg.crossplane.io/function": "fn" },
+    },
+    template: {
+      metadata: {
+        labels: { "pkg.crossplane.io/revision": "fn-aaaaaaaaaaaa", "pkg.crossplane.io/function": "fn" },
+      },
+      spec: {
+        serviceAccountName: "fn-aaaaaaaaaaaa",
+        securityContext: unprivileged,
+        containers: [
+          {
+            name: "package-runtime",
+            image: "registry.example.org/fn:v1",
+            imagePullPolicy: "IfNotPresent",
+            securityContext: confined,
+            ports: [
+              { name: "metrics", containerPort: 8080, protocol: "TCP" },
+              { name: "grpc", containerPort: 9443, protocol: "TCP" },
+            ],
+            env: [
+              { name: "TLS_SERVER_CERTS_DIR", value: "/tls/server" },
+              field("FUNCTION_NAME", "metadata.labels['pkg.crossplane.io/function']"),
+              field("REVISION_NAME", "metadata.labels['pkg.crossplane.io/revision']"),
+              { name: "REVISION_UID", value: "u-1" },
+            ],
+            volumeMounts: [{ name: "tls-server-certs", mountPath: "/tls/server", readOnly: true }],
+          },
+        ],
+        volumes: [{ name: "tls-server-certs", secret: { secretName: "fn-tls-server", items: files } }],
+      },
+    },
+  },
+};
+
+/** That of a provider, in full. */
+const provider: KubeObject = {
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: {
+    name: "provider-aaaaaaaaaaaa",
+    namespace: "ns",
+    ownerReferences: [
+      {
+        apiVersion: "pkg.crossplane.io/v1",
+        kind: "ProviderRevision",
+        name: "provider-aaaaaaaaaaaa",
+        uid: "u-2",
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ],
+  },
+  spec: {
+    replicas: 1,
+    selector: {
+      matchLabels: { "pkg.crossplane.io/revision": "provider-aaaaaaaaaaaa", "pkg.crossplane.io/provider": "provider" },
+    },
+    template: {
+      metadata: {
+        labels: { "pkg.crossplane.io/revision": "provider-aaaaaaaaaaaa", "pkg.crossplane.io/provider": "provider" },
+        annotations: {
+          "prometheus.io/scrape": "true",
+          "prometheus.io/port": "8080",
+          "prometheus.io/path": "/metrics",
+        },
+      },
+      spec: {
+        serviceAccountName: "provider-aaaaaaaaaaaa",
+        securityContext: unprivileged,
+        containers: [
+          {
+            name: "package-runtime",
+            image: "registry.example.org/fn:v1",
+            imagePullPolicy: "IfNotPresent",
+            securityContext: confined,
+            ports: [
+              { name: "metrics", containerPort: 8080, protocol: "TCP" },
+              { name: "webhook", containerPort: 9443, protocol: "TCP" },
+            ],
+            env: [
+              { name: "TLS_CLIENT_CERTS_DIR", value: "/tls/client" },
+              { name: "TLS_SERVER_CERTS_DIR", value: "/tls/server" },
+              field("POD_NAMESPACE", "metadata.namespace"),
+              field("PROVIDER_NAME", "metadata.labels['pkg.crossplane.io/provider']"),
+              field("REVISION_NAME", "metadata.labels['pkg.crossplane.io/revision']"),
+              { name: "REVISION_UID", value: "u-2" },
+              { name: "WEBHOOK_TLS_CERT_DIR", value: "$(TLS_SERVER_CERTS_DIR)" },
+            ],
+            volumeMounts: [
+              { name: "tls-client-certs", mountPath: "/tls/client", readOnly: true },
+              { name: "tls-server-certs", mountPath: "/tls/server", readOnly: true },
+            ],
+          },
+        ],
+        volumes: [
+          { name: "tls-client-certs", secret: { secretName: "provider-tls-client", items: files } },
+          { name: "tls-server-certs", secret: { secretName: "provider-tls-server", items: files } },
+        ],
+      },
+    },
+  },
+};
+
+const pod = ["spec", "template", "spec"];
+const runtimePath = [...pod, "containers"];
+const [runtime = {}] = (plain["spec"] as { template: { spec: { containers: JsonObject[] } } }).template.spec.containers;
+
+/** The plain Deployment, its container changed. */
+function withContainer(change: JsonObject, ...others: JsonObject[]): KubeObject {
+  return withMember(plain, runtimePath, [{ ...runtime, ...change }, ...others]);
+}
+
+const template = (spec: JsonValue, metadata: JsonValue = {}): JsonObject => ({
+  deploymentTemplate: { metadata, spec: { selector: {}, template: { spec } } },
+});
+const container = (given: JsonObject): JsonObject => template({ containers: [{ name: "package-runtime", ...given }] });
+
+interface Row {
+  readonly reason: string;
+  readonly revision?: KubeObject;
+  readonly config?: JsonObject;
+  readonly pullSecrets?: readonly string[];
+  readonly certificateMark?: string;
+  readonly awaitsActivation?: boolean;
+  readonly want: KubeObject;
+}
+
+const rows: Readonly<Record<string, Row>> = {
+  Plain: { reason: "a runtime config that says nothing changes nothing", want: plain },
+  Provider: {
+    reason: "a provider has webhooks, a client certificate and metrics",
+    revision: providerRevision,
+    want: provider,
+  },
+  Names: {
+    reason: "names, labels and annotations of the template are those of the Deployment",
+    config: template({}, { name: "fixed", labels: { a: "b" }, annotations: { c: "d" } }),
+    want: withMember(plain, ["metadata"], {
+      ...(plain.metadata as unknown as JsonObject),
+      name: "fixed",
+      labels: { a: "b" },
+      annotations: { c: "d" },
+    }),
+  },
+  Replicas: {
+    reason: "a number of replicas is the template's",
+    config: { deploymentTemplate: { spec: { replicas: 3, selector: { matchLabels: { x: "y" } }, template: {} } } },
+    want: withMember(plain, ["spec", "replicas"], 3),
+  },
+  NoReplicas: {
+    reason: "none is a number as well",
+    config: { deploymentTemplate: { spec: { replicas: 0, selector: {}, template: {} } } },
+    want: withMember(plain, ["spec", "replicas"], 0),
+  },
+  AwaitsActivation: {
+    reason: "what nobody needs yet runs no Pod, whatever the template says",
+    config: { deploymentTemplate: { spec: { replicas: 3, selector: {}, template: {} } } },
+    awaitsActivation: true,
+    want: withMember(plain, ["spec", "replicas"], 0),
+  },
+  SidecarFirst: {
+    reason: "case 51: the package's container moves to the first place",
+    config: template({
+      containers: [
+        { name: "sidecar", image: "s:v1" },
+        { name: "package-runtime", args: ["-d"] },
+      ],
+    }),
+    want: withContainer({ args: ["-d"] }, { name: "sidecar", image: "s:v1" }),
+  },
+  OnlySidecar: {
+    reason: "it is made where the template has none",
+    config: template({ containers: [{ name: "sidecar", image: "s:v1" }] }),
+    want: withContainer({}, { name: "sidecar", image: "s:v1" }),
+  },
+  Image: {
+    reason: "case 52: an image of the template is used as it is",
+    config: container({ image: "registry.example.org/other:v9" }),
+    want: withContainer({ image: "registry.example.org/other:v9" }),
+  },
+  PullPolicy: {
+    reason: "case 54: the package's pull policy wins over the template's",
+    config: container({ imagePullPolicy: "Never" }),
+    want: plain,
+  },
+  TemplatePullPolicy: {
+    reason: "where the package has none the template's is used",
+    revision: withMember(functionRevision, ["spec", "packagePullPolicy"], undefined),
+    config: container({ imagePullPolicy: "Never" }),
+    want: withContainer({ imagePullPolicy: "Never" }),
+  },
+  PullSecrets: {
+    reason: "those of the package and its ImageConfig, and not those of the template",
+    config: template({ imagePullSecrets: [{ name: "theirs" }], containers: [] }),
+    pullSecrets: ["one", "two", "one"],
+    want: withMember(plain, [...pod, "imagePullSecrets"], [{ name: "one" }, { name: "two" }]),
+  },
+  NoPullSecrets: {
+    reason: "the template's do not count even where there are no others",
+    config: template({ imagePullSecrets: [{ name: "theirs" }], containers: [] }),
+    want: plain,
+  },
+  SecurityContexts: {
+    reason: "what the template says of privileges replaces ours as a whole",
+    config: template({
+      securityContext: { runAsUser: 1 },
+      containers: [{ name: "package-runtime", securityContext: { privileged: true } }],
+    }),
+    want: withMember(withContainer({ securityContext: { privileged: true } }), [...pod, "securityContext"], {
+      runAsUser: 1,
+    }),
+  },
+  ServiceAccount: {
+    reason: "case 53: an account the template names is used",
+    config: template({ serviceAccountName: "theirs", containers: [] }),
+    want: withMember(plain, [...pod, "serviceAccountName"], "theirs"),
+  },
+  Ports: {
+    reason: "a port of the same name is the template's; protocols are said",
+    config: container({
+      ports: [
+        { name: "metrics", containerPort: 9999 },
+        { containerPort: 53, protocol: "UDP" },
+      ],
+    }),
+    want: withContainer({
+      ports: [
+        { protocol: "TCP", name: "metrics", containerPort: 9999 },
+        { containerPort: 53, protocol: "UDP" },
+        { name: "grpc", containerPort: 9443, protocol: "TCP" },
+      ],
+    }),
+  },
+  Environment: {
+    reason: "ours comes after the template's, and wins",
+    config: container({
+      env: [
+        { name: "A", value: "1" },
+        { name: "REVISION_UID", value: "wrong" },
+      ],
+    }),
+    want: withContainer({ env: [{ name: "A", value: "1" }, ...(runtime["env"] as JsonObject[])] }),
+  },
+  Volumes: {
+    reason: "ours come after the template's, and win",
+    config: template({
+      volumes: [
+        { name: "scratch", emptyDir: {} },
+        { name: "tls-server-certs", emptyDir: {} },
+      ],
+      containers: [{ name: "package-runtime", volumeMounts: [{ name: "scratch", mountPath: "/scratch" }] }],
+    }),
+    want: withMember(
+      withContainer({
+        volumeMounts: [{ name: "scratch", mountPath: "/scratch" }, ...(runtime["volumeMounts"] as JsonObject[])],
+      }),
+      [...pod, "volumes"],
+      [
+        { name: "scratch", emptyDir: {} },
+        { name: "tls-server-certs", secret: { secretName: "fn-tls-server", items: files } },
+      ],
+    ),
+  },
+  PodMetadata: {
+    reason: "labels of the template are added to ours, which stay; annotations are the template's",
+    config: {
+      deploymentTemplate: {
+        spec: {
+          selector: {},
+          template: {
+            metadata: {
+              creationTimestamp: null,
+              labels: { a: "b", "pkg.crossplane.io/revision": "wrong" },
+              annotations: { c: "d" },
+            },
+          },
+        },
+      },
+    },
+    want: withMember(plain, ["spec", "template", "metadata"], {
+      labels: { a: "b", "pkg.crossplane.io/revision": "fn-aaaaaaaaaaaa", "pkg.crossplane.io/function": "fn" },
+      annotations: { c: "d" },
+    }),
+  },
+  Scraped: {
+    reason: "who says whether to scrape says where",
+    revision: providerRevision,
+    config: {
+      deploymentTemplate: {
+        spec: { selector: {}, template: { metadata: { annotations: { "prometheus.io/scrape": "false" } } } },
+      },
+    },
+    want: withMember(provider, ["spec", "template", "metadata", "annotations"], { "prometheus.io/scrape": "false" }),
+  },
+  Renewed: {
+    reason: "a renewed certificate shows on the Pods, so that they are replaced",
+    certificateMark: "abc",
+    want: withMember(plain, ["spec", "template", "metadata", "annotations"], { "purlin.dev/certificate": "abc" }),
+  },
+  PerRevision: {
+    reason: "a certificate of the revision's own is mounted",
+    revision: withMember(functionRevision, ["spec", "tlsServerSecretName"], "fn-aaaaaaaaaaaa-tls-server"),
+    want: withMember(
+      plain,
+      [...pod, "volumes"],
+      [{ name: "tls-server-certs", secret: { secretName: "fn-aaaaaaaaaaaa-tls-server", items: files } }],
+    ),
+  },
+  Rest: {
+    reason: "whatever else the template says is kept",
+    config: {
+      deploymentTemplate: {
+        spec: {
+          selector: {},
+          strategy: { type: "Recreate" },
+          template: { spec: { nodeSelector: { a: "b" }, containers: [{ name: "package-runtime", resources: {} }] } },
+        },
+      },
+    },
+    want: withMember(
+      withMember(withContainer({ resources: {} }), [...pod, "nodeSelector"], { a: "b" }),
+      ["spec", "strategy"],
+      { type: "Recreate" },
+    ),
+  },
+};
+
+for (const [name, row] of Object.entries(rows)) {
+  const { revision = functionRevision, config = {}, pullSecrets = [], want } = row;
+  test(`Deployment ${name}: ${row.reason}`, () => {
+    const type = revision.kind === "FunctionRevision" ? packageTypes.Function : packageTypes.Provider;
+    const names = runtimeNames(type, revision, config);
+    const place = { name: names.deployment, namespace: "ns", owner: controllerReference(revision) };
+    const { certificateMark, awaitsActivation } = row;
+    const image = "registry.example.org/fn:v1";
+    const input = { type, revision, names, config, place, image, pullSecrets, certificateMark, awaitsActivation };
+    assert.deepEqual(deploymentOf(input), want);
+  });
+}
