@@ -3,11 +3,14 @@ import { type ControllerClient, during } from "@purlin/kube-controller";
 import { type ImageConfig, parseImageConfig } from "../image/image-config.ts";
 import { type AppliedImageConfig, applyImageConfigs } from "../image-configs/select-image-config.ts";
 import type { ContentStore } from "../oci/content-store.ts";
-import { type ImageReference, parseReference, parseRepository, sourceOf } from "../oci/image-reference.ts";
+import { type ImageReference, parseReference, parseRepository } from "../oci/image-reference.ts";
 import type { Platform } from "../oci/manifest.ts";
+import { OciError } from "../oci/oci-error.ts";
+import { platformText } from "../oci/platform.ts";
 import type { RegistryClient } from "../oci/registry-client.ts";
 import type { CredentialsFor } from "../oci/registry-credentials.ts";
 import { otherKinds } from "../package-kinds.ts";
+import { runtimeLabel } from "../xpkg/build-image.ts";
 import { type PackageContents, parsePackage } from "../xpkg/package-contents.ts";
 import { type PulledImage, pullImage } from "../xpkg/pull-image.ts";
 import { packageLayers, readPackageText } from "../xpkg/read-package.ts";
@@ -83,7 +86,11 @@ export function createPackageClient(options: PackageClientOptions): PackageClien
       parsed.set(resolved.digest, contents);
       return contents;
     },
-    image: (resolved, request, platform) => pull(resolved, request, platform, false),
+    async image(resolved, request, platform) {
+      const image = await pull(resolved, request, platform, false);
+      requirePlatform(parseImageConfig(await store.read(image.manifest.config), request.reference), platform, request);
+      return image;
+    },
     async config(resolved, request) {
       const { manifest } = await pull(resolved, request, contentPlatform, true);
       return parseImageConfig(await store.read(manifest.config), request.reference);
@@ -116,7 +123,11 @@ export function createPackageClient(options: PackageClientOptions): PackageClien
   }
 }
 
-/** `registry/repository` of a reference as a user wrote it: what packages are known by. */
-export function sourceOfText(reference: string): string {
-  return sourceOf(parseRepository(reference));
+/** A single image may be for any platform. One that runs on Purlin's own Node runs wherever that does. */
+function requirePlatform(config: ImageConfig, wanted: Platform, { reference }: PackageRequest): void {
+  const isSame = config.os === wanted.os && config.architecture === wanted.architecture;
+  const saysNothing = config.os === "" && config.architecture === "";
+  if (isSame || saysNothing || config.labels[runtimeLabel] === "node") return;
+  const problem = `${reference} is for ${platformText(config)}, and this machine is ${platformText(wanted)}`;
+  throw new OciError("wrong-platform", `${problem}; push one for that platform`);
 }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import { referenceOfRevision, requestOf } from "./package-request.ts";
+
+const signal = new AbortController().signal;
+const object = (spec?: object): KubeObject =>
+  ({
+    apiVersion: "pkg.crossplane.io/v1",
+    kind: "Function",
+    metadata: { name: "f" },
+    ...(spec && { spec }),
+  }) as KubeObject;
+
+const requests: { why: string; spec?: object; secrets?: string[]; policy?: string }[] = [
+  { why: "nothing is said" },
+  { why: "Always", spec: { packagePullPolicy: "Always" }, policy: "Always" },
+  { why: "Never", spec: { packagePullPolicy: "Never" }, policy: "Never" },
+  { why: "a policy nobody knows is the default", spec: { packagePullPolicy: "Sometimes" } },
+  { why: "secrets", spec: { packagePullSecrets: [{ name: "a" }, { name: "b" }] }, secrets: ["a", "b"] },
+  {
+    why: "secrets without a name are none",
+    spec: { packagePullSecrets: [{}, { name: "" }, null, "x", { name: "a" }] },
+    secrets: ["a"],
+  },
+  { why: "secrets that are no list", spec: { packagePullSecrets: "a" } },
+];
+for (const { why, spec, secrets = [], policy = "IfNotPresent" } of requests) {
+  test(`how a package is fetched: ${why}`, () => {
+    assert.deepEqual(requestOf(object(spec), "r.io/f:v1", signal), {
+      reference: "r.io/f:v1",
+      pullSecrets: secrets,
+      pullPolicy: policy,
+      signal,
+    });
+  });
+}
+
+const digest = `sha256:${"0".repeat(64)}`;
+const references: { why: string; spec: object; reference: string }[] = [
+  { why: "with the flag off, the tag is followed", spec: { image: "r.io/f:v1" }, reference: "r.io/f:v1" },
+  {
+    why: "case 81: with it on, what it was made of",
+    spec: { image: "r.io/f:v1", digest },
+    reference: `r.io/f:v1@${digest}`,
+  },
+  {
+    why: "a reference that has a digest is one",
+    spec: { image: `r.io/f@${digest}`, digest },
+    reference: `r.io/f@${digest}`,
+  },
+  { why: "nothing", spec: {}, reference: "" },
+];
+for (const { why, spec, reference } of references) {
+  test(`what a revision is made of: ${why}`, () => assert.equal(referenceOfRevision(object(spec)), reference));
+}
