@@ -65,6 +65,7 @@ const plain: KubeObject = {
               { name: "metrics", containerPort: 8080, protocol: "TCP" },
               { name: "grpc", containerPort: 9443, protocol: "TCP" },
             ],
+            readinessProbe: { tcpSocket: { port: "grpc" }, periodSeconds: 2 },
             env: [
               { name: "TLS_SERVER_CERTS_DIR", value: "/tls/server" },
               field("FUNCTION_NAME", "metadata.labels['pkg.crossplane.io/function']"),
@@ -278,6 +279,11 @@ const rows: Readonly<Record<string, Row>> = {
         { name: "grpc", containerPort: 9443, protocol: "TCP" },
       ],
     }),
+  },
+  Probe: {
+    reason: "a function that answers elsewhere, or not at once, has a probe of the template's own",
+    config: container({ readinessProbe: { tcpSocket: { port: 1 } } }),
+    want: withContainer({ readinessProbe: { tcpSocket: { port: 1 } } }),
   },
   Environment: {
     reason: "ours comes after the template's, and wins",

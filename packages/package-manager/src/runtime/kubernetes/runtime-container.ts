@@ -12,6 +12,11 @@ const packageUser = 2000;
 export const unprivileged: JsonObject = { runAsNonRoot: true, runAsUser: packageUser, runAsGroup: packageUser };
 
 const confined: JsonObject = { ...unprivileged, privileged: false, allowPrivilegeEscalation: false };
+/**
+ * A pod without a probe counts as ready before its process has done anything, and a build that cannot start would take the place
+ * of the one that serves.
+ */
+const answers: JsonObject = { tcpSocket: { port: "grpc" }, periodSeconds: 2 };
 const serverFolder = "/tls/server";
 const clientFolder = "/tls/client";
 
@@ -30,6 +35,7 @@ export function runtimeContainer(input: DeploymentInput, given: JsonObject): Jso
       { name: "metrics", containerPort: 8080, protocol: "TCP" },
       { name: port, containerPort: runtimePort, protocol: "TCP" },
     ]),
+    ...(type.kind === "Function" && { readinessProbe: given["readinessProbe"] ?? answers }),
     env: mergeByName(itemsOf(given, "env"), environmentOf(input)),
     volumeMounts: mergeByName(itemsOf(given, "volumeMounts"), mountsOf(names.clientSecret !== undefined), "mountPath"),
   };
