@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a small Debian with Python and Node, and the public SDKs beside it, as layers of packages.
+// The files of a small Debian with Python, and the public SDKs beside it, as layers of packages.
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { cacheDirectory } from "./cache-directory.ts";
 import { installed, type Peer } from "./peer.ts";
@@ -35,17 +35,17 @@ export const debianRoot: Peer = {
   commands: (directory) => [{ program: process.execPath, args: [import.meta.filename, directory] }],
   proof: (directory) => ({
     program: "chroot",
-    args: [debianRootsIn(directory).base, "sh", "-c", "echo root 1; python3 --version; node --version"],
+    args: [debianRootsIn(directory).base, "sh", "-c", "echo root 1; python3 --version"],
   }),
 };
 
 /** Folders that make up the roots of functions. */
 export interface DebianRoots {
-  /** Debian with Python and Node. */
+  /** Debian with Python, and the libraries Node is linked with. */
   readonly base: string;
   /** The Python SDK, in `/function`. */
   readonly python: string;
-  /** The TypeScript SDK, in `/function/node_modules`. */
+  /** Node as it is released, in `/usr/local/bin`, and the TypeScript SDK, in `/function/node_modules`. */
   readonly typescript: string;
 }
 
@@ -68,14 +68,16 @@ const spare = [
 function makeRoots(directory: string): void {
   const { base, python, typescript } = debianRootsIn(directory);
   const { mirror, suite } = aptSource();
-  run("debootstrap", "--variant=minbase", "--include=python3,nodejs", suite, base, mirror);
+  run("debootstrap", "--variant=minbase", "--include=python3,libstdc++6,libatomic1", suite, base, mirror);
   for (const path of spare) rmSync(join(base, path), { recursive: true, force: true });
   for (const name of readdirSync(join(base, "dev"))) rmSync(join(base, "dev", name), { recursive: true, force: true });
   const { version } = /^Python (?<version>\d+\.\d+)/.exec(run("chroot", base, "python3", "--version"))?.groups ?? {};
   const pip = ["-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--python-version", version ?? ""];
   const target = ["--target", join(python, "function"), `${pythonSdk.name}==${pythonSdk.version}`];
   run(pythonOf(installed(pythonSdk, cacheDirectory)), ...pip, ...target);
-  mkdirSync(join(typescript, "function"), { recursive: true });
+  for (const folder of ["function", "usr/local/bin"]) mkdirSync(join(typescript, folder), { recursive: true });
+  // Debian's own Node looks for parts of itself at fixed places, which without a sandbox are this machine's.
+  copyFileSync(process.execPath, join(typescript, "usr/local/bin/node"));
   const modules = join(installed(typescriptSdk, cacheDirectory), "node_modules");
   cpSync(modules, join(typescript, "function", "node_modules"), { recursive: true, verbatimSymlinks: true });
 }

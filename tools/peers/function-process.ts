@@ -10,6 +10,8 @@ export interface FunctionCommand {
   /** The arguments that make it listen on `address`. */
   readonly args: (address: string) => readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Where it listens; on a port nobody uses unless given. */
+  readonly port?: number;
 }
 
 /** A function that runs and accepts connections. Disposing of it stops it. */
@@ -32,8 +34,8 @@ const startTimeoutMs = 60_000;
 const defaultGraceMs = 15_000;
 
 /** Starts a function on a free port of the loopback interface and waits until it accepts connections. */
-export async function startFunction({ program, args, env }: FunctionCommand): Promise<FunctionProcess> {
-  const port = await freePort();
+export async function startFunction({ program, args, env, port: wanted }: FunctionCommand): Promise<FunctionProcess> {
+  const port = wanted ?? (await freePort());
   const child = spawn(program, args(`127.0.0.1:${port}`), {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -23,14 +23,15 @@ export async function healthy(plane: EmbeddedPlane, name: string): Promise<void>
 export async function composedMaps(
   { users, until }: EmbeddedPlane,
   composition: KubeObject,
+  name = "one",
 ): Promise<readonly Record<string, string>[]> {
   await users.apply(definition, { fieldManager: "user" });
   await users.apply(composition, { fieldManager: "user" });
-  const one = greeting("one");
+  const one = greeting(name);
   await eventually(() => users.create(one));
-  const ref = { apiVersion: one.apiVersion, kind: one.kind, name: "one", namespace: "default" };
+  const ref = { apiVersion: one.apiVersion, kind: one.kind, name, namespace: "default" };
   await until("the greeting is ready", ref, (found) => conditionOf(found, "Ready")?.status === "True");
-  const labelSelector = "crossplane.io/composite=one";
+  const labelSelector = `crossplane.io/composite=${name}`;
   const { items } = await users.list({ apiVersion: "v1", kind: "ConfigMap" }, { namespace: "default", labelSelector });
   return items.map((item) => item["data"] as Record<string, string>);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packages of functions that know nothing of Purlin, made by the command as its users would.
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
@@ -75,24 +75,11 @@ export function typescriptPackage(workshop: Workshop): Promise<string> {
 }
 
 /** The function in Go: one program and nothing else. */
-export function goPackage(workshop: Workshop): Promise<string> {
+export function goPackage(workshop: Workshop, version = "v1", words: readonly string[] = []): Promise<string> {
   const root = join(workshop.directory, "go");
-  mkdirSync(root);
-  cpSync(goFunctionIn(installed(goFunction, cacheDirectory)), join(root, "function"));
-  return buildPackage(workshop, { name: "function-go", options: rootOptions(root, ["/function"]) });
-}
-
-/** A package whose entry point is one file. */
-export function scriptPackage(
-  workshop: Workshop,
-  wish: { name: string; version?: string; script: string },
-): Promise<string> {
-  const { name, version = "v1", script } = wish;
-  const root = join(workshop.directory, `${name}-${version}-root`);
   mkdirSync(root, { recursive: true });
-  writeFileSync(join(root, "function"), script);
-  chmodSync(join(root, "function"), 0o755);
-  return buildPackage(workshop, { name, version, options: rootOptions(root, ["/function"]) });
+  cpSync(goFunctionIn(installed(goFunction, cacheDirectory)), join(root, "function"));
+  return buildPackage(workshop, { name: "function-go", version, options: rootOptions(root, ["/function", ...words]) });
 }
 
 /** A function of the suite on our own SDK, bundled, on Purlin's own Node. */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import type { ProcessConfig } from "../image/image-config.ts";
 import { relayProgram } from "../sandbox/relay-program.ts";
 import { privateNetworkArguments, sandboxArguments } from "../sandbox/sandbox-arguments.ts";
 import type { Program } from "./guarded-process.ts";
+import { commandOf, defaultPath, parseEnv } from "./image-process.ts";
 
 /** A function that runs from an unpacked image. */
 export interface ImageProgram {
@@ -36,7 +37,6 @@ export interface PreparedProgram {
 /** Functions listen here unless they are told otherwise, and some cannot be told. */
 const defaultPort = "9443";
 const certificatesInside = "/tls/server";
-const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 const nodeInside = "/purlin/node/node";
 
@@ -78,42 +78,4 @@ export async function prepareSandboxed(
   const relay = [process.execPath, relayProgram, socket, defaultPort, sandbox, ...inner];
   const program = { command: sandbox, args: privateNetworkArguments(relay), cwd: "/", env: { PATH: defaultPath } };
   return { program, address: `unix:${socket}`, channel: false, dispose };
-}
-
-/** Prepares the process of an image without a sandbox: it sees this machine, and listens where it is told. */
-export function prepareBare(
-  { root, process: config, env, needsNode }: ImageProgram,
-  {
-    certificates,
-    port,
-    machineEnv,
-  }: { certificates: string; port: number; machineEnv: Readonly<Record<string, string>> },
-): PreparedProgram {
-  const address = `127.0.0.1:${port}`;
-  const [command = "", ...args] = commandOf(config);
-  const flags = [`--address=${address}`, `--tls-certs-dir=${certificates}`];
-  const program: Program = {
-    command: needsNode ? process.execPath : join(root, command),
-    args: [...args.map((arg) => (needsNode && arg.startsWith("/") ? join(root, arg) : arg)), ...flags],
-    cwd: join(root, config.workingDir),
-    env: { ...machineEnv, ...parseEnv(config.env), ...env, TLS_SERVER_CERTS_DIR: certificates },
-  };
-  return { program, address, channel: false, dispose: async () => {} };
-}
-
-function commandOf({ entrypoint, cmd }: ProcessConfig): readonly string[] {
-  const command = [...entrypoint, ...cmd];
-  if (command.length === 0) {
-    throw new Error("the image has no entry point: it is a package that runs nothing; build it with --entrypoint");
-  }
-  return command;
-}
-
-function parseEnv(lines: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    lines.map((line) => {
-      const at = line.indexOf("=");
-      return at < 0 ? [line, ""] : [line.slice(0, at), line.slice(at + 1)];
-    }),
-  );
 }

@@ -37,7 +37,7 @@ export interface ProcessRuntimeOptions {
 }
 
 const fieldManager = "pkg.crossplane.io/runtime";
-const toldLines = 5;
+const toldLines = 10;
 /** A step that was sent to a revision just before it was retired may not have been counted yet. */
 const lingerMs = 1_000;
 
