@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { test } from "node:test";
+import { createAuthority, issueCertificate } from "@purlin/certificates";
+import { createInformerPool, type KubeObject } from "@purlin/kube-client";
+import { type ClosableControllerClient, createControllerClient } from "@purlin/kube-controller";
+import type { OwnerReference } from "@purlin/kube-objects";
+import { otherKinds } from "../../package-kinds.ts";
+import { namespace, type PackageCluster, startPackageCluster } from "../../testing/package-cluster.ts";
+import { type CertificatePorts, ensureAuthority } from "./authority-secret.ts";
+import { ensureLeaf, type Leaf, type LeafRequest } from "./leaf-secret.ts";
+import { secretData, secretText } from "./secret-data.ts";
+
+const dayMs = 86_400_000;
+const signal = new AbortController().signal;
+
+interface Scene extends AsyncDisposable {
+  readonly cluster: PackageCluster;
+  readonly client: ClosableControllerClient;
+  readonly ports: CertificatePorts;
+  advance(ms: number): void;
+  leaf(more?: Partial<LeafRequest>): Promise<Leaf>;
+  secret(name: string): Promise<KubeObject>;
+}
+
+async function start(days?: number): Promise<Scene> {
+  const cluster = await startPackageCluster();
+  const informers = createInformerPool(cluster.kube);
+  const client = createControllerClient({ client: cluster.kube, informers, uncached: [otherKinds.secret] });
+  let now = Date.now();
+  const ports: CertificatePorts = { client, namespace, clock: { now: () => now, schedule: () => () => {} }, days };
+  const request: LeafRequest = {
+    secretName: "fn-tls-server",
+    commonName: "fn",
+    dnsNames: ["fn", "fn.ns"],
+    usage: "server",
+  };
+  return {
+    cluster,
+    client,
+    ports,
+    advance: (ms) => {
+      now += ms;
+    },
+    leaf: (more) => ensureLeaf(ports, { ...request, ...more }, signal),
+    secret: (name) => cluster.kube.get(otherKinds.secret, { namespace, name }),
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await informers.stop();
+      await cluster[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const certificateOf = (secret: KubeObject): X509Certificate => new X509Certificate(secretText(secret, "tls.crt") ?? "");
+const owner = (name: string): OwnerReference => ({
+  apiVersion: "pkg.crossplane.io/v1",
+  kind: "FunctionRevision",
+  name,
+  uid: `uid-of-${name}`,
+  controller: true,
+  blockOwnerDeletion: true,
+});
+
+test("the authority is made once, in the form Crossplane reads", async () => {
+  await using scene = await start();
+  const authority = await ensureAuthority(scene.ports, signal);
+  assert.match(authority.keyPem, /^-----BEGIN RSA PRIVATE KEY-----/);
+  assert.deepEqual(createPrivateKey(authority.keyPem).asymmetricKeyDetails?.modulusLength, 2048);
+  const certificate = new X509Certificate(authority.certPem);
+  assert.equal(certificate.subject, "O=Crossplane\nCN=Crossplane");
+  assert.equal(certificate.subjectAltName, "DNS:crossplane-root-ca");
+  assert.equal(certificate.ca, true);
+  const years = (certificate.validToDate.getTime() - Date.now()) / dayMs / 365;
+  assert.ok(years > 9.9 && years < 10.1, `${years} years`);
+  assert.deepEqual(await ensureAuthority(scene.ports, signal), authority);
+});
+
+for (const [name, data] of Object.entries({
+  Empty: {},
+  NoKey: secretData({ "tls.crt": "something" }),
+  EmptyKey: secretData({ "tls.crt": "something", "tls.key": "" }),
+})) {
+  test(`an authority's Secret that an installer left ${name} is filled`, async () => {
+    await using scene = await start();
+    const metadata = { name: "crossplane-root-ca", namespace, labels: { keep: "me" } };
+    await scene.cluster.kube.create({ ...otherKinds.secret, metadata, data });
+    const authority = await ensureAuthority(scene.ports, signal);
+    const stored = await scene.secret("crossplane-root-ca");
+    assert.equal(secretText(stored, "tls.key"), authority.keyPem);
+    assert.deepEqual(stored.metadata.labels, { keep: "me" });
+  });
+}
+
+test("a certificate is signed by the authority, for its names, its use and a year", async () => {
+  await using scene = await start();
+  const { secret, mark, renewInMs } = await scene.leaf({ owner: owner("one") });
+  const authority = await ensureAuthority(scene.ports, signal);
+  const certificate = certificateOf(secret);
+  assert.ok(certificate.verify(new X509Certificate(authority.certPem).publicKey));
+  assert.equal(certificate.subjectAltName, "DNS:fn, DNS:fn.ns");
+  assert.deepEqual(certificate.keyUsage, ["1.3.6.1.5.5.7.3.1"], "serving, and nothing else");
+  assert.equal(secretText(secret, "ca.crt"), authority.certPem);
+  assert.equal(secret["type"], "Opaque");
+  assert.deepEqual(secret.metadata.ownerReferences, [owner("one")]);
+  assert.equal(mark, undefined, "the first one needs no mark");
+  const days = (renewInMs ?? 0) / dayMs;
+  assert.ok(days > 243 && days < 244, `renewed after ${days} days`);
+  scene.cluster.takeWrites();
+  await scene.leaf({ owner: owner("one") });
+  assert.deepEqual(scene.cluster.takeWrites(), []);
+});
+
+test("it is renewed when a third of its life is left, and the mark tells", async () => {
+  await using scene = await start(30);
+  const first = await scene.leaf();
+  scene.advance(19.9 * dayMs);
+  assert.equal(secretText((await scene.leaf()).secret, "tls.crt"), secretText(first.secret, "tls.crt"));
+  scene.advance(0.2 * dayMs);
+  const second = await scene.leaf();
+  assert.notEqual(secretText(second.secret, "tls.crt"), secretText(first.secret, "tls.crt"));
+  assert.match(second.mark ?? "", /^[0-9a-f]{16}$/);
+  assert.equal(certificateOf(second.secret).subjectAltName, "DNS:fn, DNS:fn.ns");
+  assert.equal((await scene.leaf()).mark, second.mark);
+  scene.advance(20.1 * dayMs);
+  const third = await scene.leaf();
+  assert.notEqual(third.mark, second.mark);
+});
+
+test("it goes to a new owner without being made again, and stays with its owner when nobody asks for it", async () => {
+  await using scene = await start();
+  const first = await scene.leaf({ owner: owner("one") });
+  const kept = await scene.leaf();
+  assert.deepEqual(kept.secret.metadata.ownerReferences, [owner("one")]);
+  const moved = await scene.leaf({ owner: owner("two") });
+  assert.deepEqual(moved.secret.metadata.ownerReferences, [owner("two")]);
+  assert.equal(secretText(moved.secret, "tls.key"), secretText(first.secret, "tls.key"));
+});
+
+test("case 55: another name of the Service makes no new certificate", async () => {
+  await using scene = await start();
+  await scene.leaf();
+  const renamed = await scene.leaf({ dnsNames: ["other", "other.ns"] });
+  assert.equal(certificateOf(renamed.secret).subjectAltName, "DNS:fn, DNS:fn.ns");
+});
+
+const foreign = createAuthority({ commonName: "somebody else" });
+const theirs = issueCertificate(foreign, { commonName: "fn", dnsNames: ["fn.ns"], usages: ["server"], days: 1 });
+for (const [name, texts] of Object.entries({
+  OneKey: { "tls.crt": "anything" },
+  OnlyAuthority: { "ca.crt": foreign.certPem },
+  NoCertificate: { "ca.crt": foreign.certPem, "tls.crt": "anything", "tls.key": "anything" },
+  Foreign: { "ca.crt": foreign.certPem, "tls.crt": theirs.certPem, "tls.key": theirs.keyPem },
+})) {
+  test(`case 56: what somebody else keeps in the Secret is left alone: ${name}`, async () => {
+    await using scene = await start();
+    const metadata = { name: "fn-tls-server", namespace };
+    const data = secretData(texts);
+    await scene.cluster.kube.create({ ...otherKinds.secret, metadata, data });
+    const { renewInMs, mark } = await scene.leaf({ owner: owner("one") });
+    assert.deepEqual([renewInMs, mark], [undefined, undefined]);
+    const stored = await scene.secret("fn-tls-server");
+    assert.deepEqual(stored["data"], data);
+    assert.equal(stored.metadata.ownerReferences, undefined);
+  });
+}
+
+test("a Secret that is there but empty is filled, and keeps what else it has", async () => {
+  await using scene = await start();
+  const metadata = { name: "fn-tls-server", namespace, labels: { keep: "me" } };
+  await scene.cluster.kube.create({ ...otherKinds.secret, metadata, data: secretData({ "tls.crt": "" }) });
+  const { secret } = await scene.leaf();
+  assert.equal(certificateOf(secret).subjectAltName, "DNS:fn, DNS:fn.ns");
+  assert.deepEqual(secret.metadata.labels, { keep: "me" });
+});
+
+test("an authority that is of no use is told with its Secret", async () => {
+  await using scene = await start();
+  const metadata = { name: "crossplane-root-ca", namespace };
+  const data = secretData({ "tls.crt": "nonsense", "tls.key": "nonsense" });
+  await scene.cluster.kube.create({ ...otherKinds.secret, metadata, data });
+  await assert.rejects(scene.leaf(), /cannot keep the certificate in Secret "crossplane-system\/fn-tls-server"/);
+});
