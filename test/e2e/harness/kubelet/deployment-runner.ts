@@ -31,7 +31,6 @@ export class DeploymentRunner {
   #work: Promise<void> = Promise.resolve();
   #isDue = false;
   #isClosed = false;
-  #problem: string | undefined;
   #restarts = 0;
 
   constructor(ports: DeploymentPorts) {
@@ -93,14 +92,13 @@ export class DeploymentRunner {
     try {
       const running: RunningPod = { pod: await this.#ports.start(template), hash, isReady: false };
       this.#pods.add(running);
-      this.#problem = undefined;
-      void running.pod.ended.then((text) => this.#ended(running, text));
+      void running.pod.ended.then(() => this.#ended(running));
       const [container] = template.spec.containers;
       // Without a probe a pod counts as ready as soon as its process runs.
       if (container?.readinessProbe === undefined) running.isReady = true;
       else void this.#probe(running);
-    } catch (error) {
-      this.#problem = error instanceof Error ? error.message : String(error);
+    } catch {
+      // It waits for its image, its secrets or its account, as pods do.
       this.#wake(retryMs);
     }
   }
@@ -117,9 +115,8 @@ export class DeploymentRunner {
     }
   }
 
-  #ended(running: RunningPod, text: string): void {
+  #ended(running: RunningPod): void {
     if (!this.#pods.delete(running)) return;
-    this.#problem = `back-off restarting failed container: ${text}`;
     this.#wake(Math.min(retryMs * 2 ** this.#restarts++, longestRestartMs));
   }
 
@@ -139,7 +136,6 @@ export class DeploymentRunner {
       updated: updated.length,
       ready: pods.filter(({ isReady }) => isReady).length,
       updatedReady: updated.filter(({ isReady }) => isReady).length,
-      problem: this.#problem,
     };
     const status = deploymentStatus(deployment.metadata.generation ?? 0, counts);
     await this.#ports.writeStatus(deployment, status);

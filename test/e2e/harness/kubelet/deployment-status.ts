@@ -9,13 +9,11 @@ export interface PodCounts {
   readonly updated: number;
   readonly ready: number;
   readonly updatedReady: number;
-  /** Why a pod cannot be started, or ended. */
-  readonly problem?: string | undefined;
 }
 
 /** The status that Kubernetes' own controller gives a Deployment with such pods. */
 export function deploymentStatus(generation: number, counts: PodCounts): JsonObject {
-  const { wanted, all, updated, ready, updatedReady, problem } = counts;
+  const { wanted, all, updated, ready, updatedReady } = counts;
   const isAvailable = ready >= wanted;
   const isDone = updatedReady >= wanted && all === updated;
   const available = isAvailable
@@ -23,7 +21,7 @@ export function deploymentStatus(generation: number, counts: PodCounts): JsonObj
     : {
         status: "False",
         reason: "MinimumReplicasUnavailable",
-        message: problem ?? "Deployment does not have minimum availability.",
+        message: "Deployment does not have minimum availability.",
       };
   const progressing = isDone ? "NewReplicaSetAvailable" : "ReplicaSetUpdated";
   return {
