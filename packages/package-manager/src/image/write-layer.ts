@@ -50,8 +50,11 @@ async function add(tar: Pack, entry: LayerEntry): Promise<void> {
   const { name, mtime } = entry;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const done = (error?: Error | null): void => (error ? reject(error) : resolve());
+  // When the content fails first, that is the reason, and what the archive thinks of it no longer matters.
+  promise.catch(() => {});
   if (entry.type === "file") {
     const sink = tar.entry({ name, mtime, type: "file", mode: entry.mode, size: entry.size }, done);
+    sink.on("error", () => {});
     for await (const chunk of entry.open() as AsyncIterable<Buffer>) {
       if (!sink.write(chunk)) await new Promise<void>((go) => sink.once("drain", () => go()));
     }

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdtemp, open, rename, rm, stat } from "node:fs/promises";
+import { mkdtemp, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { textOf } from "@purlin/kube-controller";
 import { extract, pack } from "tar-stream";
 import { parseImageConfig } from "../image/image-config.ts";
 import type { ContentStore } from "../oci/content-store.ts";
 import { digestOf, hexOf } from "../oci/digest.ts";
 import type { Descriptor } from "../oci/manifest.ts";
 import { mediaTypes } from "../oci/media-types.ts";
-import { readBody } from "../oci/registry-http.ts";
 import type { BuiltImage } from "./build-image.ts";
 import { PackageError } from "./package-error.ts";
 import { xpkgAnnotation } from "./read-package.ts";
 
 const maxConfigBytes = 4 * 1024 * 1024;
+/** More than any image has layers. */
+const maxFiles = 4096;
 
 /**
  * Writes an image to one file, in the layout of `docker save`: what `.xpkg` files are. The annotations of layers have no place
@@ -44,6 +46,8 @@ export async function writeArchive(
   writing.catch(() => {});
   const add = async (name: string, size: number, content: Readable): Promise<void> => {
     const sink = tar.entry({ name, size, mode: 0o644, mtime: new Date(0) });
+    // Whatever ends the archive ends it too, and is told by whoever ended it.
+    sink.on("error", () => {});
     for await (const chunk of content as AsyncIterable<Buffer>) {
       if (!sink.write(chunk)) await new Promise<void>((go) => sink.once("drain", () => go()));
     }
@@ -83,45 +87,46 @@ export async function readArchive(store: ContentStore, path: string, name: strin
   }
 }
 
-interface ArchiveFiles {
-  readonly small: ReadonlyMap<string, Buffer>;
-  readonly large: ReadonlyMap<string, string>;
-}
+/** Files of an archive on disk, by the names it gives them. */
+type ArchiveFiles = ReadonlyMap<string, string>;
 
 async function unpackArchive(path: string, folder: string, name: string): Promise<ArchiveFiles> {
-  const small = new Map<string, Buffer>();
-  const large = new Map<string, string>();
+  const files = new Map<string, string>();
   const tar = extract();
   const reading = pipeline(createReadStream(path), tar);
   reading.catch(() => {});
   try {
     for await (const entry of tar) {
-      const { name: file, size, type } = entry.header;
-      if (type === "file" && size <= maxConfigBytes) {
-        small.set(file, await readBody(entry as unknown as Readable, maxConfigBytes));
-      } else if (type === "file") {
-        // The archive's own names stay in the table: files on disk are numbered.
-        const target = join(folder, String(large.size));
-        await pipeline(entry as unknown as Readable, createWriteStream(target, { mode: 0o600 }));
-        large.set(file, target);
-      } else entry.resume();
+      const { name: file, type } = entry.header;
+      if (files.size === maxFiles) throw new Error(`it has more than ${maxFiles} files`);
+      if (type !== "file") {
+        entry.resume();
+        continue;
+      }
+      // Names are the archive's own, and stay in the table: files on disk are numbered.
+      const target = join(folder, String(files.size));
+      await pipeline(entry as unknown as Readable, createWriteStream(target, { mode: 0o600 }));
+      files.set(file, target);
     }
     await reading;
   } catch (error) {
-    const { message } = error as Error;
-    throw new PackageError(`${name} is no package file: ${message}`, { cause: error });
+    throw new PackageError(`${name} is no package file: ${textOf(error)}`, { cause: error });
   }
-  return { small, large };
+  return files;
 }
 
 async function imageOf(store: ContentStore, files: ArchiveFiles, name: string): Promise<BuiltImage> {
-  const { configName, layerNames } = tableOf(files.small.get("manifest.json"), name);
-  const configBytes = files.small.get(configName);
+  const { configName, layerNames } = tableOf(await readSmall(files, "manifest.json"), name);
+  const configBytes = await readSmall(files, configName);
   if (configBytes === undefined) throw new PackageError(`${name} is no package file: ${configName} is missing`);
   const { labels } = parseImageConfig(configBytes, name);
   const layers: Descriptor[] = [];
   for (const layerName of layerNames) {
-    const { digest, size } = await addFile(store, files, layerName, name);
+    const { digest, size } = await addFile(
+      store,
+      files.get(layerName),
+      `${name} is no package file: the layer ${layerName}`,
+    );
     const kind = labels[`${xpkgAnnotation}:${digest}`];
     const mediaType = await layerType(store, digest);
     layers.push({ mediaType, digest, size, ...(kind !== undefined && { annotations: { [xpkgAnnotation]: kind } }) });
@@ -133,6 +138,13 @@ async function imageOf(store: ContentStore, files: ArchiveFiles, name: string): 
   const descriptor = { mediaType: mediaTypes.ociManifest, digest: digestOf(bytes), size: bytes.length };
   await ingest(store, descriptor, bytes);
   return { descriptor, manifest, bytes };
+}
+
+/** The bytes of a file that is expected to be small; undefined when there is none, or it is not. */
+async function readSmall(files: ArchiveFiles, file: string): Promise<Buffer | undefined> {
+  const path = files.get(file);
+  if (path === undefined || (await stat(path)).size > maxConfigBytes) return undefined;
+  return readFile(path);
 }
 
 /** Archives do not tell how a layer is compressed; its first bytes do. */
@@ -148,31 +160,36 @@ async function layerType(store: ContentStore, digest: string): Promise<string> {
 }
 
 function tableOf(bytes: Buffer | undefined, name: string): { configName: string; layerNames: string[] } {
-  try {
-    const [first] = JSON.parse(bytes?.toString("utf8") ?? "") as { Config: string; Layers: string[] }[];
-    if (typeof first?.Config === "string" && Array.isArray(first.Layers)) {
-      return { configName: first.Config, layerNames: first.Layers };
-    }
-  } catch {
-    // Told below.
+  const table = parseTable(bytes);
+  if (table.length > 1) throw new PackageError(`${name} holds ${table.length} images: save one to a file of its own`);
+  const [only] = table;
+  if (typeof only?.Config === "string" && Array.isArray(only.Layers)) {
+    return { configName: only.Config, layerNames: only.Layers.map(String) };
   }
   throw new PackageError(`${name} is no package file: it has no manifest.json; make one with "purlin xpkg build"`);
 }
 
+interface TableEntry {
+  readonly Config?: unknown;
+  readonly Layers?: unknown;
+}
+
+function parseTable(bytes: Buffer | undefined): readonly (TableEntry | undefined)[] {
+  try {
+    const table: unknown = JSON.parse(bytes?.toString("utf8") ?? "");
+    return Array.isArray(table) ? (table as TableEntry[]) : [];
+  } catch {
+    // What cannot be read is as good as none.
+    return [];
+  }
+}
+
 async function addFile(
   store: ContentStore,
-  { small, large }: ArchiveFiles,
-  file: string,
-  name: string,
+  path: string | undefined,
+  what: string,
 ): Promise<{ digest: string; size: number }> {
-  const bytes = small.get(file);
-  if (bytes !== undefined) {
-    const descriptor = { digest: digestOf(bytes), size: bytes.length };
-    await ingest(store, descriptor, bytes);
-    return descriptor;
-  }
-  const path = large.get(file);
-  if (path === undefined) throw new PackageError(`${name} is no package file: the layer ${file} is missing`);
+  if (path === undefined) throw new PackageError(`${what} is missing`);
   const descriptor = { digest: await digestOfFile(path), size: (await stat(path)).size };
   await store.ingest(descriptor, async () => ({ bytes: createReadStream(path), offset: 0 }));
   return descriptor;
