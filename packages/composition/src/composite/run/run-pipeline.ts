@@ -98,7 +98,7 @@ async function runOne(
   );
   const reference = referenceOf(step);
   const { target, response } = await runStep(reference, request, call).catch((error: unknown) => {
-    const named = naming(`Function "${reference.functionName}"`, error);
+    const named = naming(`Function "${reference.functionName || reference.function}"`, error);
     throw wrapError(`cannot run Composition pipeline step "${step.step}"`, named);
   });
   const functionRevisions = [...before.functionRevisions, { step: step.step, functionRevision: target.revisionName }];
