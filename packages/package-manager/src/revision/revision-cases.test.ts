@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// Revisions whose packages lack, bring or say something, on a real API server with a real registry.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import { memberAt, textAt, withMember } from "@purlin/kube-controller";
+import { readLock } from "../lock/lock-entry.ts";
+import { reconcileLock } from "../lock/reconciler.ts";
+import { otherKinds, packageTypes } from "../package-kinds.ts";
+import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
+import {
+  applyPackage,
+  certify,
+  conditionText,
+  install,
+  managePackage,
+  passRevision,
+  providerPackage,
+  revisionHealth,
+  revisions,
+  thingCrd,
+} from "../testing/package-scene.ts";
+
+const signal = new AbortController().signal;
+const xrd = `---
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: things.example.org}
+spec: {}
+`;
+
+const configurationPackage = (spec = "{}"): string =>
+  `apiVersion: meta.pkg.crossplane.io/v1\nkind: Configuration\nmetadata: {name: c}\nspec: ${spec}\n`;
+const lockEntries = async (cluster: PackageCluster): Promise<string[]> => {
+  const { items } = await cluster.kube.list(otherKinds.lock);
+  return readLock(items[0]).map(({ source }) => source.replace(`${cluster.registry}/acme/`, ""));
+};
+
+test("case 32: an object that does not belong in a function is told, installed nowhere, and nothing else is wrong", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/f:v1", `${functionPackage("x")}${xrd}`);
+  await install(cluster, "Function", "f");
+  const [revision] = await revisions(cluster, "Function", "f");
+  await certify(cluster, revision);
+  cluster.takeEvents();
+  await passRevision(cluster, "Function", revision);
+  assert.deepEqual(cluster.takeEvents(), [
+    `Warning LintPackage: ${cluster.registry}/acme/f:v1: package.yaml:5: CompositeResourceDefinition does not belong in a Function package`,
+    "Normal SyncPackage: Successfully configured package revision",
+  ]);
+  assert.equal(await revisionHealth(cluster, "Function", "f"), "True");
+  const [after] = await revisions(cluster, "Function", "f");
+  assert.equal(after && memberAt(after, ["status", "objectRefs"]), undefined);
+});
+
+test("case 32: a kind that no package may hold is no package", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/f:v1", `${functionPackage("x")}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n`);
+  await applyPackage(cluster, { kind: "Function", name: "f" });
+  await assert.rejects(
+    managePackage(cluster, "Function", "f"),
+    /package\.yaml:5: a package cannot hold ConfigMap of v1/,
+  );
+  assert.deepEqual(await revisions(cluster, "Function", "f"), []);
+});
+
+test("case 34: what a function can do is noted; one that says nothing at length can do nothing", async () => {
+  for (const [spec, expected] of Object.entries({
+    "{}": ["composition"],
+    "{capabilities: []}": [],
+    "{capabilities: [operation]}": ["operation"],
+  })) {
+    await using cluster = await startPackageCluster();
+    await cluster.push("acme/f:v1", functionPackage("x", spec));
+    await install(cluster, "Function", "f");
+    await certify(cluster, (await revisions(cluster, "Function", "f"))[0]);
+    await passRevision(cluster, "Function", (await revisions(cluster, "Function", "f"))[0]);
+    const [after] = await revisions(cluster, "Function", "f");
+    assert.deepEqual(after && memberAt(after, ["status", "capabilities"]), expected, spec);
+  }
+});
+
+test("case 36: a configuration waits for what it needs, with counts, and is healthy once that is there", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/dep:v1.2.0", functionPackage("x"));
+  const needs = `{dependsOn: [{function: ${cluster.registry}/acme/dep, version: ">=v1.0.0"}]}`;
+  await cluster.push("acme/c:v1", configurationPackage(needs));
+  await install(cluster, "Configuration", "c");
+  const [revision] = await revisions(cluster, "Configuration", "c");
+  cluster.takeEvents();
+  await assert.rejects(passRevision(cluster, "Configuration", revision), /missing dependencies/);
+  const text = `cannot resolve package dependencies: missing dependencies: "${cluster.registry}/acme/dep" (>=v1.0.0)`;
+  assert.equal(await revisionHealth(cluster, "Configuration", "c"), `False ${text}`);
+  assert.deepEqual(cluster.takeEvents(), [`Warning ResolveDependencies: ${text}`]);
+  const counts = async (): Promise<unknown> => {
+    const [one] = await revisions(cluster, "Configuration", "c");
+    const { foundDependencies, installedDependencies, invalidDependencies } = (one?.["status"] ?? {}) as Record<
+      string,
+      number
+    >;
+    return [foundDependencies, installedDependencies, invalidDependencies];
+  };
+  assert.deepEqual(await counts(), [1, 0, 0]);
+  const options = { allowUpgrades: false, allowDowngrades: false };
+  await reconcileLock(cluster.ports, options, signal);
+  await managePackage(cluster, "Function", "acme-dep");
+  const [dep] = await revisions(cluster, "Function", "acme-dep");
+  await certify(cluster, dep);
+  await passRevision(cluster, "Function", dep);
+  await passRevision(cluster, "Configuration", revision);
+  assert.equal(await revisionHealth(cluster, "Configuration", "c"), "True");
+  assert.deepEqual(await counts(), [1, 1, 0]);
+});
+
+test("a dependency in a version that will not do is told, with both", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/dep:v1.2.0", functionPackage("x"));
+  await install(cluster, "Function", "dep", { package: `${cluster.registry}/acme/dep:v1.2.0` });
+  const [dep] = await revisions(cluster, "Function", "dep");
+  await certify(cluster, dep);
+  await passRevision(cluster, "Function", dep);
+  await cluster.push(
+    "acme/c:v1",
+    configurationPackage(`{dependsOn: [{function: ${cluster.registry}/acme/dep, version: ">=v2.0.0"}]}`),
+  );
+  await install(cluster, "Configuration", "c");
+  const [revision] = await revisions(cluster, "Configuration", "c");
+  await assert.rejects(passRevision(cluster, "Configuration", revision), /is incompatible with constraint >=v2\.0\.0/);
+  assert.equal(
+    await revisionHealth(cluster, "Configuration", "c"),
+    `False cannot resolve package dependencies: incompatible dependencies: existing package ${cluster.registry}/acme/dep@v1.2.0 is incompatible with constraint >=v2.0.0`,
+  );
+});
+
+test("case 42: who skips the resolution of dependencies is not in the Lock, and waits for nothing", async () => {
+  await using cluster = await startPackageCluster();
+  const needs = "{dependsOn: [{function: registry.example.org/acme/none, version: '*'}]}";
+  await cluster.push("acme/c:v1", configurationPackage(needs));
+  await install(cluster, "Configuration", "c", { skipDependencyResolution: true });
+  await passRevision(cluster, "Configuration", (await revisions(cluster, "Configuration", "c"))[0]);
+  assert.equal(await revisionHealth(cluster, "Configuration", "c"), "True");
+  assert.deepEqual(await lockEntries(cluster), []);
+});
+
+test("case 46: webhooks of a Provider get its certificate and its Service", async () => {
+  await using cluster = await startPackageCluster();
+  const conversion = `  conversion:
+    strategy: Webhook
+    webhook: {conversionReviewVersions: [v1], clientConfig: {service: {name: x, namespace: y, path: /convert}}}
+`;
+  await cluster.push("acme/p:v1", providerPackage("x", thingCrd("as", conversion)));
+  await install(cluster, "Provider", "p");
+  await certify(cluster, (await revisions(cluster, "Provider", "p"))[0]);
+  await passRevision(cluster, "Provider", (await revisions(cluster, "Provider", "p"))[0]);
+  const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+  const stored = await cluster.kube.get(crd, { name: "as.example.org" });
+  assert.deepEqual(memberAt(stored, ["spec", "conversion", "webhook", "clientConfig"]), {
+    caBundle: "eA==",
+    service: { name: "p", namespace: "crossplane-system", port: 9443, path: "/convert" },
+  });
+});
+
+test("case 49: where somebody else runs functions and does not say with which certificate, nothing becomes healthy", async () => {
+  await using cluster = await startPackageCluster();
+  const external = { ...cluster, ports: { ...cluster.ports, hasRuntime: { Function: false, Provider: false } } };
+  await cluster.push("acme/f:v1", functionPackage("x"));
+  await install(external, "Function", "f");
+  const [revision] = await revisions(cluster, "Function", "f");
+  assert.ok(revision);
+  assert.equal(textAt(revision, ["spec", "tlsServerSecretName"]), undefined);
+  for (let pass = 0; pass < 2; pass++)
+    await assert.rejects(passRevision(external, "Function", revision), /waiting for package runtime/);
+  assert.match(
+    await revisionHealth(cluster, "Function", "f"),
+    /^False .*waiting for package runtime controller to set/,
+  );
+  const secret = {
+    ...otherKinds.secret,
+    metadata: { name: "theirs", namespace: "crossplane-system" },
+    data: { "tls.crt": "eA==" },
+  };
+  await cluster.kube.create(secret as KubeObject);
+  const [now] = await revisions(cluster, "Function", "f");
+  await cluster.kube.update(withMember(now as KubeObject, ["status", "tlsServerSecretName"], "theirs"), {
+    subresource: "status",
+  });
+  await passRevision(external, "Function", revision);
+  assert.equal(await revisionHealth(cluster, "Function", "f"), "True", "until they do");
+});
+
+test("case 48: a certificate that is empty, or not there, is waited for", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/f:v1", functionPackage("x"));
+  await install(cluster, "Function", "f");
+  const [revision] = await revisions(cluster, "Function", "f");
+  assert.ok(revision);
+  await cluster.kube.update(withMember(revision, ["status", "tlsServerSecretName"], "f-tls-server"), {
+    subresource: "status",
+  });
+  await assert.rejects(passRevision(cluster, "Function", revision), /waiting for package runtime controller/);
+  const metadata = { name: "f-tls-server", namespace: "crossplane-system" };
+  await cluster.kube.create({ ...otherKinds.secret, metadata, data: { "tls.crt": "" } } as KubeObject);
+  await assert.rejects(passRevision(cluster, "Function", revision), /waiting for package runtime controller/);
+});
+
+test("case 22: a revision that is paused says so and is left alone; afterwards it starts anew", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/f:v1", functionPackage("x"));
+  await install(cluster, "Function", "f");
+  const [revision] = await revisions(cluster, "Function", "f");
+  await certify(cluster, revision);
+  await passRevision(cluster, "Function", revision);
+  const pause = (value: string | null): Promise<KubeObject> =>
+    cluster.kube.patch(
+      { ...packageTypes.Function.revision, name: revision?.metadata.name ?? "" },
+      { metadata: { annotations: { "crossplane.io/paused": value } } },
+      { type: "merge" },
+    );
+  const seen = async (isPaused: boolean): Promise<void> => {
+    const key = { name: revision?.metadata.name ?? "" };
+    const now = async (): Promise<boolean> =>
+      (await cluster.client.get(packageTypes.Function.revision, key))?.metadata.annotations?.[
+        "crossplane.io/paused"
+      ] === "true";
+    while ((await now()) !== isPaused) await new Promise((go) => setImmediate(go));
+  };
+  await pause("true");
+  await seen(true);
+  await passRevision(cluster, "Function", revision);
+  const condition = async (type: string): Promise<string> =>
+    conditionText((await revisions(cluster, "Function", "f"))[0] as KubeObject, type);
+  assert.match(await condition("Synced"), /^False ReconcilePaused/);
+  await pause(null);
+  await seen(false);
+  await passRevision(cluster, "Function", revision);
+  assert.deepEqual([await condition("Synced"), await condition("RevisionHealthy")], ["Unknown", "Unknown"]);
+  await passRevision(cluster, "Function", revision);
+  assert.equal(await revisionHealth(cluster, "Function", "f"), "True");
+});
+
+test("labels and annotations of the package's metadata go to the revision; reserved ones and the user's own win", async () => {
+  await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
+  const labels =
+    '{tier: gold, channel: from-package, "pkg.crossplane.io/package": evil, "pkg.crossplane.io/provider-family": fam}';
+  const text = `apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: f, labels: ${labels}, annotations: {a: b}}\n`;
+  await cluster.push("acme/f:v1", text);
+  await applyPackage(cluster, { kind: "Function", name: "f", metadata: { labels: { channel: "from-user" } } });
+  await managePackage(cluster, "Function", "f");
+  await certify(cluster, (await revisions(cluster, "Function", "f"))[0]);
+  await passRevision(cluster, "Function", (await revisions(cluster, "Function", "f"))[0]);
+  const [after] = await revisions(cluster, "Function", "f");
+  assert.deepEqual(after?.metadata.labels, {
+    tier: "gold",
+    channel: "from-user",
+    "pkg.crossplane.io/package": "f",
+    "pkg.crossplane.io/provider-family": "fam",
+  });
+  assert.equal(after?.metadata.annotations?.["a"], "b");
+});
+
+test("case 27: a revision is fetched from where the rewrite says, and says so; the Lock keeps the original", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("mirror/f:v1", functionPackage("x"));
+  await cluster.kube.create({
+    apiVersion: "pkg.crossplane.io/v1beta1",
+    kind: "ImageConfig",
+    metadata: { name: "mirror" },
+    spec: {
+      matchImages: [{ prefix: "registry.example.org/acme/" }],
+      rewriteImage: { prefix: `${cluster.registry}/mirror/` },
+    },
+  });
+  await install(cluster, "Function", "f", { package: "registry.example.org/acme/f:v1" });
+  await certify(cluster, (await revisions(cluster, "Function", "f"))[0]);
+  await passRevision(cluster, "Function", (await revisions(cluster, "Function", "f"))[0]);
+  const [after] = await revisions(cluster, "Function", "f");
+  assert.equal(after && textAt(after, ["status", "resolvedImage"]), `${cluster.registry}/mirror/f:v1`);
+  assert.deepEqual(await lockEntries(cluster), ["registry.example.org/acme/f"]);
+});
+
+test("a revision whose package is gone says so", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/p:v1", providerPackage("x", thingCrd("as")));
+  await install(cluster, "Provider", "p");
+  await certify(cluster, (await revisions(cluster, "Provider", "p"))[0]);
+  const [revision] = await revisions(cluster, "Provider", "p");
+  const changed = { ...revision, metadata: { ...revision?.metadata, labels: { "pkg.crossplane.io/package": "gone" } } };
+  await cluster.kube.update(changed as KubeObject);
+  while (
+    (await cluster.client.get(packageTypes.Provider.revision, { name: revision?.metadata.name ?? "" }))?.metadata
+      .labels?.["pkg.crossplane.io/package"] !== "gone"
+  ) {
+    await new Promise((go) => setImmediate(go));
+  }
+  await assert.rejects(passRevision(cluster, "Provider", revision), /cannot get the Provider "gone" of this revision/);
+});
