@@ -21,6 +21,8 @@ export interface PlaneWish {
   /** How functions that are not under development are reached; in plaintext unless given. */
   readonly security?: ControlPlaneOptions["functions"]["security"];
   readonly settings?: Partial<ControlPlaneSettings>;
+  /** What happens on the server before the control plane comes. */
+  readonly prepare?: (users: KubeClient) => Promise<void>;
 }
 
 /** One condition, as people compare it. */
@@ -53,9 +55,11 @@ export interface Plane extends AsyncDisposable {
 const patienceMs = Number(process.env["E2E_PATIENCE"] ?? 120) * 1000;
 
 /** Starts server, functions and control plane, and tells the control plane of the functions. */
-export async function startPlane({ functions, settings, security = "plaintext" }: PlaneWish): Promise<Plane> {
+export async function startPlane(wish: PlaneWish): Promise<Plane> {
+  const { functions, settings, security = "plaintext", prepare } = wish;
   const server = await startServer();
   const users = createKubeClient(await server.connect("users"));
+  await prepare?.(users);
   const transport = await server.connect("crossplane");
   const writes: string[] = [];
   const client = createKubeClient({
