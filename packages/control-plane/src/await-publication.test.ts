@@ -59,3 +59,11 @@ test("one that is never published is waited for ten seconds at most", async () =
   assert.equal((await schemas.schema(gadget)).openapiV3, undefined);
   assert.ok(looks() > 10 && looks() < 100, String(looks()));
 });
+
+test("one that went is not waited for", async () => {
+  const { recent, schemas, looks } = setting(3);
+  recent.changed(["example.org/v1/Gadget"]);
+  recent.gone(["example.org/v1/Gadget"]);
+  assert.equal((await schemas.schema(gadget)).openapiV3, undefined);
+  assert.equal(looks(), 1);
+});

@@ -6,6 +6,8 @@ import type { Clock } from "@purlin/kube-controller";
 export interface RecentKinds {
   /** A CRD that serves these kinds, as `apiVersion/Kind`, has changed. */
   changed(kinds: readonly string[]): void;
+  /** Nothing serves these kinds any more. */
+  gone(kinds: readonly string[]): void;
   has(kind: string): boolean;
 }
 
@@ -21,6 +23,9 @@ export function createRecentKinds(clock: Clock): RecentKinds {
       const now = clock.now();
       for (const [kind, end] of until) if (end <= now) until.delete(kind);
       for (const kind of kinds) until.set(kind, now + recentMs);
+    },
+    gone(kinds) {
+      for (const kind of kinds) until.delete(kind);
     },
     has: (kind) => (until.get(kind) ?? 0) > clock.now(),
   };

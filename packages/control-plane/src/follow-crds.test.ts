@@ -26,7 +26,10 @@ test("what was learnt about a kind is forgotten when its CRD changes, and whoeve
   const informers = createInformerPool(client);
   await api.users.create(widgetCrd("Namespaced"));
   const told: string[] = [];
-  const stop = await followCrds({ informers, mapper: client.mapper, onChange: (kinds) => told.push(...kinds) });
+  const onChange = (kinds: readonly string[], isGone: boolean): void => {
+    told.push(...kinds.map((kind) => (isGone ? `${kind} is gone` : kind)));
+  };
+  const stop = await followCrds({ informers, mapper: client.mapper, onChange });
   const scope = async (): Promise<string> =>
     (await client.mapper.mapping(widget)).namespaced ? "Namespaced" : "Cluster";
   await until("it is served", async () => (await scope()) === "Namespaced");
@@ -39,6 +42,7 @@ test("what was learnt about a kind is forgotten when its CRD changes, and whoeve
   await until("its name is free", () => api.users.create(widgetCrd("Cluster")));
   await until("it is found elsewhere", async () => (await scope()) === "Cluster");
   assert.ok(told.includes("example.org/v1/Widget"), told.join());
+  assert.ok(told.includes("example.org/v1/Widget is gone"), told.join());
   await api.users.create({ ...widget, metadata: { name: "w" } });
   // Nobody asks the informer: it was told to look.
   await until("its objects are known again", async () => informer.get({ name: "w" }) !== undefined);

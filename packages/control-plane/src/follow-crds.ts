@@ -7,8 +7,8 @@ import { isJsonObject } from "@purlin/kube-objects";
 export interface CrdFollowers {
   readonly informers: InformerPool;
   readonly mapper: RestMapper;
-  /** Told which kinds may have changed, as `apiVersion/Kind`. */
-  readonly onChange: (kinds: readonly string[]) => void;
+  /** Told which kinds may have changed, as `apiVersion/Kind`, and whether their definition is gone. */
+  readonly onChange: (kinds: readonly string[], isGone: boolean) => void;
 }
 
 /**
@@ -36,7 +36,8 @@ export async function followCrds({ informers, mapper, onChange }: CrdFollowers):
         ?.ready()
         .catch(() => {});
     }
-    onChange(served.map(({ apiVersion, kind }) => `${apiVersion}/${kind}`));
+    const kinds = served.map(({ apiVersion, kind }) => `${apiVersion}/${kind}`);
+    onChange(kinds, change.type === "deleted");
   });
   isNews = true;
   return async () => {

@@ -30,8 +30,8 @@ export interface FunctionPlane {
   readonly fetchers: RequirementFetchers;
   /** Whether a step uses a function revision right now. */
   isInUse(revision: string): boolean;
-  /** To be called when a CRD changes, with the kinds it serves as `apiVersion/Kind`. */
-  kindsChanged(kinds: readonly string[]): void;
+  /** To be called when a CRD changes or is gone, with the kinds it serves as `apiVersion/Kind`. */
+  kindsChanged(kinds: readonly string[], isGone: boolean): void;
   close(): void;
 }
 
@@ -61,8 +61,10 @@ export function createFunctionPlane(
     runStep: createStepRunner(uses.counting(resolver), runner),
     fetchers,
     isInUse: uses.isInUse,
-    kindsChanged(kinds) {
-      recent.changed(kinds);
+    kindsChanged(kinds, isGone) {
+      // Nobody waits for the schema of a kind that will not be served any more.
+      if (isGone) recent.gone(kinds);
+      else recent.changed(kinds);
       schemas.invalidate();
     },
     close: () => runner.close(),

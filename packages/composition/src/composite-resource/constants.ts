@@ -55,6 +55,7 @@ export const kinds = {
   composition: { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition" },
   revision: { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositionRevision" },
   secret: { apiVersion: "v1", kind: "Secret" },
+  crd: { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" },
 } as const;
 
 /** Who reports events about XRs and claims: the controllers of their definitions, as users of kubectl know it. */

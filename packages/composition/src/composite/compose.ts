@@ -56,7 +56,7 @@ export async function compose(
   if (referred !== xr && onlyAddedReferences(xr, referred, kind.schema)) pass.state.echoes.expect(referred);
   // Before they are made: the event of a resource must find whose it is.
   const requirements = await Promise.all(outcome.requirements.map((wanted) => inScope(wanted, pass)));
-  pass.state.tracker.record(pass.key, { composed: objects, requirements });
+  pass.state.tracker.record(pass.key, { composed: objects, requirements, schemas: outcome.schemas });
   const applied = await applyDesired(desired, observed, { read: xr, stored }, pass);
   return { xr: referred, outcome, applied, desired, composite: outcome.desired?.composite };
 }

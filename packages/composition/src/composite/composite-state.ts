@@ -6,6 +6,7 @@ import { type CircuitBreaker, createCircuitBreaker } from "./watch/circuit-break
 import { type CompositionUsers, createCompositionUsers } from "./watch/composition-users.ts";
 import { createDependencyTracker, type DependencyTracker } from "./watch/dependency-tracker.ts";
 import { createOwnEchoes, type OwnEchoes } from "./watch/own-echoes.ts";
+import { createSettlingSchemas, type SettlingSchemas } from "./watch/settling-schemas.ts";
 import { createWatchCollection, type WatchCollection } from "./watch/watch-collection.ts";
 
 /** What a composite controller remembers between passes. All of it can be lost: it is found out again. */
@@ -15,6 +16,7 @@ export interface CompositeState {
   readonly users: CompositionUsers;
   readonly echoes: OwnEchoes;
   readonly collection: WatchCollection;
+  readonly settling: SettlingSchemas;
   /** Watches on kinds, made once for each. */
   readonly dependencyWatches: Map<string, WatchSpec>;
 }
@@ -40,12 +42,14 @@ export function createCompositeState(ports: CompositePorts): CompositeState {
     users: createCompositionUsers(ports.kind.schema),
     echoes: createOwnEchoes(),
     collection,
+    settling: createSettlingSchemas(clock),
     dependencyWatches,
   };
 }
 
 /** Forgets an XR that is gone. */
-export function forgetComposite({ tracker, breaker }: CompositeState, key: ObjectKey): void {
+export function forgetComposite({ tracker, breaker, settling }: CompositeState, key: ObjectKey): void {
+  settling.forget(key);
   tracker.forget(key);
   breaker.forget(key);
 }

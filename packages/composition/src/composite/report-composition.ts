@@ -13,7 +13,7 @@ import { type Pass, stampFor } from "./pass.ts";
 import { correctedStatus, isLeftBehind } from "./report/corrected-status.ts";
 import { publishConnection } from "./report/publish-connection.ts";
 import { type Readiness, readinessOf } from "./report/readiness.ts";
-import { requeueAfter } from "./report/requeue.ts";
+import { atLatest, requeueAfter } from "./report/requeue.ts";
 import { appliedStatus, desiredStatus, statusAfter } from "./report/status-after.ts";
 import { tell } from "./report/tell.ts";
 import { applyStatus, checkStatus, replaceStatus } from "./report/write-status.ts";
@@ -45,7 +45,9 @@ export async function reportComposition(
   await tellAll(stored, composition, pass, { readiness, published: aftermath.published });
   const { settings, ports } = pass;
   const { ttlMs } = composition.outcome;
-  return requeueAfter({ xr: stored, settled: readiness.settled, ttlMs, settings, random: ports.random ?? Math.random });
+  const { settled } = readiness;
+  const next = requeueAfter({ xr: stored, settled, ttlMs, settings, random: ports.random ?? Math.random });
+  return atLatest(next, pass.state.settling.lookAgainMs(pass.key));
 }
 
 async function afterComposing(

@@ -55,6 +55,24 @@ test("case 115: every kind of change of a composed object leads to its XR", () =
   assert.deepEqual(keys("Dependency", { type: "added", object: map("b") }), []);
 });
 
+test("a definition that changes is looked at again while its server has not published it", () => {
+  const { state } = start();
+  const watch = watchOn({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" }, state);
+  const crd = (generation: number): KubeObject => ({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "things.x.org", generation },
+    spec: { group: "x.org", names: { kind: "Thing" }, versions: [{ name: "v1" }] },
+  });
+  const schemas = [{ apiVersion: "x.org/v1", kind: "Thing" }];
+  state.tracker.record(nobody, { composed: [], requirements: [], schemas });
+  const woken = (change: CacheChange): string[] => [...watch.keys(change)].map(keyText);
+  assert.deepEqual(woken({ type: "updated", object: crd(1), previous: crd(1) }), ["one"]);
+  assert.equal(state.settling.lookAgainMs(nobody), undefined, "its status alone says nothing new");
+  assert.deepEqual(woken({ type: "updated", object: crd(2), previous: crd(1) }), ["one"]);
+  assert.equal(state.settling.lookAgainMs(nobody), 6000);
+});
+
 test("case 124: an update that concerns an XR before and after weighs two", () => {
   const { state, keys } = start();
   state.tracker.record(nobody, { composed: [map("a")], requirements: [] });

@@ -24,7 +24,7 @@ export function baseWatches(kind: CompositeKind, state: CompositeState): readonl
 }
 
 /** A watch on a kind some XRs depend on. */
-export function watchOn(type: TypeRef, { breaker, tracker }: CompositeState): WatchSpec {
+export function watchOn(type: TypeRef, { breaker, tracker, settling }: CompositeState): WatchSpec {
   const keys = (change: CacheChange): ObjectKey[] => {
     const targets = new Map<string, { key: ObjectKey; sides: 1 | 2 }>();
     for (const object of sidesOf(change)) {
@@ -34,9 +34,15 @@ export function watchOn(type: TypeRef, { breaker, tracker }: CompositeState): Wa
       }
     }
     const woken = [...targets.values()].filter(({ key, sides }) => breaker.admit(key, change.object, sides));
+    if (type.kind === kinds.crd.kind && isRedefined(change)) for (const { key } of woken) settling.changed(key);
     return woken.map(({ key }) => key);
   };
   return { type: dependencyWatch, object: type, keys };
+}
+
+/** Whether a definition says something else than before. */
+function isRedefined(change: CacheChange): boolean {
+  return change.type !== "updated" || change.object.metadata.generation !== change.previous.metadata.generation;
 }
 
 function keysOfComposite(change: CacheChange, { breaker, users, echoes }: CompositeState): ObjectKey[] {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import type { ReconcileResult } from "@purlin/kube-controller";
 import { parseGoDuration } from "./go-duration.ts";
-import { askedInterval, requeueAfter } from "./requeue.ts";
+import { askedInterval, atLatest, requeueAfter } from "./requeue.ts";
 
 const minute = 60_000;
 const xr = (interval?: string): KubeObject => ({
@@ -114,4 +114,18 @@ const durations: Readonly<Record<string, number | undefined>> = {
 
 for (const [text, want] of Object.entries(durations)) {
   test(`a Go duration "${text}" is ${want} ms`, () => assert.equal(parseGoDuration(text), want));
+}
+
+const sooner: Readonly<
+  Record<string, { reason: string; planned: ReconcileResult; ms: number | undefined; want: ReconcileResult }>
+> = {
+  NothingNew: { reason: "no reason to hurry", planned: {}, ms: undefined, want: {} },
+  Unplanned: { reason: "somebody waits", planned: {}, ms: 10, want: { requeueAfterMs: 10 } },
+  PlannedLater: { reason: "somebody waits", planned: { requeueAfterMs: 20 }, ms: 10, want: { requeueAfterMs: 10 } },
+  PlannedSooner: { reason: "soon enough", planned: { requeueAfterMs: 5 }, ms: 10, want: { requeueAfterMs: 5 } },
+  AtOnce: { reason: "soon enough", planned: { requeue: true }, ms: 10, want: { requeue: true } },
+};
+
+for (const [name, { reason, planned, ms, want }] of Object.entries(sooner)) {
+  test(`at latest, ${name}: ${reason}`, () => assert.deepEqual(atLatest(planned, ms), want));
 }

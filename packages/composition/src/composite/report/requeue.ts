@@ -39,3 +39,9 @@ export function askedInterval(xr: KubeObject, minMs: number): number | undefined
 function jittered(ms: number, random: () => number): number {
   return Math.round(ms * (0.9 + 0.2 * random()));
 }
+
+/** As planned, but not later than in so many milliseconds. */
+export function atLatest(planned: ReconcileResult, ms: number | undefined): ReconcileResult {
+  if (ms === undefined || planned.requeue) return planned;
+  return { ...planned, requeueAfterMs: Math.min(planned.requeueAfterMs ?? ms, ms) };
+}

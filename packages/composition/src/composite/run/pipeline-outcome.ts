@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ResourceSelector, State, Struct } from "@purlin/function-protocol";
+import type { TypeRef } from "@purlin/kube-client/objects";
 import type { EventText } from "@purlin/kube-controller";
 import type { ConditionText } from "@purlin/kube-controller/object";
 
@@ -37,6 +38,8 @@ export interface PipelineOutcome {
   readonly events: readonly PipelineEvent[];
   readonly conditions: readonly PipelineCondition[];
   readonly requirements: readonly StepRequirement[];
+  /** The kinds whose schemas steps asked for. */
+  readonly schemas: readonly TypeRef[];
   readonly functionRevisions: readonly FunctionRevisionUsed[];
   /** The shortest time a step's answer holds; undefined when none said. */
   readonly ttlMs: number | undefined;

@@ -20,7 +20,7 @@ import {
   type StepState,
   selectorOf,
 } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client/objects";
+import type { KubeObject, TypeRef } from "@purlin/kube-client/objects";
 import { memberAt, textAt, textOf, wrapError } from "@purlin/kube-controller/object";
 import { isJsonObject } from "@purlin/kube-objects";
 import { type Observed, observedState } from "../observe/observe.ts";
@@ -51,6 +51,7 @@ const nothing: Omit<PipelineOutcome, "desired" | "context"> = {
   events: [],
   conditions: [],
   requirements: [],
+  schemas: [],
   functionRevisions: [],
   ttlMs: undefined,
 };
@@ -116,6 +117,7 @@ async function runOne(
     events,
     conditions,
     requirements: [...before.requirements, ...requirementsOf(step, response)],
+    schemas: [...before.schemas, ...schemasOf(step, response)],
     functionRevisions,
     ttlMs: shorter(before.ttlMs, ttlOf(response)),
   };
@@ -154,6 +156,11 @@ function requirementsOf(step: PipelineStep, { requirements }: RunFunctionRespons
     ...(requirements?.resources ?? []),
   ];
   return selectors.map(([name, selector]) => ({ step: step.step, name, selector }));
+}
+
+function schemasOf(step: PipelineStep, { requirements }: RunFunctionResponse): readonly TypeRef[] {
+  const declared = step.requirements?.requiredSchemas ?? [];
+  return [...declared, ...(requirements?.schemas.values() ?? [])].map(({ apiVersion, kind }) => ({ apiVersion, kind }));
 }
 
 function traceOf(revision: KubeObject, xr: KubeObject): RunTrace {

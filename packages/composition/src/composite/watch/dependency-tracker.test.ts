@@ -44,6 +44,34 @@ test("case 115: a composed object leads to its XR and to no other", () => {
   assert.deepEqual(found(tracker, object("a", "ns", {}, "Secret")), []);
 });
 
+const crd = (kind: string, versions: readonly string[], group = "x.org"): KubeObject => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: `${kind.toLowerCase()}s.${group}` },
+  spec: { group, names: { kind }, versions: versions.map((name) => ({ name })) },
+});
+
+test("a schema that functions look at leads from its definition to the XR, and to no other", () => {
+  const unneeded: string[] = [];
+  const tracker = createDependencyTracker(({ kind }) => unneeded.push(kind));
+  const schemas = [{ apiVersion: "x.org/v1", kind: "Thing" }];
+  tracker.record(one, { composed: [], requirements: [], schemas });
+  tracker.record(two, { composed: [], requirements: [], schemas: [{ apiVersion: "x.org/v2", kind: "Thing" }] });
+  assert.deepEqual(found(tracker, crd("Thing", ["v1"])), ["ns/one"]);
+  assert.deepEqual(found(tracker, crd("Thing", ["v1", "v2"])), ["ns/one", "two"]);
+  assert.deepEqual(found(tracker, crd("Other", ["v1"])), []);
+  assert.deepEqual(found(tracker, crd("Thing", ["v1"], "y.org")), []);
+  assert.deepEqual(found(tracker, { ...crd("Thing", []), spec: "nonsense" } as unknown as KubeObject), []);
+  assert.deepEqual(
+    tracker.neededTypes().map(({ kind }) => kind),
+    ["CustomResourceDefinition"],
+  );
+  tracker.record(one, { composed: [], requirements: [] });
+  assert.deepEqual(found(tracker, crd("Thing", ["v1", "v2"])), ["two"]);
+  tracker.forget(two);
+  assert.deepEqual(unneeded, ["CustomResourceDefinition"]);
+});
+
 const selections: Readonly<
   Record<string, { ask: Parameters<typeof requirement>[0]; hits: KubeObject[]; misses: KubeObject[] }>
 > = {

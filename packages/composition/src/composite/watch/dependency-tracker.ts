@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ResourceSelector } from "@purlin/function-protocol";
 import { type KubeObject, keyText, type ObjectKey, type TypeRef } from "@purlin/kube-client/objects";
+import { kinds } from "../../composite-resource/constants.ts";
 import type { StepRequirement } from "../run/pipeline-outcome.ts";
 import { type ObjectReference, ReferenceIndex } from "./reference-index.ts";
 
@@ -8,6 +9,8 @@ import { type ObjectReference, ReferenceIndex } from "./reference-index.ts";
 export interface Dependencies {
   readonly composed: readonly KubeObject[];
   readonly requirements: readonly StepRequirement[];
+  /** The kinds whose schemas its functions look at: these change with the CRDs that define them. */
+  readonly schemas?: readonly TypeRef[];
 }
 
 /** Knows which XRs depend on which objects. In memory only: it fills as XRs are reconciled. */
@@ -48,10 +51,14 @@ export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = ()
   }
 
   return {
-    record(xr, { composed, requirements }) {
+    record(xr, { composed, requirements, schemas = [] }) {
       const key = keyText(xr);
       const before = drop(key);
-      const references = [...composed.map(referenceTo), ...requirements.map(({ selector }) => selectionOf(selector))];
+      const references = [
+        ...composed.map(referenceTo),
+        ...requirements.map(({ selector }) => selectionOf(selector)),
+        ...schemas.map(definitionOf),
+      ];
       for (const reference of references) index.add(key, xr, reference);
       entries.set(key, { references, requirements });
       tellUnneeded(before);
@@ -77,4 +84,8 @@ function selectionOf({ apiVersion, kind, namespace = "", match }: ResourceSelect
   if (match?.case === "matchName") return { type, namespace, match: { name: match.value } };
   const labels = match?.case === "matchLabels" ? match.value.labels : new Map<string, string>();
   return { type, namespace, match: { labels } };
+}
+
+function definitionOf({ apiVersion, kind }: TypeRef): ObjectReference {
+  return { type: kinds.crd, namespace: "", match: { defines: `${apiVersion}/${kind}` } };
 }

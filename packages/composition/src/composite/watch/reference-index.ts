@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client/objects";
+import { memberAt, textAt } from "@purlin/kube-controller/object";
 import { compareUtf8 } from "@purlin/kube-objects";
+import { kinds } from "../../composite-resource/constants.ts";
 
-/** Which objects somebody depends on: one by name, or those that carry labels. */
+/** Which objects somebody depends on: one by name, those that carry labels, or the CRD that defines a kind. */
 export interface ObjectReference {
   readonly type: TypeRef;
   /** With a name, empty means cluster-scoped; with labels, empty means any. */
   readonly namespace: string;
-  readonly match: { readonly name: string } | { readonly labels: ReadonlyMap<string, string> };
+  readonly match:
+    | { readonly name: string }
+    | { readonly labels: ReadonlyMap<string, string> }
+    /** A kind, as `apiVersion/Kind`. */
+    | { readonly defines: string };
 }
 
 interface Holder {
@@ -23,7 +29,7 @@ interface Slot {
 
 interface KindIndex {
   readonly type: TypeRef;
-  /** By what an object must have for the reference to be worth a look: its name, one label, or nothing. */
+  /** By what an object must have for the reference to be worth a look: its name, one label, a kind, or nothing. */
   readonly anchors: Map<string, Map<string, Slot>>;
   size: number;
 }
@@ -82,6 +88,8 @@ export class ReferenceIndex {
 function matches({ namespace, match }: ObjectReference, { metadata }: KubeObject): boolean {
   const own = metadata.namespace ?? "";
   if ("name" in match) return namespace === own && match.name === metadata.name;
+  // Nothing but its definition has a kind for an anchor.
+  if ("defines" in match) return true;
   if (namespace !== "" && namespace !== own) return false;
   const labels = metadata.labels ?? {};
   for (const [key, value] of match.labels) if (!Object.hasOwn(labels, key) || labels[key] !== value) return false;
@@ -90,17 +98,27 @@ function matches({ namespace, match }: ObjectReference, { metadata }: KubeObject
 
 function anchorOf({ match }: ObjectReference): string {
   if ("name" in match) return `name ${match.name}`;
+  if ("defines" in match) return `defines ${match.defines}`;
   const [first] = sorted(match.labels);
   return first === undefined ? "all" : `label ${JSON.stringify(first)}`;
 }
 
-function anchorsOf({ metadata }: KubeObject): string[] {
+function anchorsOf(object: KubeObject): string[] {
+  const { metadata } = object;
   const labels = Object.entries(metadata.labels ?? {}).map((label) => `label ${JSON.stringify(label)}`);
-  return ["all", `name ${metadata.name ?? ""}`, ...labels];
+  const defined = object.kind === kinds.crd.kind ? definedBy(object).map((kind) => `defines ${kind}`) : [];
+  return ["all", `name ${metadata.name ?? ""}`, ...labels, ...defined];
+}
+
+/** The kinds of a CRD, one a version. */
+function definedBy(crd: KubeObject): string[] {
+  const [group, kind] = [textAt(crd, ["spec", "group"]), textAt(crd, ["spec", "names", "kind"])];
+  const versions = memberAt(crd, ["spec", "versions"]);
+  return (Array.isArray(versions) ? versions : []).map((version) => `${group}/${textAt(version, ["name"])}/${kind}`);
 }
 
 function referenceKey({ namespace, match }: ObjectReference): string {
-  return JSON.stringify([namespace, "name" in match ? match.name : sorted(match.labels)]);
+  return JSON.stringify([namespace, "labels" in match ? sorted(match.labels) : match]);
 }
 
 function sorted(labels: ReadonlyMap<string, string>): [string, string][] {
