@@ -171,7 +171,7 @@ const mad = new Map<string, Row>();
 
 /** A function that is fine: one ConfigMap with the text of the spec. It is asked again every second. */
 function worker(req: RunFunctionRequest): RunFunctionResponse {
-  const rsp = response.to(req, { ttl: 1 });
+  const rsp = response.to(req, { ttl: 1000 });
   const { resource: xr } = request.getObservedCompositeResource(req);
   const map = { ...configMap, data: { text: xr.getString("spec.text") } };
   response.setDesiredComposedResource(rsp, "map", map, { ready: true });

@@ -168,6 +168,8 @@ export class FunctionConnection {
 
   #opened(socket: Socket): void {
     this.#sockets.add(socket);
+    // Why it could not be reached before is no longer true; until it speaks this is.
+    if (this.#context.problem !== undefined) this.#context.problem = "it accepts connections and says nothing";
     socket.once("close", () => {
       this.#epoch++;
       this.#sockets.delete(socket);

@@ -216,6 +216,22 @@ test("C59: a function that never listens gives DeadlineExceeded with the reason"
   });
 });
 
+test("a peer that came up and says nothing is told as that, and not as one that was down before", async (t) => {
+  const port = await freePort();
+  const runner = dial(t);
+  await assert.rejects(
+    runner.run(targetAt(`127.0.0.1:${port}`), request(), call({ deadline: soon() })),
+    /ECONNREFUSED/,
+  );
+  const mute = createServer((socket) => socket.on("error", () => {})).listen(port, "127.0.0.1");
+  t.after(() => mute.close());
+  const connected = once(mute, "connection");
+  const waiting = runner.run(targetAt(`127.0.0.1:${port}`), request(), call({ deadline: Date.now() + 3000 }));
+  waiting.catch(() => {});
+  await connected;
+  await assert.rejects(waiting, { message: /before its deadline: it accepts connections and says nothing$/ });
+});
+
 test("a cancelled run ends at once and says so", async (t) => {
   const started = gate();
   const ended = gate();
