@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { ProcessConfig } from "../image/image-config.ts";
 import { relayProgram } from "../sandbox/relay-program.ts";
 import { privateNetworkArguments, sandboxArguments } from "../sandbox/sandbox-arguments.ts";
 import type { Program } from "./guarded-process.ts";
 import { commandOf, defaultPath, parseEnv } from "./image-process.ts";
+import { takeSocket } from "./take-socket.ts";
 
 /** A function that runs from an unpacked image. */
 export interface ImageProgram {
@@ -19,7 +19,7 @@ export interface ImageProgram {
   readonly needsNode: boolean;
   /** The program of the sandbox; without it the function runs as any other program of this machine. */
   readonly sandbox: string | undefined;
-  /** Where the socket of a sandboxed function is: the same at each start, so that whoever calls meanwhile waits there. */
+  /** Where the socket of a sandboxed function is, or beside it while one that is replaced still serves there. */
   readonly socket: string;
 }
 
@@ -46,28 +46,12 @@ function ownNode(): Record<string, string> {
   return { ...Object.fromEntries(libraries.map((path) => [path, path])), "/purlin/node": dirname(process.execPath) };
 }
 
-/** Whose socket it is: one that ends late must not take the socket of the one that came after it. */
-const owners = new Map<string, symbol>();
-
-async function takeSocket(socket: string): Promise<() => Promise<void>> {
-  const owner = Symbol(socket);
-  owners.set(socket, owner);
-  await mkdir(dirname(socket), { recursive: true, mode: 0o700 });
-  // What a process that was killed left behind would be in the way.
-  await rm(socket, { force: true });
-  return async () => {
-    if (owners.get(socket) !== owner) return;
-    owners.delete(socket);
-    await rm(socket, { force: true });
-  };
-}
-
 /** Prepares the process of an image in a sandbox: a network of its own, joined with a socket only we can open. */
 export async function prepareSandboxed(
-  { root, process: config, env, needsNode, sandbox = "bwrap", socket }: ImageProgram,
+  { root, process: config, env, needsNode, sandbox = "bwrap", socket: wanted }: ImageProgram,
   certificates: string,
 ): Promise<PreparedProgram> {
-  const dispose = await takeSocket(socket);
+  const { path: socket, dispose } = await takeSocket(wanted);
   const inner = sandboxArguments({
     root,
     command: needsNode ? [nodeInside, ...commandOf(config).slice(1)] : commandOf(config),
@@ -75,7 +59,8 @@ export async function prepareSandboxed(
     env: { PATH: defaultPath, HOME: "/tmp", ...parseEnv(config.env), ...env, TLS_SERVER_CERTS_DIR: certificatesInside },
     folders: { ...(needsNode && ownNode()), [certificatesInside]: certificates },
   });
-  const relay = [process.execPath, relayProgram, socket, defaultPort, sandbox, ...inner];
-  const program = { command: sandbox, args: privateNetworkArguments(relay), cwd: "/", env: { PATH: defaultPath } };
+  const relay = { node: process.execPath, program: relayProgram, socket, port: defaultPort };
+  const args = privateNetworkArguments([sandbox, ...inner], relay);
+  const program = { command: sandbox, args, cwd: "/", env: { PATH: defaultPath } };
   return { program, address: `unix:${socket}`, channel: false, dispose };
 }

@@ -55,10 +55,27 @@ export const mountPoints: readonly string[] = [
   "lib64",
 ];
 
+/** What joins a private network with a Unix socket. */
+export interface Relay {
+  readonly node: string;
+  /** The text of its program. */
+  readonly program: string;
+  readonly socket: string;
+  readonly port: string;
+}
+
 /**
- * The arguments that give a program of ours, which sees this machine's files, a network of its own. Its loopback belongs to nobody
- * else, so whatever runs inside can listen on any port it likes.
+ * Starts the relay and the function side by side, so that neither waits for the other. The function is what is waited for; when it ends,
+ * so does everything in its process group.
  */
-export function privateNetworkArguments(command: readonly string[]): string[] {
-  return ["--unshare-user", "--unshare-net", "--die-with-parent", "--dev-bind", "/", "/", "--", ...command];
+const cell = `"$1" --input-type=module --eval "$2" "$3" "$4" </dev/null & shift 4; exec "$@"`;
+
+/**
+ * The arguments that give a program, which sees this machine's files, a network of its own, joined with a socket outside of it. Its loopback
+ * belongs to nobody else, so whatever runs inside can listen on any port it likes.
+ */
+export function privateNetworkArguments(command: readonly string[], relay?: Relay): string[] {
+  const { node = "", program = "", socket = "", port = "" } = relay ?? {};
+  const joined = relay === undefined ? [] : ["/bin/sh", "-c", cell, "purlin-cell", node, program, socket, port];
+  return ["--unshare-user", "--unshare-net", "--die-with-parent", "--dev-bind", "/", "/", "--", ...joined, ...command];
 }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A control plane in this process that installs packages, with a registry beside it.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openPackageManagement, startControlPlane } from "@purlin/control-plane";
+import { createDiallingRunner, type DiallingRunner } from "@purlin/function-runner";
+import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
+import {
+  type ContentStore,
+  createFunctionProcesses,
+  createRegistryClient,
+  type FunctionProcesses,
+  findSandbox,
+  openContentStore,
+  type Registry,
+  type SandboxSupport,
+  startRegistry,
+} from "@purlin/package-manager";
+
+/** What figures are taken of. */
+export interface PackagePlane extends AsyncDisposable {
+  readonly users: KubeClient;
+  readonly registry: Registry;
+  readonly registryClient: ReturnType<typeof createRegistryClient>;
+  /** Where packages are built. */
+  readonly store: ContentStore;
+  readonly processes: FunctionProcesses;
+  readonly runner: DiallingRunner;
+  readonly directory: string;
+}
+
+const admin = { name: "admin", groups: [MASTERS_GROUP] };
+
+/** The sandbox of this machine, without which nothing here is worth measuring. */
+export async function requireSandbox(): Promise<SandboxSupport> {
+  const sandbox = await findSandbox();
+  if (!sandbox.isSupported) throw new Error(`${sandbox.reason}: install bubblewrap`);
+  return sandbox;
+}
+
+/** Starts API server, registry and controllers on empty folders. */
+export async function startPackagePlane(sandbox: SandboxSupport): Promise<PackagePlane> {
+  await using starting = new AsyncDisposableStack();
+  const directory = mkdtempSync(join(tmpdir(), "bench-packages-"));
+  starting.defer(() => rmSync(directory, { recursive: true, force: true }));
+  const server = await startApiServer({ directory: join(directory, "store") });
+  starting.defer(() => server.close());
+  const connect = (agent: string): KubeClient =>
+    starting.adopt(createKubeClient(createDirectTransport(server.handle, admin, agent)), (client) => client.close());
+  let changed: (name: string) => void = () => {};
+  const processes = createFunctionProcesses({
+    directory: join(directory, "functions"),
+    env: { PATH: "/usr/bin:/bin" },
+    onChange: ({ name }) => changed(name),
+  });
+  starting.defer(() => processes.close());
+  const packages = await openPackageManagement({ directory, processes, sandbox, functionRevisionSelectors: true });
+  changed = packages.functionChanged;
+  const plane = startControlPlane({
+    client: connect("crossplane"),
+    functions: { security: processes.security },
+    packages,
+    settings: { functionRevisionSelectors: true },
+  });
+  starting.defer(() => plane.stop());
+  await plane.ready;
+  const registry = await startRegistry({ directory: join(directory, "registry") });
+  starting.defer(() => registry.close());
+  const runner = createDiallingRunner({ security: processes.security });
+  starting.defer(() => runner.close());
+  const store = await openContentStore(join(directory, "build"));
+  const users = connect("users");
+  const owned = starting.move();
+  return {
+    users,
+    registry,
+    registryClient: createRegistryClient(),
+    store,
+    processes,
+    runner,
+    directory,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
