@@ -55,9 +55,12 @@ interface Connection {
   cut(): void;
 }
 
-async function connect(): Promise<Connection> {
+/** As the administrator, or as somebody with fewer rights. */
+async function connect(as?: string): Promise<Connection> {
   const file = cluster.kubeconfig;
-  const access = await accessFromKubeconfig(load(readFileSync(file, "utf8")) as Kubeconfig, { file, env: {} });
+  const config = load(readFileSync(file, "utf8")) as Kubeconfig;
+  const users = config.users?.map(({ name, user }) => ({ name, user: { ...user, ...(as && { as }) } }));
+  const access = await accessFromKubeconfig({ ...config, ...(users && { users }) }, { file, env: {} });
   const transport = createHttpsTransport(access, { userAgent: "crossplane" });
   const writes: string[] = [];
   let isCut = false;
@@ -199,6 +202,54 @@ test("two replicas: the leader is cut off, the other takes over, nothing that wa
   await first.client.close();
   await second.client.close();
 });
+
+test("lack-of-rights: a kind that the control plane may not manage is named with the verbs it lacks, and works once granted", async () => {
+  const ingress = { apiVersion: "networking.k8s.io/v1", kind: "Ingress" };
+  const spec = { defaultBackend: { service: { name: "shop", port: { number: 80 } } } };
+  await using fn = await serve((req) => {
+    const rsp = response.to(req);
+    response.setDesiredComposedResource(rsp, "entry", { ...ingress, spec }, { ready: true });
+    return rsp;
+  });
+  const groups = ["", "apiextensions.k8s.io", "apiextensions.crossplane.io", "pkg.crossplane.io", "example.org"];
+  await grant("robot-core", [...groups, "late.example.org"]);
+  const { client } = await connect("robot");
+  await using plane = startControlPlane(planeOptions(client));
+  await plane.ready;
+  await applyAll([functionAt(fn.address), definition, composition, appOf("denied", "x")]);
+  const denied = await until("it says so", async () => {
+    const found = await users.get(app, { namespace, name: "denied" });
+    return syncedText(found).includes("is not allowed") && found;
+  });
+  const verbs = "[get, list, watch, create, update, patch, delete]";
+  const diagnosis = `robot is not allowed to ${verbs} resource ingresses.networking.k8s.io/v1 in namespace ${namespace}`;
+  const text = syncedText(denied);
+  assert.ok(text.startsWith('[cannot compose resources: cannot apply composed resource "entry": '), text);
+  assert.ok(text.endsWith(`, ${diagnosis}]`), text);
+  await until("the event says the same", async () => {
+    const { items } = await users.list({ apiVersion: "v1", kind: "Event" }, { namespace });
+    return items.some((event) => event["reason"] === "RoleBasedAccessControl" && event["message"] === diagnosis);
+  });
+  await grant("robot-network", ["networking.k8s.io"]);
+  await readyApp("denied");
+  await client.close();
+});
+
+async function grant(name: string, apiGroups: readonly string[]): Promise<void> {
+  const rbac = "rbac.authorization.k8s.io";
+  const rules = [{ apiGroups, resources: ["*"], verbs: ["*"] }];
+  const roleRef = { apiGroup: rbac, kind: "ClusterRole", name };
+  const subjects = [{ apiGroup: rbac, kind: "User", name: "robot" }];
+  await applyAll([
+    { apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: { name }, rules },
+    { apiVersion: `${rbac}/v1`, kind: "ClusterRoleBinding", metadata: { name }, roleRef, subjects },
+  ] as unknown as KubeObject[]);
+}
+
+function syncedText(object: KubeObject): string {
+  const { conditions = [] } = (object["status"] ?? {}) as { conditions?: { type: string; message?: string }[] };
+  return conditions.find(({ type }) => type === "Synced")?.message ?? "";
+}
 
 test("what the server writes in its own way is applied once", async () => {
   const { client: kube, writes } = await connect();
