@@ -56,7 +56,7 @@ export function createFunctionPlane(
   });
   const { security, names, responseCache: cache } = functions;
   const runner = createFunctionRunner({ security, names, fetchers, live: resolver.live, cache, registry, clock, log });
-  const uses = createRevisionUses();
+  const uses = createRevisionUses(options.packages?.hold);
   return {
     runStep: createStepRunner(uses.counting(resolver), runner),
     fetchers,

@@ -107,6 +107,8 @@ export async function openPackageManagement(options: PackageManagementOptions): 
       const collecting = collectRegularly((signal) => collect(parts, signal), { clock, log });
       return { controllers, [Symbol.asyncDispose]: () => collecting[Symbol.asyncDispose]() };
     },
+    // A process that is replaced, as its certificate was renewed, ends when its last run is over.
+    hold: (revision, endpoint) => processes.get(revision)?.hold(endpoint) ?? (() => {}),
     functionChanged: (name) => engine?.enqueue(runtimeControllerName(packageTypes.Function), { name }),
   };
 }

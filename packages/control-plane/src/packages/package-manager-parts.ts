@@ -29,6 +29,8 @@ export interface PackageSettings {
 export interface PackageManager {
   /** Makes what must be there, and the controllers. What it opens is closed with the result. */
   open(parts: ControlPlaneParts, signal: AbortSignal): Promise<OpenPackageManager>;
+  /** Told when a run of a revision begins at an endpoint, which is to be kept until the result is called. */
+  hold?(revision: string, endpoint: string): () => void;
 }
 
 /** The package manager of one run of a control plane. */

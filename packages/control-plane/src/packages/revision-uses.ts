@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { FunctionResolver } from "@purlin/function-runner";
+import type { PackageManager } from "./package-manager-parts.ts";
 
 /** Which function revisions steps use right now. */
 export interface RevisionUses {
@@ -8,8 +9,8 @@ export interface RevisionUses {
   isInUse(revision: string): boolean;
 }
 
-/** Counts runs by revision, so that what runs a revision can wait for them. */
-export function createRevisionUses(): RevisionUses {
+/** Counts runs by revision, so that what runs a revision can wait for them; `keep` is told of each as well. */
+export function createRevisionUses(keep: PackageManager["hold"] = () => () => {}): RevisionUses {
   const counts = new Map<string, number>();
   const add = (revision: string, change: number): void => {
     const count = (counts.get(revision) ?? 0) + change;
@@ -21,11 +22,11 @@ export function createRevisionUses(): RevisionUses {
       async resolve(reference, signal) {
         const target = await resolver.resolve(reference, signal);
         const hold = (): (() => void) => {
-          const release = target.hold?.();
+          const releases = [target.hold?.(), keep(target.revisionName, target.endpoint)];
           add(target.revisionName, 1);
           return () => {
             add(target.revisionName, -1);
-            release?.();
+            for (const release of releases) release?.();
           };
         };
         return { ...target, hold };

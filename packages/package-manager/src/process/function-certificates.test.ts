@@ -7,9 +7,12 @@ import { test } from "node:test";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { createFunctionCertificates } from "./function-certificates.ts";
 
+const year = { now: Date.now, days: 365 };
+const dayMs = 86_400_000;
+
 test("a function gets a certificate for serving on this machine, and no key of the authority", async () => {
   using folder = tempFolder();
-  const certificates = createFunctionCertificates(folder.path);
+  const certificates = createFunctionCertificates(folder.path, year);
   const path = await certificates.serverFolder("fn");
   assert.equal(path, join(folder.path, "fn"));
   assert.deepEqual(readdirSync(path).sort(), ["ca.crt", "tls.crt", "tls.key"]);
@@ -24,8 +27,35 @@ test("each control plane has an authority of its own", async () => {
   using folder = tempFolder();
   const authorities = [];
   for (const name of ["a", "b"]) {
-    const path = await createFunctionCertificates(join(folder.path, name)).serverFolder("fn");
+    const path = await createFunctionCertificates(join(folder.path, name), year).serverFolder("fn");
     authorities.push(readFileSync(join(path, "ca.crt"), "utf8"));
   }
   assert.notEqual(authorities[0], authorities[1]);
+});
+
+test("a certificate is renewed in another folder when a third of its life is left; the one before it stays for a while", async () => {
+  using folder = tempFolder();
+  let now = Date.now();
+  const certificates = createFunctionCertificates(folder.path, { now: () => now, days: 30 });
+  const first = await certificates.serverFolder("fn");
+  assert.ok(Math.abs(certificates.renewInMs("fn") - 20 * dayMs) < dayMs / 24);
+  now += 19.9 * dayMs;
+  assert.equal(await certificates.serverFolder("fn"), first);
+  now += 0.2 * dayMs;
+  assert.equal(certificates.renewInMs("fn"), 0);
+  const second = await certificates.serverFolder("fn");
+  assert.equal(second, join(folder.path, "fn~2"));
+  assert.notEqual(readFileSync(join(second, "tls.crt"), "utf8"), readFileSync(join(first, "tls.crt"), "utf8"));
+  assert.deepEqual(readdirSync(folder.path).sort(), ["fn", "fn~2"]);
+  assert.equal(await certificates.serverFolder("fn"), second);
+});
+
+test("our own certificate is renewed as well", () => {
+  using folder = tempFolder();
+  let now = Date.now();
+  const { client } = createFunctionCertificates(folder.path, { now: () => now, days: 30 });
+  const first = client.current();
+  assert.equal(client.current(), first);
+  now += 21 * dayMs;
+  assert.notEqual(client.current(), first);
 });

@@ -1,55 +1,118 @@
 // SPDX-License-Identifier: Apache-2.0
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSecureContext, type SecureContext } from "node:tls";
-import { createAuthority, issueCertificate } from "@purlin/certificates";
+import { createAuthority, issueCertificate, type KeyPair, readValidity, shouldRenew } from "@purlin/certificates";
 
 /** The certificates of functions that run on this machine. */
 export interface FunctionCertificates {
   /** Our side of every call. */
   readonly client: { current(): SecureContext };
-  /** The folder with `ca.crt`, `tls.crt` and `tls.key` that a function is served with; one and the same for each name. */
+  /**
+   * The folder with `ca.crt`, `tls.crt` and `tls.key` that a function is to be served with from now on: the same until its
+   * certificate is renewed, another one afterwards. What is served with the old one should be replaced then.
+   */
   serverFolder(functionName: string): Promise<string>;
+  /** How long until that is another one. */
+  renewInMs(functionName: string): number;
 }
+
+/** When certificates are made, and for how long. */
+export interface CertificateTimes {
+  readonly now: () => number;
+  /** Renewed when a third of this is left. */
+  readonly days: number;
+}
+
+const lastThird = 1 / 3;
 
 /**
  * An authority for as long as this process runs. Its key is never written down, and a function's certificate is good for
- * serving only, so no function can call another one. As they end with this process, none of them has to be renewed.
+ * serving only, so no function can call another one.
  */
-export function createFunctionCertificates(directory: string): FunctionCertificates {
-  const authority = createAuthority({ commonName: "purlin functions" });
-  const own = issueCertificate(authority, { commonName: "purlin", usages: ["client"], days: 3650 });
-  const context = createSecureContext({
-    ca: authority.certPem,
-    cert: own.certPem,
-    key: own.keyPem,
-    minVersion: "TLSv1.3",
-  });
-  const folders = new Map<string, Promise<string>>();
+export function createFunctionCertificates(directory: string, times: CertificateTimes): FunctionCertificates {
+  const { days } = times;
+  const now = (): Date => new Date(times.now());
+  const authority = createAuthority({ commonName: "purlin functions", now: now() });
+  const client = keepClientContext(authority, { now, days });
+  const issued = new Map<string, Issued>();
 
-  async function issue(functionName: string): Promise<string> {
-    const folder = join(directory, functionName);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const { certPem, keyPem } = issueCertificate(authority, {
-      commonName: functionName,
+  function folderOf(name: string, number: number): string {
+    return join(directory, number === 1 ? name : `${name}~${number}`);
+  }
+
+  function issue(name: string, number: number): Issued {
+    const pair = issueCertificate(authority, {
+      commonName: name,
       dnsNames: ["localhost"],
       ipAddresses: ["127.0.0.1"],
       usages: ["server"],
-      days: 3650,
+      days,
+      now: now(),
     });
-    await writeFile(join(folder, "ca.crt"), authority.certPem);
-    await writeFile(join(folder, "tls.crt"), certPem);
-    await writeFile(join(folder, "tls.key"), keyPem, { mode: 0o600 });
-    return folder;
+    const folder = folderOf(name, number);
+    const written = writeFiles(folder, pair, authority.certPem);
+    // The last but one is of no use to anybody any more.
+    if (number > 2) void rm(folderOf(name, number - 2), { recursive: true, force: true }).catch(() => {});
+    written.catch(() => issued.delete(name));
+    return { number, certPem: pair.certPem, written };
   }
 
   return {
-    client: { current: () => context },
-    serverFolder(functionName) {
-      const issued = folders.get(functionName) ?? issue(functionName);
-      folders.set(functionName, issued);
-      issued.catch(() => folders.delete(functionName));
-      return issued;
+    client,
+    async serverFolder(name) {
+      const known = issued.get(name);
+      const isGood = known !== undefined && !shouldRenew(known.certPem, now(), lastThird);
+      const current = isGood ? known : issue(name, (known?.number ?? 0) + 1);
+      issued.set(name, current);
+      return current.written;
+    },
+    renewInMs(name) {
+      const known = issued.get(name);
+      return known === undefined ? 0 : renewInMs(known.certPem, times.now());
+    },
+  };
+}
+
+interface Issued {
+  readonly number: number;
+  readonly certPem: string;
+  /** The folder, once its files are there. */
+  readonly written: Promise<string>;
+}
+
+async function writeFiles(folder: string, { certPem, keyPem }: KeyPair, authorityPem: string): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, "ca.crt"), authorityPem);
+  await writeFile(join(folder, "tls.crt"), certPem);
+  await writeFile(join(folder, "tls.key"), keyPem, { mode: 0o600 });
+  return folder;
+}
+
+function renewInMs(certPem: string, now: number): number {
+  const { notBefore, notAfter } = readValidity(certPem);
+  const lifeMs = notAfter.getTime() - notBefore.getTime();
+  return Math.max(0, notAfter.getTime() - lifeMs * lastThird - now);
+}
+
+/** Connections made after a renewal use the new certificate; those that are there go on. */
+function keepClientContext(
+  authority: KeyPair,
+  { now, days }: { readonly now: () => Date; readonly days: number },
+): { current(): SecureContext } {
+  let own: { readonly certPem: string; readonly context: SecureContext } | undefined;
+  return {
+    current() {
+      if (own !== undefined && !shouldRenew(own.certPem, now(), lastThird)) return own.context;
+      const { certPem, keyPem } = issueCertificate(authority, {
+        commonName: "purlin",
+        usages: ["client"],
+        days,
+        now: now(),
+      });
+      const context = createSecureContext({ ca: authority.certPem, cert: certPem, key: keyPem, minVersion: "TLSv1.3" });
+      own = { certPem, context };
+      return context;
     },
   };
 }

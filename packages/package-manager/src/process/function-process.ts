@@ -7,6 +7,7 @@ import { untilItAnswers } from "./grpc-probe.ts";
 import { createLaunch, type FunctionProgram } from "./launch-function.ts";
 import type { LogFile } from "./log-file.ts";
 import { createLogTail } from "./log-tail.ts";
+import { createRenewal, type Renewal } from "./renewal.ts";
 import { type RestartPolicy, Supervisor, type SupervisorObserver } from "./supervisor.ts";
 import { createUses, type Uses } from "./uses.ts";
 
@@ -49,6 +50,8 @@ export interface FunctionProcess {
   served(signal?: AbortSignal): Promise<ServedFunction>;
   /** What answers right now, if anything does. */
   readonly current: ServedFunction | undefined;
+  /** Tells that a run begins at an address that was served; call the result when it is over. */
+  hold(endpoint: string): () => void;
   /** The last lines it wrote, oldest first. */
   logs(): readonly string[];
   reload(): void;
@@ -97,6 +100,7 @@ class RunningProcess implements FunctionProcess {
   readonly #surroundings: ProcessSurroundings;
   readonly #log: LogFile;
   readonly #uses: Uses;
+  readonly #renewal: Renewal;
   readonly #supervisor: Supervisor;
   readonly #tail = createLogTail(logCharacters);
   readonly #waiting = new Set<() => void>();
@@ -111,11 +115,10 @@ class RunningProcess implements FunctionProcess {
     this.#surroundings = surroundings;
     this.#log = surroundings.logFile(spec);
     this.#uses = createUses({ clock, lingerMs: limits.lingerMs, limitMs: limits.holdMs });
-    const folder = certificates.serverFolder(name);
-    // Awaited by every start; one that fails is told there.
-    folder.catch(() => {});
+    const folder = (): Promise<string> => this.#renewal.take();
+    this.#renewal = createRenewal({ name, certificates, clock, renew: () => this.reload() });
     this.#supervisor = new Supervisor({
-      launch: createLaunch({ program, cwd, env, ports, certificates: () => folder, graceMs: limits.graceMs }),
+      launch: createLaunch({ program, cwd, env, ports, certificates: folder, graceMs: limits.graceMs }),
       file: program.kind === "source" ? program.file : undefined,
       answers: (address, signal) => untilItAnswers({ address, tls: certificates.client.current(), signal }),
       released: (address) => this.#uses.released(address),
@@ -140,6 +143,10 @@ class RunningProcess implements FunctionProcess {
     return this.#state.phase === "serving" ? this.#serves(this.#state.endpoint) : undefined;
   }
 
+  hold(endpoint: string): () => void {
+    return this.#uses.hold(endpoint);
+  }
+
   logs(): readonly string[] {
     return this.#tail.lines();
   }
@@ -157,12 +164,13 @@ class RunningProcess implements FunctionProcess {
   }
 
   async stop(): Promise<void> {
+    this.#renewal.stop();
     await this.#supervisor.stop();
     this.#become({ phase: "failed", problem: "the function has been stopped" });
   }
 
   #serves(endpoint: string): ServedFunction {
-    return { endpoint, version: this.#version, hold: () => this.#uses.hold(endpoint) };
+    return { endpoint, version: this.#version, hold: () => this.hold(endpoint) };
   }
 
   #observer(): SupervisorObserver {

@@ -21,6 +21,8 @@ export interface FunctionProcessesOptions {
   /** The environment of this process; functions get only its harmless part. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock | undefined;
+  /** Days a certificate is good for; it is renewed, and the process replaced, when a third of them is left. A year unless given. */
+  readonly certificateDays?: number | undefined;
   readonly limits?: Partial<ProcessLimits> | undefined;
   /** Told whenever a function begins to serve, fails or dies. */
   readonly onChange?: ((process: FunctionProcess) => void) | undefined;
@@ -49,6 +51,7 @@ export interface FunctionProcesses extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+const defaultDays = 365;
 const logBytes = 1024 * 1024;
 /** Logs of each Function that outlive their revision: they may tell why it went. */
 const spareLogs = 10;
@@ -64,7 +67,8 @@ const defaultLimits: ProcessLimits = {
 /** Starts, watches over and ends function processes. None of them outlives this process, however it ends. */
 export function createFunctionProcesses(options: FunctionProcessesOptions): FunctionProcesses {
   const { directory, env, clock = systemClock, limits = {}, onChange = () => {} } = options;
-  const certificates = createFunctionCertificates(join(directory, "certificates"));
+  const { certificateDays: days = defaultDays } = options;
+  const certificates = createFunctionCertificates(join(directory, "certificates"), { now: () => clock.now(), days });
   const surroundings: ProcessSurroundings = {
     certificates,
     ports: createPortPool(),
