@@ -138,6 +138,9 @@ test("list selects by namespace and labels, indexes follow changes", async () =>
   assert.deepEqual(names(informer.list({ labelSelector: "app in (y)" })), ["a"]);
   assert.deepEqual(names(informer.list({ namespace: "other" })), []);
   assert.throws(() => informer.byIndex("none", "x"), /no index "none"/);
+  informer.addIndex("letters", ({ metadata }) => [...(metadata.name ?? "")]);
+  assert.deepEqual(names(informer.byIndex("letters", "a", "a")), ["a"], "all values must be there");
+  assert.deepEqual(names(informer.byIndex("letters", "a", "?")), []);
   await informer.stop();
 });
 

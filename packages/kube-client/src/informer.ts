@@ -34,7 +34,8 @@ export interface Informer {
   }): KubeObject[];
   /** Adds an index once; see {@link Informer.byIndex}. */
   addIndex(name: string, of: IndexFunction): void;
-  byIndex(name: string, value: string): KubeObject[];
+  /** The objects that an index has under all of these values. */
+  byIndex(name: string, ...values: readonly [string, ...string[]]): KubeObject[];
   /** Calls `handler` for every object held now, then for every change. Returns how to stop. */
   subscribe(handler: (change: CacheChange) => void): () => void;
   /** Resolves when the first list is in; rejects when the signal aborts or the informer stops. */
@@ -110,8 +111,8 @@ class RunningInformer implements Informer {
     this.#cache.addIndex(name, of);
   }
 
-  byIndex(name: string, value: string): KubeObject[] {
-    return this.#cache.byIndex(name, value);
+  byIndex(name: string, ...values: readonly [string, ...string[]]): KubeObject[] {
+    return this.#cache.byIndex(name, ...values);
   }
 
   subscribe(handler: (change: CacheChange) => void): () => void {

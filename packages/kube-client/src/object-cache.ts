@@ -35,12 +35,14 @@ export class ObjectCache {
     for (const [key, object] of this.#objects) for (const value of of(object)) add(index.entries, value, key);
   }
 
-  /** The objects an index has under a value. Throws when there is no such index. */
-  byIndex(name: string, value: string): KubeObject[] {
+  /** The objects an index has under all of these values; looks at no more than the rarest has. Throws when there is no such index. */
+  byIndex(name: string, ...values: readonly [string, ...string[]]): KubeObject[] {
     const index = this.#indexes.get(name);
     if (index === undefined) throw new Error(`the cache has no index "${name}"`);
-    const keys = index.entries.get(value) ?? [];
-    return [...keys].flatMap((key) => this.#objects.get(key) ?? []);
+    const found = values.map((value) => index.entries.get(value) ?? new Set<string>());
+    const [rarest = new Set<string>(), ...others] = found.toSorted((a, b) => a.size - b.size);
+    const keys = [...rarest].filter((key) => others.every((other) => other.has(key)));
+    return keys.flatMap((key) => this.#objects.get(key) ?? []);
   }
 
   /** Takes an object in. Says what changed, or undefined when it is the version already held. */

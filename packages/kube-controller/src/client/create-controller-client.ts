@@ -54,9 +54,7 @@ export function createControllerClient(options: ControllerClientOptions): Closab
   async function list(type: TypeRef, { namespace, labels = {}, signal }: CachedListOptions = {}) {
     if (isLive(type)) return listLive(client, type, { namespace, labels, signal });
     const { writes, namespaced } = await types.open(type, { signal });
-    const wanted = Object.entries(labels);
-    const matches = ({ metadata }: KubeObject): boolean => wanted.every(([k, v]) => metadata.labels?.[k] === v);
-    return writes.list(matches, namespaced ? namespace : undefined);
+    return writes.list(labels, namespaced ? namespace : undefined);
   }
 
   function noted(stored: KubeObject, { dryRun, subresource }: WriteOptions = {}): KubeObject {

@@ -19,6 +19,7 @@ function object(name: string, version: number, more: Partial<KubeObject["metadat
 class ShownInformer {
   readonly held = new Map<string, KubeObject>();
   readonly #handlers = new Set<(change: CacheChange) => void>();
+  #index: (one: KubeObject) => readonly string[] = () => [];
   resourceVersion = "0";
   lists = 1;
 
@@ -28,6 +29,14 @@ class ShownInformer {
 
   list({ namespace }: { readonly namespace?: string | undefined } = {}): KubeObject[] {
     return [...this.held.values()].filter((one) => namespace === undefined || one.metadata.namespace === namespace);
+  }
+
+  addIndex(_name: string, of: (one: KubeObject) => readonly string[]): void {
+    this.#index = of;
+  }
+
+  byIndex(_name: string, ...values: string[]): KubeObject[] {
+    return this.list().filter((one) => values.every((value) => this.#index(one).includes(value)));
   }
 
   subscribe(handler: (change: CacheChange) => void): () => void {
@@ -55,7 +64,6 @@ function setting(): { informer: ShownInformer; writes: OwnWrites } {
 
 const key = { namespace: "ns", name: "a" };
 const versionOf = (one: KubeObject | undefined): string | undefined => one?.metadata.resourceVersion;
-const all = (): boolean => true;
 
 test("versions are numbers of any length", () => {
   for (const [a, b, order] of [
@@ -140,15 +148,31 @@ test("lists have our writes in them", () => {
   writes.stored(object("e", 9, { namespace: "elsewhere" }));
   const listed = (namespace?: string): string[] =>
     writes
-      .list(all, namespace)
+      .list({}, namespace)
       .map((one) => `${one.metadata.name}@${versionOf(one)}`)
       .sort();
   assert.deepEqual(listed("ns"), ["a@7", "c@5", "d@8"]);
   assert.deepEqual(listed(), ["a@7", "c@5", "d@8", "e@9"]);
-  assert.deepEqual(
-    writes.list((one) => one.metadata.name === "d").map(({ metadata }) => metadata.name),
-    ["d"],
-  );
+});
+
+test("lists by label have our writes in them, whatever labels the informer knows", () => {
+  const { informer, writes } = setting();
+  const labels = (app: string, tier = "web"): object => ({ labels: { app, tier } });
+  informer.sees(object("moves-in", 5, labels("two")));
+  informer.sees(object("moves-out", 5, labels("one")));
+  informer.sees(object("stays", 5, labels("one")));
+  informer.sees(object("other-tier", 5, labels("one", "db")));
+  writes.stored(object("moves-in", 7, labels("one")));
+  writes.stored(object("moves-out", 7, labels("two")));
+  writes.stored(object("new", 7, labels("one")));
+  const listed = (wanted: Record<string, string>): unknown[] =>
+    writes
+      .list(wanted, "ns")
+      .map(({ metadata }) => metadata.name)
+      .sort();
+  assert.deepEqual(listed({ app: "one", tier: "web" }), ["moves-in", "new", "stays"]);
+  assert.deepEqual(listed({ app: "one", tier: "db" }), ["other-tier"]);
+  assert.deepEqual(listed({ app: "nobody" }), []);
 });
 
 test("what somebody has read counts when it is newer than what we know", () => {

@@ -7,6 +7,10 @@ type OwnWrite =
   // `version` is the newest one known of the deleted object.
   | { readonly kind: "deleted"; readonly uid: string; readonly version: string; readonly lists: number };
 
+/** Made for a type when its objects are first asked for by label. */
+const labelIndex = "labels";
+const labelText = ([key, value]: readonly [string, string]): string => `${key}=${value}`;
+
 /** How many writes of one type may wait for their informer; the oldest go first. */
 const mostWrites = 10_000;
 
@@ -60,8 +64,11 @@ export class OwnWrites {
     return compareVersions(version, resourceVersion) >= 0 ? known : object;
   }
 
-  list(wanted: (object: KubeObject) => boolean, namespace?: string): KubeObject[] {
-    const objects = this.#informer.list(namespace === undefined ? {} : { namespace });
+  /** The objects with all of these labels. What is looked at are those with the rarest of them, however many others there are. */
+  list(labels: Readonly<Record<string, string>> = {}, namespace?: string): KubeObject[] {
+    const objects = this.#candidates(labels, namespace);
+    const wanted = ({ metadata }: KubeObject): boolean =>
+      Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value);
     for (const key of this.#writes.keys()) this.#look(key);
     if (this.#writes.size === 0) return objects.filter(wanted);
     const seen = objects.flatMap((object) => {
@@ -74,6 +81,14 @@ export class OwnWrites {
     );
     const inNamespace = added.filter((object) => namespace === undefined || object.metadata.namespace === namespace);
     return [...seen, ...inNamespace].filter(wanted);
+  }
+
+  #candidates(labels: Readonly<Record<string, string>>, namespace: string | undefined): KubeObject[] {
+    const [first, ...others] = Object.entries(labels).map(labelText);
+    if (first === undefined) return this.#informer.list(namespace === undefined ? {} : { namespace });
+    this.#informer.addIndex(labelIndex, ({ metadata }) => Object.entries(metadata.labels ?? {}).map(labelText));
+    const found = this.#informer.byIndex(labelIndex, first, ...others);
+    return namespace === undefined ? found : found.filter(({ metadata }) => metadata.namespace === namespace);
   }
 
   /** Drops what the informer knows by now. */
