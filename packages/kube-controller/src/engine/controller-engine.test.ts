@@ -277,6 +277,32 @@ test("a controller that is started again waits for the end of the one before", a
   });
 });
 
+test("a reconcile that is under way when its controller is stopped asks for watches in vain, and does not fail", async () => {
+  await withEngine(async (engine) => {
+    const begun = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    engine.start({
+      name: "test",
+      async reconcile() {
+        begun.resolve();
+        await gate.promise;
+        const asked = engine.startWatches("test", [self("Late")]);
+        await asked.then(() => engine.stopWatches("test", [self("Late")])).then(ended.resolve, ended.reject);
+        return {};
+      },
+    });
+    engine.enqueue("test", { name: "a" });
+    await begun.promise;
+    const stopped = engine.stop("test");
+    gate.resolve();
+    await ended.promise;
+    await stopped;
+    assert.deepEqual(engine.watchesOf("test"), []);
+    await assert.rejects(engine.startWatches("test", [self("Late")]), /is not running/, "afterwards it is a mistake");
+  });
+});
+
 test("metrics have the names dashboards know", async () => {
   const registry = new Registry();
   await withEngine(

@@ -42,7 +42,7 @@ export interface ControllerEngine {
   enqueue(name: string, key: ObjectKey, afterMs?: number): void;
   /**
    * Starts the watches that do not run yet and resolves when each has seen every object there is. Rejects when a type is
-   * not served, naming it; the watches that could be started stay.
+   * not served, naming it; the watches that could be started stay. Does nothing for a controller that is being stopped.
    */
   startWatches(name: string, watches: readonly WatchSpec[]): Promise<void>;
   stopWatches(name: string, watches: readonly WatchId[]): Promise<void>;

@@ -114,6 +114,7 @@ class Engine implements ControllerEngine {
   }
 
   async startWatches(name: string, specs: readonly WatchSpec[]): Promise<void> {
+    if (this.#isEnding(name)) return;
     const running = this.#of(name);
     const started = specs.map((spec) => this.#startWatch(name, running, spec));
     const results = await Promise.allSettled(started);
@@ -152,6 +153,7 @@ class Engine implements ControllerEngine {
   }
 
   async stopWatches(name: string, ids: readonly WatchId[]): Promise<void> {
+    if (this.#isEnding(name)) return;
     const { watches } = this.#of(name);
     const ended = ids.flatMap((spec) => {
       const watch = watches.get(idOf(spec));
@@ -169,6 +171,11 @@ class Engine implements ControllerEngine {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#running.keys(), ...this.#stopping.keys()].map((name) => this.stop(name)));
+  }
+
+  /** What it still reconciles may end in peace: there is nobody left to be woken, and that is no failure. */
+  #isEnding(name: string): boolean {
+    return !this.#running.has(name) && this.#stopping.has(name);
   }
 
   #of(name: string): RunningController {
