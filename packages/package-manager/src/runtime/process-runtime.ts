@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KubeObject } from "@purlin/kube-client";
-import { type Clock, type ControllerClient, controllerReference, textAt } from "@purlin/kube-controller";
-import { isAlreadyExists } from "@purlin/kube-objects";
+import { type Clock, type ControllerClient, controllerReference, isControlledBy } from "@purlin/kube-controller";
+import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
 import type { PackageClient } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import { parseImageConfig } from "../image/image-config.ts";
@@ -50,7 +50,8 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
   return {
     async prepare({ revision, signal }) {
       const name = revision.metadata.name ?? "";
-      const tlsServerSecretName = textAt(revision, ["spec", "tlsServerSecretName"]) ?? `${name}-tls-server`;
+      // Each process has certificates of its own, also where revisions of a function share a name on a cluster.
+      const tlsServerSecretName = secretOf(name);
       const data = await certificatesOf(await processes.certificates(name));
       const secret: KubeObject = {
         ...otherKinds.secret,
@@ -72,18 +73,41 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
       departures.forget(name);
       return reportOf(processes.run(await specOf(options, pass)), options.sandbox, revision);
     },
-    async retire({ revision }) {
+    async retire({ revision, signal }) {
       const name = revision.metadata.name ?? "";
-      if (!started.has(name)) return {};
+      if (!started.has(name)) {
+        await deleteSecret(options, revision, signal);
+        return {};
+      }
       const waitMs = departures.waitMs(name);
       if (waitMs > 0) return { requeueAfterMs: waitMs };
       started.delete(name);
       departures.forget(name);
       // Not waited for: the revision may be wanted again meanwhile.
       void processes.stop(name);
+      await deleteSecret(options, revision, signal);
       return {};
     },
   };
+}
+
+function secretOf(revision: string): string {
+  return `${revision}-tls-server`;
+}
+
+/** The certificates of a revision go with its process. One that is gone altogether took its secret along. */
+async function deleteSecret(
+  { client, namespace }: ProcessRuntimeOptions,
+  { metadata }: KubeObject,
+  signal: AbortSignal,
+): Promise<void> {
+  if (metadata.uid === undefined) return;
+  const key = { namespace, name: secretOf(metadata.name ?? "") };
+  const secret = await client.get(otherKinds.secret, key, { signal });
+  if (secret === undefined || !isControlledBy(secret, metadata.uid)) return;
+  await client.delete({ ...otherKinds.secret, ...key }, { signal }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
 }
 
 async function ensureNamespace(client: ControllerClient, name: string, signal: AbortSignal): Promise<void> {
