@@ -311,11 +311,11 @@ async function assertRetired(name: string): Promise<void> {
     return found !== undefined && revisionText(found).status?.endpoint === undefined && found;
   });
   assert.equal(revisionText(revision).spec.desiredState, "Inactive");
-  if (scene.server === "embedded") return;
   const namespace = packageNamespace;
+  await scene.gone({ apiVersion: "v1", kind: "Secret" }, { namespace, name: `${name}-tls-server` });
+  if (scene.server === "embedded") return;
   await scene.gone({ apiVersion: "apps/v1", kind: "Deployment" }, { namespace, name });
   await scene.gone({ apiVersion: "v1", kind: "Service" }, { namespace, name });
-  await scene.gone({ apiVersion: "v1", kind: "Secret" }, { namespace, name: `${name}-tls-server` });
 }
 
 function isValid(revision: KubeObject): boolean {
