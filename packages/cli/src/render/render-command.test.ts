@@ -284,7 +284,7 @@ const mistakes: Readonly<Record<string, { reason: string; wish: RenderTest; says
   NobodyListens: {
     reason: "at once, not after the timeout",
     wish: { args: ["-a", "render.crossplane.io/runtime-development-target=localhost:1"] },
-    says: /^error: cannot render App "one": .*pipeline step "t": cannot call localhost:1: nothing listens there/,
+    says: /^error: cannot render App "one": .*pipeline step "t": Function "fn": cannot call localhost:1: nothing listens there/,
   },
   BadTarget: {
     reason: "the line of the annotation",

@@ -14,6 +14,8 @@ const data = { user: base64("sam"), password: base64("secret") };
 const published =
   "Normal PropagateConnectionSecret: Successfully propagated connection details from composite resource";
 
+const advice = "name another one in writeConnectionSecretToRef, or delete it";
+
 suite("connection secrets of claims", () => {
   let claims: TestClaims;
   before(async () => {
@@ -125,7 +127,10 @@ suite("connection secrets of claims", () => {
 
   test("69: a secret that the composite resource does not control is not read for anybody", async () => {
     await publishedClaim("foreign", { foreign: true });
-    await refused("foreign", "cannot establish control of existing connection secret");
+    await refused(
+      "foreign",
+      `cannot establish control of existing connection secret: Secret "shop/foreign-source" is not the composite resource's`,
+    );
     assert.equal(await details("foreign"), undefined);
   });
 
@@ -134,7 +139,7 @@ suite("connection secrets of claims", () => {
     await publishedClaim("opaque");
     await refused(
       "opaque",
-      'cannot create or update connection secret: refusing to modify uncontrolled secret of type "Opaque"',
+      `cannot create or update connection secret: refusing to modify uncontrolled secret of type "Opaque": Secret "shop/opaque-details" was made by somebody else: ${advice}`,
     );
   });
 
@@ -145,7 +150,7 @@ suite("connection secrets of claims", () => {
     const { uid } = (await claims.claim("owned")).metadata;
     await refused(
       "owned",
-      `cannot create or update connection secret: existing secret is not controlled by UID "${uid}"`,
+      `cannot create or update connection secret: existing secret is not controlled by UID "${uid}": Secret "shop/owned-details" belongs to App "other": ${advice}`,
     );
   });
 

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { KubeObject } from "@purlin/kube-client";
-import {
-  controllerOf,
-  controllerReference,
-  during,
-  isControlledBy,
-  memberAt,
-  objectAt,
-  withOwner,
-} from "@purlin/kube-controller/object";
+import { controllerReference, during, isControlledBy, objectAt, withOwner } from "@purlin/kube-controller/object";
 import { type JsonValue, jsonEqual, notFound } from "@purlin/kube-objects";
+import { refuseForeignSecret, secretText } from "../composite-resource/connection-secret.ts";
 import { connectionSecretType, fieldManagers, kinds } from "../composite-resource/constants.ts";
 import { connectionSecretRefOf } from "../composite-resource/machinery.ts";
 import type { ClaimPorts } from "./ports.ts";
@@ -34,7 +27,8 @@ export async function propagateConnection(
   });
   // Whoever may write a claim could otherwise read any Secret by having a composite resource name it.
   if (!isControlledBy(source, xr.metadata.uid)) {
-    throw new Error("cannot establish control of existing connection secret");
+    const whose = `${secretText(source)} is not the composite resource's`;
+    throw new Error(`cannot establish control of existing connection secret: ${whose}`);
   }
   const data = objectAt(source, ["data"]);
   return during("cannot create or update connection secret", () => store(ports, claim, data, signal));
@@ -55,20 +49,9 @@ async function store(
     await client.create({ ...kinds.secret, metadata, type: connectionSecretType, data }, options);
     return "written";
   }
-  refuseForeign(existing, claim);
+  refuseForeignSecret(existing, claim);
   const isOurs = isControlledBy(existing, claim.metadata.uid);
   if (isOurs && jsonEqual(objectAt(existing, ["data"]), data)) return "current";
   await client.update({ ...withOwner(existing, controllerReference(claim)), data }, options);
   return "written";
-}
-
-function refuseForeign(secret: KubeObject, { metadata }: KubeObject): void {
-  const controller = controllerOf(secret);
-  if (controller !== undefined && controller.uid !== metadata.uid) {
-    throw new Error(`existing secret is not controlled by UID "${metadata.uid ?? ""}"`);
-  }
-  const type = memberAt(secret, ["type"]);
-  if (controller === undefined && type !== connectionSecretType) {
-    throw new Error(`refusing to modify uncontrolled secret of type "${String(type)}"`);
-  }
 }

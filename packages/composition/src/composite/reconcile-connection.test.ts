@@ -107,7 +107,7 @@ test("case 100: a Secret nobody controls is taken over only if it is a connectio
   const { message } = await bench.condition(name, "Synced");
   assert.equal(
     message,
-    'cannot publish connection details: cannot apply connection secret: refusing to modify uncontrolled secret of type "Opaque"',
+    `cannot publish connection details: cannot apply connection secret: refusing to modify uncontrolled secret of type "Opaque": Secret "default/${ref}" was made by somebody else: name another one in writeConnectionSecretToRef, or delete it`,
   );
   const other = await xr({ user: "u" });
   const metadata = { name: other.ref, namespace: "default" };
@@ -136,7 +136,7 @@ test("case 100: a Secret of somebody else is refused", async () => {
   const { message } = await bench.condition(name, "Synced");
   assert.equal(
     message,
-    `cannot publish connection details: cannot apply connection secret: existing secret is not controlled by UID "${uid}"`,
+    `cannot publish connection details: cannot apply connection secret: existing secret is not controlled by UID "${uid}": Secret "default/${ref}" belongs to Other "o": name another one in writeConnectionSecretToRef, or delete it`,
   );
 });
 

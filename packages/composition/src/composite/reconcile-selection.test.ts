@@ -60,10 +60,10 @@ async function edit(name: string, crossplane: JsonObject): Promise<void> {
 test("case 9: an XR without any Composition says so, and is marked as ours all the same", async () => {
   const name = await xrWith({ compositionSelector: { matchLabels: { nobody: "has" } } });
   await assert.rejects(bench.reconcile(name));
-  assert.equal(await synced(name), "cannot select Composition: no compatible Compositions found");
-  assert.deepEqual(bench.takeEvents(), [
-    `Cache/${name} Warning SelectComposition: cannot select Composition: no compatible Compositions found`,
-  ]);
+  const why = "none has the compositeTypeRef Cache (platform.example.org/v1) and the labels nobody=has";
+  const text = `cannot select Composition: no compatible Compositions found: ${why}: apply one, or correct the compositionSelector`;
+  assert.equal(await synced(name), text);
+  assert.deepEqual(bench.takeEvents(), [`Cache/${name} Warning SelectComposition: ${text}`]);
   assert.deepEqual((await bench.read(name)).metadata.finalizers, ["composite.apiextensions.crossplane.io"]);
 });
 
@@ -120,7 +120,7 @@ test("cases 13 and 53: a Composition of another kind is told", async () => {
   await assert.rejects(bench.reconcile(name));
   assert.equal(
     await synced(name),
-    "cannot configure composite resource: referenced composition is not compatible with this composite resource",
+    `cannot configure composite resource: referenced composition is not compatible with this composite resource: CompositionRevision "${composition}-1" is made for XApp (platform.example.org/v1alpha1), not for Cache (platform.example.org/v1): name another Composition in compositionRef`,
   );
 });
 

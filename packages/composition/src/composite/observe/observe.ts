@@ -71,7 +71,7 @@ async function readComposed(
 ): Promise<KubeObject | undefined> {
   const namespace = xr.metadata.namespace || ref.namespace || undefined;
   const key: ObjectKey = { namespace, name: ref.name ?? "" };
-  return during("cannot get composed resource", async () => {
+  return during(`cannot get composed resource (a ${ref.kind} named ${key.name})`, async () => {
     try {
       // A cache may be behind. Making a resource again because of that would be worse than one more read.
       const cached = await client.get(ref, key, { signal });

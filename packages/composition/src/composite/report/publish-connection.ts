@@ -6,6 +6,7 @@ import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { controllerOf, controllerReference, during, memberAt, withOwner } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import { refuseForeignSecret } from "../../composite-resource/connection-secret.ts";
 import { connectionSecretType, fieldManagers, kinds } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf } from "../../composite-resource/machinery.ts";
 import type { ConnectionDetails } from "../observe/connection-details.ts";
@@ -33,7 +34,7 @@ export async function publishConnection(
   return during("cannot apply connection secret", async () => {
     const existing = await client.get(kinds.secret, ref, { signal });
     if (existing === undefined) return createSecret(xr, data, client, signal);
-    refuseForeign(existing, xr);
+    refuseForeignSecret(existing, xr);
     if (holds(existing, data) && controllerOf(existing) !== undefined) return false;
     const { ownerReferences } = withOwner(existing, controllerReference(xr)).metadata;
     const { resourceVersion = "" } = existing.metadata;
@@ -67,17 +68,6 @@ function allowed(details: ConnectionDetails, keys: readonly string[]): Connectio
 
 function encoded(details: ConnectionDetails): JsonObject {
   return Object.fromEntries([...details].map(([key, bytes]) => [key, Buffer.from(bytes).toString("base64")]));
-}
-
-function refuseForeign(secret: KubeObject, xr: KubeObject): void {
-  const controller = controllerOf(secret);
-  const type = String(memberAt(secret, ["type"]) ?? "");
-  if (controller !== undefined && controller.uid !== xr.metadata.uid) {
-    throw new Error(`existing secret is not controlled by UID "${xr.metadata.uid ?? ""}"`);
-  }
-  if (controller === undefined && type !== connectionSecretType) {
-    throw new Error(`refusing to modify uncontrolled secret of type "${type}"`);
-  }
 }
 
 /** A key that functions no longer return stays in the Secret, so it must not count as a difference. */

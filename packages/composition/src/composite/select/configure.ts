@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
-import { conditionOf, conditionsOf, labelOf, textAt, withMember } from "@purlin/kube-controller/object";
+import type { KubeObject, TypeRef } from "@purlin/kube-client/objects";
+import { conditionOf, conditionsOf, labelOf, objectAt, textAt, withMember } from "@purlin/kube-controller/object";
 import { labels } from "../../composite-resource/constants.ts";
+import { kindText } from "../../composite-resource/described.ts";
 import { connectionSecretRefOf, withMachinery } from "../../composite-resource/machinery.ts";
 import type { CompositeKind } from "../ports.ts";
 import { steps } from "../steps.ts";
@@ -25,9 +26,17 @@ export function requireValidPipeline(revision: KubeObject): void {
 export function configure(before: Selection, revision: KubeObject, kind: CompositeKind): Selection {
   const named = withTreeLabel(before.xr);
   if (!isFor(revision, before.xr)) {
-    throw new Error("referenced composition is not compatible with this composite resource");
+    throw new Error(
+      `referenced composition is not compatible with this composite resource: ${mismatch(before.xr, revision)}`,
+    );
   }
   return selected(before, steps.configure, withSecretRef(named, revision, kind));
+}
+
+function mismatch(xr: KubeObject, revision: KubeObject): string {
+  const { apiVersion = "", kind = "" } = objectAt(revision, ["spec", "compositeTypeRef"]) as Partial<TypeRef>;
+  const made = `CompositionRevision "${revision.metadata.name ?? ""}" is made for ${kindText({ apiVersion, kind })}`;
+  return `${made}, not for ${kindText(xr)}: name another Composition in compositionRef`;
 }
 
 /** A nested XR keeps the label of its root, which it got when it was composed. */

@@ -3,7 +3,13 @@
 import type { KubeObject } from "@purlin/kube-client/objects";
 import { during, textAt } from "@purlin/kube-controller/object";
 import { kinds } from "../../composite-resource/constants.ts";
-import { compositionRefOf, compositionSelectorOf, withMachinery } from "../../composite-resource/machinery.ts";
+import { kindText, labelsText } from "../../composite-resource/described.ts";
+import {
+  compositionRefOf,
+  compositionSelectorOf,
+  type MatchLabels,
+  withMachinery,
+} from "../../composite-resource/machinery.ts";
 import type { CompositePorts } from "../ports.ts";
 import { steps } from "../steps.ts";
 import type { DefinitionFacts } from "./definition.ts";
@@ -60,8 +66,15 @@ async function pickMatching(
   const listed = await during("cannot list Compositions", () => client.list(kinds.composition, { labels, signal }));
   const names = listed.filter((composition) => isFor(composition, xr)).map(({ metadata }) => metadata.name ?? "");
   const picked = names.sort()[Math.floor(random() * names.length)];
-  if (picked === undefined) throw new Error("no compatible Compositions found");
+  if (picked === undefined) throw new Error(`no compatible Compositions found: ${whyNone(xr, labels)}`);
   return picked;
+}
+
+function whyNone(xr: KubeObject, labels: MatchLabels): string {
+  const wanted = labelsText(labels);
+  const none = `none has the compositeTypeRef ${kindText(xr)}`;
+  if (wanted === "") return `${none}: apply one, or name one in compositionRef`;
+  return `${none} and the labels ${wanted}: apply one, or correct the compositionSelector`;
 }
 
 /** Whether a Composition or revision is made for composite resources of this very version and kind. */

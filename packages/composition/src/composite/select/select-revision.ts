@@ -4,9 +4,11 @@ import type { KubeObject } from "@purlin/kube-client/objects";
 import { during } from "@purlin/kube-controller/object";
 import { notFound } from "@purlin/kube-objects";
 import { apiGroup, kinds } from "../../composite-resource/constants.ts";
+import { labelsText } from "../../composite-resource/described.ts";
 import {
   type CompositeSchema,
   compositionRefOf,
+  type MatchLabels,
   revisionRefOf,
   revisionSelectorOf,
   updatePolicyOf,
@@ -89,8 +91,16 @@ async function findNewest(
     client.list(kinds.revision, { labels: revisionLabels(name, matching), signal }),
   );
   const newest = newestRevision(revisions, composition.metadata.uid ?? "");
-  if (newest === undefined && use === "newest") throw new Error("no compatible CompositionRevisions found");
+  if (newest === undefined && use === "newest") {
+    throw new Error(`no compatible CompositionRevisions found: ${whyNone(name, matching)}`);
+  }
   return newest;
+}
+
+function whyNone(composition: string, matching: MatchLabels): string {
+  const wanted = labelsText(matching);
+  if (wanted === "") return `Composition "${composition}" has none yet: its events say why`;
+  return `none of Composition "${composition}" has the labels ${wanted}: label one, or correct the compositionRevisionSelector`;
 }
 
 function moveTo(before: Selection, { metadata: { name = "" } }: KubeObject, schema: CompositeSchema): Selection {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { TypeRef } from "@purlin/kube-client/objects";
+import type { MatchLabels } from "./machinery.ts";
+
+/** A kind in messages. */
+export function kindText({ apiVersion, kind }: TypeRef): string {
+  return `${kind} (${apiVersion})`;
+}
+
+/** The labels of a selector in messages: those that were asked for, in a steady order; empty when there are none. */
+export function labelsText(labels: MatchLabels): string {
+  const sorted = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
+  return sorted.map(([key, value]) => `${key}=${value}`).join(", ");
+}
