@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packages that cannot work, in a whole control plane: a condition, an event and a line of the command tell why, and the revision
+// that ran before goes on serving.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, suite, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import type { KubeObject } from "@purlin/kube-client";
+import { silentLog } from "@purlin/kube-controller";
+import {
+  buildImage,
+  bundleCommand,
+  bundlePath,
+  createRegistryClient,
+  fileEntry,
+  openContentStore,
+  type PackageImageParts,
+  parseReference,
+  pushPackage,
+  runtimeLabel,
+} from "@purlin/package-manager";
+import { run } from "../run.ts";
+import { functionPackage, packageMeta } from "../testing/function-package.ts";
+import type { TempFolder } from "../testing/temp-folder.ts";
+import { type Outcome, runInProcess, TestIo } from "../testing/test-io.ts";
+import { type EmbeddedPlane, startEmbeddedPlane } from "../up/embedded-plane.ts";
+
+const patienceMs = 60_000;
+const revisionType = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };
+const nobody = { entrypoint: [], cmd: [], env: [], workingDir: "/", user: "" };
+const onNode = {
+  process: { ...nobody, entrypoint: bundleCommand },
+  labels: { [runtimeLabel]: "node" },
+};
+const xrd = (name: string): string => `---
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: ${name}s.example.org}
+spec:
+  group: example.org
+  names: {kind: ${name.toUpperCase()}, plural: ${name}s}
+  scope: Cluster
+  versions: [{name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {type: object}}}]
+`;
+
+async function until<T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
+  const limit = performance.now() + patienceMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (performance.now() > limit) assert.fail(`never came: ${what}`);
+    await setTimeout(50);
+  }
+}
+
+suite("packages that cannot work", () => {
+  let folder: TempFolder;
+  let plane: EmbeddedPlane;
+  let registry: string;
+  const purlin = (...args: string[]): Promise<Outcome> => runInProcess(args, { cwd: folder.path });
+
+  before(async () => {
+    folder = functionPackage();
+    const directory = join(folder.path, ".purlin");
+    const options = { paths: [], directory, port: 0, waitMs: undefined, debug: false, functionRevisionSelectors: true };
+    const io = new TestIo({ cwd: folder.path, env: { PATH: process.env["PATH"] } });
+    plane = await startEmbeddedPlane(options, { io, log: silentLog, warn: () => {}, onFunctionChange: () => {} });
+    registry = plane.registry.address;
+    await purlin("xpkg", "build", "-o", "good.xpkg");
+    await purlin("xpkg", "push", "-f", "good.xpkg", `${registry}/acme/good:v1`);
+    const { exitCode, stderr } = await purlin(
+      "xpkg",
+      "install",
+      "function",
+      `${registry}/acme/good:v1`,
+      "good",
+      "--wait",
+    );
+    assert.equal(exitCode, 0, stderr);
+  });
+  after(async () => {
+    await plane[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  async function push(name: string, parts: Partial<PackageImageParts>): Promise<string> {
+    const store = await openContentStore(join(folder.path, "build"));
+    const platform = { os: "linux", architecture: process.arch === "arm64" ? "arm64" : "amd64" };
+    const packageYaml = packageMeta("function-bad");
+    const image = await buildImage(store, { platform, process: nobody, base: [], layers: [], packageYaml, ...parts });
+    const reference = `${registry}/acme/${name}:v1`;
+    await pushPackage(createRegistryClient(), store, { images: [image], to: parseReference(reference) });
+    return reference;
+  }
+
+  /** What `install --wait` tells until it says what is expected. */
+  async function toldByInstall(args: string[], says: RegExp): Promise<string> {
+    const stopping = new AbortController();
+    const io = new TestIo({ cwd: folder.path, signal: stopping.signal });
+    const ended = run(["xpkg", "install", ...args, "--wait"], io);
+    try {
+      return await until(`${says} in ${io.stderr.text}`, () =>
+        io.stderr.text.split("\n").find((line) => says.test(line)),
+      );
+    } finally {
+      stopping.abort();
+      await ended;
+    }
+  }
+
+  /** The warnings about an object and its revisions. */
+  async function warnings(name: string): Promise<string[]> {
+    const { items } = await plane.client.list({ apiVersion: "v1", kind: "Event" });
+    return (
+      items as (KubeObject & { type?: string; message?: string; reason?: string; involvedObject?: { name?: string } })[]
+    )
+      .filter(({ type, involvedObject }) => type === "Warning" && involvedObject?.name?.startsWith(name))
+      .map(({ reason, message }) => `${reason}: ${message}`);
+  }
+
+  interface Row {
+    readonly why: string;
+    readonly kind?: "function" | "configuration";
+    /** Puts it into a repository: two packages of one source are another problem. */
+    readonly reference: (repository: string) => Promise<string> | string;
+    /** What the command tells while it waits. */
+    readonly told: RegExp;
+    readonly warned: RegExp;
+  }
+
+  const rows: Record<string, Row> = {
+    unreachable: {
+      why: "an unreachable registry",
+      reference: () => "127.0.0.1:1/acme/f:v1",
+      told: /^waiting: not Installed: UnpackingPackage: cannot unpack package: cannot reach 127\.0\.0\.1:1: connect ECONNREFUSED/,
+      warned: /^UnpackPackage: cannot unpack package: cannot reach 127\.0\.0\.1:1/,
+    },
+    digest: {
+      why: "a digest that is not there",
+      reference: () => `${registry}/acme/good@sha256:${"0".repeat(64)}`,
+      told: /^waiting: not Installed: UnpackingPackage: cannot unpack package: cannot read .*sha256:0+: .* answers 404 \(MANIFEST_UNKNOWN/,
+      warned: /^UnpackPackage: .*answers 404/,
+    },
+    nopackage: {
+      why: "an image that is no package",
+      reference: (repository) => push(repository, { packageYaml: "" }),
+      told: /cannot unpack package: .*package\.yaml: expected exactly one object of meta\.pkg\.crossplane\.io .*, found 0$/,
+      warned: /^UnpackPackage: .*found 0/,
+    },
+    kind: {
+      why: "a package of another kind",
+      reference: (repository) => push(repository, { packageYaml: packageMeta("p", "Provider") }),
+      told: /^waiting: not Healthy: .*validating package contents failed: the package is a Provider, not a Function; install it as a Provider$/,
+      warned: /^ValidatePackage: validating package contents failed/,
+    },
+    platform: {
+      why: "an image for another machine",
+      reference: (repository) =>
+        push(repository, {
+          platform: { os: "linux", architecture: "mips" },
+          process: { ...nobody, entrypoint: ["/function"] },
+          layers: [[fileEntry("function", "x", 0o755)]],
+        }),
+      told: /^waiting: not Healthy: .*\/platform:v1.* is for linux\/mips, and this machine is linux\/\w+; push one for that platform$/,
+      warned: /^SyncPackage: .* is for linux\/mips/,
+    },
+    missing: {
+      why: "an entry point that is not there",
+      reference: (repository) =>
+        push(repository, {
+          process: { ...nobody, entrypoint: ["/no/such/program"] },
+          layers: [[fileEntry("etc/x", "x")]],
+        }),
+      told: /^waiting: not Healthy: .*\/no\/such\/program/,
+      warned: /no\/such\/program/,
+    },
+    exits: {
+      why: "a function that exits at once: its last words are told",
+      reference: (repository) => {
+        const program = 'console.error("the licence is missing"); process.exit(3);\n';
+        return push(repository, { ...onNode, layers: [[fileEntry(bundlePath, program)]] });
+      },
+      told: /^waiting: not Healthy: .*the licence is missing.*; see: purlin logs exits --revision exits-/,
+      warned: /the licence is missing/,
+    },
+    dependency: {
+      why: "a dependency with no matching version: every constraint is named",
+      kind: "configuration",
+      reference: (repository) => {
+        const spec = `spec: {dependsOn: [{function: ${registry}/acme/good, version: ">=v2.0.0"}, {function: ${registry}/acme/none, version: "^1"}]}\n`;
+        return push(repository, { packageYaml: `${packageMeta("dependency", "Configuration")}${spec}` });
+      },
+      told: /^waiting: not Healthy: .*missing dependencies: ".*\/acme\/none" \(\^1\): cannot list the versions of .*\/acme\/none: .*answers 404/,
+      warned: /^ResolveDependencies: cannot resolve package dependencies: missing dependencies/,
+    },
+  };
+
+  for (const [name, { why, kind = "function", reference, told, warned }] of Object.entries(rows)) {
+    test(`the command, a condition and an event tell of ${why}`, async () => {
+      const line = await toldByInstall([kind, await reference(name), name], told);
+      assert.match(line, told);
+      await until(`${warned} of ${name}`, async () => (await warnings(name)).some((text) => warned.test(text)));
+    });
+  }
+
+  const serving = async (): Promise<string[]> => {
+    const { items } = await plane.client.list(revisionType, { labelSelector: "pkg.crossplane.io/package=good" });
+    return (
+      items as (KubeObject & { spec: { desiredState: string; revision: number }; status?: { endpoint?: string } })[]
+    )
+      .filter(({ spec, status }) => spec.desiredState === "Active" && status?.endpoint !== undefined)
+      .map(({ spec }) => String(spec.revision));
+  };
+
+  test("whatever a package that works is pointed to, what it runs goes on serving; a good one takes over", async () => {
+    assert.deepEqual(await serving(), ["1"]);
+    for (const [name, { why, kind = "function", told, reference }] of Object.entries(rows)) {
+      if (kind !== "function") continue;
+      const spec = JSON.stringify({ spec: { package: await reference(`again/${name}`) } });
+      const { exitCode, stderr } = await purlin("patch", "function", "good", spec);
+      assert.equal(exitCode, 0, stderr);
+      const text = told.source.replace(/^\^waiting: /, "").replace("exits --revision exits-", "good --revision good-");
+      const pattern = new RegExp(text.replace(/\$$/, "").replace(/^not \w+: (?:\w+: )?/, ""));
+      await until(`${pattern} on ${name}`, async () => {
+        const object = await plane.client.get(
+          { apiVersion: "pkg.crossplane.io/v1", kind: "Function" },
+          { name: "good" },
+        );
+        const { conditions = [] } = (object["status"] ?? {}) as { conditions?: { message?: string }[] };
+        return conditions.some(({ message = "" }) => pattern.test(message));
+      });
+      assert.deepEqual(await serving(), ["1"], why);
+    }
+    folder.write(
+      "src/function.ts",
+      `import { response } from "@purlin/function-sdk";\nexport default (req: never) => response.to(req, { ttl: 7 });\n`,
+    );
+    await purlin("xpkg", "build", "-o", "better.xpkg");
+    await purlin("xpkg", "push", "-f", "better.xpkg", `${registry}/acme/good:v2`);
+    await purlin("patch", "function", "good", JSON.stringify({ spec: { package: `${registry}/acme/good:v2` } }));
+    await until("the good one alone serves", async () => {
+      const now = await serving();
+      return now.length === 1 && now[0] !== "1";
+    });
+  });
+
+  test("two packages that claim one definition: the second is told whose it is", async () => {
+    const meta = (name: string): string => packageMeta(name, "Configuration");
+    const one = await push("claims-one", { packageYaml: `${meta("one")}${xrd("claimed")}` });
+    const two = await push("claims-two", { packageYaml: `${meta("two")}${xrd("other")}${xrd("claimed")}` });
+    const first = await purlin("xpkg", "install", "configuration", one, "claims-one", "--wait");
+    assert.equal(first.exitCode, 0, first.stderr);
+    const told =
+      /cannot establish control of object: claimeds\.example\.org is already controlled by ConfigurationRevision claims-one-\w+ \(UID /;
+    assert.match(await toldByInstall(["configuration", two, "claims-two"], told), told);
+    const names = (
+      await plane.client.list({ apiVersion: "apiextensions.crossplane.io/v2", kind: "CompositeResourceDefinition" })
+    ).items;
+    assert.deepEqual(
+      names.map(({ metadata }) => metadata.name),
+      ["claimeds.example.org"],
+      "nothing of the second was made",
+    );
+    await until("a warning", async () =>
+      (await warnings("claims-two")).some((text) => text.startsWith("SyncPackage: ")),
+    );
+  });
+});
