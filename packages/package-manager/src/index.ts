@@ -82,7 +82,12 @@ export type {
 export { createProcessRuntime, type ProcessRuntimeOptions } from "./runtime/process-runtime.ts";
 export { findSandbox, type SandboxSupport } from "./sandbox/find-sandbox.ts";
 export { mountPoints } from "./sandbox/sandbox-arguments.ts";
-export { createPackageControllers, type PackageControllerOptions, runtimeControllerName } from "./setup.ts";
+export {
+  createPackageControllers,
+  type PackageControllerOptions,
+  revisionControllerName,
+  runtimeControllerName,
+} from "./setup.ts";
 // Packages.
 export { type BuiltImage, buildImage, type PackageImageParts, runtimeLabel } from "./xpkg/build-image.ts";
 export { bundleCommand, bundleFunction, bundlePath, type FunctionBundle } from "./xpkg/bundle-function.ts";

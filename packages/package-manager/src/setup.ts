@@ -55,8 +55,13 @@ function managerOf(options: PackageControllerOptions, type: PackageType): Watchi
   };
 }
 
+/** The name of the controller of the revisions of a kind of package, for whoever wakes it. */
+export function revisionControllerName({ kind }: Pick<PackageType, "kind">): string {
+  return `packages/${kind.toLowerCase()}revision.pkg.crossplane.io`;
+}
+
 function revisionControllerOf(options: PackageControllerOptions, type: PackageType): WatchingController {
-  const name = `packages/${type.kind.toLowerCase()}revision.pkg.crossplane.io`;
+  const name = revisionControllerName(type);
   const ports = { ...options, events: options.events.with(name) };
   const all = (): readonly KubeObject[] => options.cached(type.revision);
   return {

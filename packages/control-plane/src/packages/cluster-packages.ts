@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
 import type { TlsSource } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
-import { createInformerPool, type KubeClient } from "@purlin/kube-client";
+import { createInformerPool, type KubeClient, type KubeObject } from "@purlin/kube-client";
 import { createControllerClient, silentLog, systemClock } from "@purlin/kube-controller";
 import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
 import {
@@ -14,6 +13,7 @@ import {
   openContentStore,
   openImagePins,
   pinFetched,
+  revisionControllerName,
   runtimeControllerName,
 } from "@purlin/package-manager";
 import { createClientCertificate } from "./client-certificate.ts";
@@ -105,8 +105,11 @@ export async function openClusterPackages(options: ClusterPackageOptions): Promi
         Function: hasRuntime.Function ? runtime : undefined,
         Provider: hasRuntime.Provider ? runtime : undefined,
       };
-      const changed: Parameters<typeof followOwned>[1] = (type, name) =>
+      const changed: Parameters<typeof followOwned>[1] = (type, name, kind) => {
         parts.engine.enqueue(runtimeControllerName(type), { name });
+        // Webhooks are called with what is in it.
+        if (kind === "Secret") parts.engine.enqueue(revisionControllerName(type), { name });
+      };
       opening.defer(followOwned(informers, changed));
       const controllers = packageControllers(parts, options, { packages, hasRuntime, runtimes });
       const closing = opening.move();

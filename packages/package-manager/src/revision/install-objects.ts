@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
-import { attempt, textAt } from "@purlin/kube-controller";
+import { annotationOf, attempt, textAt } from "@purlin/kube-controller";
 import { establish, type ObjectReference, release } from "../establish/establish.ts";
 import type { WebhookClient } from "../establish/webhook-client.ts";
 import { otherKinds, packageLabels } from "../package-kinds.ts";
+import { renewedAnnotation } from "../runtime/certificates/leaf-secret.ts";
 import type { PackageContents } from "../xpkg/package-contents.ts";
 import { packageOf, type RevisionPass, steps } from "./revision-pass.ts";
 
@@ -25,7 +26,9 @@ async function webhookClientOf({ client, revision, namespace, signal }: Revision
   const waiting = "waiting for package runtime controller to set revision's webhook TLS secret";
   if (name === undefined) throw new Error(waiting);
   const secret = await client.get(otherKinds.secret, { namespace, name }, { signal });
-  const caBundle = secret && textAt(secret, ["data", "tls.crt"]);
+  // While a renewed certificate reaches one Pod after the other, both it and the one before it must count: the authority's does.
+  const isRenewed = secret !== undefined && annotationOf(secret, renewedAnnotation) !== undefined;
+  const caBundle = secret && textAt(secret, ["data", isRenewed ? "ca.crt" : "tls.crt"]);
   if (caBundle === undefined) throw new Error(waiting);
   return { caBundle, service: revision.metadata.labels?.[packageLabels.package] ?? "", namespace };
 }

@@ -158,6 +158,14 @@ test("case 46: webhooks of a Provider get its certificate and its Service", asyn
     caBundle: "eA==",
     service: { name: "p", namespace: "crossplane-system", port: 9443, path: "/convert" },
   });
+  const annotations = { "purlin.dev/certificate": "second" };
+  const metadata = { name: "p-tls-server", namespace: "crossplane-system", annotations };
+  const renewed = { ...otherKinds.secret, metadata, data: { "tls.crt": "eg==", "ca.crt": "eQ==" } };
+  await cluster.kube.apply(renewed as KubeObject, { fieldManager: "runtime", force: true });
+  await passRevision(cluster, "Provider", (await revisions(cluster, "Provider", "p"))[0]);
+  const path = ["spec", "conversion", "webhook", "clientConfig", "caBundle"];
+  const bundle = memberAt(await cluster.kube.get(crd, { name: "as.example.org" }), path);
+  assert.equal(bundle, "eQ==", "once it was renewed the authority counts: Pods with the old one and the new one serve");
 });
 
 test("case 49: where somebody else runs functions and does not say with which certificate, nothing becomes healthy", async () => {

@@ -9,6 +9,8 @@ export interface RuntimeReport {
   readonly isHealthy: boolean;
   /** Why not, or what else there is to say. */
   readonly message?: string | undefined;
+  /** Whether that is worth an event: something is wrong, and not only on its way. */
+  readonly isProblem?: boolean | undefined;
   /** Where a function answers; empty when nobody must be sent there; absent leaves what was told before. */
   readonly endpoint?: string | undefined;
   /** Why it was not started yet, though nothing is wrong. */

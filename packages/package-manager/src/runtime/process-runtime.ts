@@ -171,5 +171,10 @@ function reportOf(process: FunctionProcess, sandbox: SandboxSupport, revision: K
   if (state.phase === "starting") return { isHealthy: false, message: "the function is starting", ...none };
   const lines = process.logs().slice(-toldLines).join(" | ");
   const advice = `see: purlin logs ${revision.metadata.labels?.[packageLabels.package] ?? ""} --revision ${process.name}`;
-  return { ...none, isHealthy: false, message: `${state.problem}${lines ? `; it wrote: ${lines}` : ""}; ${advice}` };
+  return {
+    ...none,
+    isHealthy: false,
+    isProblem: true,
+    message: `${state.problem}${lines ? `; it wrote: ${lines}` : ""}; ${advice}`,
+  };
 }

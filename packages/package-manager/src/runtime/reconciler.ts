@@ -9,7 +9,9 @@ import {
   isPaused,
   isReconcileFailure,
   memberAt,
+  ReconcileFailure,
   type ReconcileResult,
+  type StepText,
   textAt,
   withMember,
 } from "@purlin/kube-controller";
@@ -58,18 +60,26 @@ export async function reconcileRuntime(
   }
 }
 
+/** What a runtime throws keeps its own reason where it has one. */
+async function step<T>(text: StepText, action: () => Promise<T>): Promise<T> {
+  return attempt(text, action).catch((error: ReconcileFailure) => {
+    const { cause } = error;
+    throw isReconcileFailure(cause) ? new ReconcileFailure(cause.reason, error.message, cause) : error;
+  });
+}
+
 /** Nobody is sent to a revision that is about to stop: the endpoint goes first. */
 async function retire(pass: RevisionRuntimePass): Promise<ReconcileResult> {
   const { client, runtime, revision, signal } = pass;
   const without = withMember(revision, ["status", "endpoint"], undefined);
   await writeStatus(client, { before: revision, after: without, signal });
-  return again(await attempt(steps.retire, () => runtime.retire(pass)));
+  return again(await step(steps.retire, () => runtime.retire(pass)));
 }
 
 /** One that nobody activated runs nothing, and that is as it should be. */
 async function idle(pass: RevisionRuntimePass): Promise<ReconcileResult> {
   const { runtime, revision } = pass;
-  const retirement = await attempt(steps.retire, () => runtime.retire(pass));
+  const retirement = await step(steps.retire, () => runtime.retire(pass));
   const isInstalled = conditionOf(conditionsOf(revision), "RevisionHealthy").status === "True";
   const text = isInstalled ? { ...healthy } : unhealthy("Package revision is not healthy yet");
   await tell(pass, revision, [text]);
@@ -82,17 +92,24 @@ function again({ requeueAfterMs }: { readonly requeueAfterMs?: number | undefine
 
 async function run(pass: RevisionRuntimePass): Promise<ReconcileResult> {
   const { runtime } = pass;
-  const prepared = await attempt(steps.prepare, () => runtime.prepare(pass));
+  const prepared = await step(steps.prepare, () => runtime.prepare(pass));
   const named = withPreparation(pass.revision, prepared);
   if (conditionOf(conditionsOf(pass.revision), "RevisionHealthy").status !== "True") {
     await tell(pass, named, [unhealthy("Package revision is not healthy yet")]);
     return {};
   }
-  const report = await attempt(steps.run, () => runtime.run(pass));
+  const report = await step(steps.run, () => runtime.run(pass));
+  if (report.isProblem === true) warnOnce(pass, report.message ?? "");
   // What once answered keeps its address while it is started again: whoever calls waits.
   const endpoint = report.endpoint ?? textAt(pass.revision, ["status", "endpoint"]);
   await tell(pass, withMember(named, ["status", "endpoint"], endpoint || undefined), conditionsFor(report));
   return again(report);
+}
+
+/** A problem is told when it arises, and not again while it lasts. */
+function warnOnce({ events, revision }: RevisionRuntimePass, message: string): void {
+  if (conditionOf(conditionsOf(revision), "RuntimeHealthy").message === message) return;
+  events.event(revision, { type: "Warning", reason: steps.run.reason, message });
 }
 
 function withPreparation(revision: KubeObject, prepared: RuntimePreparation): KubeObject {

@@ -64,7 +64,12 @@ for (const [name, { reason, status = {}, replicas = 2, problem, serves, rolled }
   test(`Deployment ${name}: ${reason}`, () => {
     const metadata = { name: "d", generation: 2 };
     const deployment = { apiVersion: "apps/v1", kind: "Deployment", metadata, spec: { replicas }, status };
-    const want = { problem, isServing: serves, isRolledOut: rolled };
+    const want = {
+      problem,
+      isBroken: problem?.includes("unavailable") ?? false,
+      isServing: serves,
+      isRolledOut: rolled,
+    };
     assert.deepEqual(deploymentState(deployment as never, "Function"), want);
   });
 }

@@ -7,6 +7,8 @@ import type { PackageKind } from "../../xpkg/package-meta.ts";
 export interface DeploymentState {
   /** Why it does not serve; undefined while it does. */
   readonly problem: string | undefined;
+  /** Kubernetes says that it does not serve; otherwise it says nothing yet. */
+  readonly isBroken: boolean;
   /** It serves, and what serves is what was last asked for, or may still be what was asked for before. */
   readonly isServing: boolean;
   /** Nothing is left of what was asked for before. */
@@ -23,14 +25,19 @@ export function deploymentState(deployment: KubeObject, kind: PackageKind): Depl
     const problem = isTold
       ? `${what} is unavailable with message: ${message ?? ""}`
       : `${what} has no condition of type "Available" yet`;
-    return { problem, isServing: false, isRolledOut: false };
+    return { problem, isBroken: isTold, isServing: false, isRolledOut: false };
   }
   const wanted = numberAt(deployment, ["spec", "replicas"]);
   const [updated, all] = [
     numberAt(deployment, ["status", "updatedReplicas"]),
     numberAt(deployment, ["status", "replicas"]),
   ];
-  return { problem: undefined, isServing: isSeen, isRolledOut: isSeen && updated >= wanted && all <= updated };
+  return {
+    problem: undefined,
+    isBroken: false,
+    isServing: isSeen,
+    isRolledOut: isSeen && updated >= wanted && all <= updated,
+  };
 }
 
 function numberAt(object: KubeObject, path: readonly string[]): number {

@@ -6,11 +6,11 @@ import { runtimeKinds } from "./runtime-kinds.ts";
 
 /**
  * Tells whenever something changes that the runtime of a revision owns: its Deployment, Service, ServiceAccount or
- * Secrets. Returns how to stop.
+ * Secrets. `kind` is what of it. Returns how to stop.
  */
 export function followOwned(
   informers: InformerPool,
-  changed: (type: PackageType, revision: string) => void,
+  changed: (type: PackageType, revision: string, kind: string) => void,
 ): () => Promise<void> {
   const types = Object.values(packageTypes).filter(({ hasRuntime }) => hasRuntime);
   const tell = ({ object }: CacheChange): void => {
@@ -18,7 +18,7 @@ export function followOwned(
     const type = types.find(
       ({ revision }) => revision.kind === owner?.kind && revision.apiVersion === owner.apiVersion,
     );
-    if (type !== undefined && owner !== undefined) changed(type, owner.name);
+    if (type !== undefined && owner !== undefined) changed(type, owner.name, object.kind);
   };
   const leases = Object.values(runtimeKinds).map((kind) => {
     const lease = informers.acquire(kind);

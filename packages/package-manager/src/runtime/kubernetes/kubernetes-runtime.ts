@@ -58,7 +58,8 @@ async function run(scene: RuntimeScene, departures: Departures): Promise<Runtime
   const deployment = await applyDeployment(scene, mark, awaits !== undefined);
   const state = deploymentState(deployment, type.kind);
   if (state.problem !== undefined) {
-    return { isHealthy: false, message: state.problem, requeueAfterMs: lookAgainMs };
+    const { problem: message, isBroken: isProblem } = state;
+    return { isHealthy: false, message, isProblem, requeueAfterMs: lookAgainMs };
   }
   const endpoint = await publish(scene, state);
   const leftoversMs = state.isRolledOut ? await dropLeftovers(scene, departures) : undefined;

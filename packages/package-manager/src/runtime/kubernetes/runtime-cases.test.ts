@@ -97,7 +97,12 @@ test("an ImageConfig chooses the runtime config by image, and its pull secret go
     "the cache has heard of it",
     async () => (await scene.cluster.client.get(otherKinds.imageConfig, { name: "acme" })) === undefined,
   );
+  scene.cluster.takeEvents();
   await assert.rejects(scene.pass(one), /cannot get ImageConfig "acme" for its pull secret: not found/);
+  assert.match(
+    scene.cluster.takeEvents().join(),
+    /^Warning FetchResolvedImageConfig: cannot run package: cannot get Image/,
+  );
 });
 
 test("what the control plane may pull its packages may pull; an account that is named must exist", async () => {
@@ -260,4 +265,18 @@ test("what is retired stays while calls are on their way, and while a run uses i
   isInUse = false;
   assert.deepEqual(await scene.pass(one), {});
   assert.deepEqual(await scene.names("deployment"), []);
+});
+
+test("a Deployment that Kubernetes gave up on is told in an event, once", async () => {
+  await using scene = await startKubernetesScene();
+  await scene.revise({ name: one });
+  await scene.pass(one);
+  assert.deepEqual(scene.cluster.takeEvents(), [], "what only starts is no problem");
+  await scene.deployed(one, { conditions: [{ type: "Available", status: "False", message: "no Pods" }] });
+  await scene.pass(one);
+  const message = "function package deployment is unavailable with message: no Pods";
+  assert.deepEqual(scene.cluster.takeEvents(), [`Warning SyncPackage: ${message}`]);
+  assert.equal(await scene.condition(one), `False UnhealthyPackageRevision: ${message}`);
+  await scene.pass(one);
+  assert.deepEqual(scene.cluster.takeEvents(), []);
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
-import { during, textAt } from "@purlin/kube-controller";
+import { during, ReconcileFailure, textAt } from "@purlin/kube-controller";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
 import { numberOf } from "../../manager/revision-identity.ts";
 import { otherKinds, packageLabels } from "../../package-kinds.ts";
@@ -69,7 +69,10 @@ async function secretOfImageConfig({ options, revision, signal }: RuntimeScene):
   ) as { readonly name?: string } | undefined;
   if (found?.name === undefined) return [];
   const config = await options.client.get(otherKinds.imageConfig, { name: found.name }, { signal });
-  if (config === undefined) throw new Error(`cannot get ImageConfig "${found.name}" for its pull secret: not found`);
+  if (config === undefined) {
+    const message = `cannot get ImageConfig "${found.name}" for its pull secret: not found`;
+    throw new ReconcileFailure("FetchResolvedImageConfig", message, undefined);
+  }
   return [textAt(config, ["spec", "registry", "authentication", "pullSecretRef", "name"]) ?? []].flat();
 }
 
