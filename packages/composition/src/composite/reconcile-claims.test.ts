@@ -272,7 +272,7 @@ test("a fatal that repeats writes the status once", async () => {
   assert.deepEqual(cluster.takeWrites(), []);
 });
 
-test("D9: the revisions that ran are told, also after a fatal, when the flag is on", async () => {
+test("D9, packages case 86: the revisions that ran are told, also after a fatal, when the flag is on", async () => {
   const flagged = createCompositeBench(
     cluster,
     await cluster.kube.get(kinds.definition, { name: modern.kind.definition }),

@@ -63,7 +63,7 @@ const cases: Record<string, Case> = {
     revisions: [revision("fn-1", { state: "Inactive", capabilities: [] })],
   },
   Incapable: {
-    reason: "a function for operations only",
+    reason: "packages case 34: a function for operations only",
     revisions: [revision("fn-1", { capabilities: ["operation"] })],
     missing: lacking("fn", "fn-1"),
   },
@@ -77,7 +77,7 @@ const cases: Record<string, Case> = {
     revisions: [revision("fn-1"), revision("fn-2", { number: 2, capabilities: [] })],
   },
   Alpha: {
-    reason: "D8: an incapable revision that no step resolves to does not count",
+    reason: "D8, packages case 73: an incapable revision that no step resolves to does not count",
     revisions: [
       revision("fn-1", { labels: { channel: "stable" } }),
       revision("fn-2", { number: 2, capabilities: ["operation"], labels: { channel: "alpha" } }),
@@ -135,7 +135,7 @@ const cases: Record<string, Case> = {
       return [
         `Closed ${field}`,
         {
-          reason: "D4: with the switch off the pipeline fails closed",
+          reason: "D4, packages case 61: with the switch off the pipeline fails closed",
           revisions: [revision("fn-1")],
           steps: [reference],
           off: true,

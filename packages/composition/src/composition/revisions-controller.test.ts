@@ -84,7 +84,7 @@ suite("revisions of Compositions", () => {
     { what: "label", path: ["metadata", "labels"], value: { channel: "alpha" } },
     { what: "annotation", path: ["metadata", "annotations"], value: { note: "new" } },
   ]) {
-    test(`128: ${what} alone makes another`, async () => {
+    test(`128, packages case 76: ${what} alone makes another`, async () => {
       const name = `edited-${what}`;
       await make(name);
       await edit(name, path, value);
@@ -94,7 +94,7 @@ suite("revisions of Compositions", () => {
     });
   }
 
-  test("129: going back to earlier content makes that revision the newest", async () => {
+  test("129, packages case 76: going back to earlier content makes that revision the newest", async () => {
     await make("back", ["one"]);
     const [first] = await revisions("back");
     await edit("back", ["spec", "pipeline"], [{ step: "two", functionRef: { name: "fn" } }]);

@@ -87,12 +87,12 @@ export const compositionCrdCases: Readonly<Record<string, CrdCase>> = {
     refused: ["spec.pipeline[0].requirements.requiredResources[0]", "name and matchLabels are mutually exclusive"],
   },
   NoFunction: {
-    reason: "a step names a function",
+    reason: "packages case 85: a step names a function",
     object: composition([step({})]),
     refused: ["spec.pipeline[0]", "exactly one of functionRef and function is required"],
   },
   TwoFunctions: {
-    reason: "D10: once",
+    reason: "D10, packages case 85: once",
     object: composition([step({ ...fn, function: `reg.io/org/fn:v1@${digest}` })]),
     refused: ["spec.pipeline[0]", "exactly one of functionRef and function is required"],
   },
@@ -103,12 +103,12 @@ export const compositionCrdCases: Readonly<Record<string, CrdCase>> = {
     refused: ["spec.pipeline[0].function", "should match"],
   },
   FunctionAndRef: {
-    reason: "D10: an image is one revision already",
+    reason: "D10, packages case 85: an image is one revision already",
     object: composition([step({ function: `reg.io/fn@${digest}`, functionRevisionRef: { name: "r" } })]),
     refused: ["spec.pipeline[0]", "function cannot be combined with functionRevisionRef or functionRevisionSelector"],
   },
   RefAndSelector: {
-    reason: "a revision is chosen by name or by labels",
+    reason: "packages case 66: a revision is chosen by name or by labels",
     object: composition([
       step({
         ...fn,

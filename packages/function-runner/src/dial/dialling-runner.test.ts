@@ -148,7 +148,7 @@ test("C55: fifty concurrent first calls make one connection", async (t) => {
   assert.equal(runner.stats().connections, 1);
 });
 
-test("two revisions of one function have connections of their own", async (t) => {
+test("packages case 71: two revisions of one function have connections of their own", async (t) => {
   await using fn = await serveFunction();
   const runner = dial(t);
   await runner.run(targetAt(fn.endpoint), request(), call());

@@ -16,7 +16,7 @@ async function samples(registry: Registry, name: string): Promise<{ labels: obje
   return (metric?.values ?? []).map(({ labels, value }) => ({ labels: { ...labels }, value }));
 }
 
-test("C60: a function that serves only v1beta1 succeeds, and both attempts are counted", async (t) => {
+test("C60, packages case 60: a function that serves only v1beta1 succeeds, and both attempts are counted", async (t) => {
   await using fn = await serveFunction({
     versions: ["v1beta1"],
     handler: (incoming) =>

@@ -62,7 +62,7 @@ const resolved: Readonly<
   >
 > = {
   Highest: {
-    reason: "C46: of two Active revisions the higher number serves",
+    reason: "C46, packages case 68, 70: of two Active revisions the higher number serves",
     revisions: [revision("fn-a", { number: 3 }), revision("fn-b", { number: 7 })],
     want: "fn-b",
   },
@@ -87,7 +87,7 @@ const resolved: Readonly<
     want: "fn-b",
   },
   Newcomer: {
-    reason: "C53: while the highest has no endpoint yet, a lower one that serves is used",
+    reason: "C53, packages case 68: while the highest has no endpoint yet, a lower one that serves is used",
     revisions: [revision("fn-a", { number: 2, endpoint: "" }), revision("fn-b", { number: 1 })],
     want: "fn-b",
   },
@@ -139,13 +139,13 @@ const resolved: Readonly<
     want: "fn-a",
   },
   ByImage: {
-    reason: "a package reference selects the revision that runs exactly that image",
+    reason: "packages case 85: a package reference selects the revision that runs exactly that image",
     revisions: [revision("a", { image: "reg.io:5000/fn:v1", digest }), revision("b", { number: 9 })],
     reference: { functionName: "", function: `reg.io:5000/fn:v1@${digest}` },
     want: "a",
   },
   ByImageOtherTag: {
-    reason: "the tag is for readers",
+    reason: "packages case 85: the tag is for readers",
     revisions: [revision("a", { image: "reg.io:5000/fn:latest", digest })],
     reference: { functionName: "", function: `reg.io:5000/fn@${digest}` },
     want: "a",
@@ -184,14 +184,14 @@ const refused: Readonly<
   >
 > = {
   Inactive: {
-    reason: "C47: a named revision that is Inactive",
+    reason: "C47, packages case 67: a named revision that is Inactive",
     revisions: [revision("fn-a", { state: "Inactive" }), revision("fn-b")],
     reference: { functionRevisionRef: { name: "fn-a" } },
     code: "REVISION_INACTIVE",
     want: 'FunctionRevision "fn-a" is not active',
   },
   Foreign: {
-    reason: "C48: a named revision of another function",
+    reason: "C48, packages case 66: a named revision of another function",
     revisions: [revision("other-a", { fn: "other" })],
     reference: { functionRevisionRef: { name: "other-a" } },
     code: "REVISION_FOREIGN",
@@ -212,7 +212,7 @@ const refused: Readonly<
     want: 'cannot determine gRPC target: active FunctionRevision "fn-a" has an empty status.endpoint',
   },
   NothingMatches: {
-    reason: "C49: a selector that matches nothing Active",
+    reason: "C49, packages case 69: a selector that matches nothing Active",
     revisions: [revision("fn-a", { labels: { channel: "alpha" }, state: "Inactive" }), revision("fn-b")],
     reference: { functionRevisionSelector: { matchLabels: { tier: "1", channel: "alpha" } } },
     code: "NO_ACTIVE_REVISION",
@@ -231,7 +231,7 @@ const refused: Readonly<
     want: 'cannot determine gRPC target: active FunctionRevision "fn-b" has an empty status.endpoint',
   },
   RefWithSwitchOff: {
-    reason: "C52: with the switch off a step that names a revision fails",
+    reason: "C52, packages case 61: with the switch off a step that names a revision fails",
     revisions: [revision("fn-a")],
     reference: { functionRevisionRef: { name: "fn-a" } },
     on: false,
@@ -254,7 +254,7 @@ const refused: Readonly<
     want: 'pipeline step "compose" uses function, which needs --enable-function-revision-selectors',
   },
   ImageNotInstalled: {
-    reason: "a package nobody installed is named with the way to install it",
+    reason: "packages case 85: a package nobody installed is named with the way to install it",
     revisions: [
       revision("a", { image: "reg.io/other:v1", digest }),
       revision("b", { image: "reg.io/fn:v1", digest, state: "Inactive" }),

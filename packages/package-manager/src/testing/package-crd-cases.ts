@@ -26,20 +26,28 @@ const digest = `sha256:${"0a".repeat(32)}`;
 const revision = { desiredState: "Active", image: "reg.io/fn:v1", revision: 1 };
 
 const references: Readonly<Record<string, PackageCrdCase>> = Object.fromEntries(
-  ["fn:v1", "org/fn:v1", "reg.io/fn", "reg.io:v1", "reg.io/fn:", "reg.io/fn@md5:1"].map((reference) => [
-    `Reference ${reference}`,
-    {
-      reason: "an image needs registry, repository, and tag or digest",
-      object: object("Function", { package: reference }),
-      refused: ["spec.package", qualified],
-    },
-  ]),
+  ["localhost:5000/x:v1", "fn:v1", "org/fn:v1", "reg.io/fn", "reg.io:v1", "reg.io/fn:", "reg.io/fn@md5:1"].map(
+    (reference) => [
+      `Reference ${reference}`,
+      {
+        reason: "case 1, 2: an image needs registry, repository, and tag or digest",
+        object: object("Function", { package: reference }),
+        refused: ["spec.package", qualified],
+      },
+    ],
+  ),
 );
 
 const accepted: Readonly<Record<string, PackageCrdCase>> = Object.fromEntries(
-  ["reg.io/fn:v1", "reg.io/org/team/fn:v1.2", `reg.io/fn@${digest}`, `reg.io/fn:v1@${digest}`].map((reference) => [
+  [
+    "127.0.0.1:5000/x:v1",
+    "reg.io/fn:v1",
+    "reg.io/org/team/fn:v1.2",
+    `reg.io/fn@${digest}`,
+    `reg.io/fn:v1@${digest}`,
+  ].map((reference) => [
     `Reference ${reference}`,
-    { reason: "all that is needed", object: object("Function", { package: reference }) },
+    { reason: "case 1: all that is needed", object: object("Function", { package: reference }) },
   ]),
 );
 
@@ -64,6 +72,11 @@ export const packageCrdCases: Readonly<Record<string, PackageCrdCase>> = {
       },
     },
   },
+  Policy: {
+    reason: "case 3: a policy nobody knows is stored",
+    object: object("Function", { ...image, revisionActivationPolicy: "Foo", packagePullPolicy: "Sometimes" }),
+    stored: { "spec.revisionActivationPolicy": "Foo", "spec.packagePullPolicy": "Sometimes" },
+  },
   Beta: {
     reason: "Functions are served in their first version too",
     object: object("Function", image, "pkg.crossplane.io/v1beta1"),
@@ -74,12 +87,12 @@ export const packageCrdCases: Readonly<Record<string, PackageCrdCase>> = {
     stored: { "spec.runtimeConfigRef": undefined as unknown as JsonValue },
   },
   NoLimit: {
-    reason: "at least one revision is active",
+    reason: "case 62: at least one revision is active",
     object: object("Function", { ...image, activeRevisionLimit: 0 }),
     refused: ["spec.activeRevisionLimit", "should be greater than or equal to 1"],
   },
   MoreThanHistory: {
-    reason: "no more are active than are kept",
+    reason: "case 62: no more are active than are kept",
     object: object("Function", { ...image, activeRevisionLimit: 3, revisionHistoryLimit: 2 }),
     refused: ["spec", "activeRevisionLimit must not be greater than revisionHistoryLimit"],
   },
@@ -88,11 +101,11 @@ export const packageCrdCases: Readonly<Record<string, PackageCrdCase>> = {
     object: object("Function", { ...image, activeRevisionLimit: 2, revisionHistoryLimit: 2 }),
   },
   AllHistory: {
-    reason: "a history of 0 is without limit",
+    reason: "case 62: a history of 0 is without limit",
     object: object("Function", { ...image, activeRevisionLimit: 5, revisionHistoryLimit: 0 }),
   },
   ProviderLimit: {
-    reason: "only functions have several active revisions",
+    reason: "case 62: only functions have several active revisions",
     object: object("Provider", { ...image, activeRevisionLimit: 2, revisionHistoryLimit: 5 }),
     refused: ["spec.activeRevisionLimit", "should be less than or equal to 1"],
   },

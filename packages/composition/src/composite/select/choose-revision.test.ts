@@ -57,7 +57,7 @@ const rows: Readonly<Record<string, { reason: string; ask: RevisionQuestion; wan
     want: newest({}),
   },
   ManualSelectorFirst: {
-    reason: "the newest match is pinned at first",
+    reason: "packages case 77: the newest match is pinned at first",
     ask: { policy: "Manual", selector: alpha, ref: undefined },
     want: newest(alpha),
   },
