@@ -5,6 +5,8 @@ import type { KubeClient } from "@purlin/kube-client";
 import { startKubelet } from "../kubelet/kubelet.ts";
 import { type PackageMachine, packageNamespace } from "./package-machine.ts";
 
+/** As short as for processes: what a call needs is there for as long as it takes, not for as long as somebody waits. */
+const lingerMs = 1_000;
 const revisionLabel = "pkg.crossplane.io/revision";
 
 /** A cluster: functions are Deployments, which outlive a control plane, and the suite is the node they run on. */
@@ -16,6 +18,7 @@ export async function createClusterMachine(directory: string, client: KubeClient
         directory: join(directory, "packages"),
         namespace: packageNamespace,
         functionRevisionSelectors,
+        lingerMs,
       });
       const functions = { security: packages.security, names: kubelet.names };
       return { packages, functions, async [Symbol.asyncDispose]() {} };

@@ -10,6 +10,7 @@ import {
   createRegistryClient,
   fileEntry,
   openContentStore,
+  type PackageImageParts,
   parseReference,
   platformOfNode,
   pushPackage,
@@ -25,8 +26,17 @@ export interface Build {
   readonly version: string;
   /** A build that ends as soon as it is started. */
   readonly isBroken?: boolean;
+  /** A build that takes its time for each answer, and does not wait for answers on their way when it is asked to end. */
+  readonly isAbrupt?: boolean;
   /** The spec of its package metadata, in YAML. */
   readonly packageSpec?: string;
+}
+
+/** A package that runs nothing: a Configuration, which needs others. */
+export interface ConfigurationBuild {
+  readonly name: string;
+  /** Sources of functions and the versions of them that will do. */
+  readonly dependsOn: Readonly<Record<string, string>>;
 }
 
 /** A registry to which builds are published. */
@@ -35,6 +45,7 @@ export interface FunctionRegistry extends AsyncDisposable {
   readonly address: string;
   /** Builds and pushes; returns the digest. */
   publish(build: Build): Promise<string>;
+  publishConfiguration(build: ConfigurationBuild): Promise<string>;
 }
 
 /** Starts a registry. The images bring a Node, or leave that to whoever runs them. */
@@ -43,21 +54,36 @@ export async function startFunctionRegistry(directory: string, needsNode: boolea
   const store = await openContentStore(join(directory, "builds"));
   const client = createRegistryClient();
   const { code } = await bundleFunction(fileURLToPath(import.meta.resolve("./version-function.ts")));
+  const platform = platformOfNode(process);
+  const idle = { entrypoint: [], cmd: [], env: [], workingDir: "/", user: "" };
+  const push = async (name: string, parts: Pick<PackageImageParts, "packageYaml"> & Partial<PackageImageParts>) => {
+    const image = await buildImage(store, { platform, process: idle, base: [], layers: [], ...parts });
+    return pushPackage(client, store, { images: [image], to: parseReference(`${registry.address}/${name}`) });
+  };
   return {
     address: registry.address,
-    async publish({ name, version, isBroken = false, packageSpec = "{}" }) {
-      const env = [`VERSION=${version}`, ...(isBroken ? ["MODE=exit"] : [])];
-      const image = await buildImage(store, {
-        platform: platformOfNode(process),
+    publish({ name, version, isBroken = false, isAbrupt = false, packageSpec = "{}" }) {
+      const env = [`VERSION=${version}`, ...(isBroken ? ["MODE=exit"] : []), ...(isAbrupt ? ["MODE=abrupt"] : [])];
+      return push(name, {
         process: { entrypoint: bundleCommand, cmd: [], env, workingDir: "/", user: "2000" },
-        base: [],
         layers: [[fileEntry(bundlePath, code)]],
-        packageYaml: `apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: function}\nspec: ${packageSpec}\n`,
+        packageYaml: metadataOf("Function", packageSpec),
         labels: needsNode ? { [runtimeLabel]: "node" } : {},
       });
-      const to = parseReference(`${registry.address}/${name}`);
-      return pushPackage(client, store, { images: [image], to });
+    },
+    publishConfiguration({ name, dependsOn }) {
+      const needs = Object.entries(dependsOn).map(([source, version]) => ({
+        apiVersion: "pkg.crossplane.io/v1",
+        kind: "Function",
+        package: source,
+        version,
+      }));
+      return push(name, { packageYaml: metadataOf("Configuration", JSON.stringify({ dependsOn: needs })) });
     },
     [Symbol.asyncDispose]: () => registry.close(),
   };
+}
+
+function metadataOf(kind: string, spec: string): string {
+  return `apiVersion: meta.pkg.crossplane.io/v1\nkind: ${kind}\nmetadata: {name: package}\nspec: ${spec}\n`;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The function of the rollout suites: what it composes tells which build of it ran. Its image sets VERSION.
+import { setTimeout as delay } from "node:timers/promises";
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
 
 const version = process.env["VERSION"] ?? "";
@@ -9,7 +10,13 @@ if (process.env["MODE"] === "exit") {
   process.exit(3);
 }
 
-export default function tellVersion(req: RunFunctionRequest): RunFunctionResponse {
+/** As long as an upgrade takes to reach the old revision, and then some: calls are on their way when it ends. */
+const longestMs = 1_500;
+const isAbrupt = process.env["MODE"] === "abrupt";
+if (isAbrupt) process.on("SIGTERM", () => process.exit(0));
+
+export default async function tellVersion(req: RunFunctionRequest): Promise<RunFunctionResponse> {
+  if (isAbrupt) await delay(Math.random() * longestMs);
   const rsp = response.to(req);
   // What a cluster-scoped composite resource composes has to be told where to live.
   const namespace = request.getObservedCompositeResource(req).resource.getString("metadata.namespace", "default");
