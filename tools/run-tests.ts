@@ -28,7 +28,13 @@ function unitRuns(): Run[] {
 }
 
 function interopRuns(): Run[] {
-  return [{ title: "interop", files: globSync("test/interop/*.test.ts").sort(), flags: ["--test-concurrency=1"] }];
+  return [
+    {
+      title: "interop",
+      files: globSync(["test/interop/*.test.ts", "test/interop/packages/*.test.ts"]).sort(),
+      flags: ["--test-concurrency=1"],
+    },
+  ];
 }
 
 function clientRuns(): Run[] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a suite of benchmarks: `npm run bench -- functions|apiserver|composition [part …] [--json FILE] [--quick] [--strict]`.
+// Runs a suite of benchmarks: `npm run bench -- functions|apiserver|composition|packages [part …] [--json FILE] [--quick] [--strict]`.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { parts as apiserver } from "./apiserver/parts.ts";
@@ -10,8 +10,9 @@ import { describeMachine, useTwoCores } from "./measure/machine.ts";
 import { formatFigure, heading, toMarkdown } from "./measure/report.ts";
 import type { Part } from "./measure/suite.ts";
 import { versions } from "./measure/versions.ts";
+import { parts as packages } from "./packages/parts.ts";
 
-const suites: Record<string, readonly Part[]> = { functions, apiserver, composition };
+const suites: Record<string, readonly Part[]> = { functions, apiserver, composition, packages };
 
 const options = {
   json: { type: "string" },

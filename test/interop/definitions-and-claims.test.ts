@@ -7,6 +7,7 @@ import { after, before, suite, test } from "node:test";
 import { accessFromKubeconfig, createHttpsTransport, type KubeObject } from "@purlin/kube-client";
 import { crdType } from "@purlin/kube-controller";
 import { controllerReference, memberAt } from "@purlin/kube-controller/object";
+import { eventually, type TestServer } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects";
 import { kinds } from "../../packages/composition/src/composite-resource/constants.ts";
 import {
@@ -21,7 +22,7 @@ import {
   startTestClaims,
   type TestClaims,
 } from "../../packages/composition/src/testing/test-claims.ts";
-import { find, startTestControl, type TestServer, until } from "../../packages/composition/src/testing/test-control.ts";
+import { find, startTestControl } from "../../packages/composition/src/testing/test-control.ts";
 import {
   appType,
   appXrd,
@@ -161,7 +162,7 @@ suite("claims", () => {
     await claims.control.users.create(composed);
     await claims.control.client.delete({ ...appKind.claimType, namespace: shop, name: "foreground" });
     assert.deepEqual(await claims.pass("foreground"), { requeue: true });
-    await until("the composed resource goes", async () => {
+    await eventually("the composed resource goes", async () => {
       const found = await find(claims.control.users, composed, "composed", shop);
       return found?.metadata.deletionTimestamp !== undefined;
     });
@@ -172,13 +173,13 @@ suite("claims", () => {
       { metadata: { finalizers: null } },
       { type: "merge" },
     );
-    await until(
+    await eventually(
       "the composite resource is gone",
       async () => (await claims.control.client.get(appKind.compositeType, { name })) === undefined,
     );
     assert.deepEqual(await claims.pass("foreground"), {});
     // The server has let it go; the cache hears of it a moment later.
-    await until(
+    await eventually(
       "the claim is gone",
       async () =>
         (await claims.control.client.get(appKind.claimType, { namespace: shop, name: "foreground" })) === undefined,
@@ -211,11 +212,13 @@ suite("definitions", () => {
     const versions = [definitionVersion("v1alpha1", { version: { referenceable: false } }), definitionVersion("v1")];
     await users.patch({ ...kinds.definition, name: appXrd }, { spec: { versions } }, { type: "merge" });
     await running.becomes("Established", { ...established, observedGeneration: 2 });
-    await until("claims of the new version", () => running.life.includes("start claim platform.example.org/v1 App"));
+    await eventually("claims of the new version", () =>
+      running.life.includes("start claim platform.example.org/v1 App"),
+    );
 
     takeWrites();
     await users.delete({ ...kinds.definition, name: appXrd });
-    await until("the definition is gone", async () => (await running.xrd()) === undefined);
+    await eventually("the definition is gone", async () => (await running.xrd()) === undefined);
     assert.deepEqual((await users.list(crdType, { fieldSelector: `metadata.name=${appXrd}` })).items, []);
     assert.deepEqual(
       (await users.list(crdType, { fieldSelector: "metadata.name=apps.platform.example.org" })).items,
@@ -231,7 +234,7 @@ suite("definitions", () => {
     const { control } = running;
     await control.users.create(cacheDefinition("Namespaced", { schema: { type: "object", example: { a: 1 } } }));
     await running.becomes("Established", established, cacheXrd);
-    await until("the cache", async () => {
+    await eventually("the cache", async () => {
       const found = await control.client.get(kinds.definition, { name: cacheXrd });
       return found !== undefined && memberAt(found, ["status", "conditions"]) !== undefined;
     });
@@ -242,12 +245,12 @@ suite("definitions", () => {
       { metadata: { annotations: { note: "n" } } },
       { type: "merge" },
     );
-    await until("the annotation is seen", async () => {
+    await eventually("the annotation is seen", async () => {
       const found = await control.client.get(kinds.definition, { name: cacheXrd });
       return found?.metadata.annotations?.["note"] === "n";
     });
     await control.users.delete({ ...kinds.definition, name: cacheXrd });
-    await until("the definition is gone", async () => (await running.xrd(cacheXrd)) === undefined);
+    await eventually("the definition is gone", async () => (await running.xrd(cacheXrd)) === undefined);
     const writes = control.takeWrites().filter((line) => line.includes("customresourcedefinitions"));
     assert.deepEqual(writes, [`DELETE /apis/apiextensions.k8s.io/v1/customresourcedefinitions/${cacheXrd}`]);
   });
@@ -261,6 +264,6 @@ suite("definitions", () => {
       /spec\.versions\[0\]\.schema\.openAPIV3Schema\.properties\[spec\]\.properties\[a\]\.type: Unsupported value: "text"/,
     );
     await running.control.users.delete({ ...kinds.definition, name: appXrd });
-    await until("the definition is gone", async () => (await running.xrd()) === undefined);
+    await eventually("the definition is gone", async () => (await running.xrd()) === undefined);
   });
 });

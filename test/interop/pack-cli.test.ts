@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -51,13 +51,55 @@ test("a new project gets the SDK that came along", () => {
   assert.deepEqual(readdirSync(join(project, "made/vendor")), ["purlin-function-sdk-0.1.0.tgz"]);
 });
 
-test("certificates are made, and a function written in TypeScript is served", async () => {
+test("certificates are made, and a function written in TypeScript is served and rendered with", async (t) => {
   const code = "export const fn = async (req: unknown, { to }: { to(r: unknown): unknown }) => to(req);\n";
   writeFileSync(join(project, "function.ts"), code);
   purlin("function", "certs", "certs");
   const served = spawnPurlin(["function", "run", "function.ts", "--insecure", "--address=127.0.0.1:0"]);
-  assert.match(await firstLine(served), /^Serving function\.ts on localhost:\d+/);
+  t.after(() => stopped(served));
+  const [, port] = /^Serving function\.ts on localhost:(\d+)/.exec(await firstLine(served)) ?? [];
+  assert.ok(port);
+  // Again and again: what the first runs have compiled is what the others begin with.
+  for (let run = 0; run < 5; run++) assert.match(purlin("render", ...renderFiles(port)), /^ {2}name: rendered$/m);
   assert.equal(await stopped(served), 0);
+});
+
+function renderFiles(port: string): string[] {
+  const annotations = {
+    "render.crossplane.io/runtime": "Development",
+    "render.crossplane.io/runtime-development-target": `localhost:${port}`,
+  };
+  const documents = {
+    "xr.yaml": { apiVersion: "example.org/v1", kind: "XApp", metadata: { name: "rendered" } },
+    "composition.yaml": {
+      apiVersion: "apiextensions.crossplane.io/v1",
+      kind: "Composition",
+      metadata: { name: "app" },
+      spec: {
+        compositeTypeRef: { apiVersion: "example.org/v1", kind: "XApp" },
+        mode: "Pipeline",
+        pipeline: [{ step: "only", functionRef: { name: "fn" } }],
+      },
+    },
+    "functions.yaml": {
+      apiVersion: "pkg.crossplane.io/v1",
+      kind: "Function",
+      metadata: { name: "fn", annotations },
+      spec: { package: "example.org/fn:v1" },
+    },
+  };
+  return Object.entries(documents).map(([name, document]) => {
+    writeFileSync(join(project, name), JSON.stringify(document));
+    return name;
+  });
+}
+
+test("the licences of what is built in come along", () => {
+  const licences = readFileSync(join(project, "node_modules/purlin/dist/LICENCES.txt"), "utf8");
+  for (const name of ["@grpc/grpc-js", "commander", "js-yaml"]) {
+    assert.match(licences, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, "m"));
+  }
+  assert.doesNotMatch(licences, /no licence file/);
 });
 
 test("the API server starts, says where, and stops", async () => {

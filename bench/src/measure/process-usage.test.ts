@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { processorTime, residentMemory } from "./process-usage.ts";
+import { processorTime, residentMemory, shareOfMemory } from "./process-usage.ts";
 
 test("resident memory is what the process itself sees", () => {
   const own = process.memoryUsage.rss() / 2 ** 20;
   const seen = residentMemory(process.pid);
   assert.ok(seen > own * 0.5 && seen < own * 2, `${seen} against ${own}`);
+});
+
+test("a share of memory is no more than what is resident", () => {
+  const share = shareOfMemory(process.pid);
+  assert.ok(share > 1 && share <= residentMemory(process.pid) * 1.1, String(share));
 });
 
 test("processor time grows with work, and is what the process itself sees", () => {

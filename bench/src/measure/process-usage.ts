@@ -11,6 +11,14 @@ export function residentMemory(pid: number): number {
   return Number(kibibytes) / 1024;
 }
 
+/** The memory of a process in MiB, what it shares with others divided among them. */
+export function shareOfMemory(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
+  const kibibytes = /^Pss:\s+(\d+) kB$/m.exec(text)?.[1];
+  if (kibibytes === undefined) throw new Error(`/proc/${pid}/smaps_rollup shows no Pss; is the process gone?`);
+  return Number(kibibytes) / 1024;
+}
+
 const ticksPerSecond = 100;
 
 /** The processor time a process has used so far, all its threads, in seconds. */

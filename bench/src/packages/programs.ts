@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   buildImage,
@@ -19,7 +19,7 @@ import type { PackagePlane } from "./plane.ts";
 
 /** A function to install, and the same program without a control plane. */
 export interface BenchProgram {
-  readonly name: string;
+  readonly title: string;
   /** Builds the package and puts it into the registry; returns its reference. */
   publish(plane: PackagePlane): Promise<string>;
   /** The command line of the bare process, but for its flags. */
@@ -55,7 +55,7 @@ export function goProgram(): BenchProgram {
   const file = goFunctionIn(installed(goFunction, cacheDirectory));
   const content = readFileSync(file);
   return {
-    name: "go",
+    title: "Go",
     publish: (plane) => publish(plane, "function-go", { path: "function", content, entrypoint: ["/function"] }),
     command: () => [file],
   };
@@ -67,8 +67,12 @@ export async function bundledProgram(): Promise<BenchProgram> {
   const labels = { [runtimeLabel]: "node" };
   const wish = { path: bundlePath, content: code, entrypoint: bundleCommand, labels };
   return {
-    name: "bundle",
+    title: "our SDK",
     publish: (plane) => publish(plane, "function-bundle", wish),
-    command: () => [process.execPath, source],
+    command({ directory }) {
+      const file = join(directory, "bundle.mjs");
+      writeFileSync(file, code);
+      return [process.execPath, file];
+    },
   };
 }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import type { PackagePlane } from "./plane.ts";
+import type { BenchProgram } from "./programs.ts";
+
+/** The same program as in a package, started by nobody but us. */
+export interface BareProcess extends AsyncDisposable {
+  readonly pid: number;
+  readonly endpoint: string;
+}
+
+/** Starts a program with certificates of the control plane and returns as soon as it accepts connections. */
+export async function startBare(plane: PackagePlane, program: BenchProgram): Promise<BareProcess> {
+  const certificates = await plane.processes.certificates("bare");
+  const port = await freePort();
+  const [command = "", ...args] = program.command(plane);
+  const flags = [`--address=127.0.0.1:${port}`, `--tls-certs-dir=${certificates}`];
+  const child = spawn(command, [...args, ...flags], { stdio: "ignore", env: { PATH: "/usr/bin:/bin" } });
+  while (!(await accepts(port))) {
+    if (child.exitCode !== null) throw new Error(`${command} left with ${child.exitCode}`);
+    await delay(1);
+  }
+  return {
+    pid: child.pid ?? 0,
+    endpoint: `127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      const exit = once(child, "exit");
+      if (child.kill("SIGKILL")) await exit;
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
