@@ -265,4 +265,62 @@ suite("packages that cannot work", () => {
       (await warnings("claims-two")).some((text) => text.startsWith("SyncPackage: ")),
     );
   });
+
+  const functionYaml = (spec: string): string =>
+    `apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: refused}\nspec: ${spec}\n`;
+  const compositionYaml = (step: string): string => `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: refused}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: X}
+  mode: Pipeline
+  pipeline: [{step: one, ${step}}]
+`;
+  const image = "registry.example.org/acme/f:v1";
+  const pinned = `registry.example.org/acme/f@sha256:${"0".repeat(64)}`;
+  const refused: Record<string, { readonly yaml: string; readonly says: RegExp }> = {
+    "case 62: a limit above the history": {
+      yaml: functionYaml(`{package: "${image}", activeRevisionLimit: 3, revisionHistoryLimit: 2}`),
+      says: /spec: Invalid value: .*activeRevisionLimit must not be greater than revisionHistoryLimit/,
+    },
+    "case 62: a limit of 0": {
+      yaml: functionYaml(`{package: "${image}", activeRevisionLimit: 0}`),
+      says: /spec\.activeRevisionLimit: Invalid value: 0: .*should be greater than or equal to 1/,
+    },
+    "case 62: several revisions of a Provider": {
+      yaml: functionYaml(`{package: "${image}", activeRevisionLimit: 2}`).replace("kind: Function", "kind: Provider"),
+      says: /spec\.activeRevisionLimit: Invalid value: 2: .*should be less than or equal to 1/,
+    },
+    "case 1: a registry without a dot": {
+      yaml: functionYaml(`{package: "localhost:5000/x:v1"}`),
+      says: /spec\.package: Invalid value: .*must be a fully qualified image name, including the registry, repository, and tag or digest/,
+    },
+    "case 66: a revision by name and by labels": {
+      yaml: compositionYaml(
+        "functionRef: {name: f}, functionRevisionRef: {name: r}, functionRevisionSelector: {matchLabels: {a: b}}",
+      ),
+      says: /spec\.pipeline\[0\]: Invalid value: .*functionRevisionRef and functionRevisionSelector are mutually exclusive/,
+    },
+    "case 85: a function by name and by image": {
+      yaml: compositionYaml(`functionRef: {name: f}, function: "${pinned}"`),
+      says: /spec\.pipeline\[0\]: Invalid value: .*exactly one of functionRef and function is required/,
+    },
+    "case 85: an image and a revision": {
+      yaml: compositionYaml(`function: "${pinned}", functionRevisionRef: {name: r}`),
+      says: /function cannot be combined with functionRevisionRef or functionRevisionSelector/,
+    },
+    "case 85: no function at all": {
+      yaml: compositionYaml("input: {apiVersion: v1, kind: X}"),
+      says: /spec\.pipeline\[0\]: Invalid value: .*exactly one of functionRef and function is required/,
+    },
+  };
+  for (const [name, { yaml, says }] of Object.entries(refused)) {
+    test(`purlin apply refuses ${name}`, async () => {
+      folder.write("refused.yaml", yaml);
+      const { exitCode, stdout, stderr } = await purlin("apply", "refused.yaml");
+      assert.match(stderr, says);
+      assert.match(stderr, /^error: .*refused/);
+      assert.deepEqual([exitCode, stdout], [1, ""]);
+    });
+  }
 });
