@@ -83,6 +83,24 @@ async function runtimeObjects(): Promise<readonly string[]> {
   return found.toSorted();
 }
 
+/** The name of the function goes on to lead to its highest revision, for whoever uses it; nobody mounts its secret any more. */
+async function assertAlias(lead: string): Promise<void> {
+  const key = { namespace: packageNamespace, name: functionName };
+  const owner = await scene.get(functionType, { name: functionName });
+  await scene.until(
+    "the function's own name leads to the revision",
+    { apiVersion: "v1", kind: "Service" },
+    key,
+    (one) => {
+      const { selector } = one["spec"] as { selector?: Record<string, string> };
+      const controller = one.metadata.ownerReferences?.find(({ controller }) => controller === true);
+      return selector?.["pkg.crossplane.io/revision"] === lead && controller?.uid === owner.metadata.uid;
+    },
+  );
+  const secret = { ...key, name: `${functionName}-tls-server` };
+  await scene.gone({ apiVersion: "v1", kind: "Secret" }, secret);
+}
+
 async function failsClosed(field: string): Promise<void> {
   const closed = `pipeline step "compose" uses ${field}, which needs --enable-function-revision-selectors`;
   const revision = await scene.until(
@@ -138,6 +156,7 @@ suite("the flag on a system that is in use", () => {
     assert.match(revisionText(current ?? assert.fail()).spec.digest ?? "", /^sha256:/, "and its digest is noted now");
     assert.equal(current?.metadata.labels?.["release-channel"], "stable", "and its labels");
     for (const key of buckets) assert.equal((await scene.madeBy(key)).function, current?.metadata.name);
+    if (scene.server === "real") await assertAlias(current?.metadata.name ?? "");
   });
 
   test("on: a second revision, and a bucket that chooses it", async () => {
