@@ -16,12 +16,23 @@ import {
   root,
   writeManifest,
 } from "./publish/build-package.ts";
+import { bundleModule, licencesOf, type WholeModule } from "./publish/bundle-command.ts";
 import { bundleName, bundlePackage } from "./publish/bundle-package.ts";
 import { packagesBelow, partOf } from "./publish/package-graph.ts";
 
 const cli = join(root, "packages/cli");
 
-const itself: Part = { ...partOf("packages/cli", "purlin"), entries: { ".": "main" } };
+const itself: Part = {
+  ...partOf("packages/cli", "purlin"),
+  entries: { ".": "main", "./compiled": "compiled/load-compiled" },
+};
+
+/** What every command begins with, and commands that people and pipelines run often or wait for. */
+const wholeModules = (dist: string): readonly WholeModule[] => [
+  { module: "render/render-command", exports: "run", external: ["@purlin/package-manager", "@grpc/proto-loader"] },
+  { module: "apiserver/apiserver-command", exports: "run", external: [] },
+  { module: "main", exports: "main", external: [join(dist, "*-command.js")] },
+];
 const libraries: readonly Part[] = packagesBelow(itself.source);
 
 /** Builds the command into a folder inside the repository, ready to run from there: `node FOLDER/bin/purlin.js`. */
@@ -33,6 +44,9 @@ export function buildCli(folder: string): void {
     writeManifest(target, libraryManifest(part));
   }
   buildPackage(itself, folder, folder);
+  const dist = join(folder, "dist");
+  const inside = wholeModules(dist).flatMap((module) => bundleModule(module, dist));
+  writeFileSync(join(dist, "LICENCES.txt"), licencesOf(inside));
   writeManifest(folder, cliManifest());
   copyAssets(folder);
 }
@@ -46,7 +60,7 @@ function libraryManifest(part: Part): object {
 function copyAssets(folder: string): void {
   cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
   cpSync(join(cli, "template"), join(folder, "template"), { recursive: true });
-  cpSync(join(cli, "src/help"), join(folder, "dist/help"), {
+  cpSync(join(cli, "src/help"), join(folder, "help"), {
     recursive: true,
     filter: (path) => !path.endsWith(".ts"),
   });
@@ -67,7 +81,7 @@ function cliManifest(): object {
     exports: {},
     // The launcher finds a newer Node by itself when there is one, and says so when there is none.
     engines: { node: ">=26" },
-    files: ["bin", "dist", "sdk", "template"],
+    files: ["bin", "dist", "help", "sdk", "template"],
     dependencies: Object.assign({}, ...needed.map(({ dependencies }) => dependencies ?? {})) as object,
     bundleDependencies: libraries.map(({ name }) => name),
   };

@@ -52,11 +52,11 @@ test("a new project gets the SDK that came along", () => {
 });
 
 test("certificates are made, and a function written in TypeScript is served and rendered with", async (t) => {
-  const code = "export const fn = async (req: unknown, { to }: { to(r: unknown): unknown }) => to(req);\n";
+  const code = "export const fn = async (req: unknown, call: { to(r: unknown): unknown }) => call.to(req);\n";
   writeFileSync(join(project, "function.ts"), code);
   purlin("function", "certs", "certs");
   const served = spawnPurlin(["function", "run", "function.ts", "--insecure", "--address=127.0.0.1:0"]);
-  t.after(() => stopped(served));
+  t.after(() => served.kill());
   const [, port] = /^Serving function\.ts on localhost:(\d+)/.exec(await firstLine(served)) ?? [];
   assert.ok(port);
   // Again and again: what the first runs have compiled is what the others begin with.

@@ -36,8 +36,6 @@ function programsOf(source: string): string[] {
   const folder = join(root, source, "src");
   return globSync("**/*.ts", { cwd: folder }).flatMap((file) => {
     const text = readFileSync(join(folder, file), "utf8");
-    return [...text.matchAll(/new URL\(`\.\/([\w-]+)\$\{extname\(import\.meta\.url\)\}`/g)].map(([, name = ""]) =>
-      join(file, "..", name),
-    );
+    return [...text.matchAll(/new URL\(`\.\/([\w-]+)\$\{[^}]+\}`/g)].map(([, name = ""]) => join(file, "..", name));
   });
 }

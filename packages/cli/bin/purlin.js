@@ -2,24 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts the command. Plain JavaScript, because the Node that runs this line may be too old to read anything else;
 // in that case the same command runs again on the Node that the repository brings along.
-import { spawn } from "node:child_process";
-import module, { createRequire } from "node:module";
-import { constants } from "node:os";
-import { fileURLToPath } from "node:url";
-
 const neededMajor = 26;
 
 if (Number.parseInt(process.versions.node, 10) >= neededMajor) await start();
-else restart(findNode());
+else await restart();
 
 async function start() {
-  // Keeps compiled code between runs, so that help and errors come at once.
-  module.enableCompileCache?.();
+  // Keeps compiled code between runs, so that help and errors come at once. Imported, this would load more than it saves.
+  process.getBuiltinModule("node:module").enableCompileCache();
   const { main } = await import("../src/main.ts");
   await main();
 }
 
-function findNode() {
+async function findNode() {
+  const { createRequire } = await import("node:module");
   try {
     return createRequire(import.meta.url).resolve("node/bin/node");
   } catch {
@@ -30,8 +26,11 @@ function findNode() {
   }
 }
 
-/** @param {string} node */
-function restart(node) {
+async function restart() {
+  const { spawn } = await import("node:child_process");
+  const { constants } = await import("node:os");
+  const { fileURLToPath } = await import("node:url");
+  const node = await findNode();
   const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
   // A terminal sends Ctrl-C to both processes; sending it on would make it count twice.
   const forward = (/** @type {NodeJS.Signals} */ signal) => {

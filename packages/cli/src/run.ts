@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { type Command, CommanderError } from "commander";
 import { commandName } from "./command-name.ts";
-import { createProgram } from "./commands/program.ts";
+import { type Chosen, createProgram } from "./commands/program.ts";
 import { reportError } from "./error-report.ts";
 import type { Io } from "./io.ts";
 import { textOf, UserError } from "./user-error.ts";
@@ -14,10 +14,11 @@ const stoppedExitCode = 130;
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const debug = argv.includes("--debug") || argv.includes("-d");
   let exitCode = 0;
-  const program = createProgram(ownVersion(), io, async (spec, input) => {
+  const chosen: Chosen = async (spec, input) => {
     const command = await spec.load();
     exitCode = (await command.run(input, io)) ?? 0;
-  });
+  };
+  const program = createProgram({ version: ownVersion(), io, chosen, argv });
   try {
     await program.parseAsync(argv.length === 0 ? ["--help"] : [...argv], { from: "user" });
     return exitCode;

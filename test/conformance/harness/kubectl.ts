@@ -36,6 +36,6 @@ function tidy(text: string): string {
   return text
     .replaceAll(/(?<=\s)(\d+[smhd])+(?=\s|$)/g, "<age>")
     .replaceAll(/ {2,}/g, "  ")
-    .replaceAll(/\/tmp\/(LIVE|MERGED|kubectl-edit)-[\w.]+/g, "/tmp/$1")
+    .replaceAll(/(?:\/[\w.-]+)+\/(LIVE|MERGED|kubectl-edit)-[\w.]+/g, "/tmp/$1")
     .replaceAll(/^((?:---|\+\+\+) \S+)\t.*$/gm, "$1");
 }

@@ -11,8 +11,18 @@ export const debugOption: OptionSpec = { flags: "-d, --debug", description: "sho
 /** Called with the command that the user chose. */
 export type Chosen = (spec: CommandSpec, input: CommandInput) => Promise<void>;
 
+/** What the command line is made for. */
+export interface ProgramOptions {
+  readonly version: string;
+  readonly io: Io;
+  readonly chosen: Chosen;
+  /** Of the command that it names only that one is made in full: flags cost more than anything else before a command runs. */
+  readonly argv?: readonly string[];
+}
+
 /** The command line as commander understands it. Nothing is run or printed except through `io` and `chosen`. */
-export function createProgram(version: string, io: Io, chosen: Chosen): Command {
+export function createProgram({ version, io, chosen, argv = [] }: ProgramOptions): Command {
+  const named = namedIn(argv);
   const program = prepare(new Command("purlin"), io)
     .description("A composition control plane in TypeScript.")
     .version(version, "-v, --version", "print the version");
@@ -25,13 +35,17 @@ export function createProgram(version: string, io: Io, chosen: Chosen): Command 
     const words = spec.name.split(" ");
     const parent = words.length === 1 ? program : groups.get(words[0] ?? "");
     if (parent === undefined) throw new Error(`command "${spec.name}" has no group`);
-    addCommand(parent, spec, { io, chosen });
+    const command = prepare(parent.command(words.at(-1) ?? ""), io);
+    if (named === undefined || named === spec) describe(command, spec, chosen);
   }
   return program;
 }
 
-function addCommand(parent: Command, spec: CommandSpec, { io, chosen }: { io: Io; chosen: Chosen }): void {
-  const command = prepare(parent.command(spec.name.split(" ").at(-1) ?? ""), io);
+function namedIn(argv: readonly string[]): CommandSpec | undefined {
+  return commandTable.find(({ name }) => name.split(" ").every((word, at) => argv[at] === word));
+}
+
+function describe(command: Command, spec: CommandSpec, chosen: Chosen): void {
   command.summary(spec.summary).description(`${spec.summary.charAt(0).toUpperCase()}${spec.summary.slice(1)}.`);
   for (const { name, description } of spec.arguments ?? []) command.argument(name, description);
   for (const option of [...(spec.options ?? []), debugOption]) command.addOption(toOption(option));

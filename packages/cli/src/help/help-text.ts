@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 
 /** The Markdown help of a command, without its title. The same text is in docs/reference/cli.md. */
 export function helpMarkdown(commandName: string): string {
-  const file = new URL(`./${commandName.replaceAll(" ", "-")}.md`, import.meta.url);
+  const file = new URL(`../help/${commandName.replaceAll(" ", "-")}.md`, import.meta.url);
   return readFileSync(file, "utf8").replace(/^# .*\n+/, "");
 }
 

@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Patterns come from users, so matching one must take time linear in the text, and little of it. RE2 gives the first; the
 // limits here give the second, since a step of a large program costs as much as the program is long.
-import { RE2JS } from "re2js";
+import { createRequire } from "node:module";
 import { patternSize } from "./pattern-size.ts";
+
+type Engine = typeof import("re2js");
+
+const require = createRequire(import.meta.url);
+let engine: Engine | undefined;
+
+/** Loaded with the first pattern: most programs that import this package never see one. */
+function loadEngine(): Engine {
+  engine ??= require("re2js") as Engine;
+  return engine;
+}
 
 /** A regular expression in RE2 syntax, searched for anywhere in a text. */
 export interface LinearPattern {
@@ -31,7 +42,7 @@ export function linearPattern(source: string): LinearPattern {
 function compile(source: string): LinearPattern {
   if (source.length > maxPatternSize || patternSize(source) > maxPatternSize) return unusable("expression too large");
   try {
-    const program = RE2JS.compile(source);
+    const program = loadEngine().RE2JS.compile(source);
     const size = program.programSize();
     return { problem: undefined, steps: (length) => size * length, test: (text) => program.test(text) };
   } catch (error) {
