@@ -16,6 +16,7 @@ import { eventually } from "./plane.ts";
 
 /** A command that runs, or ran. */
 export interface PurlinProcess extends AsyncDisposable {
+  readonly pid: number;
   /** Everything it has said so far, on both streams. */
   output(): string;
   /** Waits until it has said something; fails when it ends without. */
@@ -31,7 +32,12 @@ const command = process.env["E2E_COMMAND"] ?? join(import.meta.dirname, "../../.
 
 /** Starts a command line. */
 export function startPurlin(...args: readonly string[]): PurlinProcess {
-  const child = spawn(process.execPath, [command, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  return startPurlinIn(process.env, args);
+}
+
+/** Starts a command line in another environment than ours. */
+export function startPurlinIn(env: NodeJS.ProcessEnv, args: readonly string[]): PurlinProcess {
+  const child = spawn(process.execPath, [command, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   const said: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => void said.push(text));
@@ -47,6 +53,7 @@ export function startPurlin(...args: readonly string[]): PurlinProcess {
     return child.exitCode;
   };
   return {
+    pid: child.pid ?? 0,
     output,
     async says(text) {
       await eventually(`"purlin ${args[0]}" says ${text}`, async () => output().includes(text) || isOver(), output);
