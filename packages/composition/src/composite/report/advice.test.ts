@@ -19,6 +19,13 @@ const rows: Readonly<Record<string, { reason: string; error: unknown; want: RegE
     ),
     want: /check that the function runs/,
   },
+  Asked: {
+    reason: "a question is advice enough",
+    error: new Error(
+      'the function could not be reached for pipeline step "s" before its deadline: does it expect TLS?',
+    ),
+    want: /^$/,
+  },
   Unstable: {
     reason: "its author must know why",
     error: wrapError("cannot run", new ProtocolError("UNSTABLE_REQUIREMENTS", "x")),

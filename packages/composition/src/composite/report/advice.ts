@@ -8,7 +8,8 @@ export function adviceOn(error: unknown): string {
   if (/no matches for kind "[^"]*" in version "[^"]*"$/.test(text)) {
     return ": install the CRD that defines it, or correct the function";
   }
-  if (/the function could not be reached for pipeline step /.test(text)) {
+  // Some reasons end with a question that says what to look at.
+  if (/the function could not be reached for pipeline step .*[^?]$/.test(text)) {
     return ": check that the function runs and can be reached there";
   }
   if (innermost(error, (one) => isProtocolError(one) && one.code === "UNSTABLE_REQUIREMENTS")) {
