@@ -5,6 +5,7 @@ import type { KubeObject } from "@purlin/kube-client";
 import { annotationOf, type ControllerClient, during } from "@purlin/kube-controller";
 import type { OwnerReference } from "@purlin/kube-objects";
 import { otherKinds } from "../../package-kinds.ts";
+import { applyOwned } from "../apply-owned.ts";
 import { type CertificatePorts, ensureAuthority } from "./authority-secret.ts";
 import { certificateKeys, secretData, secretText } from "./secret-data.ts";
 
@@ -29,7 +30,6 @@ export interface Leaf {
 
 /** On Secrets whose certificate is not their first: a part of its fingerprint. */
 export const renewedAnnotation = "purlin.dev/certificate";
-const fieldManager = "pkg.crossplane.io/runtime";
 const lastThird = 1 / 3;
 const defaultDays = 365;
 
@@ -103,7 +103,7 @@ async function apply(
     type: existing?.["type"] ?? "Opaque",
     data: secretData(data),
   };
-  return (await client.applyIfChanged(wanted, { fieldManager, force: true, signal })).object;
+  return applyOwned(client, wanted, { existing, signal });
 }
 
 /** The certificate of a complete Secret, if the authority signed it. */

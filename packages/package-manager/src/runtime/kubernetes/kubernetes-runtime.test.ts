@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { memberAt } from "@purlin/kube-controller";
+import { controllerReference, memberAt } from "@purlin/kube-controller";
 import { startKubernetesScene } from "../../testing/kubernetes-scene.ts";
 import { namespace } from "../../testing/package-cluster.ts";
 import { runtimeKinds } from "./runtime-kinds.ts";
@@ -188,4 +188,34 @@ test("a Service of somebody else is not taken over", async () => {
   );
   assert.match(scene.cluster.takeEvents().join(), /Warning SyncPackage: .*is in the way/);
   assert.deepEqual(memberAt((await scene.find("service", "fn")) ?? {}, ["spec", "selector"]), { app: "mine" });
+});
+
+test("what an older Crossplane left is handed over, also where it did not apply its objects", async () => {
+  await using scene = await startKubernetesScene();
+  const { kube } = scene.cluster;
+  const first = await scene.revise({ name: one });
+  const owners = { ownerReferences: [controllerReference(first)] };
+  const selector = { "pkg.crossplane.io/revision": one, "pkg.crossplane.io/function": "fn" };
+  const ports = [{ name: "grpc", port: 9443, protocol: "TCP", targetPort: "grpc" }];
+  const metadata = { name: "fn", namespace, ...owners };
+  const theirs = { fieldManager: "crossplane" };
+  await kube.create({ ...runtimeKinds.service, metadata, spec: { clusterIP: "None", selector, ports } }, theirs);
+  const secret = { name: "fn-tls-server", namespace, ...owners };
+  await kube.create({ ...runtimeKinds.secret, metadata: secret, data: {} }, theirs);
+  await scene.pass(one);
+  await scene.revise({ name: two, number: 2 });
+  await scene.pass(two);
+  await scene.deployed(two);
+  await scene.passUntil("the newcomer has it all", two, async () => (await scene.endpoint(two)) !== undefined);
+  for (const [kind, name] of [
+    ["service", "fn"],
+    ["secret", "fn-tls-server"],
+  ] as const) {
+    const found = await scene.find(kind, name);
+    assert.deepEqual(
+      found?.metadata.ownerReferences?.map((owner) => owner.name),
+      [two],
+      kind,
+    );
+  }
 });

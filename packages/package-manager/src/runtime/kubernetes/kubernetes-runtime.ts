@@ -2,6 +2,7 @@
 import type { KubeObject } from "@purlin/kube-client";
 import { controllerReference, isControlledBy, textAt } from "@purlin/kube-controller";
 import { parseReference } from "../../oci/image-reference.ts";
+import { applyOwned, runtimeFieldManager } from "../apply-owned.ts";
 import { createDepartures, type Departures } from "../departures.ts";
 import type { PackageRuntime, RuntimeReport } from "../package-runtime.ts";
 import { ensureCertificates } from "./certificates.ts";
@@ -12,7 +13,7 @@ import type { KubernetesRuntimeOptions } from "./kubernetes-runtime-options.ts";
 import { dropLeftovers } from "./leftovers.ts";
 import { createRunnableCheck } from "./require-runnable.ts";
 import { retire } from "./retire.ts";
-import { runtimeFieldManager, runtimeKinds } from "./runtime-kinds.ts";
+import { runtimeKinds } from "./runtime-kinds.ts";
 import { endpointOf } from "./runtime-names.ts";
 import { isNewer, openScene, pullSecrets, type RuntimeScene } from "./runtime-scene.ts";
 import { serviceAccountOf } from "./service-account.ts";
@@ -122,7 +123,7 @@ async function applyServiceAccount(scene: RuntimeScene, pullSecretNames: readonl
   const newer = siblings.filter((one) => isNewer(one, revision));
   if (existing !== undefined && newer.some(({ metadata }) => isControlledBy(existing, metadata.uid))) return;
   const account = serviceAccountOf({ config, place, existing, pullSecrets: pullSecretNames });
-  await objects.applyIfChanged(account, { fieldManager: runtimeFieldManager, force: true, signal });
+  await applyOwned(objects, account, { existing, signal });
 }
 
 /**

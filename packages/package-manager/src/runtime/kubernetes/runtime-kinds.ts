@@ -9,8 +9,5 @@ export const runtimeKinds: Readonly<Record<"deployment" | "service" | "serviceAc
   secret: { apiVersion: "v1", kind: "Secret" },
 };
 
-/** How writes of runtime objects are signed. */
-export const runtimeFieldManager = "pkg.crossplane.io/runtime";
-
 /** Where functions and webhooks listen. */
 export const runtimePort = 9443;

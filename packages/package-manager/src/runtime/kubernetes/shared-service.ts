@@ -3,7 +3,8 @@ import type { KubeObject } from "@purlin/kube-client";
 import { controllerOf, controllerReference, memberAt, textAt } from "@purlin/kube-controller";
 import type { OwnerReference } from "@purlin/kube-objects";
 import { packageLabels } from "../../package-kinds.ts";
-import { runtimeFieldManager, runtimeKinds } from "./runtime-kinds.ts";
+import { applyOwned } from "../apply-owned.ts";
+import { runtimeKinds } from "./runtime-kinds.ts";
 import { isNewer, type RuntimeScene } from "./runtime-scene.ts";
 import { serviceOf } from "./service.ts";
 
@@ -17,7 +18,7 @@ export async function applyService(scene: RuntimeScene, isServing: boolean): Pro
   const existing = await objects.get(runtimeKinds.service, { namespace, name: names.service }, { signal });
   if (existing !== undefined) refuseForeign(scene, existing);
   if (!names.isPerRevision && !isInCharge(scene, existing, isServing)) return false;
-  await apply(scene, names.service, controllerReference(revision));
+  await apply(scene, { name: names.service, owner: controllerReference(revision), existing });
   return true;
 }
 
@@ -32,13 +33,16 @@ export async function applyAlias(scene: RuntimeScene): Promise<void> {
   const existing = await objects.get(runtimeKinds.service, { namespace, name: names.package }, { signal });
   if (existing === undefined || !isOurs(scene, existing) || !isInCharge(scene, existing, true)) return;
   const owner = await client.get(type.package, { name: names.package }, { signal });
-  if (owner !== undefined) await apply(scene, names.package, controllerReference(owner));
+  if (owner !== undefined) await apply(scene, { name: names.package, owner: controllerReference(owner), existing });
 }
 
-async function apply(scene: RuntimeScene, name: string, owner: OwnerReference): Promise<void> {
-  const { options, type, revision, config, signal } = scene;
-  const service = serviceOf({ type, revision, config, place: { name, namespace: options.namespace, owner } });
-  await options.objects.applyIfChanged(service, { fieldManager: runtimeFieldManager, force: true, signal });
+async function apply(
+  { options, type, revision, config, signal }: RuntimeScene,
+  { existing, ...place }: { name: string; owner: OwnerReference; existing: KubeObject | undefined },
+): Promise<void> {
+  const { objects, namespace } = options;
+  const service = serviceOf({ type, revision, config, place: { ...place, namespace } });
+  await applyOwned(objects, service, { existing, signal });
 }
 
 /**

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { type ControllerClient, controllerOf } from "@purlin/kube-controller";
+import type { JsonValue } from "@purlin/kube-objects";
+
+/** How writes of runtime objects are signed. */
+export const runtimeFieldManager = "pkg.crossplane.io/runtime";
+
+/** What is there, and how long to wait. */
+export interface ApplyOwnedOptions {
+  /** The object as it is, if it is there. */
+  readonly existing: KubeObject | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Applies an object of a runtime. An object has one controller, and an apply takes only back what an apply gave: where
+ * another tool made the old owner its controller, as older Crossplanes do, that owner is taken out first.
+ */
+export async function applyOwned(
+  client: ControllerClient,
+  wanted: KubeObject,
+  { existing, signal }: ApplyOwnedOptions,
+): Promise<KubeObject> {
+  const owner = controllerOf(wanted);
+  const old = existing && controllerOf(existing);
+  if (existing !== undefined && old !== undefined && owner !== undefined && old.uid !== owner.uid) {
+    if (isGivenByOthers(existing, old.uid)) await takeOut(client, existing, { uid: old.uid, signal });
+  }
+  return (await client.applyIfChanged(wanted, { fieldManager: runtimeFieldManager, force: true, signal })).object;
+}
+
+function isGivenByOthers({ metadata }: KubeObject, uid: string): boolean {
+  const others = (metadata.managedFields ?? []).filter(
+    ({ manager, operation }) => manager !== runtimeFieldManager || operation !== "Apply",
+  );
+  return others.some(({ fieldsV1 }) => JSON.stringify(fieldsV1 ?? {}).includes(JSON.stringify(`k:{"uid":"${uid}"}`)));
+}
+
+async function takeOut(
+  client: ControllerClient,
+  { apiVersion, kind, metadata }: KubeObject,
+  { uid, signal }: { readonly uid: string; readonly signal: AbortSignal },
+): Promise<void> {
+  const { name = "", namespace, resourceVersion = "" } = metadata;
+  const ownerReferences = (metadata.ownerReferences ?? []).filter((one) => one.uid !== uid) as unknown as JsonValue;
+  await client.patch(
+    { apiVersion, kind, name, namespace },
+    { metadata: { resourceVersion, ownerReferences } },
+    { type: "merge", fieldManager: runtimeFieldManager, signal },
+  );
+}
