@@ -50,7 +50,13 @@ function managerOf(options: PackageControllerOptions, type: PackageType): Watchi
     watches: [
       { type: "Package", object: type.package, keys: itself },
       { type: "PackageRevision", object: type.revision, keys: packageOfRevision },
-      imageConfigWatch(() => options.cached(type.package), ["spec", "package"]),
+      imageConfigWatch(
+        () => options.cached(type.package),
+        [
+          ["spec", "package"],
+          ["status", "resolvedPackage"],
+        ],
+      ),
     ],
   };
 }
@@ -73,7 +79,10 @@ function revisionControllerOf(options: PackageControllerOptions, type: PackageTy
     watches: [
       { type: "PackageRevision", object: type.revision, keys: itself },
       { type: "Lock", object: otherKinds.lock, keys: () => all().map(keyOfObject) },
-      imageConfigWatch(all, ["spec", "image"]),
+      imageConfigWatch(all, [
+        ["spec", "image"],
+        ["status", "resolvedImage"],
+      ]),
     ],
   };
 }
@@ -132,15 +141,15 @@ function packageOfRevision({ object }: CacheChange): readonly ObjectKey[] {
   return name === undefined ? [] : [{ name }];
 }
 
-/** Packages whose reference an ImageConfig matches now, or did before. */
-function imageConfigWatch(all: () => readonly KubeObject[], path: readonly string[]): WatchSpec {
+/** Packages whose reference, as written or as rewritten, an ImageConfig matches now or did before. */
+function imageConfigWatch(all: () => readonly KubeObject[], paths: readonly (readonly string[])[]): WatchSpec {
   const keys = (change: CacheChange): readonly ObjectKey[] => {
     const configs = change.type === "updated" ? [change.previous, change.object] : [change.object];
     const relevant = configs.filter(concernsFetching);
     if (relevant.length === 0) return [];
     return all()
       .filter((one) => {
-        const references = [textAt(one, path), textAt(one, ["status", "resolvedPackage"])];
+        const references = paths.map((path) => textAt(one, path));
         return relevant.some((config) =>
           references.some((reference) => reference !== undefined && longestPrefix(config, reference) !== undefined),
         );
