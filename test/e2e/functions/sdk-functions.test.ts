@@ -128,6 +128,12 @@ const told = (object: KubeObject, text: string): Promise<boolean> =>
     () => object.kind,
   );
 
+/** What each SDK makes of an error that the author did not expect. */
+const thrown: Readonly<Record<string, RegExp>> = {
+  python: /step "python": cannot run Function "python": rpc error: code = Unknown desc = .*the ink is spilled/,
+  typescript: /pipeline step "typescript" returned a fatal result: the ink is spilled$/,
+};
+
 for (const sdk of Object.keys(sdks)) {
   test(`${sdk}: a claim waits, is composed, is ready, follows the news, is refused, and recovers`, async () => {
     const name = `by-${sdk}`;
@@ -180,6 +186,13 @@ for (const sdk of Object.keys(sdks)) {
     await told(refused, "Warning NoText: a postcard needs a text");
     await told(await xrOf(refused), `Warning NoText: ${message}`);
     assert.deepEqual((await cardOf(name))["data"], { text: "hello", to: "1 Main St", stamp: "airmail" });
+
+    await plane.apply(postcard(name, sdk, "spill"));
+    const { name: xrName = "" } = xr.metadata;
+    const spilled = await plane.until("the function threw", xrType, { name: xrName }, (one) =>
+      Boolean(conditionOf(one, "Synced")?.message?.includes("the ink is spilled")),
+    );
+    assert.match(conditionOf(spilled, "Synced")?.message ?? "", thrown[sdk] ?? /never/);
 
     await plane.apply(postcard(name, sdk, "hello again"));
     await claimUntil(name, "it is fine again", says("Addressed", "True"));

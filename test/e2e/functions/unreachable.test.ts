@@ -93,7 +93,9 @@ const rows: Readonly<Record<string, Row>> = {
   mute: {
     reason: "it takes connections and says nothing",
     serve: (port) => serveSockets(port, () => {}),
-    want: new RegExp(`${unreachable}it accepts connections and says nothing${advice}`),
+    want: new RegExp(
+      `${unreachable}it accepts connections and says nothing${advice}|did not answer pipeline step "work"`,
+    ),
   },
   secured: {
     reason: "it expects the certificate of a client, and is called in plaintext",
@@ -110,6 +112,7 @@ function fine(req: RunFunctionRequest): RunFunctionResponse {
   const { resource: xr } = request.getObservedCompositeResource(req);
   const map = { ...configMap, data: { text: xr.getString("spec.text") } };
   response.setDesiredComposedResource(rsp, "map", map, { ready: true });
+  response.conditionTrue(rsp, "Laid", "Done");
   return rsp;
 }
 
@@ -184,6 +187,9 @@ describe("while a function cannot do its work", () => {
       assert.equal(message.slice(0, common.length), common);
       assert.match(message.slice(common.length), want);
       assert.deepEqual(await mapOf(name), mapsBefore.get(name), "nothing that was made has changed");
+      const laid = conditionOf(failed, "Laid");
+      assert.deepEqual([laid?.status, laid?.reason], ["Unknown", "FatalError"], "37: nobody knows what it would say");
+      assert.equal(conditionOf(failed, "Ready")?.status, "True", "14: what was ready is ready");
     });
   }
 
@@ -213,6 +219,7 @@ describe("when the function is back", () => {
     test(`${name} is forgotten by itself`, async () => {
       await until(name, "is ready", isReady);
       assert.equal(await textOf(name), "second");
+      await until(name, "is told so by its function", (one) => conditionOf(one, "Laid")?.status === "True");
       assert.equal((await mapOf(name)).metadata.uid, mapsBefore.get(name)?.metadata.uid);
     });
   }

@@ -24,6 +24,7 @@ import { assertNothingLeft, resources as processResources } from "../../test/lea
 import { call, dial, gate, request, targetAt } from "../../test/runs.ts";
 import { createDiallingRunner } from "../dial/dialling-runner.ts";
 import type { RunCall } from "../function-runner.ts";
+import { RunnerError } from "../runner-error.ts";
 import { noSchemas } from "../schemas/schema-fetcher.ts";
 import { objectsReader } from "./objects-reader.ts";
 import { createResourceFetcher } from "./resource-fetcher.ts";
@@ -339,3 +340,24 @@ test("C82: a run is cancelled although a read hangs", async (t) => {
   controller.abort();
   await assert.rejects((await told).response, cancelled);
 });
+
+for (const [status, want] of [
+  ["DeadlineExceeded", "too slow"],
+  ["Canceled", cancelled.message],
+] as const) {
+  test(`a call that ended with ${status} just before all was cancelled is told as that`, async () => {
+    const stop = new AbortController();
+    const failed = new RunnerError("RPC", "too slow", { status });
+    const runner = settleRequirements(
+      {
+        run() {
+          stop.abort(new Error("late"));
+          return Promise.reject(failed);
+        },
+      },
+      { resources: () => assert.fail("nothing is asked for"), schema: () => assert.fail("nothing is asked for") },
+    );
+    const run = runner.run(targetAt("127.0.0.1:1"), request(), call({ signal: stop.signal }));
+    await assert.rejects(run, { message: want });
+  });
+}

@@ -3,6 +3,7 @@ import { status } from "@grpc/grpc-js";
 import { runUntilSettled, type Schema, type SchemaSelector } from "@purlin/function-protocol";
 import { functionFailure } from "../dial/rpc-failure.ts";
 import type { FunctionRunner } from "../function-runner.ts";
+import { isRunnerError } from "../runner-error.ts";
 import type { FetchResources } from "./resource-fetcher.ts";
 
 /** Answers schema selectors; an empty Schema means there is no such kind. */
@@ -33,11 +34,17 @@ export function settleRequirements(next: FunctionRunner, fetchers: RequirementFe
         });
         return response;
       } catch (error) {
-        if (!signal?.aborted) throw error;
+        // Who ran out of time just before everybody stopped knows better why.
+        if (!signal?.aborted || isTold(error)) throw error;
         throw functionFailure(target, status.CANCELLED, "the run was cancelled", error);
       }
     },
   };
+}
+
+/** Whether an error says what became of a call that nobody cancelled. */
+function isTold(error: unknown): boolean {
+  return isRunnerError(error) && error.status !== undefined && error.status !== "Canceled";
 }
 
 /** A read that does not listen to the signal must not hold the run. */

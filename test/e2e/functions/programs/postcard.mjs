@@ -36,6 +36,7 @@ serve((req, rsp) => {
   const trail = (seen ?? []).includes(step) ? seen : [...(seen ?? []), step];
   setContextKey(rsp, trailKey, trail);
   if (spec.text === "") return refuse(rsp);
+  if (spec.text === "spill") throw new Error("the ink is spilled");
 
   const { namespace } = spec.claimRef;
   requireResource(rsp, "recipient", { apiVersion: "v1", kind: "ConfigMap", namespace, matchName: spec.recipient });

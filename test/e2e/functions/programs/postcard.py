@@ -27,6 +27,8 @@ class Postcard(grpcv1.FunctionRunnerServiceServicer):
         if not spec["text"]:
             refuse(rsp)
             return rsp
+        if spec["text"] == "spill":
+            raise RuntimeError("the ink is spilled")
 
         namespace = spec["claimRef"]["namespace"]
         response.require_resources(
