@@ -62,7 +62,15 @@ suite("packages that cannot work", () => {
   before(async () => {
     folder = functionPackage();
     const directory = join(folder.path, ".purlin");
-    const options = { paths: [], directory, port: 0, waitMs: undefined, debug: false, functionRevisionSelectors: true };
+    const options = {
+      paths: [],
+      directory,
+      port: 0,
+      registryPort: 0,
+      waitMs: undefined,
+      debug: false,
+      functionRevisionSelectors: true,
+    };
     const io = new TestIo({ cwd: folder.path, env: { PATH: process.env["PATH"] } });
     plane = await startEmbeddedPlane(options, { io, log: silentLog, warn: () => {}, onFunctionChange: () => {} });
     registry = plane.registry.address;

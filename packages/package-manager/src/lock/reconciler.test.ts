@@ -94,6 +94,17 @@ test("a registry that is not there says for whom it was asked", async () => {
   assert.match((await register(cluster, own)).problem ?? "", /^missing dependencies: .*acme\/dep: cannot reach/);
 });
 
+test("a Lock that somebody wrote by hand may hold a kind that is none", async () => {
+  await using cluster = await startPackageCluster();
+  const own = entry(cluster, "a", "v1", { dep: "*" });
+  const dependencies = own.dependencies.map((one) => ({ ...one, kind: "constructor" as never }));
+  await register(cluster, { ...own, dependencies });
+  await assert.rejects(
+    reconcileLock(cluster.ports, installOnly, signal),
+    /acme\/dep is wanted as constructor, which is no kind of package/,
+  );
+});
+
 test("somebody who was faster is no failure that anybody is told of", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/dep:v1.1.0", functionPackage("x"));

@@ -128,6 +128,8 @@ function firstUnsatisfied(graph: DependencyGraph): LockEntry | undefined {
 /** Creates the package of a dependency. One of that name that is there already is somebody's choice, and stays. */
 async function install(pass: LockPass, dependency: LockDependency, wishes: readonly Wish[]): Promise<void> {
   const { source, kind } = dependency;
+  if (!Object.hasOwn(packageTypes, kind))
+    throw new Error(`${source} is wanted as ${kind}, which is no kind of package`);
   const version = await versionFor(pass, source, wishes);
   const name = dnsLabel(parseRepository(source).repository);
   const object = { ...packageTypes[kind].package, metadata: { name }, spec: { package: referenceTo(source, version) } };

@@ -75,6 +75,16 @@ const refused: { what: string; text: string; problem: RegExp }[] = [
     text: `${meta()}---\napiVersion: v1\nkind: ConfigMap\n`,
     problem: /^PackageError: package\.yaml:5: a package cannot hold ConfigMap of v1/,
   },
+  {
+    what: "a group that every object has",
+    text: `${meta()}---\napiVersion: constructor/v1\nkind: X\n`,
+    problem: /a package cannot hold X of constructor\/v1/,
+  },
+  {
+    what: "a dependency of a kind that every object has",
+    text: meta("Function", "{dependsOn: [{apiVersion: v1, kind: toString, package: a.b/c, version: '*'}]}"),
+    problem: /dependsOn\[0\]\.kind: toString is no kind of package/,
+  },
   { what: "an unknown version", text: meta("Function", "{}", "v1alpha1"), problem: /cannot hold Function of meta/ },
   { what: "broken YAML", text: `${meta()}---\n\na: [\n`, problem: /package\.yaml:\d+: not valid YAML/ },
   { what: "a text", text: "hello", problem: /package\.yaml:1: expected an object/ },

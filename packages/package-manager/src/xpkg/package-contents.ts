@@ -81,7 +81,7 @@ function requireKnown({ object, line }: PackageDocument, place: StreamPlace): vo
     throw new PackageError(`${place(line)}: expected an object with apiVersion and kind`);
   }
   const { group, version } = parseApiVersion(apiVersion);
-  if (known[group]?.includes(version)) return;
+  if (Object.hasOwn(known, group) && known[group]?.includes(version)) return;
   throw new PackageError(`${place(line)}: a package cannot hold ${kind} of ${apiVersion}`);
 }
 

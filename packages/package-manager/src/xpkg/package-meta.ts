@@ -31,18 +31,18 @@ export interface PackageMeta {
 }
 
 export const metaGroup = "meta.pkg.crossplane.io";
-const versions: Readonly<Record<PackageKind, readonly string[]>> = {
-  Configuration: ["v1", "v1alpha1"],
-  Function: ["v1", "v1beta1"],
-  Provider: ["v1", "v1alpha1"],
-};
+/** By kind; names come from packages, so that a plain object would know too many. */
+const versions: ReadonlyMap<unknown, readonly string[]> = new Map<PackageKind, readonly string[]>([
+  ["Configuration", ["v1", "v1alpha1"]],
+  ["Function", ["v1", "v1beta1"]],
+  ["Provider", ["v1", "v1alpha1"]],
+]);
 const deprecated = { provider: "Provider", configuration: "Configuration", function: "Function" } as const;
 
 /** Whether an object is the metadata of a package, of a version we read. */
 export function isPackageMeta(object: JsonObject): boolean {
   const [group, version = ""] = String(object["apiVersion"]).split("/");
-  const known = versions[object["kind"] as PackageKind];
-  return group === metaGroup && known?.includes(version) === true;
+  return group === metaGroup && versions.get(object["kind"])?.includes(version) === true;
 }
 
 /** Reads the metadata object of a package. `where` names it in errors. */
@@ -98,7 +98,7 @@ function dependencyOf(item: JsonObject, where: string): PackageDependency {
     typeof version === "string" && isDigest(version) ? version : checkedConstraint(version, `${where}.version`);
   const { apiVersion, kind, package: source } = item;
   if (typeof apiVersion === "string" && typeof kind === "string" && typeof source === "string") {
-    if (!(kind in versions)) throw new PackageError(`${where}.kind: ${kind} is no kind of package`);
+    if (!versions.has(kind)) throw new PackageError(`${where}.kind: ${kind} is no kind of package`);
     return { source, apiVersion, kind: kind as PackageKind, constraint };
   }
   for (const [field, meant] of Object.entries(deprecated)) {
