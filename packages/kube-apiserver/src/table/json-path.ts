@@ -32,7 +32,7 @@ export function jsonPath(source: string): JsonPath | undefined {
 }
 
 const token =
-  /\.(?<field>(?:[^.[\]\\]|\\.)+)|\['(?<quoted>(?:[^'\\]|\\.)*)'\]|\[(?<index>-?\d+)\]|(?<all>\[\*\]|\.\*)|\[\?\(\s*@(?<path>[^=!()]+?)\s*(?<operator>==|!=)\s*(?<value>"[^"]*"|'[^']*'|-?[\d.]+|true|false)\s*\)\]/y;
+  /(?<all>\[\*\]|\.\*(?=[.[]|$))|\.(?<field>(?:[^.[\]\\]|\\.)+)|\['(?<quoted>(?:[^'\\]|\\.)*)'\]|\[(?<index>-?\d+)\]|\[\?\(\s*@(?<path>[^=!()]+?)\s*(?<operator>==|!=)\s*(?<value>"[^"]*"|'[^']*'|-?[\d.]+|true|false)\s*\)\]/y;
 
 function parse(source: string): Step[] | undefined {
   const steps: Step[] = [];
