@@ -14,6 +14,8 @@ export interface ConnectionSecurity {
   readonly tls: TlsSource | undefined;
   /** The name the server's certificate must carry. */
   readonly serverName: string;
+  /** The Unix socket of the endpoint, if it is one. */
+  readonly path?: string | undefined;
   readonly clock: Clock;
   /** A socket is open; nothing has been said on it yet. */
   readonly onOpen: (socket: Socket) => void;
@@ -46,7 +48,8 @@ export class FunctionCredentials extends ChannelCredentials {
     const callCredentials = CallCredentials.createEmpty();
     let destroyed = false;
     return {
-      async connect(tcp) {
+      async connect(dialled) {
+        const tcp = await shortest(dialled, security);
         security.onOpen(tcp);
         const socket = security.tls === undefined ? tcp : await handshake(tcp, security.tls, security);
         // gRPC may finish connecting for a channel that was closed in the meantime.
@@ -62,6 +65,14 @@ export class FunctionCredentials extends ChannelCredentials {
       },
     };
   }
+}
+
+/** The socket that was dialled, or a more direct one in its place. */
+async function shortest(dialled: Socket, { tls, path }: ConnectionSecurity): Promise<Socket> {
+  const opening = path === undefined ? undefined : tls?.open?.(path);
+  if (opening === undefined) return dialled;
+  dialled.destroy();
+  return opening;
 }
 
 function closeNow(socket: Socket): Error {

@@ -56,6 +56,7 @@ export class FunctionConnection {
     const credentials = new FunctionCredentials({
       tls,
       serverName: serverNameOf(this.endpoint),
+      path: this.endpoint.kind === "unix" ? this.endpoint.path : undefined,
       clock,
       onOpen: (socket) => this.#opened(socket),
       onConnect: () => {

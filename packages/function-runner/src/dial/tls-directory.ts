@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { RunnerError, textOf } from "../runner-error.ts";
@@ -10,6 +11,8 @@ import { type RunnerLog, silentLog } from "../runner-log.ts";
 export interface TlsSource {
   /** What to use for a connection that is about to be made. */
   current(): SecureContext;
+  /** A socket to whoever is behind a Unix socket, by a shorter way than through it; undefined where there is none. */
+  open?(path: string): Promise<Socket> | undefined;
 }
 
 const files = ["ca.crt", "tls.crt", "tls.key"] as const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
 import { type Clock, systemClock, type TlsSource } from "@purlin/function-runner";
+import { openBehind } from "../sandbox/network-door.ts";
 import { cleanEnvironment } from "./clean-environment.ts";
 import { createPortPool } from "./free-port.ts";
 import { createFunctionCertificates } from "./function-certificates.ts";
@@ -30,7 +31,7 @@ export interface FunctionProcessesOptions {
 
 /** The functions that run as child processes of this one. */
 export interface FunctionProcesses extends AsyncDisposable {
-  /** Our side of mutual TLS with all of them. */
+  /** Our side of mutual TLS with all of them, and the short way to those in a sandbox. */
   readonly security: TlsSource;
   /**
    * The process of a function: the one that runs when it is the same program, a new one otherwise. What it replaces stays until the
@@ -104,7 +105,8 @@ class ProcessTable implements FunctionProcesses {
   constructor(surroundings: ProcessSurroundings, logFolder: string) {
     this.#surroundings = surroundings;
     this.#logFolder = logFolder;
-    this.security = surroundings.certificates.client;
+    const { client } = surroundings.certificates;
+    this.security = { current: () => client.current(), open: openBehind };
   }
 
   run(spec: FunctionSpec): FunctionProcess {

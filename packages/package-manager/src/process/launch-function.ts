@@ -95,8 +95,9 @@ async function runOnce(
   place: Place,
   { events, onStart }: Listeners,
 ): Promise<{ readonly how: string; readonly said: string }> {
-  const { program, address, channel, dispose } = await prepare(options, place);
+  const { program, address, channel, attach, dispose } = await prepare(options, place);
   const child = spawnGuarded(program, { channel });
+  attach?.(child.child);
   onStart(child);
   let said = "";
   listenTo(child, {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import type { ProcessConfig } from "../image/image-config.ts";
-import { relayProgram } from "../sandbox/relay-program.ts";
+import { connectorProgram } from "../sandbox/connector-program.ts";
+import { openDoor } from "../sandbox/network-door.ts";
+import { privateNetworkOf } from "../sandbox/private-network.ts";
 import { privateNetworkArguments, sandboxArguments } from "../sandbox/sandbox-arguments.ts";
 import type { Program } from "./guarded-process.ts";
 import { commandOf, defaultPath, parseEnv } from "./image-process.ts";
@@ -30,6 +33,8 @@ export interface PreparedProgram {
   readonly address: string;
   /** Whether it sends messages. */
   readonly channel: boolean;
+  /** Told of the process as soon as it is started. */
+  readonly attach?: (child: ChildProcess) => void;
   /** Cleans up after it has ended. */
   readonly dispose: () => Promise<void>;
 }
@@ -59,8 +64,17 @@ export async function prepareSandboxed(
     env: { PATH: defaultPath, HOME: "/tmp", ...parseEnv(config.env), ...env, TLS_SERVER_CERTS_DIR: certificatesInside },
     folders: { ...(needsNode && ownNode()), [certificatesInside]: certificates },
   });
-  const relay = { node: process.execPath, program: relayProgram, socket, port: defaultPort };
-  const args = privateNetworkArguments([sandbox, ...inner], relay);
-  const program = { command: sandbox, args, cwd: "/", env: { PATH: defaultPath } };
-  return { program, address: `unix:${socket}`, channel: false, dispose };
+  const connector = { node: process.execPath, program: connectorProgram, port: defaultPort };
+  const args = privateNetworkArguments([sandbox, ...inner], connector);
+  const door = await openDoor(socket);
+  return {
+    program: { command: sandbox, args, cwd: "/", env: { PATH: defaultPath } },
+    address: `unix:${socket}`,
+    channel: true,
+    attach: (child) => door.lead(privateNetworkOf(child)),
+    async dispose() {
+      door.close();
+      await dispose();
+    },
+  };
 }

@@ -55,27 +55,26 @@ export const mountPoints: readonly string[] = [
   "lib64",
 ];
 
-/** What joins a private network with a Unix socket. */
-export interface Relay {
+/** What opens sockets in a private network. */
+export interface Connector {
   readonly node: string;
   /** The text of its program. */
   readonly program: string;
-  readonly socket: string;
   readonly port: string;
 }
 
 /**
- * Starts the relay and the function side by side, so that neither waits for the other. The function is what is waited for; when it ends,
- * so does everything in its process group.
+ * Starts the connector and the function side by side, so that neither waits for the other. The function has no part in the channel to us, file
+ * descriptor 3. It is what is waited for; when it ends, so does everything in its process group, and without a connector it must end.
  */
-const cell = `"$1" --input-type=module --eval "$2" "$3" "$4" </dev/null & shift 4; exec "$@"`;
+const cell = `("$1" --input-type=module --eval "$2" "$3" </dev/null; kill "$$") & shift 3; exec "$@" 3>&-`;
 
 /**
- * The arguments that give a program, which sees this machine's files, a network of its own, joined with a socket outside of it. Its loopback
+ * The arguments that give a program, which sees this machine's files, a network of its own, and somebody who opens sockets in it. Its loopback
  * belongs to nobody else, so whatever runs inside can listen on any port it likes.
  */
-export function privateNetworkArguments(command: readonly string[], relay?: Relay): string[] {
-  const { node = "", program = "", socket = "", port = "" } = relay ?? {};
-  const joined = relay === undefined ? [] : ["/bin/sh", "-c", cell, "purlin-cell", node, program, socket, port];
+export function privateNetworkArguments(command: readonly string[], connector?: Connector): string[] {
+  const { node = "", program = "", port = "" } = connector ?? {};
+  const joined = connector === undefined ? [] : ["/bin/sh", "-c", cell, "purlin-cell", node, program, port];
   return ["--unshare-user", "--unshare-net", "--die-with-parent", "--dev-bind", "/", "/", "--", ...joined, ...command];
 }
