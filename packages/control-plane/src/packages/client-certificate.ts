@@ -32,6 +32,7 @@ const retryMs = 60_000;
 /** A certificate that is not there before {@link ClientCertificate.keep}. Connections made after a renewal use the new one. */
 export function createClientCertificate(): ClientCertificate {
   let context: SecureContext | undefined;
+  let used: string | undefined;
   return {
     security: {
       current() {
@@ -42,7 +43,9 @@ export function createClientCertificate(): ClientCertificate {
     async keep(surroundings, signal) {
       const look = async (): Promise<number> => {
         const { secret, renewInMs = longestWaitMs } = await ensureClientLeaf(surroundings, signal);
-        context = contextOf(secret);
+        const data = JSON.stringify(secret["data"]);
+        if (data !== used) context = contextOf(secret);
+        used = data;
         return renewInMs;
       };
       const first = await look();

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { TlsSource } from "@purlin/function-runner";
 import { createInformerPool, type KubeClient, type KubeObject } from "@purlin/kube-client";
-import { createControllerClient, silentLog, systemClock } from "@purlin/kube-controller";
+import { createControllerClient, silentLog, systemClock, textOf } from "@purlin/kube-controller";
 import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
 import {
   type ContentStore,
@@ -78,7 +78,10 @@ export async function openClusterPackages(options: ClusterPackageOptions): Promi
       await ensureObject(parts.kube, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, signal);
       await ensureObject(parts.kube, defaultRuntimeConfig, signal);
       const scoped = inNamespace(parts.kube, namespace);
-      const informers = createInformerPool(scoped);
+      const informers = createInformerPool(scoped, {
+        onError: (error, { kind }) =>
+          log.info("cannot follow a type, trying again", { type: kind, error: textOf(error) }),
+      });
       opening.defer(() => informers.stop());
       const objects = createControllerClient({ client: scoped, informers, clock, uncached: [] });
       opening.defer(() => objects.close());
