@@ -2,12 +2,11 @@
 // The controllers of definitions and claims on a real kube-apiserver: what the unit tests show on the embedded one holds
 // there as well, above all what hangs on field ownership, defaults and garbage collection.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { after, before, suite, test } from "node:test";
-import { accessFromKubeconfig, createHttpsTransport, type KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client";
 import { crdType } from "@purlin/kube-controller";
 import { controllerReference, memberAt } from "@purlin/kube-controller/object";
-import { eventually, type TestServer } from "@purlin/kube-controller/testing";
+import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects";
 import { kinds } from "../../packages/composition/src/composite-resource/constants.ts";
 import {
@@ -34,24 +33,14 @@ import {
   type TestDefinitions,
   xappType,
 } from "../../packages/composition/src/testing/test-definitions.ts";
-import { startRealCluster } from "../../tools/peers/real-cluster.ts";
-
-async function startServer(): Promise<TestServer> {
-  const cluster = await startRealCluster({ controllers: ["garbage-collector-controller"] });
-  const file = cluster.kubeconfig;
-  const access = await accessFromKubeconfig(JSON.parse(readFileSync(file, "utf8")), { file, env: {} });
-  return {
-    connect: async (userAgent) => createHttpsTransport(access, { userAgent }),
-    stop: () => cluster.stop(),
-  };
-}
+import { startKubernetesServer } from "./kubernetes-server.ts";
 
 const specOf = (object: KubeObject): JsonObject => object["spec"] as JsonObject;
 
 suite("claims", () => {
   let claims: TestClaims;
   before(async () => {
-    claims = await startTestClaims({ server: await startServer() });
+    claims = await startTestClaims({ server: await startKubernetesServer() });
   });
   after(() => claims[Symbol.asyncDispose]());
 
@@ -190,7 +179,7 @@ suite("claims", () => {
 suite("definitions", () => {
   let running: TestDefinitions;
   before(async () => {
-    running = await startTestDefinitions(await startTestControl([], await startServer()));
+    running = await startTestDefinitions(await startTestControl([], await startKubernetesServer()));
   });
   after(() => running.control[Symbol.asyncDispose]());
 

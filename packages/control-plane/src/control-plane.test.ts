@@ -12,10 +12,11 @@ import {
 } from "@purlin/function-sdk";
 import type { KubeObject } from "@purlin/kube-client";
 import { leaseSpecOf, leaseType } from "@purlin/kube-controller";
+import { eventually } from "@purlin/kube-controller/testing";
 import { Registry } from "prom-client";
 import type { ControlPlaneOptions } from "./control-plane-options.ts";
 import { leaderLeaseName, startControlPlane } from "./start-control-plane.ts";
-import { type EmbeddedApi, startEmbeddedApi, until } from "./testing/embedded-api.ts";
+import { type EmbeddedApi, startEmbeddedApi } from "./testing/embedded-api.ts";
 import { app, appComposition, appDefinition, conditionStatus, functionAt } from "./testing/sample-objects.ts";
 
 const namespace = "default";
@@ -47,14 +48,14 @@ function optionsFor(api: EmbeddedApi, more: Partial<ControlPlaneOptions> = {}): 
 
 async function applyAll({ users }: EmbeddedApi, objects: readonly KubeObject[]): Promise<void> {
   for (const object of objects) {
-    await until(`${object.kind} is taken`, () => users.apply(object, { fieldManager: "test", force: true }));
+    await eventually(`${object.kind} is taken`, () => users.apply(object, { fieldManager: "test", force: true }));
   }
 }
 
 const appOf = (name: string, text: string): KubeObject => ({ ...app, metadata: { name, namespace }, spec: { text } });
 
 const readyApp = (api: EmbeddedApi, name: string): Promise<KubeObject> =>
-  until(`App ${name} is ready`, async () => {
+  eventually(`App ${name} is ready`, async () => {
     const found = await api.users.get(app, { namespace, name });
     return conditionStatus(found, "Ready") === "True" && conditionStatus(found, "Synced") === "True" && found;
   });
@@ -76,7 +77,7 @@ test("from an empty API server to a composed resource, live changes, and nothing
   assert.deepEqual((await mapOf(api, "one"))?.["data"], { text: "hello" });
 
   await applyAll(api, [appOf("one", "changed")]);
-  await until(
+  await eventually(
     "the change arrives",
     async () =>
       (await mapOf(api, "one"))?.["data"] !== undefined &&
@@ -86,12 +87,12 @@ test("from an empty API server to a composed resource, live changes, and nothing
   const map = await mapOf(api, "one");
   assert.ok(map);
   await api.users.update({ ...map, data: { text: "tampered" } });
-  await until(
+  await eventually(
     "what was tampered with is put right",
     async () => JSON.stringify((await mapOf(api, "one"))?.["data"]) === '{"text":"changed"}',
   );
 
-  const events = await until("events are told", async () => {
+  const events = await eventually("events are told", async () => {
     const { items } = await api.users.list({ apiVersion: "v1", kind: "Event" }, { namespace });
     return items.length > 0 && items;
   });
@@ -112,7 +113,7 @@ test("from an empty API server to a composed resource, live changes, and nothing
   }
 
   await api.users.delete({ ...app, namespace, name: "one" });
-  await until("the App and what it composed are gone", async () => {
+  await eventually("the App and what it composed are gone", async () => {
     const { items } = await api.users.list(app, { namespace });
     return items.length === 0 && (await mapOf(api, "one")) === undefined;
   });
@@ -137,13 +138,16 @@ test("a forced look at Ready objects writes nothing, and a foreign edit costs ex
   const before = api.writes.length;
   const calls = fnCalls;
   for (const name of names) engine.enqueue("composite/apps.example.org", { namespace, name });
-  await until("each has been looked at", async () => fnCalls >= calls + names.length);
+  await eventually("each has been looked at", async () => fnCalls >= calls + names.length);
   await untilQuiet(api);
   assert.deepEqual(api.writes.slice(before), []);
   const map = await mapOf(api, "app-7");
   assert.ok(map);
   await api.users.update({ ...map, data: { text: "tampered" } });
-  await until("it is put right", async () => JSON.stringify((await mapOf(api, "app-7"))?.["data"]) === '{"text":"x"}');
+  await eventually(
+    "it is put right",
+    async () => JSON.stringify((await mapOf(api, "app-7"))?.["data"]) === '{"text":"x"}',
+  );
   await untilQuiet(api);
   assert.deepEqual(api.writes.slice(before), [`PATCH /api/v1/namespaces/default/configmaps/${map.metadata.name}`]);
 });
@@ -161,14 +165,14 @@ test("a restart of a settled control plane writes nothing", async () => {
   const calls = fnCalls;
   await using second = startControlPlane(optionsFor(api));
   await second.ready;
-  await until("both have been looked at", async () => fnCalls >= calls + 2);
+  await eventually("both have been looked at", async () => fnCalls >= calls + 2);
   await untilQuiet(api);
   assert.deepEqual(api.writes.slice(before), []);
 });
 
 /** Until nothing was written for a while. */
 function untilQuiet(api: EmbeddedApi): Promise<boolean> {
-  return until("all is quiet", async () => {
+  return eventually("all is quiet", async () => {
     const before = api.writes.length;
     for (let i = 0; i < 20; i++) await new Promise((resolve) => setTimeout(resolve, 10));
     return api.writes.length === before;
@@ -193,20 +197,20 @@ test("a function sees the schema of a CRD that has just been established, and a 
   await applyAll(api, [functionAt(fn.address), appDefinition, appComposition, appOf("one", "x")]);
   const status = async (): Promise<unknown> =>
     ((await api.users.get(app, { namespace, name: "one" }))["status"] as { seen?: string } | undefined)?.seen;
-  await until("the function has looked", async () => (await status()) !== undefined);
+  await eventually("the function has looked", async () => (await status()) !== undefined);
   const before = await status();
   await api.users.create(gadgetCrd);
-  await until("the CRD is established", async () => {
+  await eventually("the CRD is established", async () => {
     const crd = await api.users.get(gadgetCrd, { name: "gadgets.late.example.org" });
     return conditionStatus(crd, "Established") === "True";
   });
   engine.enqueue("composite/apps.example.org", { namespace, name: "one" });
-  await until("the function sees the schema", async () => {
+  await eventually("the function sees the schema", async () => {
     engine.enqueue("composite/apps.example.org", { namespace, name: "one" });
     return seen.length > 0;
   });
   assert.ok(seen[0]?.includes("sprockets"), String(seen[0]));
-  await until("its status tells", async () => (await status()) !== before);
+  await eventually("its status tells", async () => (await status()) !== before);
 });
 
 test("two control planes: one works, and when it is killed the other takes over without touching anything", async () => {
@@ -245,11 +249,11 @@ test("whoever loses the Lease stops working, and goes on when it leads again", a
     const held = await api.users.get(leaseType, lease);
     await api.users.update({ ...held, spec: { ...leaseSpecOf(held), holderIdentity } });
   };
-  await until("the Lease is taken away", async () => giveTo("other").then(() => true));
-  await until("it waits", async () => plane.state === "waiting");
+  await eventually("the Lease is taken away", async () => giveTo("other").then(() => true));
+  await eventually("it waits", async () => plane.state === "waiting");
   await applyAll(api, [functionAt(fn.address), appDefinition, appComposition]);
-  await until("the Lease is free", async () => giveTo("").then(() => true));
-  await until("it works again", async () => plane.state === "running");
+  await eventually("the Lease is free", async () => giveTo("").then(() => true));
+  await eventually("it works again", async () => plane.state === "running");
   await applyAll(api, [appOf("one", "x")]);
   await readyApp(api, "one");
   const text = await registry.metrics();

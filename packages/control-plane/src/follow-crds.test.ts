@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createInformerPool, type KubeObject } from "@purlin/kube-client";
+import { eventually } from "@purlin/kube-controller/testing";
 import { followCrds } from "./follow-crds.ts";
-import { startEmbeddedApi, until } from "./testing/embedded-api.ts";
+import { startEmbeddedApi } from "./testing/embedded-api.ts";
 
 const widget = { apiVersion: "example.org/v1", kind: "Widget" };
 const name = "widgets.example.org";
@@ -32,25 +33,25 @@ test("what was learnt about a kind is forgotten when its CRD changes, and whoeve
   const stop = await followCrds({ informers, mapper: client.mapper, onChange });
   const scope = async (): Promise<string> =>
     (await client.mapper.mapping(widget)).namespaced ? "Namespaced" : "Cluster";
-  await until("it is served", async () => (await scope()) === "Namespaced");
+  await eventually("it is served", async () => (await scope()) === "Namespaced");
   const { informer, release } = informers.acquire(widget);
-  await until("its objects are known", async () => informer.ready().then(() => true));
+  await eventually("its objects are known", async () => informer.ready().then(() => true));
   told.length = 0;
 
   await api.users.delete({ ...widgetCrd("Cluster"), name });
-  await until("the kind has gone", async () => !informer.isReady);
-  await until("its name is free", () => api.users.create(widgetCrd("Cluster")));
-  await until("it is found elsewhere", async () => (await scope()) === "Cluster");
+  await eventually("the kind has gone", async () => !informer.isReady);
+  await eventually("its name is free", () => api.users.create(widgetCrd("Cluster")));
+  await eventually("it is found elsewhere", async () => (await scope()) === "Cluster");
   assert.ok(told.includes("example.org/v1/Widget"), told.join());
   assert.ok(told.includes("example.org/v1/Widget is gone"), told.join());
   await api.users.create({ ...widget, metadata: { name: "w" } });
   // Nobody asks the informer: it was told to look.
-  await until("its objects are known again", async () => informer.get({ name: "w" }) !== undefined);
+  await eventually("its objects are known again", async () => informer.get({ name: "w" }) !== undefined);
 
   await stop();
   const before = told.length;
   await api.users.delete({ ...widgetCrd("Cluster"), name });
-  await until("the kind has gone", async () => !informer.isReady);
+  await eventually("the kind has gone", async () => !informer.isReady);
   assert.equal(told.length, before, "who has stopped is told nothing");
   await release();
   await informers.stop();

@@ -9,9 +9,10 @@ import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { tlsFromDirectory } from "@purlin/function-runner";
 import { nopLogger, type RunningFunction, response, start } from "@purlin/function-sdk";
 import type { KubeObject } from "@purlin/kube-client";
+import { eventually } from "@purlin/kube-controller/testing";
 import type { ControlPlaneOptions } from "./control-plane-options.ts";
 import { startControlPlane } from "./start-control-plane.ts";
-import { type EmbeddedApi, startEmbeddedApi, until } from "./testing/embedded-api.ts";
+import { type EmbeddedApi, startEmbeddedApi } from "./testing/embedded-api.ts";
 import { app, appComposition, appDefinition, conditionStatus, functionAt } from "./testing/sample-objects.ts";
 
 const namespace = "default";
@@ -63,12 +64,12 @@ const plainFunction = { ...functionAt(""), metadata: { name: "fn" } };
 
 async function applyAll({ users }: EmbeddedApi, objects: readonly KubeObject[]): Promise<void> {
   for (const object of objects) {
-    await until(`${object.kind} is taken`, () => users.apply(object, { fieldManager: "test", force: true }));
+    await eventually(`${object.kind} is taken`, () => users.apply(object, { fieldManager: "test", force: true }));
   }
 }
 
 const seenBy = ({ users }: EmbeddedApi, name: string, wanted: string): Promise<KubeObject> =>
-  until(`App ${name} has seen ${wanted}`, async () => {
+  eventually(`App ${name} has seen ${wanted}`, async () => {
     const found = await users.get(app, { namespace, name });
     return (found["status"] as { seen?: string } | undefined)?.seen === wanted && found;
   });
@@ -95,7 +96,7 @@ test("a step is served by the active revision that answers, and by its successor
   look();
   await seenBy(api, "a", "one");
   await publish(api, "fn-2", portOf(two));
-  await until("the successor serves", async () => {
+  await eventually("the successor serves", async () => {
     look();
     const found = await api.users.get(app, { namespace, name: "a" });
     return (found["status"] as { seen?: string }).seen === "two";
@@ -109,7 +110,7 @@ test("a function that nobody serves is named on the resource, which recovers whe
   await using plane = startControlPlane(options(api, certs.directory));
   await plane.ready;
   await applyAll(api, [plainFunction, appDefinition, appComposition, appOf("a")]);
-  const failed = await until("it says so", async () => {
+  const failed = await eventually("it says so", async () => {
     const found = await api.users.get(app, { namespace, name: "a" });
     const message = syncedMessage(found);
     return message.includes("cannot find an active FunctionRevision") && found;
@@ -127,7 +128,7 @@ test("a Function under development is not called unless that is allowed", async 
   await using plane = startControlPlane(options(api, certs.directory));
   await plane.ready;
   await applyAll(api, [functionAt("127.0.0.1:1"), appDefinition, appComposition, appOf("a")]);
-  await until("it says what is needed", async () => {
+  await eventually("it says what is needed", async () => {
     const found = await api.users.get(app, { namespace, name: "a" });
     return syncedMessage(found).includes("--allow-development-functions");
   });
@@ -155,7 +156,7 @@ test("a step that names a revision gets that one, with the flag on; off, it fail
     await applyAll(api, [appOf("a")]);
     if (functionRevisionSelectors) await seenBy(api, "a", "one");
     else {
-      await until("it says which flag", async () => {
+      await eventually("it says which flag", async () => {
         const found = await api.users.get(app, { namespace, name: "a" });
         return syncedMessage(found).includes("--enable-function-revision-selectors");
       });

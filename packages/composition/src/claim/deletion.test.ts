@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { crdType } from "@purlin/kube-controller";
+import { eventually } from "@purlin/kube-controller/testing";
 import { StatusError } from "@purlin/kube-objects";
 import { appKind, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
-import { find, until } from "../testing/test-control.ts";
+import { find } from "../testing/test-control.ts";
 
 const deleted = "Normal DeleteCompositeResource: Successfully deleted composite resource";
 
@@ -147,8 +148,8 @@ test("a claim goes although its definition has taken the kind of its composite r
   await claims.pass("last");
   await client.delete({ ...appKind.claimType, namespace: shop, name: "last" });
   await users.delete({ ...crdType, name: appKind.definition });
-  await until("the kind is gone", async () => (await find(users, crdType, appKind.definition)) === undefined);
-  await until("the claim is gone", async () => {
+  await eventually("the kind is gone", async () => (await find(users, crdType, appKind.definition)) === undefined);
+  await eventually("the claim is gone", async () => {
     await claims.pass("last");
     return (await find(users, appKind.claimType, "last", shop)) === undefined;
   });

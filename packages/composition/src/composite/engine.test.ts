@@ -14,10 +14,11 @@ import {
   systemClock,
 } from "@purlin/kube-controller";
 import { conditionOf, conditionsOf } from "@purlin/kube-controller/object";
+import { eventually } from "@purlin/kube-controller/testing";
 import { resourceRefsOf, revisionRefOf } from "../composite-resource/machinery.ts";
 import { type CompositeBench, configMap, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";
 import { cacheDefinition } from "../testing/definitions.ts";
-import { startTestCluster, type TestCluster, until } from "../testing/test-cluster.ts";
+import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
 import { autoReady, createTestFunctions, type TestFunctions } from "../testing/test-functions.ts";
 import { controllerName } from "./composite-state.ts";
 import { clientReader } from "./observe/client-reader.ts";
@@ -78,22 +79,22 @@ async function calm(): Promise<void> {
 test("a fresh XR becomes ready in two passes, and its own status writes wake nobody", async () => {
   const before = calls();
   await make("one");
-  await until(() => is("one", "Ready", "True"), "the XR is ready");
+  await eventually("the XR is ready", () => is("one", "Ready", "True"));
   await calm();
   assert.equal(calls() - before, 4, "two passes of two functions");
 });
 
 test("case 115: what happens to a composed resource wakes its XR, and no other", async () => {
   await make("two");
-  await until(() => is("two", "Ready", "True"), "the XR is ready");
+  await eventually("the XR is ready", () => is("two", "Ready", "True"));
   await calm();
   const [ref] = resourceRefsOf(await bench.read(key("two")), "modern");
   const before = functions.calls.length;
   await cluster.kube.patch({ ...maps, ...key(ref?.name ?? "") }, { data: { x: "tampered" } }, { type: "merge" });
-  await until(async () => {
+  await eventually("the edit is undone", async () => {
     const { data } = (await cluster.kube.get(maps, key(ref?.name ?? ""))) as unknown as { data: { x: string } };
     return data.x !== "tampered";
-  }, "the edit is undone");
+  });
   await calm();
   const woken = functions.calls
     .slice(before)
@@ -103,14 +104,14 @@ test("case 115: what happens to a composed resource wakes its XR, and no other",
 
 test("case 59: a composed resource that is deleted comes back", async () => {
   await make("three");
-  await until(() => is("three", "Ready", "True"), "the XR is ready");
+  await eventually("the XR is ready", () => is("three", "Ready", "True"));
   const [ref] = resourceRefsOf(await bench.read(key("three")), "modern");
   const { metadata } = await cluster.kube.get(maps, key(ref?.name ?? ""));
   await cluster.kube.delete({ ...maps, ...key(ref?.name ?? "") });
-  await until(async () => {
+  await eventually("it is back", async () => {
     const again = await cluster.kube.get(maps, key(ref?.name ?? "")).catch(() => undefined);
     return again !== undefined && again.metadata.uid !== metadata.uid;
-  }, "it is back");
+  });
 });
 
 test("case 116: a required object that appears wakes the XR", async () => {
@@ -122,11 +123,11 @@ test("case 116: a required object that appears wakes the XR", async () => {
   functions.set("needs", { requires: { late: selector } });
   await bench.compositionOf("needy", ["needs"]);
   await make("four", "needy");
-  await until(() => is("four", "Ready", "True"), "the XR is ready");
+  await eventually("the XR is ready", () => is("four", "Ready", "True"));
   await calm();
   const before = calls();
   await cluster.kube.create({ ...maps, metadata: key("late") });
-  await until(() => calls() > before, "the function is called again");
+  await eventually("the function is called again", () => calls() > before);
   const found = functions.calls.at(-1)?.request.requiredResources.get("late")?.items.length;
   assert.equal(found, 1);
 });
@@ -134,9 +135,9 @@ test("case 116: a required object that appears wakes the XR", async () => {
 test("case 123: a new revision wakes those who follow, and moves them", async () => {
   const composition = await bench.compositionOf("moving", ["ready"]);
   await make("five", "moving");
-  await until(() => is("five", "Ready", "True"), "the XR is ready");
+  await eventually("the XR is ready", () => is("five", "Ready", "True"));
   await makeRevision(cluster, composition, { revision: 2 });
-  await until(async () => revisionRefOf(await bench.read(key("five")), "modern") === "moving-2", "it moved");
+  await eventually("it moved", async () => revisionRefOf(await bench.read(key("five")), "modern") === "moving-2");
 });
 
 test("a failing XR is tried again until it succeeds, and others are untouched", async () => {
@@ -145,24 +146,24 @@ test("a failing XR is tried again until it succeeds, and others are untouched", 
   });
   await bench.compositionOf("flaky", ["flaky"]);
   await make("six", "flaky");
-  await until(() => is("six", "Synced", "False"), "it says so");
+  await eventually("it says so", () => is("six", "Synced", "False"));
   functions.set("flaky", {});
-  await until(() => is("six", "Synced", "True"), "it recovers");
+  await eventually("it recovers", () => is("six", "Synced", "True"));
   assert.equal(conditionOf(conditionsOf(await bench.read(key("six"))), "Synced").message, undefined);
 });
 
 test("a deleted XR is gone, and its resources go with it", async () => {
   await make("seven");
-  await until(() => is("seven", "Ready", "True"), "the XR is ready");
+  await eventually("the XR is ready", () => is("seven", "Ready", "True"));
   const refs = resourceRefsOf(await bench.read(key("seven")), "modern");
   await cluster.kube.delete({ ...bench.kind.type, ...key("seven") });
-  await until(async () => (await bench.read(key("seven")).catch(() => undefined)) === undefined, "the XR is gone");
-  await until(async () => {
+  await eventually("the XR is gone", async () => (await bench.read(key("seven")).catch(() => undefined)) === undefined);
+  await eventually("its resources are gone", async () => {
     const left = await Promise.all(
       refs.map((ref) => cluster.kube.get(maps, key(ref.name ?? "")).catch(() => undefined)),
     );
     return left.every((object) => object === undefined);
-  }, "its resources are gone");
+  });
 });
 
 test("case 120: the watches are those on XRs, revisions and what XRs depend on", () => {
@@ -177,17 +178,17 @@ test("case 120: the watches are those on XRs, revisions and what XRs depend on",
 test("D14: many ready XRs, all reconciled again, cost no write, and one foreign edit costs one", async () => {
   const names = Array.from({ length: 60 }, (_, i) => `many${i}`);
   await Promise.all(names.map((xr) => make(xr)));
-  for (const xr of names) await until(() => is(xr, "Ready", "True"), `${xr} is ready`);
+  for (const xr of names) await eventually(`${xr} is ready`, () => is(xr, "Ready", "True"));
   await calm();
   cluster.takeWrites();
   const before = calls();
   for (const xr of names) engine.enqueue(name, key(xr));
-  await until(() => calls() >= before + 2 * names.length, "each was reconciled");
+  await eventually("each was reconciled", () => calls() >= before + 2 * names.length);
   await calm();
   assert.deepEqual(cluster.takeWrites(), []);
   const [ref] = resourceRefsOf(await bench.read(key("many7")), "modern");
   await cluster.kube.patch({ ...maps, ...key(ref?.name ?? "") }, { data: { x: "tampered" } }, { type: "merge" });
-  await until(() => calls() > before + 2 * names.length, "it is noticed");
+  await eventually("it is noticed", () => calls() > before + 2 * names.length);
   await calm();
   const [ours, ...more] = cluster.takeWrites().slice(1);
   assert.deepEqual([ours, more], [`PATCH /api/v1/namespaces/default/configmaps/${ref?.name}`, []]);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CacheChange, type KubeObject, keyText } from "@purlin/kube-client";
 import { noEvents, silentLog } from "@purlin/kube-controller";
-import { manualClock } from "../testing/manual-clock.ts";
+import { manualClock } from "@purlin/kube-controller/testing";
 import { type CompositeState, createCompositeState } from "./composite-state.ts";
 import type { CompositePorts } from "./ports.ts";
 import { baseWatches, watchOn } from "./watches.ts";

@@ -5,9 +5,10 @@ import { suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { createCrd, free, systemClock } from "@purlin/kube-controller";
 import { conditionsOf } from "@purlin/kube-controller/object";
+import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects";
 import { kinds } from "../composite-resource/constants.ts";
-import { find, startTestControl, type TestControl, until } from "../testing/test-control.ts";
+import { find, startTestControl, type TestControl } from "../testing/test-control.ts";
 import { createRevisionValidityController } from "./validity-controller.ts";
 
 // Packages have their own CRDs, in a package that this one may not import: their shape does not matter here.
@@ -60,7 +61,7 @@ async function install(
 }
 
 const becomes = (control: TestControl, name: string, wanted: string): Promise<boolean> =>
-  until(`${name} is ${wanted}`, async () => {
+  eventually(`${name} is ${wanted}`, async () => {
     const found = conditionsOf((await find(control.users, kinds.revision, name)) ?? {});
     return found.find(({ type }) => type === "ValidPipeline")?.reason === wanted;
   });
@@ -161,7 +162,7 @@ suite("the validity of pipelines", () => {
     await using control = await start();
     await control.users.create(compositionRevision("a"));
     await becomes(control, "a", "ValidPipeline");
-    await until(
+    await eventually(
       "the cache",
       async () => conditionsOf((await control.client.get(kinds.revision, { name: "a" })) ?? {}).length === 2,
     );

@@ -5,10 +5,11 @@ import { suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { crdType, silentLog, systemClock } from "@purlin/kube-controller";
 import { conditionsOf, memberAt } from "@purlin/kube-controller/object";
+import { eventually } from "@purlin/kube-controller/testing";
 import { type JsonObject, StatusError } from "@purlin/kube-objects";
 import { kinds } from "../composite-resource/constants.ts";
 import { appDefinition, cacheDefinition, definitionVersion } from "../testing/definitions.ts";
-import { find, until } from "../testing/test-control.ts";
+import { find } from "../testing/test-control.ts";
 import {
   appType,
   appXrd,
@@ -175,7 +176,7 @@ suite("a definition that changes", () => {
       { metadata: { labels: { team: "a" } } },
       { type: "merge" },
     );
-    await until("labels on both CRDs", async () => {
+    await eventually("labels on both CRDs", async () => {
       const crds = await Promise.all(
         [appXrd, "apps.platform.example.org"].map((name) => find(control.users, crdType, name)),
       );
@@ -194,7 +195,7 @@ suite("a definition that changes", () => {
     const versions = [definitionVersion("v1alpha1", { version: { referenceable: false } }), definitionVersion("v1")];
     await control.users.patch({ ...kinds.definition, name: appXrd }, { spec: { versions } }, { type: "merge" });
     const moved = { apiVersion: "platform.example.org/v1", kind: "XApp" };
-    await until("both types moved", async () => {
+    await eventually("both types moved", async () => {
       const types = memberAt((await running.xrd()) ?? {}, ["status", "controllers"]) as
         | Record<string, { apiVersion: string }>
         | undefined;
@@ -358,7 +359,7 @@ suite("a definition that cannot be", () => {
     await control.users.create(appDefinition());
     const told =
       "cannot start composite resource controller watches: cannot watch XApp (platform.example.org/v1alpha1): no";
-    await until("the warning", () => running.events().includes(`Warning EstablishComposite: ${told}`));
+    await eventually("the warning", () => running.events().includes(`Warning EstablishComposite: ${told}`));
     await running.becomes("Synced", { status: "False", reason: "ReconcileError", message: told });
     assert.ok(control.engine.isRunning(`composite/${appXrd}`));
     assert.equal(await running.condition("Established"), undefined);

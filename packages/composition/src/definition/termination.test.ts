@@ -5,10 +5,11 @@ import { suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { crdType } from "@purlin/kube-controller";
 import { withMember } from "@purlin/kube-controller/object";
+import { eventually } from "@purlin/kube-controller/testing";
 import { StatusError } from "@purlin/kube-objects";
 import { kinds } from "../composite-resource/constants.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
-import { find, startTestControl, until } from "../testing/test-control.ts";
+import { find, startTestControl } from "../testing/test-control.ts";
 import {
   appType,
   appXrd,
@@ -31,7 +32,7 @@ async function establishApp(running: TestDefinitions): Promise<void> {
 }
 
 const gone = (running: TestDefinitions, name: string): Promise<boolean> =>
-  until(`${name} is gone`, async () => (await running.xrd(name)) === undefined);
+  eventually(`${name} is gone`, async () => (await running.xrd(name)) === undefined);
 
 suite("a definition that is deleted", () => {
   test("34: composite resources, then their controller, then the CRD, then the definition", async () => {
@@ -72,7 +73,7 @@ suite("a definition that is deleted", () => {
     await users.create({ ...xappType, metadata: { name: "kept", finalizers: ["somebody/else"] }, spec: {} });
     await users.delete({ ...kinds.definition, name: appXrd });
     await running.becomes("Established", { status: "False", reason: "TerminatingCompositeResource" });
-    await until("the waiting event", () =>
+    await eventually("the waiting event", () =>
       running.events().includes("Normal TerminateComposite: waiting for defined composite resources to be deleted"),
     );
     const kept = await find(users, xappType, "kept");
@@ -91,7 +92,7 @@ suite("a definition that is deleted", () => {
     await users.create({ ...cacheType, metadata: { namespace: shop, name: "mine" }, spec: {} });
     await users.delete({ ...kinds.definition, name: cacheXrd });
     const waiting = "Normal TerminateComposite: waiting for defined composite resources to be deleted";
-    await until("the waiting event", () => running.events().includes(waiting));
+    await eventually("the waiting event", () => running.events().includes(waiting));
     const mine = await find(users, cacheType, "mine", shop);
     assert.ok(mine && !mine.metadata.deletionTimestamp);
     await users.delete({ ...cacheType, namespace: shop, name: "mine" });
@@ -179,7 +180,7 @@ suite("a definition that is deleted", () => {
     );
     await users.delete({ ...kinds.definition, name: appXrd });
     const told = "Warning TerminateComposite: cannot delete composite resource CustomResourceDefinition: no";
-    await until("the warning", () => running.events().includes(told));
+    await eventually("the warning", () => running.events().includes(told));
     stop();
     await gone(running, appXrd);
   });

@@ -11,6 +11,7 @@ import {
   systemClock,
 } from "@purlin/kube-controller";
 import { type Condition, conditionOf, conditionsOf, controllerReference } from "@purlin/kube-controller/object";
+import { eventually } from "@purlin/kube-controller/testing";
 import { ignoreNotFound, type JsonObject, type JsonValue } from "@purlin/kube-objects";
 import { type CompositeState, createCompositeState } from "../composite/composite-state.ts";
 import { clientReader } from "../composite/observe/client-reader.ts";
@@ -18,7 +19,7 @@ import type { CompositeKind, CompositePorts } from "../composite/ports.ts";
 import { createReconcile } from "../composite/reconciler.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import { definitionFacts } from "../definition/definition-facts.ts";
-import { type TestCluster, until } from "./test-cluster.ts";
+import type { TestCluster } from "./test-cluster.ts";
 import { createTestFunctions, type TestFunctions } from "./test-functions.ts";
 
 /** An event as tests compare it: `Kind/name Type Reason: message`. */
@@ -106,7 +107,7 @@ async function seenBy({ client, kube }: TestCluster, type: TypeRef, key: ObjectK
   const stored = await ignoreNotFound(kube.get(type, key));
   const isSeen = async (): Promise<boolean> =>
     (await client.get(type, key))?.metadata.resourceVersion === stored?.metadata.resourceVersion;
-  await until(isSeen, `${type.kind} ${key.name} is in the cache`);
+  await eventually(`${type.kind} ${key.name} is in the cache`, isSeen);
 }
 
 function recorder(lines: EventLine[]): EventRecorder {

@@ -4,13 +4,14 @@
 import type { KubeObject } from "@purlin/kube-client";
 import { type Reconcile, type ReconcileResult, silentLog } from "@purlin/kube-controller";
 import { type Condition, conditionsOf, textAt, withMember } from "@purlin/kube-controller/object";
+import type { TestServer } from "@purlin/kube-controller/testing";
 import type { JsonObject, JsonValue, RandomInteger } from "@purlin/kube-objects";
 import type { ClaimSettings } from "../claim/ports.ts";
 import { createClaimController } from "../claim/setup.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { deriveClaimCrd, deriveCompositeCrd } from "../definition/derive-crd.ts";
 import { appDefinition } from "./definitions.ts";
-import { startTestControl, type TestControl, type TestServer } from "./test-control.ts";
+import { startTestControl, type TestControl } from "./test-control.ts";
 
 /** The kinds of these tests. */
 export const appKind = {

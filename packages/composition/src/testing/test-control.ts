@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The embedded API server with all our kinds, and what controllers get, for tests of one controller or several.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
 import {
-  createDirectTransport,
   createInformerPool,
   createKubeClient,
   type KubeClient,
@@ -23,6 +17,7 @@ import {
   createControllerEngine,
   installCrds,
 } from "@purlin/kube-controller";
+import { startTestServer, type TestServer } from "@purlin/kube-controller/testing";
 import { compositionCrds } from "../crds/composition-crds.ts";
 import { RecordedEvents } from "./recorded-events.ts";
 
@@ -43,31 +38,11 @@ export interface TestControl extends AsyncDisposable {
   run(controller: WatchingController): Promise<void>;
 }
 
-const admin = { name: "admin", groups: [MASTERS_GROUP] };
-
-/** A way to an API server. */
-export interface TestServer {
-  connect(userAgent: string): Promise<KubeTransport>;
-  stop(): Promise<void>;
-}
-
-async function embedded(): Promise<TestServer> {
-  const directory = mkdtempSync(join(tmpdir(), "composition-"));
-  const server = await startApiServer({ directory });
-  return {
-    connect: async (userAgent) => createDirectTransport(server.handle, admin, userAgent),
-    async stop() {
-      await server.close();
-      rmSync(directory, { recursive: true, force: true });
-    },
-  };
-}
-
-/** Starts one, on the embedded server unless another is given. `more` are CRDs beside our own. */
+/** Starts one, on a server of its own unless one is given. `more` are CRDs beside our own. */
 export async function startTestControl(more: readonly KubeObject[] = [], given?: TestServer): Promise<TestControl> {
-  const server = given ?? (await embedded());
-  const users = createKubeClient(await server.connect("users"));
-  const seen = watched(await server.connect("crossplane"));
+  const server = given ?? (await startTestServer());
+  const users = createKubeClient(server.connect("users"));
+  const seen = watched(server.connect("crossplane"));
   const inner = createKubeClient(seen.transport);
   await installCrds(users, [...compositionCrds(), ...more]);
   const informers = createInformerPool(inner);
@@ -147,22 +122,6 @@ function faultsOf(): Faults {
       }
     },
   };
-}
-
-const patienceMs = 60_000;
-
-/** Waits until `look` gives something, and gives it. */
-export async function until<T>(
-  what: string,
-  look: () => Promise<T | undefined | false> | T | undefined | false,
-): Promise<T> {
-  const deadline = Date.now() + patienceMs;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
-    if (Date.now() > deadline) throw new Error(`still waiting: ${what}`);
-    await delay(5);
-  }
 }
 
 /** An object, or undefined when there is none. */

@@ -4,10 +4,11 @@
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import { silentLog, systemClock } from "@purlin/kube-controller";
 import { type Condition, conditionsOf, withMember } from "@purlin/kube-controller/object";
+import { eventually } from "@purlin/kube-controller/testing";
 import { kinds } from "../composite-resource/constants.ts";
 import type { CreateInstanceController } from "../definition/ports.ts";
 import { createDefinedController, createOfferedController } from "../definition/setup.ts";
-import { find, startTestControl, type TestControl, until } from "./test-control.ts";
+import { find, startTestControl, type TestControl } from "./test-control.ts";
 
 /** The definition of XApp and App. */
 export const appXrd = "xapps.platform.example.org";
@@ -79,7 +80,7 @@ export async function startTestDefinitions(shared?: TestControl): Promise<TestDe
     xrd,
     condition,
     becomes: (type, wanted, name) =>
-      until(`${type} ${JSON.stringify(wanted)}`, async () => {
+      eventually(`${type} ${JSON.stringify(wanted)}`, async () => {
         const found = await condition(type, name);
         const entries = Object.entries(wanted) as [keyof Condition, unknown][];
         return found !== undefined && entries.every(([key, value]) => found[key] === value) && found;

@@ -6,10 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { create, RunFunctionRequest } from "@purlin/function-protocol";
-import type { RunStep } from "@purlin/function-runner";
+import type { NameResolver, RunStep } from "@purlin/function-runner";
 import { response } from "@purlin/function-sdk";
 import type { KubeObject } from "@purlin/kube-client";
 import { type Clock, systemClock } from "@purlin/kube-controller";
+import { eventually } from "@purlin/kube-controller/testing";
 import {
   buildImage,
   createRegistryClient,
@@ -20,7 +21,7 @@ import {
 } from "@purlin/package-manager";
 import type { ControlPlaneParts } from "../control-plane.ts";
 import { startControlPlane } from "../start-control-plane.ts";
-import { type EmbeddedApi, startEmbeddedApi, until } from "../testing/embedded-api.ts";
+import { type EmbeddedApi, startEmbeddedApi } from "../testing/embedded-api.ts";
 import { type Pods, runPods } from "../testing/pods.ts";
 import { conditionStatus } from "../testing/sample-objects.ts";
 import { type ClusterPackageOptions, openClusterPackages } from "./cluster-packages.ts";
@@ -37,10 +38,11 @@ interface Scene extends AsyncDisposable {
   readonly registry: string;
   /** Pushes a function package that says nothing but its version. */
   publish(version: string): Promise<void>;
-  install(version: string): Promise<void>;
+  install(version: string, name?: string): Promise<void>;
 }
 
-async function start(options: Partial<ClusterPackageOptions> = {}): Promise<Scene> {
+/** With `misled`, DNS sends whoever wants "fn" to "other". */
+async function start(options: Partial<ClusterPackageOptions> = {}, { misled = false } = {}): Promise<Scene> {
   await using starting = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "purlin-cluster-packages-"));
   starting.defer(() => rmSync(directory, { recursive: true, force: true }));
@@ -62,14 +64,17 @@ async function start(options: Partial<ClusterPackageOptions> = {}): Promise<Scen
     lingerMs: 500,
     ...options,
   });
-  const functions = { security: packages.security, names: pods.names };
+  const names: NameResolver = misled
+    ? { resolve: (host) => pods.names.resolve(host.replace(/^fn\./, "other.")) }
+    : pods.names;
+  const functions = { security: packages.security, names };
   const settings = { functionRevisionSelectors: options.functionRevisionSelectors ?? false };
   const plane = startControlPlane({ client: api.connect(), packages, functions, settings });
   starting.defer(() => plane.stop());
   const parts = await plane.ready;
   const store = await openContentStore(join(directory, "build"));
   const closing = starting.move();
-  const reference = (version: string): string => `${registry.address}/acme/fn:${version}`;
+  const reference = (version: string, name = "fn"): string => `${registry.address}/acme/${name}:${version}`;
   return {
     api,
     pods,
@@ -83,19 +88,22 @@ async function start(options: Partial<ClusterPackageOptions> = {}): Promise<Scen
         layers: [],
         packageYaml: `apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: fn, annotations: {v: ${version}}}\n`,
       });
-      await pushPackage(createRegistryClient(), store, { images: [image], to: parseReference(reference(version)) });
+      for (const name of ["fn", "other"]) {
+        const to = parseReference(reference(version, name));
+        await pushPackage(createRegistryClient(), store, { images: [image], to });
+      }
     },
-    async install(version) {
-      const object = { ...functionType, metadata: { name: "fn" }, spec: { package: reference(version) } };
+    async install(version, name = "fn") {
+      const object = { ...functionType, metadata: { name }, spec: { package: reference(version, name) } };
       await api.users.apply(object as KubeObject, { fieldManager: "user", force: true });
     },
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }
 
-const healthy = ({ api }: Scene): Promise<unknown> =>
-  until("the function is healthy", async () => {
-    const found = await api.users.get(functionType, { name: "fn" });
+const healthy = ({ api }: Scene, name = "fn"): Promise<unknown> =>
+  eventually(`${name} is healthy`, async () => {
+    const found = await api.users.get(functionType, { name });
     return conditionStatus(found, "Healthy") === "True";
   });
 
@@ -152,8 +160,8 @@ test("a function is installed, runs in a Deployment, is called, and is upgraded 
   await using calling = load(parts.runStep);
   await scene.publish("v2");
   await scene.install("v2");
-  await until("the new one answers", async () => (calling.answers.get("pod 2") ?? 0) > 10);
-  await until("one Deployment is left", async () => {
+  await eventually("the new one answers", async () => (calling.answers.get("pod 2") ?? 0) > 10);
+  await eventually("one Deployment is left", async () => {
     const { items } = await api.users.list({ apiVersion: "apps/v1", kind: "Deployment" }, { namespace });
     return items.length === 1;
   });
@@ -182,8 +190,8 @@ test("certificates of both sides are renewed while calls are under way, and none
     { metadata: { annotations: { look: "again" } } },
     { type: "merge" },
   );
-  await until("a pod with the new certificate answers", async () => (calling.answers.get("pod 2") ?? 0) > 20);
-  await until("we call with a new one", async () => {
+  await eventually("a pod with the new certificate answers", async () => (calling.answers.get("pod 2") ?? 0) > 20);
+  await eventually("we call with a new one", async () => {
     return JSON.stringify((await secretOf("crossplane-tls-client"))["data"]) !== JSON.stringify(client["data"]);
   });
   assert.notDeepEqual((await secretOf("fn-tls-server"))["data"], server["data"]);
@@ -193,24 +201,71 @@ test("certificates of both sides are renewed while calls are under way, and none
   assert.match(await call(parts.runStep), /^pod 2$/);
 });
 
+test("what somebody deletes comes back, and the function goes on", async () => {
+  await using scene = await start();
+  const { api, parts } = scene;
+  await scene.publish("v1");
+  await scene.install("v1");
+  await healthy(scene);
+  const [{ metadata: revision } = assert.fail()] = (await api.users.list(revisionType)).items;
+  const deployments = { apiVersion: "apps/v1", kind: "Deployment" };
+  for (const [type, name] of [
+    [{ apiVersion: "v1", kind: "Service" }, "fn"],
+    [{ apiVersion: "v1", kind: "ServiceAccount" }, revision.name ?? ""],
+    [deployments, revision.name ?? ""],
+    [secretType, "fn-tls-server"],
+    [secretType, "crossplane-tls-client"],
+  ] as const) {
+    const before = await api.users.get(type, { namespace, name });
+    await api.users.delete({ ...type, namespace, name });
+    await eventually(`${type.kind} ${name} is back`, async () => {
+      const found = await api.users.get(type, { namespace, name });
+      return found.metadata.uid !== before.metadata.uid;
+    });
+  }
+  // The certificate that came back is another one; whoever serves with the old one is replaced when the Pods are.
+  await api.users.delete({ ...deployments, namespace, name: revision.name ?? "" });
+  await eventually("a Pod with the new certificate is up", async () => {
+    const found = await api.users.get(deployments, { namespace, name: revision.name ?? "" });
+    return conditionStatus(found, "Available") === "True";
+  });
+  assert.match(await call(parts.runStep), /^pod \d+$/);
+});
+
+test("an address that answers with the certificate of another function is not called", async () => {
+  await using scene = await start({}, { misled: true });
+  const { parts } = scene;
+  await scene.publish("v1");
+  await scene.install("v1");
+  await scene.install("v1", "other");
+  await healthy(scene);
+  await healthy(scene, "other");
+  const deadline = Date.now() + 3_000;
+  const request = create(RunFunctionRequest, {});
+  await assert.rejects(
+    parts.runStep({ step: "s", functionName: "fn" }, request, { deadline }),
+    /fn\.crossplane-system.* is not in the cert's altnames/,
+  );
+});
+
 test("who runs functions elsewhere sets Secret, endpoint and condition, and they are used", async () => {
   await using scene = await start({ runtimes: { Function: "External", Provider: "Deployment" } });
   const { api } = scene;
   await scene.publish("v1");
   await scene.install("v1");
-  const [revision] = await until("there is a revision", async () => {
+  const [revision] = await eventually("there is a revision", async () => {
     const { items } = await api.users.list(revisionType);
     return items.length > 0 && items;
   });
   const name = revision?.metadata.name ?? "";
-  await until("case 49: without a certificate it is not healthy", async () => {
+  await eventually("case 49: without a certificate it is not healthy", async () => {
     const found = await api.users.get(revisionType, { name });
     return conditionStatus(found, "RevisionHealthy") === "False";
   });
   const spec = (await api.users.get(revisionType, { name }))["spec"] as Record<string, unknown>;
   assert.equal(spec["tlsServerSecretName"], undefined, "nobody here runs it");
   await api.users.create({ ...secretType, metadata: { name: "theirs", namespace }, data: { "tls.crt": "eA==" } });
-  await until("the contract is kept", async () => {
+  await eventually("the contract is kept", async () => {
     const found = await api.users.get(revisionType, { name });
     const { conditions = [], ...status } = (found["status"] ?? {}) as { conditions?: object[] };
     const lastTransitionTime = "2026-01-01T00:00:00Z";

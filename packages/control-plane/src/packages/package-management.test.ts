@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { KubeObject } from "@purlin/kube-client";
+import { eventually } from "@purlin/kube-controller/testing";
 import {
   buildImage,
   bundleCommand,
@@ -22,7 +23,7 @@ import {
   startRegistry,
 } from "@purlin/package-manager";
 import { startControlPlane } from "../start-control-plane.ts";
-import { type EmbeddedApi, startEmbeddedApi, until } from "../testing/embedded-api.ts";
+import { type EmbeddedApi, startEmbeddedApi } from "../testing/embedded-api.ts";
 import { app, appComposition, appDefinition, conditionStatus } from "../testing/sample-objects.ts";
 import { openPackageManagement } from "./package-management.ts";
 
@@ -107,7 +108,7 @@ async function start(functionRevisionSelectors: boolean): Promise<Scene> {
 async function define({ users }: EmbeddedApi): Promise<void> {
   for (const object of [appDefinition, appComposition]) await users.create(object);
   const one = { ...app, metadata: { name: "one", namespace }, spec: { text: "x" } };
-  await until("Apps are served", () => users.create(one));
+  await eventually("Apps are served", () => users.create(one));
 }
 
 const versionOf = async ({ users }: EmbeddedApi): Promise<string | undefined> => {
@@ -129,22 +130,22 @@ test("a package is installed, runs in a process, composes, and is upgraded witho
   const { api } = scene;
   await scene.publish("v1");
   await scene.install("v1");
-  await until("the function is healthy", async () => {
+  await eventually("the function is healthy", async () => {
     const found = await api.users.get(functionType, { name: "fn" });
     return conditionStatus(found, "Healthy") === "True" && conditionStatus(found, "Installed") === "True";
   });
   await define(api);
-  await until("v1 has composed", async () => (await versionOf(api)) === "v1");
+  await eventually("v1 has composed", async () => (await versionOf(api)) === "v1");
   await scene.publish("v2");
   await scene.install("v2");
   // Asked for now and then: who asks all the time is slowed down by the circuit breaker.
   let looks = 0;
-  await until("v2 composes", async () => {
+  await eventually("v2 composes", async () => {
     await poke(api, String(looks++));
     await new Promise((resolve) => setTimeout(resolve, 500));
     return (await versionOf(api)) === "v2";
   });
-  await until("one revision is left active", async () => {
+  await eventually("one revision is left active", async () => {
     const { items } = await api.users.list(revisionType);
     const active = items.filter((one) => (one["spec"] as { desiredState: string }).desiredState === "Active");
     return items.length === 2 && active.length === 1;
@@ -162,7 +163,7 @@ test("two revisions are active, and a composition chooses by label", async () =>
   await scene.publish("v1");
   await scene.install("v1", limits, { channel: "stable" });
   await define(api);
-  await until("v1 has composed", async () => (await versionOf(api)) === "v1");
+  await eventually("v1 has composed", async () => (await versionOf(api)) === "v1");
   const choose = async (channel: string): Promise<void> => {
     const step = {
       step: "compose",
@@ -175,7 +176,7 @@ test("two revisions are active, and a composition chooses by label", async () =>
   await choose("stable");
   await scene.publish("v2");
   await scene.install("v2", limits, { channel: "alpha" });
-  await until("both are active", async () => {
+  await eventually("both are active", async () => {
     const found = await api.users.get(functionType, { name: "fn" });
     const { activeRevisions = [] } = (found["status"] ?? {}) as { activeRevisions?: string[] };
     return activeRevisions.length === 2 && conditionStatus(found, "Healthy") === "True";
@@ -184,8 +185,8 @@ test("two revisions are active, and a composition chooses by label", async () =>
   await new Promise((resolve) => setTimeout(resolve, 500));
   assert.equal(await versionOf(api), "v1", "whoever chose stable stays there");
   await choose("alpha");
-  await until("v2 composes for whoever chose alpha", async () => (await versionOf(api)) === "v2");
-  await until("the App tells which revision ran", async () => {
+  await eventually("v2 composes for whoever chose alpha", async () => (await versionOf(api)) === "v2");
+  await eventually("the App tells which revision ran", async () => {
     const found = await api.users.get(app, { namespace, name: "one" });
     const { crossplane } = (found["status"] ?? {}) as {
       crossplane?: { functionRevisions?: { functionRevision: string }[] };

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createInformerPool, isNoMatch, type KubeClient, type KubeObject } from "@purlin/kube-client";
-import { type EmbeddedCluster, startEmbeddedCluster, until } from "../testing/embedded-cluster.ts";
+import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
+import { eventually } from "../testing/eventually.ts";
 import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
 import type { ClosableControllerClient } from "./controller-client.ts";
 import { createControllerClient } from "./create-controller-client.ts";
@@ -78,9 +79,9 @@ test("what others change is seen as well, and wins over what we wrote before", a
     const stored = await client.create(map("a", { x: "ours" }));
     await cluster.client.update({ ...stored, data: { x: "theirs" } });
     const data = async () => (await client.get(configMap, { namespace, name: "a" }))?.["data"];
-    await until(async () => JSON.stringify(await data()) === '{"x":"theirs"}', "their change is seen");
+    await eventually("their change is seen", async () => JSON.stringify(await data()) === '{"x":"theirs"}');
     await cluster.client.delete({ ...configMap, namespace, name: "a" });
-    await until(async () => (await data()) === undefined, "their deletion is seen");
+    await eventually("their deletion is seen", async () => (await data()) === undefined);
   });
 });
 
@@ -93,9 +94,8 @@ test("an object goes with its last finalizer", async () => {
     });
     await client.get(configMap, key);
     await client.delete({ ...configMap, ...key });
-    await until(
-      async () => Boolean((await client.get(configMap, key))?.metadata.deletionTimestamp),
-      "the deletion is seen: until then the object is there",
+    await eventually("the deletion is seen: until then the object is there", async () =>
+      Boolean((await client.get(configMap, key))?.metadata.deletionTimestamp),
     );
     const held = await client.get(configMap, key);
     assert.ok(held);
@@ -160,21 +160,19 @@ test("a kind nobody serves is told as such, now and when it has gone", async () 
         () => true,
         () => false,
       );
-    await until(served, "it is served");
+    await eventually("it is served", served);
     await client.create({ ...widget, metadata: { name: "x" } });
     assert.ok(await client.get(widget, { name: "x" }));
     await cluster.client.delete({ ...widgetCrd, name: widgetCrd.metadata.name });
-    await until(async () => !(await served()), "it is no longer served");
+    await eventually("it is no longer served", async () => !(await served()));
     await assert.rejects(client.get(widget, { name: "x" }), isNoMatch);
-    await until(
-      () =>
-        cluster.client.create(widgetCrd).then(
-          () => true,
-          () => false,
-        ),
-      "it may come back",
+    await eventually("it may come back", () =>
+      cluster.client.create(widgetCrd).then(
+        () => true,
+        () => false,
+      ),
     );
-    await until(served, "it is served again");
+    await eventually("it is served again", served);
     assert.equal(await client.get(widget, { name: "x" }), undefined);
   });
 });
@@ -276,9 +274,8 @@ test("a foreign edit of an owned field costs exactly one write", async () => {
     const wanted = map("a", { x: "1" });
     const { object } = await client.applyIfChanged(wanted, ours);
     await cluster.client.update({ ...object, data: { x: "edited", z: "theirs" } });
-    await until(
-      async () => JSON.stringify((await client.get(configMap, { namespace, name: "a" }))?.["data"]).includes("edited"),
-      "the edit is seen",
+    await eventually("the edit is seen", async () =>
+      JSON.stringify((await client.get(configMap, { namespace, name: "a" }))?.["data"]).includes("edited"),
     );
     const outcome = await client.applyIfChanged(wanted, ours);
     assert.deepEqual([outcome.sent, outcome.object["data"]], [true, { x: "1", z: "theirs" }]);
@@ -292,13 +289,11 @@ test("what the server does not take is sent once, until the object changes", asy
     // The main endpoint of a kind with a status subresource drops the status.
     const wanted = { ...widget, metadata: { name: "w" }, spec: { size: 1 }, status: { size: 1 } };
     const apply = async (object: KubeObject): Promise<boolean> => (await client.applyIfChanged(object, ours)).sent;
-    await until(
-      () =>
-        client.list(widget).then(
-          () => true,
-          () => false,
-        ),
-      "it is served",
+    await eventually("it is served", () =>
+      client.list(widget).then(
+        () => true,
+        () => false,
+      ),
     );
     assert.equal(await apply(wanted), true);
     assert.equal(await apply(wanted), false, "the object is still the one we got back");

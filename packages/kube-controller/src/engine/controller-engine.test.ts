@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CacheChange, isNoMatch, keyOf, type ObjectKey } from "@purlin/kube-client";
 import { Registry } from "prom-client";
-import { type EmbeddedCluster, startEmbeddedCluster, until } from "../testing/embedded-cluster.ts";
+import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
+import { eventually } from "../testing/eventually.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 import type { ControllerEngine, WatchSpec } from "./controller-engine.ts";
 import { type ControllerEngineOptions, createControllerEngine } from "./create-controller-engine.ts";
@@ -49,15 +50,15 @@ test("a watch tells what is there, then what changes, until it is stopped", asyn
     await create(cluster, "before");
     engine.start({ name: "test", reconcile });
     await engine.startWatches("test", [self("Self")]);
-    await until(() => seen.includes("before"), "the object that was there is looked at");
+    await eventually("the object that was there is looked at", () => seen.includes("before"));
     await create(cluster, "after");
-    await until(() => seen.includes("after"), "the new object is looked at");
+    await eventually("the new object is looked at", () => seen.includes("after"));
     await engine.stopWatches("test", [self("Self"), self("Other")]);
     assert.deepEqual(engine.watchesOf("test"), []);
     assert.equal(cluster.informers.peek(configMap), undefined, "nobody needs the informer");
     await create(cluster, "late");
     engine.enqueue("test", { name: "told" });
-    await until(() => seen.includes("told"), "the controller itself goes on");
+    await eventually("the controller itself goes on", () => seen.includes("told"));
     assert.ok(!seen.includes("late"));
   });
 });
@@ -80,12 +81,12 @@ test("controllers share one informer a type, and starting again costs nothing", 
       ["A", "B"],
     );
     await create(cluster, "x");
-    await until(() => one.seen.length > 0 && two.seen.length > 0, "both are told");
+    await eventually("both are told", () => one.seen.length > 0 && two.seen.length > 0);
     await engine.stop("one");
     assert.ok(cluster.informers.peek(configMap) !== undefined);
     assert.deepEqual([engine.isRunning("one"), engine.isRunning("two")], [false, true]);
     await create(cluster, "y");
-    await until(() => two.seen.includes("y"), "the other one is told");
+    await eventually("the other one is told", () => two.seen.includes("y"));
     assert.ok(!one.seen.includes("y"));
   });
 });
@@ -118,16 +119,14 @@ test("a type nobody serves is named; the watches that could start stay; it can b
     );
     assert.equal(cluster.informers.peek(widget), undefined);
     await cluster.client.create(widgetCrd);
-    await until(
-      () =>
-        engine.startWatches("test", specs).then(
-          () => true,
-          () => false,
-        ),
-      "the type is served",
+    await eventually("the type is served", () =>
+      engine.startWatches("test", specs).then(
+        () => true,
+        () => false,
+      ),
     );
     await cluster.client.create({ ...widget, metadata: { name: "w", namespace: "default" } });
-    await until(() => seen.includes("w"), "its objects are told");
+    await eventually("its objects are told", () => seen.includes("w"));
   });
 });
 
@@ -149,17 +148,17 @@ test("a watch whose CRD goes tells its objects as deleted, and comes back with t
         () => true,
         () => false,
       );
-    await until(started, "the type is served");
+    await eventually("the type is served", started);
     await client.create({ ...widget, metadata: { name: "one", namespace: "default" } });
-    await until(() => told.includes("added one"), "the object is told");
+    await eventually("the object is told", () => told.includes("added one"));
     await client.delete({ ...widgetCrd, name: "widgets.example.org" });
-    await until(() => told.includes("deleted one") && informers.peek(widget)?.isReady === false, "all is gone");
+    await eventually("all is gone", () => told.includes("deleted one") && informers.peek(widget)?.isReady === false);
     await assert.rejects(engine.startWatches("test", [spec]), /cannot watch Widget/);
     assert.equal(engine.watchesOf("test").length, 1, "it waits for its type");
     await client.create(widgetCrd);
-    await until(started, "the type is served again");
+    await eventually("the type is served again", started);
     await client.create({ ...widget, metadata: { name: "two", namespace: "default" } });
-    await until(() => told.includes("added two"), "objects are told again");
+    await eventually("objects are told again", () => told.includes("added two"));
   });
 });
 
@@ -210,7 +209,7 @@ test("many objects are told again a part at a time, and none that has gone meanw
       await engine.startWatches("test", [spec]);
       clock.advance(110_000);
       assert.ok(told.length > 0 && told.length <= 500, `${told.length} at once`);
-      await until(() => told.length >= 1200, "all are told");
+      await eventually("all are told", () => told.length >= 1200);
       assert.equal(new Set(told).size, 1200);
       told.length = 0;
       clock.advance(110_000);
@@ -238,7 +237,7 @@ test("a mapping that fails harms nobody else", async () => {
       };
       await engine.startWatches("test", [broken, self("Fine")]);
       await create(cluster, "x");
-      await until(() => seen.includes("x"), "the other watch is told");
+      await eventually("the other watch is told", () => seen.includes("x"));
       assert.ok(logged.includes("cannot map a watch event"));
     },
     { log },
@@ -259,7 +258,7 @@ test("a controller that is started again waits for the end of the one before", a
       },
     });
     engine.enqueue("test", { name: "a" });
-    await until(() => order.length === 1, "the old one works");
+    await eventually("the old one works", () => order.length === 1);
     const stopped = engine.stop("test");
     engine.start({
       name: "test",
@@ -272,7 +271,7 @@ test("a controller that is started again waits for the end of the one before", a
     await new Promise((resolve) => setImmediate(resolve));
     gate.resolve();
     await stopped;
-    await until(() => order.length === 3, "the new one works");
+    await eventually("the new one works", () => order.length === 3);
     assert.deepEqual(order, ["old begins", "old ends", "new begins"]);
   });
 });
@@ -311,7 +310,7 @@ test("metrics have the names dashboards know", async () => {
       engine.start({ name: "composite/x", reconcile, concurrency: 7 });
       await engine.startWatches("composite/x", [self("CompositeResource")]);
       await create(cluster, "a");
-      await until(() => seen.includes("a"), "the object is looked at");
+      await eventually("the object is looked at", () => seen.includes("a"));
       const text = await registry.metrics();
       for (const line of [
         'engine_controllers_started_total{controller="composite/x"} 1',

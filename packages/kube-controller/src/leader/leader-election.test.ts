@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeClient, KubeObject } from "@purlin/kube-client";
-import { type EmbeddedCluster, startEmbeddedCluster, until } from "../testing/embedded-cluster.ts";
+import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
+import { eventually } from "../testing/eventually.ts";
 import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
 import { type LeaderElectionOptions, runWhileLeading } from "./leader-election.ts";
 import { leaseSpecOf, leaseType } from "./lease.ts";
@@ -74,11 +75,11 @@ async function withElection(
 /** Lets candidates try again, one period after the other, until something holds. */
 async function whileTimePasses(clock: ManualClock, holds: () => boolean, what: string): Promise<number> {
   const from = clock.now();
-  await until(() => {
+  await eventually(what, () => {
     if (holds()) return true;
     clock.advance(100);
     return false;
-  }, what);
+  });
   return clock.now() - from;
 }
 
@@ -88,13 +89,13 @@ test("the first to come leads; the other takes over at once when it leaves", asy
   await withElection(async (setting) => {
     const { cluster, clock } = setting;
     const one = candidate("one", setting);
-    await until(one.leading, "the first one leads");
+    await eventually("the first one leads", one.leading);
     const two = candidate("two", setting);
     const renewed = async (): Promise<string> => leaseSpecOf(await read(cluster.client)).renewTime ?? "";
     for (let i = 0; i < 10; i++) {
       const before = await renewed();
       clock.advance(10_000);
-      await until(async () => (await renewed()) > before, "the Lease is renewed");
+      await eventually("the Lease is renewed", async () => (await renewed()) > before);
     }
     assert.deepEqual([one.leading(), two.leading()], [true, false], "for as long as it renews");
     const held = leaseSpecOf(await read(cluster.client));
@@ -116,7 +117,7 @@ test("a leader that cannot renew stops before another one starts, and may lead a
   await withElection(async (setting) => {
     const { clock } = setting;
     const one = candidate("one", setting);
-    await until(one.leading, "the first one leads");
+    await eventually("the first one leads", one.leading);
     const two = candidate("two", setting);
     await whileTimePasses(clock, () => clock.now() - start > 4000, "both have tried");
     one.cut();
@@ -154,7 +155,7 @@ test("a Lease of somebody who died is taken when it has run out by our own clock
     await cluster.client.create({ ...leaseType, metadata: lease, spec });
     const told: unknown[] = [];
     const one = candidate("one", setting, { onHolder: (holder) => told.push(holder) });
-    await until(() => told.length === 1, "it says whom it waits for");
+    await eventually("it says whom it waits for", () => told.length === 1);
     const took = await whileTimePasses(clock, one.leading, "the Lease is taken");
     assert.ok(took >= 60_000 && took < 70_000, `after ${took} ms`);
     assert.deepEqual(told, ["crossplane", "one"]);
@@ -168,7 +169,7 @@ test("whoever loses the Lease to another process stops when it would renew it", 
   await withElection(async (setting) => {
     const { cluster, clock } = setting;
     const one = candidate("one", setting);
-    await until(one.leading, "it leads");
+    await eventually("it leads", one.leading);
     const held = await read(cluster.client);
     await cluster.client.update({ ...held, spec: { ...leaseSpecOf(held), holderIdentity: "thief" } });
     const took = await whileTimePasses(clock, () => !one.leading(), "it stops");
@@ -185,7 +186,7 @@ test("whoever loses the Lease to another process stops when it would renew it", 
 test("who leaves while waiting just leaves", async () => {
   await withElection(async (setting) => {
     const one = candidate("one", setting);
-    await until(one.leading, "the first one leads");
+    await eventually("the first one leads", one.leading);
     const two = candidate("two", setting);
     await two.leave();
     assert.deepEqual([one.leading(), two.terms()], [true, 0]);

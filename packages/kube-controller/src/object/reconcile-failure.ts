@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createErrorBrand } from "@purlin/kube-objects";
 import { textOf } from "./wrap-error.ts";
 
-const brand = Symbol.for("purlin.dev/kube-controller/ReconcileFailure");
+const brand = createErrorBrand<ReconcileFailure>("purlin.dev/kube-controller/ReconcileFailure");
 
 /** A step of the reconcile that failed: what users read, and the reason of the event that tells them. */
 export class ReconcileFailure extends Error {
@@ -11,7 +12,7 @@ export class ReconcileFailure extends Error {
     super(message, { cause });
     this.name = "ReconcileFailure";
     this.reason = reason;
-    Object.defineProperty(this, brand, { value: true });
+    brand.mark(this);
   }
 
   /** One whose cause says everything already. */
@@ -22,7 +23,7 @@ export class ReconcileFailure extends Error {
 
 /** Whether the value is a ReconcileFailure, of this or another copy of the package. */
 export function isReconcileFailure(value: unknown): value is ReconcileFailure {
-  return typeof value === "object" && value !== null && brand in value;
+  return brand.has(value);
 }
 
 /** What to say when a step of the reconcile fails. */

@@ -2,15 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
-import {
-  createDirectTransport,
-  createInformerPool,
-  createKubeClient,
-  type KubeClient,
-  type KubeObject,
-  type KubeRequest,
-} from "@purlin/kube-client";
+import { createInformerPool, createKubeClient, type KubeClient, type KubeObject } from "@purlin/kube-client";
 import {
   type ClosableControllerClient,
   createControllerClient,
@@ -20,6 +12,7 @@ import {
   silentLog,
   systemClock,
 } from "@purlin/kube-controller";
+import { recordRequests, startTestServer } from "@purlin/kube-controller/testing";
 import { packageCrds } from "../crds/package-crds.ts";
 import { createPackageClient } from "../fetch/package-client.ts";
 import type { PackagePorts } from "../manager/package-manager-ports.ts";
@@ -56,17 +49,11 @@ const platform = { os: "linux", architecture: "amd64" };
 
 export async function startPackageCluster(features: Partial<PackagePorts["features"]> = {}): Promise<PackageCluster> {
   const directory = await mkdtemp(join(tmpdir(), "purlin-packages-"));
-  const server = await startApiServer({ directory: join(directory, "api") });
+  const server = await startTestServer();
   const registry = await startRegistry({ directory: join(directory, "registry") });
   const store = await openContentStore(join(directory, "store"));
-  const direct = createDirectTransport(server.handle, { name: "admin", groups: [MASTERS_GROUP] });
-  const writes: string[] = [];
-  const count = (request: KubeRequest): KubeRequest => {
-    const { method, path, query = {} } = request;
-    if (method !== "GET") writes.push(`${method} ${path}${query["dryRun"] === undefined ? "" : " (dry run)"}`);
-    return request;
-  };
-  const kube = createKubeClient({ ...direct, request: (request) => direct.request(count(request)) });
+  const { transport, takeWrites } = recordRequests(server.connect());
+  const kube = createKubeClient(transport);
   const informers = createInformerPool(kube);
   const client = createControllerClient({ client: kube, informers });
   await installCrds(kube, packageCrds());
@@ -90,7 +77,7 @@ export async function startPackageCluster(features: Partial<PackagePorts["featur
     hasRuntime: { Function: true, Provider: true },
     revisionsInUse: async () => new Set(used),
   };
-  writes.splice(0);
+  takeWrites();
   return {
     kube,
     client,
@@ -98,7 +85,7 @@ export async function startPackageCluster(features: Partial<PackagePorts["featur
     registry: registry.address,
     store,
     takeEvents: () => told.splice(0),
-    takeWrites: () => writes.splice(0),
+    takeWrites,
     async push(name, packageYaml) {
       const image = await buildImage(store, { platform, process, base: [], layers: [], packageYaml });
       const to = parseReference(`${registry.address}/${name}`);
@@ -113,7 +100,7 @@ export async function startPackageCluster(features: Partial<PackagePorts["featur
       await informers.stop();
       await kube.close();
       await registry.close();
-      await server.close();
+      await server.stop();
       await rm(directory, { recursive: true, force: true });
     },
   };

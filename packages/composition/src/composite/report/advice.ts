@@ -9,7 +9,7 @@ export function adviceOn(error: unknown): string {
     return ": install the CRD that defines it, or correct the function";
   }
   // Some reasons end with a question that says what to look at.
-  if (/the function could not be reached for pipeline step .*[^?]$/.test(text)) {
+  if (/the function could not be reached.*[^?]$/.test(text)) {
     return ": check that the function runs and can be reached there";
   }
   if (innermost(error, (one) => isProtocolError(one) && one.code === "UNSTABLE_REQUIREMENTS")) {

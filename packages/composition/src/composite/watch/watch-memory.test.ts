@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CacheChange, type KubeObject, keyText, type TypeRef } from "@purlin/kube-client";
 import { silentLog, type WatchId } from "@purlin/kube-controller";
+import { manualClock } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects";
-import { manualClock } from "../../testing/manual-clock.ts";
 import { createCompositionUsers } from "./composition-users.ts";
 import { createOwnEchoes, onlyAddedReferences, onlyConditions } from "./own-echoes.ts";
 import { createWatchCollection } from "./watch-collection.ts";
@@ -172,12 +172,12 @@ test("cases 119 and 120: after a minute watches on unneeded kinds end, and no ot
   const { schedule, clock, stopped } = collection(["ConfigMap"]);
   schedule();
   schedule();
-  assert.equal(clock.waiting(), 1);
+  assert.equal(clock.waiting, 1);
   clock.advance(59_999);
   assert.deepEqual(stopped, []);
   clock.advance(1);
   await Promise.resolve();
-  assert.deepEqual([stopped, clock.waiting()], [["Secret"], 0]);
+  assert.deepEqual([stopped, clock.waiting], [["Secret"], 0]);
 });
 
 test("case 119: a kind that is needed again keeps its watch", async () => {
@@ -191,5 +191,5 @@ test("a controller that has stopped collects nothing", () => {
   schedule();
   close();
   schedule();
-  assert.equal(clock.waiting(), 0);
+  assert.equal(clock.waiting, 0);
 });

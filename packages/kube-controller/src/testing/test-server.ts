@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { createDirectTransport, type KubeTransport } from "@purlin/kube-client";
+
+/** An API server that a test has to itself. */
+export interface TestServer {
+  /** A way to it for somebody who may do everything. */
+  connect(userAgent?: string): KubeTransport;
+  stop(): Promise<void>;
+}
+
+let start: () => Promise<TestServer> = startEmbedded;
+
+/** Makes all tests of this process run on servers of another kind. */
+export function serveTestsFrom(other: () => Promise<TestServer>): void {
+  start = other;
+}
+
+/** Starts one: the embedded server in this process, unless another kind was asked for. */
+export function startTestServer(): Promise<TestServer> {
+  return start();
+}
+
+async function startEmbedded(): Promise<TestServer> {
+  const directory = mkdtempSync(join(tmpdir(), "purlin-test-"));
+  const server = await startApiServer({ directory });
+  const admin = { name: "admin", groups: [MASTERS_GROUP] };
+  return {
+    connect: (userAgent) => createDirectTransport(server.handle, admin, userAgent),
+    async stop() {
+      await server.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from "node:fs";
+import { accessFromKubeconfig, createHttpsTransport } from "@purlin/kube-client";
+import type { TestServer } from "@purlin/kube-controller/testing";
+import { startRealCluster } from "../../tools/peers/real-cluster.ts";
+
+/** A real kube-apiserver and etcd, with a garbage collector, for tests that run on the embedded server otherwise. */
+export async function startKubernetesServer(): Promise<TestServer> {
+  const cluster = await startRealCluster({ controllers: ["garbage-collector-controller"] });
+  const file = cluster.kubeconfig;
+  const access = await accessFromKubeconfig(JSON.parse(readFileSync(file, "utf8")), { file, env: {} });
+  return {
+    connect: (userAgent = "purlin") => createHttpsTransport(access, { userAgent }),
+    stop: () => cluster.stop(),
+  };
+}
