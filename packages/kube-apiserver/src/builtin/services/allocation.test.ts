@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fieldErrorText, type JsonObject } from "@purlin/kube-objects";
+import { allocated, nodePortErrors, type TakenPlaces } from "./allocation.ts";
+
+const nothingTaken: TakenPlaces = { isAddressTaken: () => false, isPortTaken: () => false };
+const isAddress = (value: unknown): boolean =>
+  /^10\.0\.\d+\.([1-9]|[1-9]\d|1\d\d|2[0-4]\d|25[0-4])$/.test(String(value));
+const isPort = (value: unknown): boolean => Number(value) >= 30_000 && Number(value) <= 32_767;
+const portsOf = (spec: JsonObject): readonly unknown[] =>
+  ((spec["ports"] ?? []) as readonly JsonObject[]).map((port) => port["nodePort"]);
+
+const cases: Record<string, { reason: string; spec: JsonObject; holds: (made: JsonObject) => boolean }> = {
+  ClusterIP: {
+    reason: "an address and its family",
+    spec: { type: "ClusterIP", ports: [{ port: 80 }] },
+    holds: ({ clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy, ports }) =>
+      isAddress(clusterIP) &&
+      JSON.stringify([clusterIPs, ipFamilies, ipFamilyPolicy, ports]) ===
+        JSON.stringify([[clusterIP], ["IPv4"], "SingleStack", [{ port: 80 }]]),
+  },
+  Given: {
+    reason: "the address that was asked for",
+    spec: { clusterIP: "10.9.9.9" },
+    holds: ({ clusterIP }) => clusterIP === "10.9.9.9",
+  },
+  Headless: {
+    reason: "none, of one family where something is selected",
+    spec: { clusterIP: "None", selector: { app: "a" } },
+    holds: ({ clusterIPs, ipFamilies }) => String(clusterIPs) === "None" && String(ipFamilies) === "IPv4",
+  },
+  HeadlessOpen: {
+    reason: "of any family where nothing is",
+    spec: { clusterIP: "None" },
+    holds: ({ ipFamilies, ipFamilyPolicy }) =>
+      String(ipFamilies) === "IPv4,IPv6" && ipFamilyPolicy === "RequireDualStack",
+  },
+  ExternalName: {
+    reason: "a name needs nothing",
+    spec: { type: "ExternalName", externalName: "x" },
+    holds: (made) => Object.keys(made).join() === "type,externalName",
+  },
+  NodePort: {
+    reason: "a port of its own for each",
+    spec: { type: "NodePort", ports: [{ port: 80 }, { port: 81, nodePort: 30_007 }, { port: 82 }] },
+    holds: (made) => portsOf(made).every(isPort) && portsOf(made)[1] === 30_007 && new Set(portsOf(made)).size === 3,
+  },
+  Balancer: {
+    reason: "ports of nodes too",
+    spec: { type: "LoadBalancer", ports: [{ port: 80 }] },
+    holds: (made) => portsOf(made).every(isPort),
+  },
+  BalancerWithout: {
+    reason: "unless it says it needs none",
+    spec: { type: "LoadBalancer", allocateLoadBalancerNodePorts: false, ports: [{ port: 80 }] },
+    holds: (made) => portsOf(made)[0] === undefined,
+  },
+  LocalBalancer: {
+    reason: "one more to ask for health",
+    spec: { type: "LoadBalancer", externalTrafficPolicy: "Local", ports: [{ port: 80 }] },
+    holds: ({ healthCheckNodePort }) => isPort(healthCheckNodePort),
+  },
+  LocalBalancerKept: {
+    reason: "which stays",
+    spec: { type: "LoadBalancer", externalTrafficPolicy: "Local", healthCheckNodePort: 31_000, ports: [{ port: 80 }] },
+    holds: ({ healthCheckNodePort }) => healthCheckNodePort === 31_000,
+  },
+};
+
+for (const [name, { reason, spec, holds }] of Object.entries(cases)) {
+  test(`what a Service is given: ${name}`, () => {
+    const made = allocated(spec, nothingTaken);
+    assert.ok(holds(made), `${reason}: ${JSON.stringify(made)}`);
+  });
+}
+
+test("what is taken is not given, and when all is taken that is said", () => {
+  const busy: TakenPlaces = {
+    isAddressTaken: (address) => !address.endsWith(".77"),
+    isPortTaken: (port) => port % 10 !== 0,
+  };
+  const made = allocated({ type: "NodePort", ports: [{ port: 80 }] }, busy);
+  assert.match(String(made["clusterIP"]), /\.77$/);
+  assert.equal(Number(portsOf(made)[0]) % 10, 0);
+  assert.throws(() => allocated({}, { ...busy, isAddressTaken: () => true }), /no address is free/);
+  assert.throws(
+    () =>
+      allocated(
+        { type: "NodePort", clusterIP: "10.0.0.9", ports: [{ port: 80 }] },
+        { ...busy, isPortTaken: () => true },
+      ),
+    /no port of nodes is free/,
+  );
+});
+
+const asked: Record<string, { reason: string; port: number; old?: number; want: readonly string[] }> = {
+  Free: { reason: "in range and free", port: 30_500, want: [] },
+  Low: {
+    reason: "below the range",
+    port: 29_999,
+    want: ["spec.ports[0].nodePort: provided port is not in the valid range. The range of valid ports is 30000-32767"],
+  },
+  High: {
+    reason: "above it",
+    port: 32_768,
+    want: ["spec.ports[0].nodePort: provided port is not in the valid range. The range of valid ports is 30000-32767"],
+  },
+  Taken: { reason: "another's", port: 31_111, want: ["spec.ports[0].nodePort: provided port is already allocated"] },
+  Own: { reason: "one's own", port: 31_111, old: 31_111, want: [] },
+  None: { reason: "zero asks for any", port: 0, want: [] },
+};
+
+for (const [name, { reason, port, old, want }] of Object.entries(asked)) {
+  test(`a port of nodes that is asked for: ${name}`, () => {
+    const taken: TakenPlaces = { ...nothingTaken, isPortTaken: (one) => one === 31_111 };
+    const before = old === undefined ? {} : { ports: [{ nodePort: old }] };
+    const errors = nodePortErrors({ ports: [{ nodePort: port }] }, before, taken);
+    assert.deepEqual(
+      errors.map((error) => fieldErrorText(error).replace(/Invalid value: \d+: /, "")),
+      want,
+      reason,
+    );
+  });
+}
