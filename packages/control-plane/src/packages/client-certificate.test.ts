@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createInformerPool } from "@purlin/kube-client";
+import { type Clock, createControllerClient, type Log, silentLog } from "@purlin/kube-controller";
+import { eventually } from "@purlin/kube-controller/testing";
+import { type EmbeddedApi, startEmbeddedApi } from "../testing/embedded-api.ts";
+import { createClientCertificate } from "./client-certificate.ts";
+import { inNamespace } from "./in-namespace.ts";
+
+const namespace = "default";
+const secretType = { apiVersion: "v1", kind: "Secret" };
+const key = { namespace, name: "crossplane-tls-client" };
+const dayMs = 86_400_000;
+
+interface Scene extends AsyncDisposable {
+  readonly api: EmbeddedApi;
+  readonly certificate: ReturnType<typeof createClientCertificate>;
+  keep(): Promise<AsyncDisposable>;
+  /** Moves time, and wakes whoever waits. */
+  advance(ms: number): Promise<void>;
+  readonly told: string[];
+}
+
+async function start(): Promise<Scene> {
+  const api = await startEmbeddedApi();
+  const kube = inNamespace(api.connect(), namespace);
+  const informers = createInformerPool(kube);
+  const client = createControllerClient({ client: kube, informers, uncached: [] });
+  let now = Date.now();
+  const waiting = new Set<() => void>();
+  const clock: Clock = {
+    now: () => now,
+    schedule(_, task) {
+      waiting.add(task);
+      return () => waiting.delete(task);
+    },
+  };
+  const told: string[] = [];
+  const log: Log = { ...silentLog, info: (message, fields) => void told.push(`${message}: ${fields?.["error"]}`) };
+  const certificate = createClientCertificate();
+  const ports = { client, namespace, clock };
+  const surroundings = { ports, informers, log, serviceAccount: "crossplane" };
+  return {
+    api,
+    certificate,
+    told,
+    keep: () => certificate.keep(surroundings, new AbortController().signal),
+    async advance(ms) {
+      await eventually("somebody waits", () => waiting.size > 0);
+      now += ms;
+      for (const task of [...waiting]) if (waiting.delete(task)) task();
+    },
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await informers.stop();
+      await api[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test("it is made, used, and renewed when its time comes", async () => {
+  await using scene = await start();
+  const { api, certificate } = scene;
+  await using _keeping = await scene.keep();
+  const first = certificate.security.current();
+  const data = (await api.users.get(secretType, key))["data"];
+  await scene.advance(100 * dayMs);
+  assert.deepEqual((await api.users.get(secretType, key))["data"], data, "a hundred days are nothing");
+  await scene.advance(150 * dayMs);
+  await eventually("it is renewed", async () => certificate.security.current() !== first);
+  assert.notDeepEqual((await api.users.get(secretType, key))["data"], data);
+});
+
+test("one that is deleted is made again, at once", async () => {
+  await using scene = await start();
+  const { api, certificate } = scene;
+  await using _keeping = await scene.keep();
+  const first = certificate.security.current();
+  await api.users.delete({ ...secretType, ...key });
+  await eventually("another one is used", async () => certificate.security.current() !== first);
+  assert.ok(await api.users.get(secretType, key));
+});
+
+test("one that is of no use stops the start, and is told while we run; the last good one stays in use", async () => {
+  await using scene = await start();
+  const { api, certificate } = scene;
+  const broken = { ...secretType, metadata: key, data: { "tls.crt": Buffer.from("nonsense").toString("base64") } };
+  await api.users.create(broken);
+  await assert.rejects(
+    scene.keep(),
+    /^Error: Secret "default\/crossplane-tls-client" has no certificate to call functions with: it needs .*; delete it/,
+  );
+  await api.users.delete({ ...secretType, ...key });
+  await eventually("the cache has heard of it", async () => {
+    await using _trial = await scene.keep();
+    return true;
+  });
+  await using _keeping = await scene.keep();
+  certificate.security.current();
+  const stored = await api.users.get(secretType, key);
+  await api.users.update({ ...stored, data: { "tls.crt": "", "tls.key": "eA==", "ca.crt": "eA==" } });
+  await eventually("it is told", async () =>
+    scene.told.some((line) => line.includes("has no certificate to call functions with")),
+  );
+  certificate.security.current();
+});
