@@ -31,6 +31,7 @@ export { unlessOnlyTimesChanged } from "./apply/unchanged.ts";
 // OpenAPI v3 documents: those of the built-in kinds, those of custom ones, and how to read any.
 export { builtinOpenAPI, type OpenAPIDocuments } from "./builtin/builtin-openapi.ts";
 // Failures and findings, in the reference server's codes and words.
+export { createErrorBrand, type ErrorBrand } from "./error-brand.ts";
 export {
   duplicatePrinted,
   duplicateValue,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createErrorBrand } from "@purlin/kube-objects";
 import { isDigest } from "./digest.ts";
 
 /** Where an image is: registry, repository, and a tag, a digest or both. */
@@ -11,7 +12,7 @@ export interface ImageReference {
   readonly digest?: string | undefined;
 }
 
-const brand = Symbol.for("purlin.dev/package-manager/image-reference-error");
+const brand = createErrorBrand<ImageReferenceError>("purlin.dev/package-manager/image-reference-error");
 
 /** A text that names no image. */
 export class ImageReferenceError extends Error {
@@ -20,13 +21,13 @@ export class ImageReferenceError extends Error {
       `${JSON.stringify(text)} names no image: ${problem}; write <registry>/<repository>:<tag> or …@sha256:<digest>`,
     );
     this.name = "ImageReferenceError";
-    Object.defineProperty(this, brand, { value: true });
+    brand.mark(this);
   }
 }
 
 /** Whether an error is an {@link ImageReferenceError}. */
 export function isImageReferenceError(error: unknown): error is ImageReferenceError {
-  return typeof error === "object" && error !== null && brand in error;
+  return brand.has(error);
 }
 
 const repositoryPattern = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*$/;

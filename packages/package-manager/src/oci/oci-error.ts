@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createErrorBrand } from "@purlin/kube-objects";
 
 /** Why an image could not be had or stored. */
 export type OciErrorCode =
@@ -12,7 +13,7 @@ export type OciErrorCode =
   | "too-large"
   | "unsafe-layer";
 
-const brand = Symbol.for("purlin.dev/package-manager/oci-error");
+const brand = createErrorBrand<OciError>("purlin.dev/package-manager/oci-error");
 
 /** A failure with an image or its registry. The message says what, where and, where there is one, the remedy. */
 export class OciError extends Error {
@@ -22,12 +23,11 @@ export class OciError extends Error {
     super(message, options);
     this.name = "OciError";
     this.code = code;
-    Object.defineProperty(this, brand, { value: true });
+    brand.mark(this);
   }
 }
 
 /** Whether an error is an {@link OciError}, of a given code where one is given. */
 export function isOciError(error: unknown, code?: OciErrorCode): error is OciError {
-  if (typeof error !== "object" || error === null || !(brand in error)) return false;
-  return code === undefined || ("code" in error && error.code === code);
+  return brand.has(error) && (code === undefined || error.code === code);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createErrorBrand } from "@purlin/kube-objects";
 
 /** What a registry is told about who asks. */
 export interface RegistryCredentials {
@@ -13,20 +14,20 @@ export type CredentialsFor = (
   source: string,
 ) => RegistryCredentials | undefined | Promise<RegistryCredentials | undefined>;
 
-const brand = Symbol.for("purlin.dev/package-manager/pull-secret-error");
+const brand = createErrorBrand<PullSecretError>("purlin.dev/package-manager/pull-secret-error");
 
 /** A pull secret that cannot be read. */
 export class PullSecretError extends Error {
   constructor(where: string, problem: string, options?: ErrorOptions) {
     super(`${where}: ${problem}`, options);
     this.name = "PullSecretError";
-    Object.defineProperty(this, brand, { value: true });
+    brand.mark(this);
   }
 }
 
 /** Whether an error is a {@link PullSecretError}. */
 export function isPullSecretError(error: unknown): error is PullSecretError {
-  return typeof error === "object" && error !== null && brand in error;
+  return brand.has(error);
 }
 
 /**
