@@ -39,6 +39,10 @@ async function readManifest({ state, request, response }: Exchange, path: Manife
 
 async function writeManifest({ state, request, response }: Exchange, path: ManifestPath): Promise<void> {
   const { repository, reference } = path;
+  // Refused before it is read: who is cut off in the middle hears nothing of the reason.
+  if (Number(request.headers["content-length"] ?? 0) > maxManifestBytes) {
+    throw new RegistryProblem("SIZE_INVALID", `a manifest may have ${maxManifestBytes} bytes at most`);
+  }
   const bytes = await readBody(request, maxManifestBytes).catch((error: unknown) => {
     if (isOciError(error, "too-large")) throw new RegistryProblem("SIZE_INVALID", error.message);
     throw error;
