@@ -8,13 +8,13 @@ import { type RunFunctionRequest, type RunFunctionResponse, request, response } 
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
 import { rendersAsApplied } from "./harness/rendered.ts";
+import { definitionOf, namespaceOf } from "./harness/sample-kinds.ts";
 
 const group = "data.example.org";
 const claimType = { apiVersion: `${group}/v1`, kind: "Database" };
 const xrType = { apiVersion: `${group}/v1`, kind: "XDatabase" };
 const configMap = { apiVersion: "v1", kind: "ConfigMap" };
 const secretType = { apiVersion: "v1", kind: "Secret" };
-const namespaceType = { apiVersion: "v1", kind: "Namespace" };
 const namespace = "shop";
 
 /** Composes a ConfigMap for each size, something of another kind when asked to, and gives two connection details. */
@@ -52,40 +52,15 @@ function makeDatabase(req: RunFunctionRequest): RunFunctionResponse {
   return rsp;
 }
 
-const definition: KubeObject = {
-  apiVersion: "apiextensions.crossplane.io/v1",
-  kind: "CompositeResourceDefinition",
-  metadata: { name: `xdatabases.${group}` },
-  spec: {
-    group,
-    names: { kind: "XDatabase", plural: "xdatabases" },
-    claimNames: { kind: "Database", plural: "databases" },
-    connectionSecretKeys: ["user"],
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        referenceable: true,
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              spec: {
-                type: "object",
-                properties: {
-                  sizes: { type: "array", items: { type: "string" } },
-                  kind: { type: "string" },
-                  fail: { type: "boolean" },
-                },
-              },
-              status: { type: "object", properties: { count: { type: "integer" } } },
-            },
-          },
-        },
-      },
-    ],
-  },
-};
+const definition = definitionOf({
+  group,
+  kind: "XDatabase",
+  claimKind: "Database",
+  scope: "Legacy",
+  spec: { sizes: { type: "array", items: { type: "string" } }, kind: { type: "string" }, fail: { type: "boolean" } },
+  status: { count: { type: "integer" } },
+  more: { connectionSecretKeys: ["user"] },
+});
 
 const composition: KubeObject = {
   apiVersion: "apiextensions.crossplane.io/v1",
@@ -101,8 +76,7 @@ const composition: KubeObject = {
 let plane: Plane;
 before(async () => {
   plane = await startPlane({ functions: { database: makeDatabase } });
-  const namespaces = [namespace, "system"].map((name) => ({ ...namespaceType, metadata: { name } }));
-  await plane.apply(...namespaces, definition, composition);
+  await plane.apply(namespaceOf(namespace), namespaceOf("system"), definition, composition);
 });
 after(() => plane[Symbol.asyncDispose]());
 

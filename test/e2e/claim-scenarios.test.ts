@@ -15,6 +15,7 @@ import {
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionOf, conditionsOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
 import { rendersAsApplied } from "./harness/rendered.ts";
+import { definitionOf, namespaceOf } from "./harness/sample-kinds.ts";
 
 const group = "platform.example.org";
 const claimType = { apiVersion: `${group}/v1alpha1`, kind: "App" };
@@ -82,32 +83,15 @@ function deployment(image: string): KubeObject {
   return { ...deploymentType, metadata: { namespace }, spec: { selector: { matchLabels: labels }, template } };
 }
 
-const definition: KubeObject = {
-  apiVersion: "apiextensions.crossplane.io/v1",
-  kind: "CompositeResourceDefinition",
-  metadata: { name: `xapps.${group}` },
-  spec: {
-    group,
-    names: { kind: "XApp", plural: "xapps" },
-    claimNames: { kind: "App", plural: "apps" },
-    versions: [
-      {
-        name: "v1alpha1",
-        served: true,
-        referenceable: true,
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              spec: { type: "object", required: ["image"], properties: { image: { type: "string" } } },
-              status: { type: "object", properties: { url: { type: "string" } } },
-            },
-          },
-        },
-      },
-    ],
-  },
-};
+const definition = definitionOf({
+  group,
+  kind: "XApp",
+  claimKind: "App",
+  scope: "Legacy",
+  version: "v1alpha1",
+  spec: { image: { type: "string" } },
+  status: { url: { type: "string" } },
+});
 
 const composition: KubeObject = {
   apiVersion: "apiextensions.crossplane.io/v1",
@@ -124,12 +108,7 @@ function claim(image: string): KubeObject {
 let plane: Plane;
 before(async () => {
   plane = await startPlane({ functions: { deploy: deployApp } });
-  await plane.apply(
-    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
-    definition,
-    composition,
-    claim("team/app:v9"),
-  );
+  await plane.apply(namespaceOf(namespace), definition, composition, claim("team/app:v9"));
 });
 after(() => plane[Symbol.asyncDispose]());
 

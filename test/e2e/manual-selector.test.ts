@@ -8,6 +8,7 @@ import type { KubeObject } from "@purlin/kube-client";
 import { load } from "js-yaml";
 import { conditionOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
 import { rendersAsApplied } from "./harness/rendered.ts";
+import { definitionOf, namespaceOf } from "./harness/sample-kinds.ts";
 
 const bucketType = { apiVersion: "custom-api.example.org/v1alpha1", kind: "AcmeBucket" };
 const claimType = { apiVersion: "custom-api.example.org/v1alpha1", kind: "Bucket" };
@@ -27,33 +28,16 @@ spec:
       release-channel: alpha
 `;
 
-const definition: KubeObject = {
-  apiVersion: "apiextensions.crossplane.io/v1",
-  kind: "CompositeResourceDefinition",
-  metadata: { name: "acmebuckets.custom-api.example.org" },
-  spec: {
-    group: "custom-api.example.org",
-    names: { kind: "AcmeBucket", plural: "acmebuckets" },
-    claimNames: { kind: "Bucket", plural: "buckets" },
-    defaultCompositionRef: { name: "example" },
-    versions: [
-      {
-        name: "v1alpha1",
-        served: true,
-        referenceable: true,
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              spec: { type: "object", properties: { size: { type: "integer" } } },
-              status: { type: "object", properties: { channel: { type: "string" } } },
-            },
-          },
-        },
-      },
-    ],
-  },
-};
+const definition = definitionOf({
+  group: "custom-api.example.org",
+  kind: "AcmeBucket",
+  claimKind: "Bucket",
+  scope: "Legacy",
+  version: "v1alpha1",
+  spec: { size: { type: "integer" } },
+  status: { channel: { type: "string" } },
+  more: { defaultCompositionRef: { name: "example" } },
+});
 
 /** A Composition whose step says which channel it is of. */
 function composition(channel: string, note: string): KubeObject {
@@ -104,7 +88,7 @@ async function release(channel: string): Promise<string> {
 
 before(async () => {
   plane = await startPlane({ functions: { "function-patch-and-transform": tellChannel } });
-  await plane.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, definition);
+  await plane.apply(namespaceOf(namespace), definition);
   for (const channel of ["stable", "alpha", "alpha", "stable"]) await release(channel);
 });
 after(() => plane[Symbol.asyncDispose]());

@@ -5,8 +5,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
 import type { KubeObject } from "@purlin/kube-client";
+import type { JsonObject } from "@purlin/kube-objects";
 import { conditionOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
 import { rendersAsApplied } from "./harness/rendered.ts";
+import { compositionOf, definitionOf, namespaceOf } from "./harness/sample-kinds.ts";
 
 const group = "modern.example.org";
 const siteType = { apiVersion: `${group}/v1`, kind: "Site" };
@@ -16,31 +18,10 @@ const configMap = { apiVersion: "v1", kind: "ConfigMap" };
 const xrdType = { apiVersion: "apiextensions.crossplane.io/v2", kind: "CompositeResourceDefinition" };
 const namespace = "web";
 
-function definition(kind: string, scope: "Namespaced" | "Cluster", properties: object): KubeObject {
-  const plural = `${kind.toLowerCase()}s`;
-  const fields = { type: "object", properties };
-  const status = { type: "object", properties: { pages: { type: "integer" } } };
-  const openAPIV3Schema = { type: "object", properties: { spec: fields, status } };
-  return {
-    ...xrdType,
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      names: { kind, plural },
-      scope,
-      versions: [{ name: "v1", served: true, referenceable: true, schema: { openAPIV3Schema } }],
-    },
-  } as unknown as KubeObject;
-}
-
-function composition(type: typeof siteType): KubeObject {
-  return {
-    apiVersion: "apiextensions.crossplane.io/v1",
-    kind: "Composition",
-    metadata: { name: type.kind.toLowerCase() },
-    spec: { compositeTypeRef: type, pipeline: [{ step: "compose", functionRef: { name: "compose" } }] },
-  };
-}
+const status = { pages: { type: "integer" } };
+const definition = (kind: string, scope: "Namespaced" | "Cluster", spec: JsonObject): KubeObject =>
+  definitionOf({ group, kind, scope, spec, status });
+const composition = (type: typeof siteType): KubeObject => compositionOf(type.kind.toLowerCase(), type, "compose");
 
 interface SiteSpec {
   readonly pages?: readonly string[];
@@ -81,7 +62,7 @@ let plane: Plane;
 before(async () => {
   plane = await startPlane({ functions: { compose } });
   await plane.apply(
-    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+    namespaceOf(namespace),
     definition("Site", "Namespaced", texts),
     definition("Page", "Namespaced", page),
     definition("Zone", "Cluster", page),

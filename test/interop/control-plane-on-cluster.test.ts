@@ -27,6 +27,7 @@ import {
 import { createControllerClient, leaseSpecOf, leaseType } from "@purlin/kube-controller";
 import { load } from "js-yaml";
 import { type RealCluster, startRealCluster } from "../../tools/peers/real-cluster.ts";
+import { compositionOf, definitionOf } from "../e2e/harness/sample-kinds.ts";
 
 const namespace = "default";
 const configMap = { apiVersion: "v1", kind: "ConfigMap" };
@@ -304,39 +305,14 @@ function functionAt(address: string): KubeObject {
   };
 }
 
-const definition: KubeObject = {
-  apiVersion: "apiextensions.crossplane.io/v2",
-  kind: "CompositeResourceDefinition",
-  metadata: { name: "apps.example.org" },
-  spec: {
-    group: "example.org",
-    scope: "Namespaced",
-    names: { kind: "App", plural: "apps" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        referenceable: true,
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              spec: { type: "object", properties: { text: { type: "string" } } },
-              status: { type: "object", properties: { gadget: { type: "string" } } },
-            },
-          },
-        },
-      },
-    ],
-  },
-};
-
-const composition: KubeObject = {
-  apiVersion: "apiextensions.crossplane.io/v1",
-  kind: "Composition",
-  metadata: { name: "apps" },
-  spec: { compositeTypeRef: app, mode: "Pipeline", pipeline: [{ step: "compose", functionRef: { name: "fn" } }] },
-};
+const definition = definitionOf({
+  group: "example.org",
+  kind: "App",
+  scope: "Namespaced",
+  spec: { text: { type: "string" } },
+  status: { gadget: { type: "string" } },
+});
+const composition = compositionOf("apps", app, "fn");
 
 const gadgetCrd: KubeObject = {
   apiVersion: "apiextensions.k8s.io/v1",

@@ -4,21 +4,6 @@ import assert from "node:assert/strict";
 import type { KubeObject } from "@purlin/kube-client";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
 
-/** Whether everything in `part` is in `whole`, which the server may have completed. */
-export function contains(whole: JsonValue | undefined, part: JsonValue, path: string): void {
-  if (isJsonObject(part)) {
-    assert.ok(isJsonObject(whole), path);
-    for (const [key, value] of Object.entries(part)) contains(whole[key], value, `${path}.${key}`);
-    return;
-  }
-  if (!Array.isArray(part)) {
-    assert.deepEqual(whole, part, path);
-    return;
-  }
-  assert.ok(Array.isArray(whole) && whole.length === part.length, path);
-  for (const [index, item] of part.entries()) contains(whole[index], item, `${path}[${index}]`);
-}
-
 /** Whether a composite resource's field manager has applied no field to `stored` that is not in `wanted`. */
 export function appliedOnly(stored: KubeObject, wanted: JsonObject, path: string): void {
   const ours = (stored.metadata.managedFields ?? []).filter(

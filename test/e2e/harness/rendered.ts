@@ -9,7 +9,8 @@ import { run, type TextSink } from "@purlin/cli";
 import type { KubeClient, KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client";
 import { isNotFound, type JsonObject } from "@purlin/kube-objects";
 import { loadAll } from "js-yaml";
-import { appliedOnly, contains } from "./applied-fields.ts";
+import { contains } from "../../../packages/composition/src/testing/contains.ts";
+import { appliedOnly } from "./applied-fields.ts";
 import { conditionsOf } from "./plane.ts";
 
 /** What functions are answered from, beside what the composite resource itself refers to. */

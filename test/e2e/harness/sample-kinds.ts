@@ -9,6 +9,8 @@ export interface KindWish {
   readonly kind: string;
   /** Legacy: for the whole cluster, in the first version of the API. */
   readonly scope: "Namespaced" | "Cluster" | "Legacy";
+  /** The name of its one version; `v1` unless given. */
+  readonly version?: string;
   /** The kind of its claims, which only a legacy kind can have. */
   readonly claimKind?: string;
   /** The schemas of its fields. */
@@ -18,9 +20,9 @@ export interface KindWish {
   readonly more?: JsonObject;
 }
 
-/** A definition with one version, `v1`. */
+/** A definition with one version. */
 export function definitionOf(wish: KindWish): KubeObject {
-  const { group, kind, scope, claimKind, spec = {}, status = {}, more = {} } = wish;
+  const { group, kind, scope, version = "v1", claimKind, spec = {}, status = {}, more = {} } = wish;
   const fields = (properties: JsonObject): JsonObject => ({ type: "object", properties });
   const openAPIV3Schema = fields({ spec: fields(spec), status: fields(status) });
   const names = (of: string): JsonObject => ({ kind: of, plural: `${of.toLowerCase()}s` });
@@ -33,7 +35,7 @@ export function definitionOf(wish: KindWish): KubeObject {
       names: names(kind),
       ...(scope !== "Legacy" && { scope }),
       ...(claimKind && { claimNames: names(claimKind) }),
-      versions: [{ name: "v1", served: true, referenceable: true, schema: { openAPIV3Schema } }],
+      versions: [{ name: version, served: true, referenceable: true, schema: { openAPIV3Schema } }],
       ...more,
     },
   };

@@ -6,10 +6,11 @@ import { after, before, test } from "node:test";
 import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionsOf, objectAt } from "@purlin/kube-controller/object";
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects";
 import { clientReader } from "../composite/observe/client-reader.ts";
 import { resourceRefsOf } from "../composite-resource/machinery.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
+import { contains } from "../testing/contains.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
 import { autoReady, type ResponseWish } from "../testing/test-functions.ts";
@@ -32,21 +33,6 @@ before(async () => {
   }
 });
 after(() => cluster[Symbol.asyncDispose]());
-
-/** Whether everything in `part` is in `whole`, which the server may have completed. */
-function contains(whole: JsonValue | undefined, part: JsonValue, path: string): void {
-  if (isJsonObject(part)) {
-    assert.ok(isJsonObject(whole), path);
-    for (const [key, value] of Object.entries(part)) contains(whole[key], value, `${path}.${key}`);
-    return;
-  }
-  if (!Array.isArray(part)) {
-    assert.deepEqual(whole, part, path);
-    return;
-  }
-  assert.ok(Array.isArray(whole) && whole.length === part.length, path);
-  for (const [index, item] of part.entries()) contains(whole[index], item, `${path}[${index}]`);
-}
 
 const short = (xr: KubeObject): string[] =>
   conditionsOf(xr)
