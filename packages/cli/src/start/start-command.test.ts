@@ -7,6 +7,14 @@ import { leaderLeaseName } from "@purlin/control-plane";
 import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { leaseSpecOf, leaseType } from "@purlin/kube-controller";
+import {
+  buildImage,
+  createRegistryClient,
+  openContentStore,
+  parseReference,
+  pushPackage,
+  startRegistry,
+} from "@purlin/package-manager";
 import { run } from "../run.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { runInProcess, TestIo } from "../testing/test-io.ts";
@@ -124,6 +132,51 @@ test("it installs our kinds on an empty cluster, leads, serves its state, and gi
   assert.equal(await started.stop(), 0);
   assert.equal(leaseSpecOf(await cluster.users.get(leaseType, lease)).holderIdentity ?? "", "");
 });
+
+test("packages run in Deployments, under the names the flag gives, or are somebody else's", async () => {
+  await using cluster = await startCluster();
+  const { users, folder } = cluster;
+  const registry = await startRegistry({ directory: join(folder, "registry") });
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => registry.close());
+  const reference = `${registry.address}/acme/fn:v1`;
+  await pushFunction(join(folder, "build"), reference);
+  const functions = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
+  const fn = { ...functions, metadata: { name: "fn" }, spec: { package: reference } };
+  const namesOf = async (kind: string, apiVersion = "v1"): Promise<string[]> => {
+    const { items } = await users.list({ apiVersion, kind }, { namespace: "crossplane-system" });
+    return items.map(({ metadata }) => metadata.name ?? "");
+  };
+  const elsewhere = new Started(cluster, "--package-runtime", "Function=External");
+  await elsewhere.said("all controllers run");
+  await users.create(fn);
+  const revisions = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };
+  await until("it waits for whoever runs it", async () => {
+    const { items } = await users.list(revisions);
+    return JSON.stringify(items[0]?.["status"]).includes("waiting for package runtime controller");
+  });
+  assert.deepEqual(await namesOf("Service"), []);
+  assert.equal(await elsewhere.stop(), 0);
+  await using _started = new Started(cluster, "--enable-function-revision-selectors");
+  await until("a Deployment is there", async () => (await namesOf("Deployment", "apps/v1")).length === 1);
+  const [revision = ""] = await namesOf("Deployment", "apps/v1");
+  assert.match(revision, /^fn-[0-9a-f]{12}$/);
+  await until("it has a Service of its own", async () => (await namesOf("Service")).includes(revision));
+  await until("and a certificate", async () => (await namesOf("Secret")).includes(`${revision}-tls-server`));
+});
+
+/** Builds and pushes a package of which nothing runs here. */
+async function pushFunction(directory: string, reference: string): Promise<void> {
+  const store = await openContentStore(directory);
+  const image = await buildImage(store, {
+    platform: { os: "linux", architecture: "amd64" },
+    process: { entrypoint: ["/fn"], cmd: [], env: [], workingDir: "/", user: "2000" },
+    base: [],
+    layers: [],
+    packageYaml: "apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: fn}\n",
+  });
+  await pushPackage(createRegistryClient(), store, { images: [image], to: parseReference(reference) });
+}
 
 test("it waits while somebody else leads, says so, and takes over when the Lease is free", async () => {
   await using cluster = await startCluster();

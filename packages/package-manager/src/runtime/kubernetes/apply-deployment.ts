@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { controllerReference, isControlledBy, textAt } from "@purlin/kube-controller";
+import { parseReference } from "../../oci/image-reference.ts";
+import { applyOwned, runtimeFieldManager } from "../apply-owned.ts";
+import { deleteExactly } from "./delete-owned.ts";
+import { type DeploymentInput, deploymentOf } from "./deployment.ts";
+import { runtimeKinds } from "./runtime-kinds.ts";
+import { isNewer, pullSecrets, type RuntimeScene } from "./runtime-scene.ts";
+import { serviceAccountOf } from "./service-account.ts";
+
+/** Applies the Deployment of a revision, and the account its Pods run as where that is ours. Answers with it as it is. */
+export async function applyDeployment(
+  scene: RuntimeScene,
+  how: Pick<DeploymentInput, "certificateMark" | "awaitsActivation">,
+): Promise<KubeObject> {
+  const { options, type, revision, names, config, signal } = scene;
+  const { objects, namespace } = options;
+  const owner = controllerReference(revision);
+  const secrets = await pullSecrets(scene);
+  const deployment = deploymentOf({
+    type,
+    revision,
+    names,
+    config,
+    place: { name: names.deployment, namespace, owner },
+    image: imageOf(revision),
+    pullSecrets: secrets.pods,
+    ...how,
+  });
+  if (textAt(deployment, ["spec", "template", "spec", "serviceAccountName"]) === names.serviceAccount) {
+    await applyServiceAccount(scene, secrets.account);
+  }
+  await makeRoom(scene);
+  const applying = { fieldManager: runtimeFieldManager, force: true, signal };
+  return (await objects.applyIfChanged(deployment, applying)).object;
+}
+
+/** Revisions may share an account by the name their template gives; it belongs to the newest of them. */
+async function applyServiceAccount(scene: RuntimeScene, pullSecretNames: readonly string[]): Promise<void> {
+  const { options, revision, names, config, siblings, signal } = scene;
+  const { objects, namespace } = options;
+  const place = { name: names.serviceAccount, namespace, owner: controllerReference(revision) };
+  const existing = await objects.get(runtimeKinds.serviceAccount, place, { signal });
+  const newer = siblings.filter((one) => isNewer(one, revision));
+  if (existing !== undefined && newer.some(({ metadata }) => isControlledBy(existing, metadata.uid))) return;
+  const account = serviceAccountOf({ config, place, existing, pullSecrets: pullSecretNames });
+  await applyOwned(objects, account, { existing, signal });
+}
+
+/**
+ * A Deployment whose name the template gives cannot change the Pods it is of: that of an older revision goes first. Only
+ * so are such upgrades possible, with a pause.
+ */
+async function makeRoom({ options, revision, names, siblings, signal }: RuntimeScene): Promise<void> {
+  const { objects, namespace } = options;
+  if (names.deployment === revision.metadata.name) return;
+  const existing = await objects.get(runtimeKinds.deployment, { namespace, name: names.deployment }, { signal });
+  if (existing === undefined || isControlledBy(existing, revision.metadata.uid)) return;
+  const older = siblings.filter((one) => isNewer(revision, one));
+  if (!older.some(({ metadata }) => isControlledBy(existing, metadata.uid))) return;
+  await deleteExactly({ objects, namespace, uid: undefined, signal }, existing);
+}
+
+/** Where a revision is known by its digest that alone counts: a tag beside it would only mislead. */
+function imageOf(revision: KubeObject): string {
+  const image = textAt(revision, ["status", "resolvedImage"]) ?? textAt(revision, ["spec", "image"]) ?? "";
+  if (textAt(revision, ["spec", "digest"]) === undefined) return image;
+  const { registry, repository, digest } = parseReference(image);
+  return digest === undefined ? image : `${registry}/${repository}@${digest}`;
+}
