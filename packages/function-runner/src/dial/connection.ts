@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
-import { Client, type ClientUnaryCall, experimental, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { Client, type ClientUnaryCall, experimental, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import type { Clock } from "../clock.ts";
 import { Balancer, BalancerConfig, policy } from "./balancer.ts";
-import { type ChannelContext, contextOptions } from "./channel-context.ts";
+import { contextOptions } from "./channel-context.ts";
 import { FunctionCredentials } from "./channel-credentials.ts";
 import { ChannelResolver, scheme } from "./channel-resolver.ts";
 import { authorityOf, type Endpoint, parseEndpoint, serverNameOf } from "./endpoint.ts";
 import type { NameResolver } from "./name-resolver.ts";
+import { Outage } from "./outage.ts";
 import type { TlsSource } from "./tls-directory.ts";
 
 /** How connections are made. */
@@ -27,6 +28,9 @@ export interface InvokeOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** So many calls wait for a function that stays unreachable; they see at once when it is back. */
+export const mostWaiting = 10;
+
 const waitForReady = new Metadata({ waitForReady: true });
 const serviceConfig = JSON.stringify({ loadBalancingConfig: [{ [policy]: {} }], methodConfig: [] });
 const asIs = (bytes: Buffer): Buffer => bytes;
@@ -35,9 +39,11 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 export class FunctionConnection {
   readonly endpoint: Endpoint;
   readonly #client: Client;
-  readonly #context: ChannelContext;
+  readonly #outage: Outage;
   readonly #clock: Clock;
   readonly #calls = new Set<ClientUnaryCall>();
+  /** Calls that were ended because too many wait. */
+  readonly #turnedAway = new WeakSet<ClientUnaryCall>();
   readonly #sockets = new Set<Socket>();
   /** Counts connections made and lost; what was learned about one is worth nothing for the next. */
   #epoch = 0;
@@ -52,7 +58,20 @@ export class FunctionConnection {
     this.endpoint = parseEndpoint(endpoint);
     const { tls, names, clock } = options;
     this.#clock = clock;
-    this.#context = { endpoint: this.endpoint, names, clock, secured: tls !== undefined, problem: undefined };
+    const outage = new Outage(clock, () => this.#shed());
+    this.#outage = outage;
+    const context = {
+      endpoint: this.endpoint,
+      names,
+      clock,
+      secured: tls !== undefined,
+      get problem() {
+        return outage.problem;
+      },
+      set problem(problem) {
+        outage.problem = problem;
+      },
+    };
     const credentials = new FunctionCredentials({
       tls,
       serverName: serverNameOf(this.endpoint),
@@ -64,7 +83,7 @@ export class FunctionConnection {
       },
     });
     this.#client = new Client(targetOf(endpoint, this.endpoint), credentials, {
-      ...contextOptions(this.#context),
+      ...contextOptions(context),
       "grpc.service_config": serviceConfig,
       "grpc.service_config_disable_resolution": 1,
       "grpc.use_local_subchannel_pool": 1,
@@ -85,9 +104,11 @@ export class FunctionConnection {
     const done = (error: ServiceError | null, response?: Buffer): void => {
       signal?.removeEventListener("abort", cancel);
       this.#calls.delete(call);
-      if (error !== null || response === undefined) reject(error);
+      if (this.#turnedAway.has(call)) reject(this.#unreachable());
+      else if (error !== null || response === undefined) reject(error);
       else resolve(response);
     };
+    if (this.#outage.isLong && this.#calls.size >= mostWaiting) return Promise.reject(this.#unreachable());
     const call = this.#client.makeUnaryRequest(path, asIs, asIs, request, waitForReady, { deadline }, done);
     this.#calls.add(call);
     signal?.addEventListener("abort", cancel);
@@ -97,7 +118,7 @@ export class FunctionConnection {
 
   /** Why the function cannot be reached right now, if it is known. */
   get problem(): string | undefined {
-    return this.#context.problem;
+    return this.#outage.problem;
   }
 
   get callsInFlight(): number {
@@ -159,6 +180,7 @@ export class FunctionConnection {
     if (this.#closed) return;
     this.#closed = true;
     this.#cancelDrain?.();
+    this.#outage.end();
     for (const call of this.#calls) call.cancel();
     this.#client.close();
     // gRPC says goodbye on the next tick and then waits for the peer, who may never answer.
@@ -167,10 +189,23 @@ export class FunctionConnection {
     });
   }
 
+  /** Whoever waits holds something up, so only a few do. */
+  #shed(): void {
+    for (const call of [...this.#calls].slice(mostWaiting)) {
+      this.#turnedAway.add(call);
+      call.cancel();
+    }
+  }
+
+  #unreachable(): ServiceError {
+    const details = `the function could not be reached: ${this.#outage.problem ?? "nobody knows why"}`;
+    return Object.assign(new Error(details), { code: status.UNAVAILABLE, details, metadata: new Metadata() });
+  }
+
   #opened(socket: Socket): void {
     this.#sockets.add(socket);
     // Why it could not be reached before is no longer true; until it speaks this is.
-    if (this.#context.problem !== undefined) this.#context.problem = "it accepts connections and says nothing";
+    if (this.#outage.problem !== undefined) this.#outage.problem = "it accepts connections and says nothing";
     socket.once("close", () => {
       this.#epoch++;
       this.#sockets.delete(socket);

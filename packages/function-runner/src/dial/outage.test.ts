@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A function that is down must not hold everybody who needs it: whoever waits cannot do anything else.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { test } from "node:test";
+import { serveFunction } from "../../test/function-server.ts";
+import { manualClock } from "../../test/manual-clock.ts";
+import { call, dial, request, targetAt } from "../../test/runs.ts";
+import { mostWaiting } from "./connection.ts";
+import { longOutageMs, Outage } from "./outage.ts";
+
+test("an outage is long when it has lasted, whatever its reasons were", () => {
+  const clock = manualClock();
+  let told = 0;
+  const outage = new Outage(clock, () => told++);
+  outage.problem = "refused";
+  clock.advance(longOutageMs - 1);
+  outage.problem = "reset";
+  assert.deepEqual([outage.isLong, told], [false, 0]);
+  clock.advance(1);
+  assert.deepEqual([outage.isLong, told, outage.problem], [true, 1, "reset"]);
+  outage.problem = undefined;
+  assert.deepEqual([outage.isLong, clock.waiting], [false, 0]);
+  outage.problem = "refused";
+  clock.advance(longOutageMs - 1);
+  outage.problem = undefined;
+  clock.advance(longOutageMs);
+  assert.deepEqual([outage.isLong, told], [false, 1], "one that ends in time is none");
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+test("a few wait for a function that stays down, everybody else is told at once; when it is back all are served", async (t) => {
+  const clock = manualClock();
+  const runner = dial(t, { clock });
+  const port = await freePort();
+  const target = targetAt(`127.0.0.1:${port}`);
+  const told: string[] = [];
+  const run = (): Promise<unknown> =>
+    runner.run(target, request(), call()).catch((error: Error) => void told.push(error.message));
+  const waiting = Array.from({ length: mostWaiting + 5 }, run);
+  // The clock runs only when it is told to; the connection is refused in its own time.
+  while (told.length < 5) {
+    clock.advance(1000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await run();
+  const refused = `connect ECONNREFUSED 127.0.0.1:${port}`;
+  const want = `cannot run Function "fn": rpc error: code = Unavailable desc = the function could not be reached: ${refused}`;
+  assert.deepEqual(
+    told,
+    Array.from({ length: 6 }, () => want),
+  );
+  await using fn = await serveFunction({ listen: { host: "127.0.0.1", port } });
+  await Promise.all(waiting);
+  assert.equal(fn.calls.length, mostWaiting);
+  await run();
+  assert.deepEqual([told.length, fn.calls.length], [6, mostWaiting + 1]);
+});
