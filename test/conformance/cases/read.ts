@@ -41,6 +41,8 @@ export const readCases: readonly Case[] = [
   line(27, "get at a version", async (s) => {
     const first = await s.post(core(s, "configmaps"), configMap("a"));
     await s.put(core(s, "configmaps", "a"), configMap("a", { a: "2" }), { quiet: true });
+    // Any version will do for whoever asks so: the reference may still be hearing of the change.
+    await s.until(`${core(s, "configmaps", "a")}?resourceVersion=0`, ({ body }) => body.data?.a === "2");
     await s.get(`${core(s, "configmaps", "a")}?resourceVersion=0`);
     await s.get(`${core(s, "configmaps", "a")}?resourceVersion=${first.body.metadata.resourceVersion}`);
     await s.get(`${core(s, "configmaps", "a")}?resourceVersion=`);
@@ -51,6 +53,7 @@ export const readCases: readonly Case[] = [
     await s.get(`${core(s, "configmaps")}?resourceVersion=-1`);
     await s.post(widgets(s), widget("a"), { quiet: true });
     await s.get(`${widgets(s, "a")}?resourceVersion=abc`);
+    await s.until(`${widgets(s, "a")}?resourceVersion=0`, ({ code }) => code === 200);
     await s.get(`${widgets(s, "a")}?resourceVersion=0`);
     await s.get(`${widgets(s)}?resourceVersion=abc`);
     await s.get(`${core(s, "configmaps", "a")}?resourceVersionMatch=Exact&resourceVersion=1`);
