@@ -212,6 +212,18 @@ test("case 61: with the flag off a limit of 2 leaves one Active, and no list of 
   assert.equal(memberAt(stored, ["status", "activeRevisions"]), undefined);
 });
 
+test("case 80: with the flag off again, the list of active ones goes", async () => {
+  await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
+  await cluster.push("acme/f:v1", functionPackage("x"));
+  await install(cluster, "Function", "f");
+  const names = async (): Promise<unknown> =>
+    memberAt(await cluster.kube.get(packageTypes.Function.package, { name: "f" }), ["status", "activeRevisions"]);
+  assert.equal(((await names()) as unknown[]).length, 1);
+  const features = { ...cluster.ports.features, functionRevisionSelectors: false };
+  await managePackage({ ...cluster, ports: { ...cluster.ports, features } }, "Function", "f");
+  assert.equal(await names(), undefined);
+});
+
 test("case 78: when no old revision may go, a Warning says so and all stay", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   for (const [at, tag] of ["v1", "v2", "v3"].entries()) {

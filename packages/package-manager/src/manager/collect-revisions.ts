@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { attempt, memberAt } from "@purlin/kube-controller";
+import { planCollection } from "./collection.ts";
+import { type PackagePass, steps, tellWarning } from "./package-pass.ts";
+import { stateOf } from "./plan-states.ts";
+
+/** Removes the oldest revision that nobody needs, where there are more than the history has room for. */
+export async function collectRevisions(
+  pass: PackagePass,
+  revisions: readonly KubeObject[],
+  current: string,
+): Promise<void> {
+  const limit = memberAt(pass.package, ["spec", "revisionHistoryLimit"]);
+  const isGuarded = pass.type.kind === "Function";
+  const historyLimit = typeof limit === "number" ? limit : 0;
+  const states = revisions.map(stateOf);
+  const input = { revisions: states, current, historyLimit, isGuarded, inUse: new Set<string>() };
+  if (planCollection(input).action === "none") return;
+  const inUse = isGuarded ? await pass.revisionsInUse(revisions, pass.signal) : input.inUse;
+  const plan = planCollection({ ...input, inUse });
+  if (plan.action === "blocked") {
+    tellWarning(
+      pass,
+      steps.collect.reason,
+      "no old revision can be collected: each is active or named by a composition",
+    );
+  }
+  if (plan.action !== "delete") return;
+  await attempt(steps.collect, () =>
+    pass.client.delete({ ...pass.type.revision, name: plan.name }, { signal: pass.signal }),
+  );
+}

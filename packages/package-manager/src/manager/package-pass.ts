@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import type { PackageType } from "../package-kinds.ts";
+import { writeStatus } from "../package-status.ts";
+import type { PackagePorts } from "./package-manager-ports.ts";
+
+/** What fails in which step, and how it is told. */
+export const steps = {
+  list: { reason: "ListRevision", text: "cannot list revisions for package" },
+  unpack: { reason: "UnpackPackage", text: "cannot unpack package" },
+  transition: { reason: "TransitionRevision", text: "cannot transition package revision" },
+  collect: { reason: "GarbageCollect", text: "cannot garbage collect old package revision" },
+  install: { reason: "InstallPackageRevision", text: "cannot apply package revision" },
+} as const;
+
+/** One pass over one package. */
+export interface PackagePass extends PackagePorts {
+  readonly type: PackageType;
+  readonly package: KubeObject;
+  readonly signal: AbortSignal;
+  /** Several revisions of this package may be active. */
+  readonly isRollout: boolean;
+  readonly isFunction: boolean;
+}
+
+/** Writes the status of the package, if it says anything new. */
+export function store({ client, package: before, signal }: PackagePass, after: KubeObject): Promise<void> {
+  return writeStatus(client, { before, after, signal });
+}
+
+/** Tells of something that went wrong, unless everything ends anyway. */
+export function tellWarning({ events, package: owner, signal }: PackagePass, reason: string, message: string): void {
+  if (!signal.aborted) events.event(owner, { type: "Warning", reason, message });
+}
