@@ -6,6 +6,7 @@ import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/function-sdk";
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionOf, eventually, type Plane, startPlane } from "../harness/plane.ts";
+import { rendersAsApplied } from "../harness/rendered.ts";
 import { applyCompositions, claimedDefinition, compositionOf, modernDefinition, namespaceOf } from "./definitions.ts";
 import { type Answers, puppet, puppetStep } from "./puppet.ts";
 
@@ -77,6 +78,8 @@ test("both lists hold the types for the claim in the order they came in, and onl
   assert.deepEqual(after["claimConditions"], ["Db", "Image", "App"]);
   assert.equal(conditionOf(then, "Db")?.status, "False", "83: once for the claim, always for the claim");
   assert.equal(conditionOf(then, "Image")?.status, "True", "82: what is not said again stays");
+  const { resourceRef } = then["spec"] as { readonly resourceRef: { readonly name: string } };
+  await rendersAsApplied(plane.users, xrType, { name: resourceRef.name });
 });
 
 test("81: types that are ours are neither set nor listed", async () => {

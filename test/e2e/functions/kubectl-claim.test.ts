@@ -13,6 +13,7 @@ import { kubernetes } from "../../../tools/peers/kubernetes.ts";
 import { installed } from "../../../tools/peers/peer.ts";
 import { type ProgramResult, runProgram } from "../../interop/apiserver/run-program.ts";
 import { eventually, type Plane, startPlane } from "../harness/plane.ts";
+import { rendersAsApplied } from "../harness/rendered.ts";
 import { compositionOf, namespaceOf } from "./definitions.ts";
 
 const group = "shop.example.org";
@@ -168,6 +169,7 @@ test("edited: what the user typed reaches the composed resource", async () => {
   assert.match(edited, /corner edited$/);
   await signSays({ goods: "tea,jam" });
   await eventually("so does the label", async () => (await xrOf()).metadata.labels?.["owner"] === "pat");
+  await rendersAsApplied(plane.users, xrType, { name: (await xrOf()).metadata.name ?? "" });
 });
 
 test("refused: the field is named, and nothing changes", async () => {

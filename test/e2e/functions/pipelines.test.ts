@@ -13,6 +13,7 @@ import {
 } from "@purlin/function-sdk";
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionOf, eventually, functionAt, type Plane, startPlane } from "../harness/plane.ts";
+import { rendersAsApplied } from "../harness/rendered.ts";
 import { applyCompositions, compositionOf, modernDefinition, namespaceOf, type StepWish } from "./definitions.ts";
 
 const group = "pipes.example.org";
@@ -138,6 +139,7 @@ test("composition/basic-namespaced: input and credentials reach the function, an
   assert.deepEqual(await resourcesOf("basic"), ["valve"]);
   await plane.apply(secret("basic", "shut"));
   await shows("basic", { key: "shut" });
+  await rendersAsApplied(plane.users, type, { namespace, name: "basic" });
   await plane.users.delete({ ...type, namespace, name: "basic" });
   await plane.gone(type, { namespace, name: "basic" });
 });
@@ -176,6 +178,7 @@ test("context and desired state go from step to step, the observed state is one 
 
 test("composition/required-schemas: a schema of the server's own, with metadata and without references", async () => {
   await shows("long", { schema: "string object without references" });
+  await rendersAsApplied(plane.users, type, { namespace, name: "long" }, { schemas: ["apis/apps/v1"] });
 });
 
 test("132: a function that is not installed is named, and the pipeline runs when it is", async () => {

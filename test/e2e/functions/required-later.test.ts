@@ -13,6 +13,7 @@ import {
 } from "@purlin/function-sdk";
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionOf, type Plane, startPlane } from "../harness/plane.ts";
+import { rendersAsApplied } from "../harness/rendered.ts";
 import { applyCompositions, compositionOf, modernDefinition, namespaceOf } from "./definitions.ts";
 
 const group = "required.example.org";
@@ -150,6 +151,7 @@ describe("objects", () => {
     await tells("by-labels", "things", "first,last");
     await plane.apply(map("z", "last", { shelf: "b" }));
     await tells("by-labels", "things", "first");
+    await rendersAsApplied(plane.users, type, { namespace, name: "by-labels" }, { required: [configMap] });
   });
 
   test("of a kind that is not there yet: it says which, and reads them when the kind has come", async () => {
@@ -204,6 +206,8 @@ describe("what a step declares", () => {
     assert.ok(!schemasSeen.get("declared")?.includes("pending"), "what is declared need not be asked for");
     await plane.apply(map("declared", "changed"));
     await tells("declared", "things", "changed");
+    const given = { required: [configMap], schemas: ["apis/late.example.org/v1"] };
+    await rendersAsApplied(plane.users, type, { namespace, name: "declared" }, given);
   });
 
   test("objects of a kind that is not there yet: step, requirement and kind are named, and it recovers", async () => {

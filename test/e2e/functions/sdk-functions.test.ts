@@ -13,6 +13,7 @@ import { pythonFunction, type Security, typescriptFunction } from "../../../tool
 import { type FunctionCommand, type FunctionProcess, startFunction } from "../../../tools/peers/function-process.ts";
 import { type CertificateFiles, createCertificateFiles } from "../../interop/certificate-files.ts";
 import { conditionOf, eventually, functionAt, type Plane, startPlane } from "../harness/plane.ts";
+import { rendersAsApplied } from "../harness/rendered.ts";
 import { claimedDefinition, compositionOf, namespaceOf, type StepWish } from "./definitions.ts";
 
 const group = "post.example.org";
@@ -176,6 +177,9 @@ for (const sdk of Object.keys(sdks)) {
     await claimUntil(name, "nobody touched it, yet it follows the news", (claim) => {
       return statusOf(claim)["news"] === "spring has come";
     });
+
+    const given = { required: [configMap], schemas: ["api/v1"] };
+    await rendersAsApplied(plane.users, xrType, { name: xr.metadata.name ?? "" }, given);
 
     await plane.apply(postcard(name, sdk, ""));
     const refused = await claimUntil(name, "it is refused", says("Written", "False"));

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { run, type TextSink } from "@purlin/cli";
 import type { KubeClient, KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client";
 import { isNotFound, type JsonObject } from "@purlin/kube-objects";
@@ -26,6 +27,8 @@ const revisions: TypeRef = { apiVersion: "apiextensions.crossplane.io/v1", kind:
 const functions: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
 const secrets: TypeRef = { apiVersion: "v1", kind: "Secret" };
 
+const tries = 10;
+
 /**
  * Renders a composite resource that has come to rest, with all it composed as observed state, and compares: the same
  * resources with the same names, no field more or less than was applied, the same references, conditions and status.
@@ -36,7 +39,18 @@ export async function rendersAsApplied(
   key: ObjectKey,
   wish: RenderWish = {},
 ): Promise<void> {
-  const xr = await users.get(type, key);
+  for (let left = tries; left > 0; left--) {
+    try {
+      return await compare(users, await users.get(type, key), wish);
+    } catch (error) {
+      // A pass may be under way that was begun before; what is different stays different.
+      if (left === 1) throw error;
+      await delay(200);
+    }
+  }
+}
+
+async function compare(users: KubeClient, xr: KubeObject, wish: RenderWish): Promise<void> {
   const applied = await composedBy(xr, users);
   const [printed, ...resources] = await render(await inputsOf(xr, applied, users, wish));
   assert.ok(printed);
