@@ -11,6 +11,7 @@ import { audienceOf, composeFailed } from "./fail.ts";
 import { noDetails } from "./observe/connection-details.ts";
 import { type Pass, stampFor } from "./pass.ts";
 import { correctedStatus, isLeftBehind } from "./report/corrected-status.ts";
+import { isSchemaLate } from "./report/late-schema.ts";
 import { publishConnection } from "./report/publish-connection.ts";
 import { type Readiness, readinessOf } from "./report/readiness.ts";
 import { atLatest, requeueAfter } from "./report/requeue.ts";
@@ -114,7 +115,10 @@ async function writeStatus(
     expectEcho(latest, stored, pass);
     return stored;
   } catch (error) {
-    return composeFailed(latest, wrapError("cannot apply composite resource status", error), pass, account);
+    const failure = wrapError("cannot apply composite resource status", error);
+    // The next pass will find that the server knows our fields: nobody is told.
+    if (isSchemaLate(error, account.rules)) throw failure;
+    return composeFailed(latest, failure, pass, account);
   }
 }
 
