@@ -1,109 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a package in a registry to composed resources, with real processes.
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { KubeObject } from "@purlin/kube-client";
 import { eventually } from "@purlin/kube-controller/testing";
-import {
-  buildImage,
-  bundleCommand,
-  bundleFunction,
-  bundlePath,
-  createFunctionProcesses,
-  createRegistryClient,
-  fileEntry,
-  openContentStore,
-  parseReference,
-  pushPackage,
-  runtimeLabel,
-  startRegistry,
-} from "@purlin/package-manager";
-import { startControlPlane } from "../start-control-plane.ts";
-import { type EmbeddedApi, startEmbeddedApi } from "../testing/embedded-api.ts";
+import type { EmbeddedApi } from "../testing/embedded-api.ts";
+import { startProcessScene } from "../testing/process-scene.ts";
 import { app, appComposition, appDefinition, conditionStatus } from "../testing/sample-objects.ts";
-import { openPackageManagement } from "./package-management.ts";
 
 const namespace = "default";
 const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
 const revisionType = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };
-
-/** Composes a ConfigMap that tells which version composed it. */
-const source = (version: string): string => `
-import { response } from "@purlin/function-sdk";
-export default (req) => {
-  const rsp = response.to(req);
-  const data = { version: ${JSON.stringify(version)} };
-  response.setDesiredComposedResource(rsp, "map", { apiVersion: "v1", kind: "ConfigMap", data }, { ready: true });
-  return rsp;
-};
-`;
-
-interface Scene extends AsyncDisposable {
-  readonly api: EmbeddedApi;
-  publish(version: string): Promise<string>;
-  /** Points the Function at a version. */
-  install(version: string, spec?: object, labels?: Record<string, string>): Promise<void>;
-}
-
-async function start(functionRevisionSelectors: boolean): Promise<Scene> {
-  await using starting = new AsyncDisposableStack();
-  const directory = mkdtempSync(join(tmpdir(), "purlin-packages-"));
-  starting.defer(() => rmSync(directory, { recursive: true, force: true }));
-  const sdk = dirname(dirname(fileURLToPath(import.meta.resolve("@purlin/function-sdk"))));
-  mkdirSync(join(directory, "fn/node_modules/@purlin"), { recursive: true });
-  symlinkSync(sdk, join(directory, "fn/node_modules/@purlin/function-sdk"));
-  const api = starting.use(await startEmbeddedApi());
-  const registry = await startRegistry({ directory: join(directory, "registry") });
-  starting.defer(() => registry.close());
-  let changed: (name: string) => void = () => {};
-  const env = { PATH: "/usr/bin:/bin" };
-  const processes = createFunctionProcesses({
-    directory: join(directory, "functions"),
-    env,
-    onChange: ({ name }) => changed(name),
-  });
-  starting.defer(() => processes.close());
-  const packages = await openPackageManagement({ directory, processes, functionRevisionSelectors });
-  changed = packages.functionChanged;
-  const settings = { functionRevisionSelectors };
-  const plane = startControlPlane({
-    client: api.connect(),
-    functions: { security: processes.security },
-    packages,
-    settings,
-  });
-  starting.defer(() => plane.stop());
-  await plane.ready;
-  const store = await openContentStore(join(directory, "build"));
-  const client = createRegistryClient();
-  const closing = starting.move();
-  const name = (version: string): string => `${registry.address}/acme/fn:${version}`;
-  return {
-    api,
-    async publish(version) {
-      writeFileSync(join(directory, "fn/fn.ts"), source(version));
-      const { code } = await bundleFunction(join(directory, "fn/fn.ts"));
-      const image = await buildImage(store, {
-        platform: { os: "linux", architecture: process.arch === "x64" ? "amd64" : process.arch },
-        process: { entrypoint: bundleCommand, cmd: [], env: [], workingDir: "/", user: "" },
-        base: [],
-        layers: [[fileEntry(bundlePath, code)]],
-        packageYaml: `apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: fn}\n`,
-        labels: { [runtimeLabel]: "node" },
-      });
-      return pushPackage(client, store, { images: [image], to: parseReference(name(version)) });
-    },
-    async install(version, spec = {}, labels = {}) {
-      const object = { ...functionType, metadata: { name: "fn", labels }, spec: { package: name(version), ...spec } };
-      await api.users.apply(object as KubeObject, { fieldManager: "user", force: true });
-    },
-    [Symbol.asyncDispose]: () => closing.disposeAsync(),
-  };
-}
 
 async function define({ users }: EmbeddedApi): Promise<void> {
   for (const object of [appDefinition, appComposition]) await users.create(object);
@@ -126,7 +33,7 @@ async function poke({ users }: EmbeddedApi, token: string): Promise<void> {
 }
 
 test("a package is installed, runs in a process, composes, and is upgraded without a failed reconcile", async () => {
-  await using scene = await start(false);
+  await using scene = await startProcessScene();
   const { api } = scene;
   await scene.publish("v1");
   await scene.install("v1");
@@ -157,7 +64,7 @@ test("a package is installed, runs in a process, composes, and is upgraded witho
 });
 
 test("two revisions are active, and a composition chooses by label", async () => {
-  await using scene = await start(true);
+  await using scene = await startProcessScene({ functionRevisionSelectors: true });
   const { api } = scene;
   const limits = { revisionHistoryLimit: 4, activeRevisionLimit: 2 };
   await scene.publish("v1");
