@@ -26,10 +26,10 @@ export interface EmbeddedServerOptions {
 }
 
 /** The port a user asked for. */
-export function readPort(value: unknown): number {
+export function readPort(value: unknown, flag = "--port"): number {
   const port = value === undefined ? 0 : Number(value);
   if (Number.isInteger(port) && port >= 0 && port <= 65535) return port;
-  throw new UserError(`--port ${String(value)}: expected a whole number from 0 (any free one) to 65535`, {
+  throw new UserError(`${flag} ${String(value)}: expected a whole number from 0 (any free one) to 65535`, {
     exitCode: 2,
   });
 }

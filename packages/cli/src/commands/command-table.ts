@@ -33,6 +33,7 @@ export const commandTable: readonly CommandSpec[] = [
         default: ".purlin",
       },
       { flags: "--port <port>", description: "where to listen on loopback (a free one, kept across restarts)" },
+      { flags: "--registry-port <port>", description: "where the registry listens (a free one, kept across restarts)" },
       { flags: "--wait", description: "end when everything is ready, or tell what is not" },
       { flags: "--timeout <duration>", description: "how long --wait waits", default: "5m" },
       {

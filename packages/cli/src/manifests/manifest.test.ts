@@ -24,6 +24,20 @@ test("a folder stands for the YAML files in it and below, once each; hidden fold
   assert.deepEqual(await findManifests(["."], io), ["a/c.yml", "b.yaml", "z.yaml"]);
   assert.deepEqual(await findManifests(["b.yaml", "."], io), ["b.yaml", "a/c.yml", "z.yaml"]);
   assert.deepEqual(await findManifests(["a/package.json"], io), ["a/package.json"], "a file that is named is meant");
+  const except = new Set(["a"]);
+  assert.deepEqual(await findManifests(["."], io, { except }), ["b.yaml", "z.yaml"], "what is applied by hand is left");
+  assert.deepEqual(await findManifests(["a"], io, { except }), ["a/c.yml"], "a folder that is named is meant");
+});
+
+test("the metadata of a package is no object to apply, unless its file is named", async () => {
+  const meta = "apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: fn}\n";
+  const object = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n";
+  using folder = tempFolder({ "fn/package/crossplane.yaml": `${meta}---\n${object}` });
+  const io = new TestIo({ cwd: folder.path });
+  const kindsIn = async (path: string): Promise<string[]> =>
+    (await readManifests([path], io)).map(({ object: { kind } }) => kind);
+  assert.deepEqual(await kindsIn("."), ["Namespace"]);
+  assert.deepEqual(await kindsIn("fn/package/crossplane.yaml"), ["Function", "Namespace"]);
 });
 
 const text = `apiVersion: example.org/v1

@@ -17,11 +17,15 @@ export interface Manifest {
   at(path?: readonly PathSegment[]): string;
 }
 
-/** All objects in files and folders. Throws a UserError with file and line of what is no object. */
+/** What a package is made of: no object of any API server. */
+const packageMetadata = "meta.pkg.crossplane.io/";
+
+/** All objects in files and folders, but for the metadata of packages whose sources are in such a folder. Throws a UserError with file and line of what is no object. */
 export async function readManifests(paths: readonly string[], io: Io, options: FindOptions = {}): Promise<Manifest[]> {
   const manifests: Manifest[] = [];
   for (const file of await findManifests(paths, io, options)) {
     for (const { object, at } of await readObjects(file, io)) {
+      if (!paths.includes(file) && String((object as JsonObject)["apiVersion"]).startsWith(packageMetadata)) continue;
       const folder = dirname(resolve(io.cwd, file));
       manifests.push({ object: prepare(object as JsonObject, folder), file, at });
     }

@@ -49,6 +49,13 @@ export function referencesOf(object: KubeObject): ObjectReference[] {
   return [...claimed, ...lists].flatMap((value) => referenceOf(value, own) ?? []);
 }
 
+/** The function revisions that a composite resource was last made by, each once; none where nobody records them. */
+export function functionRevisionsOf(object: KubeObject): readonly string[] {
+  const records = objectOf(objectOf(object["status"])["crossplane"])["functionRevisions"];
+  const names = isJsonArray(records) ? records.map((record) => objectOf(record)["functionRevision"]) : [];
+  return [...new Set(names.filter((name) => typeof name === "string"))];
+}
+
 function referenceOf(value: JsonValue, ownNamespace: string | undefined): ObjectReference | undefined {
   const { apiVersion, kind, name, namespace } = objectOf(value);
   if (typeof apiVersion !== "string" || typeof kind !== "string" || typeof name !== "string") return undefined;

@@ -54,6 +54,17 @@ const forest = sourceOf(
   [object("Note", "team/n"), object("Note", "ns/own")],
 );
 
+test("a composite resource that records function revisions is shown with them, each once", () => {
+  const record = (step: string, functionRevision: string): object => ({ step, functionRevision });
+  const functionRevisions = [record("a", "fn-1"), record("b", "other-2"), record("c", "fn-1")];
+  const status = { ...ready, crossplane: { functionRevisions } };
+  const forest = buildForest(sourceOf([object("XApp", "app", { status })]));
+  assert.deepEqual(renderForest(forest, plainStyle), ["✓ XApp app  Ready  by fn-1, other-2"]);
+  assert.deepEqual([...stateLines(forest)], [["XApp app", "Ready, by fn-1, other-2"]]);
+  const odd = object("XApp", "app", { status: { ...ready, crossplane: { functionRevisions: ["x", { step: 1 }] } } });
+  assert.deepEqual(renderForest(buildForest(sourceOf([odd])), plainStyle), ["✓ XApp app  Ready"]);
+});
+
 test("claims hold composite resources, these hold what they compose, and nothing is shown twice", () => {
   assert.deepEqual(renderForest(buildForest(forest), plainStyle), [
     "✓ App team/app  Ready",

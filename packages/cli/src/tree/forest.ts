@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type KubeObject, keyOf, keyText, type TypeRef } from "@purlin/kube-client";
-import { type ObjectReference, referencesOf } from "./composite-kinds.ts";
+import { functionRevisionsOf, type ObjectReference, referencesOf } from "./composite-kinds.ts";
 import { composedState, compositeState, type ObjectState } from "./object-state.ts";
 
 /** An object and what it composes. */
@@ -8,6 +8,8 @@ export interface TreeNode {
   /** Such as `App default/web`. */
   readonly title: string;
   readonly state: ObjectState;
+  /** The function revisions that made it, as it tells itself. */
+  readonly madeBy?: readonly string[];
   readonly children: readonly TreeNode[];
 }
 
@@ -43,9 +45,11 @@ interface Growing {
 
 function growTree(object: KubeObject, growing: Growing, depth: number): TreeNode {
   const children = depth >= maxDepth ? [] : referencesOf(object);
+  const madeBy = functionRevisionsOf(object);
   return {
     title: titleOf(object),
     state: compositeState(object),
+    ...(madeBy.length > 0 && { madeBy }),
     children: children.map((reference) => {
       const child = growing.source.find(reference);
       if (child !== undefined && growing.kinds.has(typeText(child))) return growTree(child, growing, depth + 1);

@@ -22,11 +22,11 @@ interface Indent {
   readonly below: string;
 }
 
-function renderNode({ title, state, children }: TreeNode, style: Style, indent: Indent): string[] {
+function renderNode({ title, state, madeBy, children }: TreeNode, style: Style, indent: Indent): string[] {
   const word = state.word === "" ? "" : `  ${paint(state, style)(state.word)}`;
   const bar = children.length > 0 ? "│ " : "  ";
   return [
-    `${indent.own}${paint(state, style)(marks[state.health])} ${title}${word}`,
+    `${indent.own}${paint(state, style)(marks[state.health])} ${title}${word}${madeBy ? style.faint(`  by ${madeBy.join(", ")}`) : ""}`,
     ...state.reasons.map((reason) => `${indent.below}${style.faint(bar)}  ${reason}`),
     ...children.flatMap((child, index) => {
       const last = index === children.length - 1;
@@ -67,8 +67,9 @@ export function stateText({ word, reasons }: ObjectState): string {
 /** The state of every object in trees, in one line each, by title. */
 export function stateLines(nodes: readonly TreeNode[]): Map<string, string> {
   const lines = new Map<string, string>();
-  const visit = ({ title, state, children }: TreeNode): void => {
-    lines.set(title, state.word === "" ? "there" : stateText(state));
+  const visit = ({ title, state, madeBy, children }: TreeNode): void => {
+    const by = madeBy ? `, by ${madeBy.join(", ")}` : "";
+    lines.set(title, state.word === "" ? "there" : `${stateText(state)}${by}`);
     children.forEach(visit);
   };
   nodes.forEach(visit);

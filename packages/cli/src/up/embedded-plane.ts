@@ -72,7 +72,8 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     },
   });
   starting.defer(() => processes.close());
-  const registry = await startKeptRegistry(join(options.directory, "registry"), warn);
+  const kept = { directory: join(options.directory, "registry"), port: options.registryPort, warn };
+  const registry = await startKeptRegistry(kept);
   starting.defer(() => registry.close());
   starting.use(collectRegularly(() => registry.collect(), { clock: systemClock, log }));
   const settings = { developmentFunctions: true, functionRevisionSelectors: options.functionRevisionSelectors };

@@ -54,8 +54,9 @@ function definitionPart(definition: KubeObject): Part {
   return { title, text: oneLine(reason.message), isProblem: true };
 }
 
-function functionPart({ name, state }: FunctionProcess): Part {
-  const title = `Function ${name}`;
+function functionPart({ name, state, root }: FunctionProcess): Part {
+  // What runs from an image is a revision of a package.
+  const title = `${root === undefined ? "Function" : "FunctionRevision"} ${name}`;
   if (state.phase === "failed") return { title, text: oneLine(state.problem), isProblem: true };
   if (state.phase === "starting") return { title, text: "starting", isProblem: false };
   if (state.problem === undefined) return { title, text: "serving", isProblem: false };

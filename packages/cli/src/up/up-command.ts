@@ -19,13 +19,15 @@ import { readUpOptions, type UpOptions } from "./up-options.ts";
 import { watchManifests } from "./watch-manifests.ts";
 
 const kindWaitMs = 60_000;
+/** Folders with what is applied later, one after the other. */
+const byHand: ReadonlySet<string> = new Set(["steps"]);
 const logBytes = 4 * 1024 * 1024;
 
 /** `purlin up [PATH…]` */
 export async function run(input: CommandInput, io: Io): Promise<number> {
   const options = readUpOptions(input, io);
   // Mistakes in files are told before anything is started.
-  const manifests = await readManifests(options.paths, io);
+  const manifests = await readManifests(options.paths, io, { except: byHand });
   const view = createLiveView(io);
   const style = createStyle(io.stdout, io.env);
   const lookout = createLookout();
@@ -140,7 +142,7 @@ function oneAtATime(task: () => Promise<void>): () => void {
 async function applyAgain(scene: Scene): Promise<void> {
   const { options, io, view, style, running } = scene;
   try {
-    const manifests = await readManifests(options.paths, io);
+    const manifests = await readManifests(options.paths, io, { except: byHand });
     if (await apply(running.client, manifests, scene)) {
       view.say(`${style.good("✓")} applied ${count(manifests.length, "object")} again, as a file has changed`);
     }

@@ -13,6 +13,8 @@ export interface UpOptions {
   /** Absolute. */
   readonly directory: string;
   readonly port: number;
+  /** Where the registry listens; where it did before unless given. */
+  readonly registryPort?: number | undefined;
   /** Leave when all is ready, or with what is not after so many milliseconds. */
   readonly waitMs: number | undefined;
   readonly debug: boolean;
@@ -27,6 +29,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     paths: input.args,
     directory: resolve(io.cwd, textOption(input, "dataDir") ?? defaultDataDir),
     port: readPort(input.options["port"]),
+    registryPort: readPort(input.options["registryPort"], "--registry-port") || undefined,
     waitMs: isSet(input, "wait") ? timeoutMs : undefined,
     debug: isSet(input, "debug"),
     functionRevisionSelectors: isSet(input, "enableFunctionRevisionSelectors"),
