@@ -128,6 +128,17 @@ test("it is renewed when a third of its life is left, and the mark tells", async
   assert.notEqual(third.mark, second.mark);
 });
 
+test("one that ends with its authority is the last: making another one would change nothing", async () => {
+  await using scene = await start(30);
+  scene.advance(-3_640 * dayMs);
+  await ensureAuthority(scene.ports, signal);
+  scene.advance(3_640 * dayMs);
+  const last = await scene.leaf();
+  assert.equal(last.renewInMs, undefined);
+  scene.advance(9 * dayMs);
+  assert.equal(secretText((await scene.leaf()).secret, "tls.crt"), secretText(last.secret, "tls.crt"));
+});
+
 test("it goes to a new owner without being made again, and stays with its owner when nobody asks for it", async () => {
   await using scene = await start();
   const first = await scene.leaf({ owner: owner("one") });

@@ -47,7 +47,7 @@ export async function ensureLeaf(ports: CertificatePorts, request: LeafRequest, 
       return leafOf(await apply(ports, { request, existing, data: issue(ports, authority, request) }, signal));
     const certPem = signedBy(authority, existing);
     if (certPem === undefined) return { secret: existing, mark: undefined, renewInMs: undefined };
-    if (shouldRenew(certPem, new Date(clock.now()), lastThird)) {
+    if (shouldRenew(certPem, new Date(clock.now()), lastThird) && endsBefore(certPem, authority.certPem)) {
       const data = issue(ports, authority, request);
       const mark = fingerprint(data["tls.crt"] ?? "");
       return leafOf(await apply(ports, { request, existing, data, mark }, signal));
@@ -58,13 +58,12 @@ export async function ensureLeaf(ports: CertificatePorts, request: LeafRequest, 
   });
 
   function leafOf(secret: KubeObject): Leaf {
-    const { notBefore, notAfter } = readValidity(secretText(secret, "tls.crt") ?? "");
+    const certPem = secretText(secret, "tls.crt") ?? "";
+    const { notBefore, notAfter } = readValidity(certPem);
     const renewAt = notAfter.getTime() - (notAfter.getTime() - notBefore.getTime()) * lastThird;
-    return {
-      secret,
-      mark: annotationOf(secret, renewedAnnotation),
-      renewInMs: Math.max(0, renewAt - clock.now()),
-    };
+    const isLast = !endsBefore(certPem, secretText(secret, "ca.crt") ?? "");
+    const renewInMs = isLast ? undefined : Math.max(0, renewAt - clock.now());
+    return { secret, mark: annotationOf(secret, renewedAnnotation), renewInMs };
   }
 }
 
@@ -118,6 +117,11 @@ function signedBy(authority: KeyPair, secret: KubeObject): string | undefined {
     // What is no certificate was not signed by anybody.
     return undefined;
   }
+}
+
+/** No certificate outlives its authority: one that ends with it is not made better by another one. */
+function endsBefore(certPem: string, authorityPem: string): boolean {
+  return readValidity(certPem).notAfter < readValidity(authorityPem).notAfter;
 }
 
 function fingerprint(certPem: string): string {
