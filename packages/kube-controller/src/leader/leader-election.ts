@@ -65,6 +65,8 @@ class Election {
   // Clocks of machines differ: what counts is when we saw the Lease change, not the times in it.
   #seen: { readonly version: string; readonly at: number } | undefined;
   #lease: KubeObject | undefined;
+  // When we asked for what we hold: others count from when it was stored, which was not before that.
+  #askedAt = 0;
   #holder: string | undefined | null = null;
 
   constructor(options: LeaderElectionOptions) {
@@ -79,6 +81,7 @@ class Election {
   async win(): Promise<boolean> {
     const { signal } = this.#options;
     while (!signal.aborted) {
+      this.#askedAt = this.#clock.now();
       if (await this.#try(signal)) return true;
       await this.#sleep(this.#retryMs, signal);
     }
@@ -90,7 +93,7 @@ class Election {
     const deadlineMs = this.#options.renewDeadlineMs ?? 50_000;
     // Each renewal is a write: no more of them than it takes to be sure.
     const renewMs = Math.max(this.#retryMs, deadlineMs / 5);
-    let renewedAt = this.#clock.now();
+    let renewedAt = this.#askedAt;
     let pauseMs = renewMs;
     // A server that does not answer must not keep us from noticing that time is up.
     const cancelled = new AbortController();
