@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is told of a revision's program, whoever runs it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import { memberAt, type ReconcileResult, textAt } from "@purlin/kube-controller";
+import { conflict } from "@purlin/kube-objects";
+import { packageTypes } from "../package-kinds.ts";
+import { type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
+import { conditionText } from "../testing/package-scene.ts";
+import type { PackageRuntime, RuntimePreparation, RuntimeReport } from "./package-runtime.ts";
+import { reconcileRuntime } from "./reconciler.ts";
+
+const type = packageTypes.Function;
+const name = "f-1";
+const condition = (conditionType: string, status: string): object => ({
+  type: conditionType,
+  status,
+  reason: "HealthyPackageRevision",
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+});
+
+interface Scene extends AsyncDisposable {
+  readonly cluster: PackageCluster;
+  /** What the runtime was asked to do. */
+  readonly calls: string[];
+  /** What it answers next; an error is thrown. */
+  prepared: RuntimePreparation | Error;
+  report: RuntimeReport | Error;
+  pass(): Promise<ReconcileResult>;
+  revision(): Promise<KubeObject>;
+  told(): Promise<string>;
+}
+
+async function scene(spec: object = {}, status: object = {}): Promise<Scene> {
+  const cluster = await startPackageCluster();
+  const made = await cluster.kube.create({
+    ...type.revision,
+    metadata: { name, labels: { "pkg.crossplane.io/package": "f" }, finalizers: ["example.org/wait"] },
+    spec: { desiredState: "Active", image: "registry.example.org/f:v1", revision: 1, ...spec },
+  } as KubeObject);
+  await cluster.kube.update({ ...made, status } as KubeObject, { subresource: "status" });
+  const calls: string[] = [];
+  const answer = <T>(value: T | Error): T => {
+    if (value instanceof Error) throw value;
+    return value;
+  };
+  const built: Scene = {
+    cluster,
+    calls,
+    prepared: { tlsServerSecretName: "f-tls-server" },
+    report: { isHealthy: true, endpoint: "dns:///f:9443" },
+    pass: () =>
+      reconcileRuntime(cluster.ports, { runtime, type }, { key: { name }, stopping: new AbortController().signal }),
+    revision: () => cluster.kube.get(type.revision, { name }),
+    told: async () => conditionText(await built.revision(), "RuntimeHealthy"),
+    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  };
+  const runtime: PackageRuntime = {
+    async prepare() {
+      calls.push("prepare");
+      return answer(built.prepared);
+    },
+    async run() {
+      calls.push("run");
+      return answer(built.report);
+    },
+    async retire() {
+      // With what callers see at this moment.
+      const seen = await built.revision().catch(() => undefined);
+      calls.push(`retire ${(seen && textAt(seen, ["status", "endpoint"])) ?? ""}`.trim());
+      return {};
+    },
+  };
+  return built;
+}
+
+const installed = { conditions: [condition("RevisionHealthy", "True")] };
+
+test("case 48: certificates come first; nothing runs before the revision is healthy", async () => {
+  await using made = await scene();
+  await made.pass();
+  assert.deepEqual(made.calls, ["prepare"]);
+  assert.equal(await made.told(), "False UnhealthyPackageRevision: Package revision is not healthy yet");
+  const revision = await made.revision();
+  assert.equal(textAt(revision, ["status", "tlsServerSecretName"]), "f-tls-server");
+  assert.equal(textAt(revision, ["status", "endpoint"]), undefined);
+});
+
+test("what runs is told with its endpoint, once; a second look writes nothing", async () => {
+  await using made = await scene({}, installed);
+  await made.pass();
+  assert.deepEqual(made.calls, ["prepare", "run"]);
+  assert.equal(await made.told(), "True HealthyPackageRevision");
+  assert.equal(conditionText(await made.revision(), "RuntimeActive"), "True ActiveRuntime");
+  assert.equal(textAt(await made.revision(), ["status", "endpoint"]), "dns:///f:9443");
+  assert.deepEqual(made.cluster.takeEvents(), ["Normal SyncPackage: Successfully started package runtime"]);
+  made.cluster.takeWrites();
+  await made.pass();
+  assert.deepEqual([made.cluster.takeWrites(), made.cluster.takeEvents()], [[], []]);
+});
+
+const reports: {
+  why: string;
+  report: RuntimeReport;
+  before?: string;
+  told: string;
+  endpoint: string | undefined;
+  events: string[];
+  result?: object;
+}[] = [
+  {
+    why: "one that starts says so",
+    report: { isHealthy: false },
+    told: "False UnhealthyPackageRevision: Package runtime is starting",
+    endpoint: undefined,
+    events: [],
+  },
+  {
+    why: "one that is started again keeps its address: who calls waits",
+    report: { isHealthy: false, message: "the function is starting" },
+    before: "dns:///old:1",
+    told: "False UnhealthyPackageRevision: the function is starting",
+    endpoint: "dns:///old:1",
+    events: [],
+  },
+  {
+    why: "one whose address is no more has none",
+    report: { isHealthy: false, message: "the function is starting", endpoint: "" },
+    before: "dns:///old:1",
+    told: "False UnhealthyPackageRevision: the function is starting",
+    endpoint: undefined,
+    events: [],
+  },
+  {
+    why: "one that broke is told in an event, too",
+    report: { isHealthy: false, message: "it exited with code 3", isProblem: true },
+    told: "False UnhealthyPackageRevision: it exited with code 3",
+    endpoint: undefined,
+    events: ["Warning SyncPackage: it exited with code 3"],
+  },
+  {
+    why: "one that runs may have something to say",
+    report: { isHealthy: true, endpoint: "dns:///new:1", message: "without a sandbox" },
+    told: "True HealthyPackageRevision: without a sandbox",
+    endpoint: "dns:///new:1",
+    events: ["Normal SyncPackage: Successfully started package runtime"],
+  },
+  {
+    why: "one that is to be looked at again is",
+    report: { isHealthy: false, message: "unavailable", requeueAfterMs: 700 },
+    told: "False UnhealthyPackageRevision: unavailable",
+    endpoint: undefined,
+    events: [],
+    result: { requeueAfterMs: 700 },
+  },
+];
+for (const { why, report, before, told, endpoint, events, result = {} } of reports) {
+  test(`a program: ${why}`, async () => {
+    await using made = await scene({}, { ...installed, ...(before && { endpoint: before }) });
+    made.report = report;
+    assert.deepEqual(await made.pass(), result);
+    assert.equal(await made.told(), told);
+    assert.equal(textAt(await made.revision(), ["status", "endpoint"]), endpoint);
+    assert.deepEqual(made.cluster.takeEvents(), events);
+  });
+}
+
+test("what fails is a condition and an event, and is tried again; what was told before stays", async () => {
+  await using made = await scene({}, { ...installed, endpoint: "dns:///old:1", tlsServerSecretName: "f-tls-server" });
+  made.report = new Error("no such image");
+  await assert.rejects(made.pass(), /^ReconcileFailure: cannot run package: no such image$/);
+  assert.equal(await made.told(), "False UnhealthyPackageRevision: cannot run package: no such image");
+  assert.equal(textAt(await made.revision(), ["status", "endpoint"]), "dns:///old:1");
+  assert.deepEqual(made.cluster.takeEvents(), ["Warning SyncPackage: cannot run package: no such image"]);
+  made.prepared = new Error("no certificate");
+  await assert.rejects(made.pass(), /cannot prepare package runtime: no certificate/);
+});
+
+test("somebody who was faster is nobody's news", async () => {
+  await using made = await scene({}, installed);
+  made.report = conflict({ group: "apps", resource: "deployments" }, "f-1", "it changed");
+  await assert.rejects(made.pass());
+  assert.deepEqual([await made.told(), made.cluster.takeEvents()], ["Unknown", []]);
+});
+
+test("case 59: nobody is sent to a revision that stops: its endpoint goes before its program", async () => {
+  await using made = await scene({ desiredState: "Inactive" }, { ...installed, endpoint: "dns:///f:9443" });
+  await made.pass();
+  assert.deepEqual(made.calls, ["retire"], "nobody is sent there any more");
+  assert.equal(textAt(await made.revision(), ["status", "endpoint"]), undefined);
+  assert.deepEqual(
+    memberAt(await made.revision(), ["status", "conditions"]),
+    installed.conditions,
+    "the rest of its status stays",
+  );
+});
+
+test("one that is deleted, or gone, is retired; a paused one is left alone", async () => {
+  await using deleted = await scene({}, installed);
+  await deleted.cluster.kube.delete({ ...type.revision, name });
+  await deleted.pass();
+  assert.deepEqual(deleted.calls, ["retire"]);
+  const free = { metadata: { finalizers: null } };
+  await deleted.cluster.kube.patch({ ...type.revision, name }, free, { type: "merge" });
+  while ((await deleted.cluster.client.get(type.revision, { name })) !== undefined)
+    await new Promise((go) => setImmediate(go));
+  await deleted.pass();
+  assert.deepEqual(deleted.calls, ["retire", "retire"]);
+  await using paused = await scene({}, installed);
+  const pause = { metadata: { annotations: { "crossplane.io/paused": "true" } } };
+  await paused.cluster.kube.patch({ ...type.revision, name }, pause, { type: "merge" });
+  await paused.pass();
+  assert.deepEqual(paused.calls, []);
+});
+
+test("case 18: one without a state runs nothing, and is as healthy as what it installed", async () => {
+  await using fresh = await scene({ desiredState: "" });
+  await fresh.pass();
+  assert.equal(await fresh.told(), "False UnhealthyPackageRevision: Package revision is not healthy yet");
+  await using made = await scene({ desiredState: "" }, installed);
+  await made.pass();
+  assert.equal(await made.told(), "True HealthyPackageRevision");
+  assert.deepEqual(made.calls, ["retire"]);
+});
