@@ -12,6 +12,8 @@ process.on("disconnect", () => process.exit(0));
 process.on("message", (message) => {
   const { open } = Object(message);
   const socket = connect({ host: "127.0.0.1", port: Number(port), noDelay: true });
+  // What is said first belongs to whoever gets it.
+  socket.pause();
   const fail = ({ code = "" }) => process.send?.({ failed: open, code });
   socket.once("error", fail).once("connect", () => {
     socket.off("error", fail).on("error", () => {});
