@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Figure, figure } from "../measure/figure.ts";
-import { composition } from "./manifests.ts";
 import { atMost } from "./mark.ts";
 import { type Plane, startEmbedded } from "./planes.ts";
+import { removeTtl } from "./setup.ts";
 import { type Requester, startRequester } from "./until-ready.ts";
 import { processorTimes, since, total } from "./usage.ts";
 
@@ -17,7 +17,7 @@ export interface GrowthEffort {
 export async function growthFigures({ few, many, count }: GrowthEffort): Promise<Figure[]> {
   await using plane = await startEmbedded();
   // Otherwise those that are there would run again in the meantime.
-  await plane.users.apply(composition(undefined), { fieldManager: "bench", force: true });
+  await removeTtl(plane.users);
   await using requester = await startRequester(plane.access, plane.users);
   // Compilers settle first; what they do has nothing to do with how many there are.
   await requester.untilReady("few", few);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
 import { type Figure, figure } from "../measure/figure.ts";
-import { composition } from "./manifests.ts";
 import { atMost } from "./mark.ts";
 import type { Plane } from "./planes.ts";
+import { removeTtl } from "./setup.ts";
 import { processorTimes, since, total, type Usage } from "./usage.ts";
 import { writeCounts } from "./write-counts.ts";
 import { idleWrites } from "./writes.ts";
@@ -19,7 +19,7 @@ const servers = ["API server", "etcd"];
 /** What settled composite resources cost on a cluster: with a TTL of a minute, with none, and without a control plane. */
 export async function idleFigures(plane: Plane, effort: IdleEffort): Promise<Figure[]> {
   const withTtl = await watchIdle(plane, effort);
-  await plane.users.apply(composition(undefined), { fieldManager: "bench", force: true });
+  await removeTtl(plane.users);
   const without = await watchIdle(plane, effort);
   await plane.stopControlPlane();
   const { "control plane": _, ...left } = plane.processes;
@@ -69,7 +69,7 @@ function figuresOf(what: string, { cores, writes }: Idle, limit: number): Figure
 /** What settled composite resources cost in one process with their API server: with a TTL of a minute, and with none. */
 export async function idleEmbedded(plane: Plane, effort: IdleEffort): Promise<Figure[]> {
   const withTtl = await embeddedFigures(plane, effort, { what: "TTL 60 s", limit: 0.06 });
-  await plane.users.apply(composition(undefined), { fieldManager: "bench", force: true });
+  await removeTtl(plane.users);
   return [...withTtl, ...(await embeddedFigures(plane, effort, { what: "no TTL", limit: 0.01 }))];
 }
 

@@ -58,12 +58,15 @@ export function functionObject(name: FunctionName, annotations: Readonly<Record<
   return asObject({ apiVersion: "pkg.crossplane.io/v1", kind: "Function", metadata: { name, annotations }, spec });
 }
 
+/** Nobody manages what we run ourselves: there is no such package to pull. */
+export const unmanaged: Readonly<Record<string, string>> = { "crossplane.io/paused": "true" };
+
 /** The revision of a Function that serves on a port of this machine over mutual TLS. */
 export function servingRevision(name: FunctionName, port: number): KubeObject {
   return asObject({
     apiVersion: "pkg.crossplane.io/v1",
     kind: "FunctionRevision",
-    metadata: { name: `${name}-1`, labels: { "pkg.crossplane.io/package": name } },
+    metadata: { name: `${name}-1`, labels: { "pkg.crossplane.io/package": name }, annotations: unmanaged },
     spec: { image: `registry.example.org/${name}:v1`, desiredState: "Active", revision: 1 },
     status: { endpoint: `dns:///localhost:${port}`, capabilities: ["composition"] },
   });

@@ -9,8 +9,8 @@ import { startFunction } from "../../../tools/peers/function-process.ts";
 import { startRealCluster } from "../../../tools/peers/real-cluster.ts";
 import { type Access, readAccess } from "../apiserver/access.ts";
 import { launcher, startCommand } from "./child.ts";
-import { type FunctionName, functionNames, functionObject, servingRevision } from "./manifests.ts";
-import { definePairs, userOf } from "./setup.ts";
+import { type FunctionName, functionNames, functionObject, servingRevision, unmanaged } from "./manifests.ts";
+import { definePairs, serveAt, userOf } from "./setup.ts";
 import { descendants, type Processes } from "./usage.ts";
 
 /** A control plane with two functions, on an API server, that knows the kind to compose. */
@@ -43,10 +43,8 @@ export async function startOnCluster(): Promise<Plane> {
   for (const name of functionNames) {
     const { pid, port } = starting.use(await startFunction(purlinFunction(sourceOf(name), { certsDir: certs })));
     pids.push(pid);
-    await users.create(functionObject(name));
-    const revision = servingRevision(name, port);
-    const { metadata } = await users.create(revision);
-    await users.update({ ...revision, metadata }, { subresource: "status" });
+    await users.create(functionObject(name, unmanaged));
+    await serveAt(users, servingRevision(name, port));
   }
   await definePairs(users);
   const { etcd, apiserver } = cluster.pids;

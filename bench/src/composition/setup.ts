@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
-import { createHttpsTransport, createKubeClient, fixedCredentials, type KubeClient } from "@purlin/kube-client";
+import {
+  createHttpsTransport,
+  createKubeClient,
+  fixedCredentials,
+  type KubeClient,
+  type KubeObject,
+} from "@purlin/kube-client";
 import type { Access } from "../apiserver/access.ts";
 import { composition, definition, isReady, pair } from "./manifests.ts";
 
@@ -21,6 +27,22 @@ export async function definePairs(users: KubeClient): Promise<void> {
 }
 
 const keyOfFirst = { name: "first", namespace: "default" };
+
+/** Creates a revision with its status, as a package manager would. Ours says meanwhile that it leaves it alone. */
+export async function serveAt(users: KubeClient, revision: KubeObject): Promise<void> {
+  await users.create(revision);
+  await eventually("the revision says where it serves", async () => {
+    const { metadata } = await users.get(revision, { name: revision.metadata.name ?? "" });
+    return users.update({ ...revision, metadata }, { subresource: "status" });
+  });
+}
+
+/** From now on functions say nothing about how long their answers hold. Applied, this would leave the TTL of whoever created it. */
+export async function removeTtl(users: KubeClient): Promise<void> {
+  const wanted = composition(undefined);
+  const { metadata } = await users.get(wanted, { name: wanted.metadata.name ?? "" });
+  await users.update({ ...wanted, metadata });
+}
 
 async function eventually(what: string, look: () => Promise<unknown>): Promise<void> {
   const deadline = performance.now() + patienceMs;
