@@ -149,7 +149,7 @@ test("65: credentials that are not there are named, and recover when they are", 
   await plane.apply(pipe("locked", "locked"));
   await failing(
     "locked",
-    /^cannot compose resources: cannot get Composition pipeline step "gauge" credential "key" from Secret: .*"missing" not found/,
+    /^cannot compose resources: cannot get Composition pipeline step "gauge" credential "key" from Secret: secrets "missing" not found in namespace "cellar"$/,
   );
   assert.deepEqual(await resourcesOf("locked"), []);
   await plane.apply(secret("missing", "found"));

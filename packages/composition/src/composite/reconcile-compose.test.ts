@@ -174,7 +174,7 @@ test("case 65: a credential that is missing is told with step and name, and its 
   await assert.rejects(bench.reconcile(name));
   assert.equal(
     await synced(name),
-    'cannot compose resources: cannot get Composition pipeline step "s" credential "aws" from Secret: secrets "nope" not found',
+    'cannot compose resources: cannot get Composition pipeline step "s" credential "aws" from Secret: secrets "nope" not found in namespace "default"',
   );
   assert.equal(bench.functions.calls.length, before);
 });

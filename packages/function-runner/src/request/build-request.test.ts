@@ -128,7 +128,8 @@ test("a Secret that cannot be read fails the step, with step and credential name
   const credentials = [{ name: "aws", source: "Secret", secretRef: { namespace: "ns", name: "gone" } }];
   await assert.rejects(build({ credentials }), {
     code: "FETCH",
-    message: 'cannot get Composition pipeline step "compose" credential "aws" from Secret: secrets "gone" not found',
+    message:
+      'cannot get Composition pipeline step "compose" credential "aws" from Secret: secrets "gone" not found in namespace "ns"',
   });
 });
 

@@ -22,7 +22,8 @@ export function secretsFrom(reader: Pick<ResourceReader, "get">): SecretReader {
   return {
     async read(query) {
       const secret = await reader.get({ group: "", version: "v1", kind: "Secret" }, query);
-      if (secret === undefined) throw new RunnerError("FETCH", `secrets "${query.name}" not found`);
+      if (secret === undefined)
+        throw new RunnerError("FETCH", `secrets "${query.name}" not found in namespace "${query.namespace}"`);
       return secretData(secret);
     },
   };
