@@ -12,13 +12,30 @@ export interface BareProcess extends AsyncDisposable {
   readonly endpoint: string;
 }
 
+/** A sandbox of the plainest kind. */
+export const plainSandbox: readonly string[] = [
+  "bwrap",
+  "--unshare-user",
+  "--unshare-pid",
+  "--dev-bind",
+  "/",
+  "/",
+  "--",
+];
+
 /** Starts a program with certificates of the control plane and returns as soon as it accepts connections. */
-export async function startBare(plane: PackagePlane, program: BenchProgram): Promise<BareProcess> {
+export async function startBare(
+  plane: PackagePlane,
+  program: BenchProgram,
+  around: readonly string[] = [],
+): Promise<BareProcess> {
   const certificates = await plane.processes.certificates("bare");
   const port = await freePort();
-  const [command = "", ...args] = program.command(plane);
+  const [command = "", ...args] = [...around, ...program.command(plane)];
   const flags = [`--address=127.0.0.1:${port}`, `--tls-certs-dir=${certificates}`];
-  const child = spawn(command, [...args, ...flags], { stdio: "ignore", env: { PATH: "/usr/bin:/bin" } });
+  // In a session of its own, as functions of packages are: to the scheduler of a busy machine that makes a difference.
+  const options = { stdio: "ignore", detached: true, env: { PATH: "/usr/bin:/bin" } } as const;
+  const child = spawn(command, [...args, ...flags], options);
   while (!(await accepts(port))) {
     if (child.exitCode !== null) throw new Error(`${command} left with ${child.exitCode}`);
     await delay(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Figure, figure, ratios } from "../measure/figure.ts";
-import { startBare } from "./bare-process.ts";
+import { plainSandbox, startBare } from "./bare-process.ts";
 import { callOnce, install, uninstall } from "./installed-function.ts";
 import { type PackagePlane, requireSandbox, startPackagePlane } from "./plane.ts";
 import { type BenchProgram, bundledProgram, goProgram } from "./programs.ts";
@@ -14,10 +14,11 @@ export async function installFigures(rounds: number): Promise<Figure[]> {
     // What is measured are packages that are there already.
     await installed(plane, reference);
     await bare(plane, program);
-    const times = { installed: [] as number[], bare: [] as number[] };
+    const times = { installed: [] as number[], bare: [] as number[], sandboxed: [] as number[] };
     for (let round = 0; round < rounds; round++) {
       times.installed.push(await installed(plane, reference));
       times.bare.push(await bare(plane, program));
+      times.sandboxed.push(await bare(plane, program, plainSandbox));
     }
     figures.push(
       figure(`install: ${program.title}, to the first answer`, "ms", times.installed),
@@ -26,6 +27,8 @@ export async function installFigures(rounds: number): Promise<Figure[]> {
         relation: "at most",
         value: 2,
       }),
+      figure(`install: ${program.title}, bare process under bubblewrap`, "ms", times.sandboxed),
+      figure(`install: ${program.title}, installed ÷ under bubblewrap`, "×", ratios(times.installed, times.sandboxed)),
     );
   }
   return figures;
@@ -40,9 +43,9 @@ async function installed(plane: PackagePlane, reference: string): Promise<number
   return took;
 }
 
-async function bare(plane: PackagePlane, program: BenchProgram): Promise<number> {
+async function bare(plane: PackagePlane, program: BenchProgram, around: readonly string[] = []): Promise<number> {
   const started = performance.now();
-  await using running = await startBare(plane, program);
+  await using running = await startBare(plane, program, around);
   await callOnce(plane, running.endpoint, `bare-${started}`);
   return performance.now() - started;
 }

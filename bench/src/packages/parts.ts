@@ -10,7 +10,7 @@ export const parts: readonly Part[] = [
   { name: "install", measure: (quick) => installFigures(quick ? 2 : 15) },
   {
     name: "usage",
-    measure: (quick) => usageFigures(quick ? { rounds: 1, idleMs: 1_000 } : { rounds: 3, idleMs: 20_000 }),
+    measure: (quick) => usageFigures(quick ? { rounds: 1, idleMs: 1_000 } : { rounds: 3, idleMs: 10_000 }),
   },
   {
     name: "lookup",
