@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { KubeObject, KubeWriter } from "@purlin/kube-client";
+import { forbidden, internalError } from "@purlin/kube-objects";
+import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
+import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
+import { EventCorrelator } from "./event-correlator.ts";
+import { subjectOf } from "./event-subject.ts";
+import { type EventWrite, EventWriter } from "./event-writer.ts";
+
+const events = { apiVersion: "v1", kind: "Event" };
+const start = Date.UTC(2030, 0, 1);
+const { signal } = new AbortController();
+
+let cluster: EmbeddedCluster;
+before(async () => {
+  cluster = await startEmbeddedCluster();
+});
+after(() => cluster[Symbol.asyncDispose]());
+
+interface Setting {
+  readonly clock: ManualClock;
+  readonly writer: EventWriter;
+  /** What is to be written when this message is told once more. */
+  tell(message: string): EventWrite;
+  stored(): Promise<readonly KubeObject[]>;
+}
+
+let number = 0;
+
+function setting(client: KubeWriter = cluster.client): Setting {
+  const clock = manualClock(start);
+  const correlator = new EventCorrelator(clock);
+  const name = `thing-${number++}`;
+  const object = { ...events, kind: "Thing", metadata: { name, namespace: "default", uid: `uid-${name}` } };
+  return {
+    clock,
+    writer: new EventWriter(client, clock),
+    tell(message) {
+      const event = { type: "Warning", reason: "Failed", message } as const;
+      const subject = subjectOf(object, { event, source: "s", controller: "c" });
+      const correlated = correlator.correlate(subject);
+      assert.ok(correlated.do !== "drop");
+      return { subject, correlated, at: clock.now() };
+    },
+    async stored() {
+      const fieldSelector = `involvedObject.uid=uid-${name}`;
+      return (await cluster.client.list(events, { namespace: "default", fieldSelector })).items;
+    },
+  };
+}
+
+test("what is told again is counted on the event that is there, with the time of the last", async () => {
+  const { writer, clock, tell, stored } = setting();
+  for (let time = 0; time < 3; time++) {
+    await writer.write(tell("x"), signal);
+    clock.advance(60_000);
+  }
+  const [event, ...more] = await stored();
+  assert.deepEqual(more, []);
+  assert.deepEqual(
+    [event?.["count"], event?.["firstTimestamp"], event?.["lastTimestamp"]],
+    [3, "2030-01-01T00:00:00Z", "2030-01-01T00:02:00Z"],
+  );
+});
+
+test("an event that has expired meanwhile is made anew", async () => {
+  const { writer, clock, tell, stored } = setting();
+  await writer.write(tell("x"), signal);
+  const [old] = await stored();
+  await cluster.client.delete({ ...events, namespace: "default", name: old?.metadata.name ?? "" });
+  clock.advance(1000);
+  await writer.write(tell("x"), signal);
+  const [fresh] = await stored();
+  assert.notEqual(fresh?.metadata.name, old?.metadata.name);
+  assert.equal(fresh?.["count"], 1);
+});
+
+test("no two events have the same name, also when they are told in the same millisecond", async () => {
+  const { writer, tell, stored } = setting();
+  for (const message of ["a", "b", "c"]) await writer.write(tell(message), signal);
+  const names = (await stored()).map(({ metadata }) => metadata.name);
+  assert.equal(new Set(names).size, 3);
+});
+
+const failures: Readonly<Record<string, { error: Error; rejects: boolean; reason: string }>> = {
+  Refused: {
+    error: forbidden({ group: "", resource: "events" }, "e", "no"),
+    rejects: false,
+    reason: "nobody can make acceptable what the server refuses, so it is lost",
+  },
+  Broken: { error: internalError("boom"), rejects: false, reason: "as is what it cannot take" },
+  Unreachable: { error: new Error("ECONNREFUSED"), rejects: true, reason: "a server that is away may come back" },
+};
+
+for (const [name, { error, rejects, reason }] of Object.entries(failures)) {
+  test(`a failure, ${name}: ${reason}`, async () => {
+    const broken = { ...cluster.client, create: () => Promise.reject(error) };
+    const { writer, tell } = setting(broken);
+    const written = writer.write(tell("x"), signal);
+    await (rejects ? assert.rejects(written, error) : written);
+  });
+}
