@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cluster on which the Kubernetes runtime works, and a test that plays everybody else: manager, kubelet, users.
-import assert from "node:assert/strict";
 import { createInformerPool, type KubeObject, type ObjectKey, type TypeRef } from "@purlin/kube-client";
 import {
   type ControllerClient,
@@ -8,6 +7,7 @@ import {
   type ReconcileResult,
   withMember,
 } from "@purlin/kube-controller";
+import { eventually } from "@purlin/kube-controller/testing";
 import { isNotFound, type JsonValue } from "@purlin/kube-objects";
 import { type PackageType, packageLabels, packageTypes } from "../package-kinds.ts";
 import { createKubernetesRuntime } from "../runtime/kubernetes/kubernetes-runtime.ts";
@@ -55,7 +55,6 @@ export interface KubernetesScene extends AsyncDisposable {
 }
 
 const stopping = new AbortController().signal;
-const patienceMs = 60_000;
 
 /** Starts a cluster with the runtime on it. */
 export async function startKubernetesScene(options: Partial<KubernetesRuntimeOptions> = {}): Promise<KubernetesScene> {
@@ -82,7 +81,7 @@ export async function startKubernetesScene(options: Partial<KubernetesRuntimeOpt
       return reconcileRuntime({ ...ports, clock }, { runtime, type }, { key: { name }, stopping });
     },
     async passUntil(what, name, holds) {
-      await until(what, async () => {
+      await eventually(what, async () => {
         await scene.pass(name).catch(() => {});
         return holds();
       });
@@ -110,7 +109,7 @@ export async function startKubernetesScene(options: Partial<KubernetesRuntimeOpt
         ...status,
       };
       const stored = await kube.update({ ...deployment, status: told }, { subresource: "status" });
-      await until("the cache has heard of it", async () => {
+      await eventually("the cache has heard of it", async () => {
         const seen = await objects.get(runtimeKinds.deployment, { namespace, name });
         return seen?.metadata.resourceVersion === stored.metadata.resourceVersion;
       });
@@ -161,19 +160,10 @@ async function revise(cluster: PackageCluster, wish: RevisionWish): Promise<Kube
   const before = (stored["status"] ?? {}) as Record<string, JsonValue>;
   const told = withMember(stored, ["status"], { ...status, ...before, ...wish.status });
   const revision = await kube.update(told, { subresource: "status" });
-  await until("the cache has heard of it", async () => {
+  await eventually("the cache has heard of it", async () => {
     const seen = await client.get(type.revision, { name });
     const owned = await client.get(type.package, { name: owner });
     return owned !== undefined && Number(seen?.metadata.resourceVersion) >= Number(revision.metadata.resourceVersion);
   });
   return revision;
-}
-
-/** Waits for something. */
-export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + patienceMs;
-  while (!(await holds())) {
-    assert.ok(performance.now() < end, `waited in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }

@@ -4,11 +4,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { memberAt, withMember } from "@purlin/kube-controller";
+import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects";
 import { parseReference } from "../../oci/image-reference.ts";
 import { createRegistryClient } from "../../oci/registry-client.ts";
 import { otherKinds } from "../../package-kinds.ts";
-import { type KubernetesScene, startKubernetesScene, until } from "../../testing/kubernetes-scene.ts";
+import { type KubernetesScene, startKubernetesScene } from "../../testing/kubernetes-scene.ts";
 import { namespace } from "../../testing/package-cluster.ts";
 import { buildImage, runtimeLabel } from "../../xpkg/build-image.ts";
 import { pushPackage } from "../../xpkg/push-package.ts";
@@ -26,7 +27,7 @@ async function configure(scene: KubernetesScene, name: string, spec: JsonObject)
 /** Waits until the caches know an object as it is. */
 async function heard({ cluster }: KubernetesScene, object: KubeObject): Promise<void> {
   const key = { name: object.metadata.name ?? "" };
-  await until("the cache has heard of it", async () => {
+  await eventually("the cache has heard of it", async () => {
     const seen = await cluster.client.get(object, key);
     return seen?.metadata.resourceVersion === object.metadata.resourceVersion;
   });
@@ -93,7 +94,7 @@ test("an ImageConfig chooses the runtime config by image, and its pull secret go
   const { appliedImageConfigRefs } = (await scene.revision(one))["status"] as { appliedImageConfigRefs: object };
   assert.deepEqual(appliedImageConfigRefs, [...applied, { name: "acme", reason: "ConfigureRuntime" }]);
   await scene.cluster.kube.delete({ ...otherKinds.imageConfig, name: "acme" });
-  await until(
+  await eventually(
     "the cache has heard of it",
     async () => (await scene.cluster.client.get(otherKinds.imageConfig, { name: "acme" })) === undefined,
   );
