@@ -6,9 +6,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protocol";
 import { createDiallingRunner } from "@purlin/function-runner";
+import { connectorProgram } from "../sandbox/connector-program.ts";
 import { findSandbox } from "../sandbox/find-sandbox.ts";
 import { mountPoints } from "../sandbox/sandbox-arguments.ts";
 import { functionProject } from "../testing/function-project.ts";
+import { commandLineOf, processesBelow } from "../testing/process-tree.ts";
 import type { TempFolder } from "../testing/temp-folder.ts";
 import { bundleCommand, bundleFunction, bundlePath } from "../xpkg/bundle-function.ts";
 import { createFunctionProcesses } from "./function-processes.ts";
@@ -111,4 +113,34 @@ test("without a sandbox it runs all the same, without the control plane's enviro
   const [found] = await ask(undefined, 1);
   assert.equal(found?.["secret"], "hunter2", "this is what the sandbox is for");
   assert.ok(!String(found?.["env"]).includes("SECRET_TOKEN"));
+});
+
+test("a sandboxed function that lost its connector is started again, with another one", async (t) => {
+  const support = await findSandbox();
+  if (!support.isSupported) {
+    assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
+    return t.skip(`${support.reason}: apt-get install bubblewrap`);
+  }
+  using folder = functionProject({});
+  folder.write(
+    "fn.ts",
+    'import { response } from "@purlin/function-sdk";\nexport default (req) => response.to(req);\n',
+  );
+  const root = await imageOf(folder);
+  const directory = join(folder.path, "state");
+  const limits = { restart: { baseMs: 10, maxMs: 10, healthyMs: 10_000 } };
+  await using processes = createFunctionProcesses({ directory, env: { PATH: "/usr/bin:/bin" }, limits });
+  const config = { entrypoint: bundleCommand, cmd: [], env: [], workingDir: "/", user: "" };
+  const image = { kind: "image", root, process: config, needsNode: true, env: {} } as const;
+  const program = { ...image, sandbox: support.program, socket: join(folder.path, "s", "fn") };
+  const running = processes.run({ name: "fn", cwd: "/", program });
+  const first = await running.served(AbortSignal.timeout(60_000));
+  const [connector] = processesBelow(process.pid).filter((pid) => commandLineOf(pid).includes(connectorProgram));
+  assert.ok(connector, "it has a connector");
+  process.kill(connector, "SIGKILL");
+  const deadline = performance.now() + 60_000;
+  while (running.current === undefined || running.current.version === first.version) {
+    assert.ok(performance.now() < deadline, JSON.stringify(running.state));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 });
