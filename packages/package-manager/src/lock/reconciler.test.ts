@@ -5,6 +5,7 @@ import type { KubeObject } from "@purlin/kube-client";
 import { conditionOf, conditionsOf, memberAt } from "@purlin/kube-controller";
 import { conflict } from "@purlin/kube-objects";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
+import { caughtUp } from "../testing/caught-up.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import { type LockEntry, readLock } from "./lock-entry.ts";
 import { reconcileLock } from "./reconciler.ts";
@@ -125,9 +126,7 @@ test("a paused Lock and one that is not there are left alone", async () => {
   const pause = { metadata: { annotations: { "crossplane.io/paused": "true" } } };
   await cluster.kube.patch({ ...otherKinds.lock, name: "lock" }, pause, { type: "merge" });
   cluster.takeWrites();
-  while ((await cluster.client.get(otherKinds.lock, { name: "lock" }))?.metadata.annotations === undefined) {
-    await new Promise((go) => setImmediate(go));
-  }
+  await caughtUp(cluster, [otherKinds.lock]);
   await reconcileLock(cluster.ports, installOnly, signal);
   assert.deepEqual(cluster.takeWrites(), []);
 });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, suite, test } from "node:test";
 import { otherKinds } from "../package-kinds.ts";
+import { caughtUp } from "../testing/caught-up.ts";
 import { type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import { type LockEntry, readLock } from "./lock-entry.ts";
 import { getLock, lockName, putLock } from "./lock-store.ts";
@@ -135,9 +136,7 @@ suite("entering packages into the Lock", () => {
 
   test("the Lock is made when somebody needs it, by whoever is first", async () => {
     await cluster.kube.delete({ ...otherKinds.lock, name: lockName });
-    while ((await cluster.client.get(otherKinds.lock, { name: lockName })) !== undefined) {
-      await new Promise((go) => setImmediate(go));
-    }
+    await caughtUp(cluster, [otherKinds.lock]);
     const locks = await Promise.all([1, 2, 3].map(() => getLock(cluster.client, signal)));
     assert.equal(new Set(locks.map(({ object }) => object.metadata.uid)).size, 1);
   });

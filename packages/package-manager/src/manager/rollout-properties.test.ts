@@ -64,26 +64,7 @@ async function perform(cluster: PackageCluster, state: State, one: Act): Promise
   }
 }
 
-/** Waits until the cache that the manager reads has heard of everything. */
-async function caughtUp(cluster: PackageCluster, name: string): Promise<void> {
-  const { revision, package: owner } = packageTypes.Function;
-  const labels = { "pkg.crossplane.io/package": name };
-  const versions = (objects: readonly (KubeObject | undefined)[]): string =>
-    objects
-      .map((one) => `${one?.metadata.name} ${one?.metadata.resourceVersion}`)
-      .toSorted()
-      .join();
-  for (;;) {
-    const live = [...(await revisions(cluster, "Function", name)), await cluster.kube.get(owner, { name })];
-    const cached = [...(await cluster.client.list(revision, { labels })), await cluster.client.get(owner, { name })];
-    if (versions(live) === versions(cached)) return;
-    await new Promise((go) => setImmediate(go));
-  }
-}
-
-/** A pass over what is stored now: a cache that lags behind is somebody else's test. */
 async function settle(cluster: PackageCluster, name: string): Promise<KubeObject[]> {
-  await caughtUp(cluster, name);
   await managePackage(cluster, "Function", name);
   return revisions(cluster, "Function", name);
 }

@@ -6,6 +6,7 @@ import type { KubeObject } from "@purlin/kube-client";
 import { memberAt, type ReconcileResult, textAt } from "@purlin/kube-controller";
 import { conflict } from "@purlin/kube-objects";
 import { packageTypes } from "../package-kinds.ts";
+import { caughtUp } from "../testing/caught-up.ts";
 import { type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import { conditionText } from "../testing/package-scene.ts";
 import type { PackageRuntime, RuntimePreparation, RuntimeReport } from "./package-runtime.ts";
@@ -50,8 +51,14 @@ async function scene(spec: object = {}, status: object = {}): Promise<Scene> {
     calls,
     prepared: { tlsServerSecretName: "f-tls-server" },
     report: { isHealthy: true, endpoint: "dns:///f:9443" },
-    pass: () =>
-      reconcileRuntime(cluster.ports, { runtime, type }, { key: { name }, stopping: new AbortController().signal }),
+    pass: async () => {
+      await caughtUp(cluster, [type.revision]);
+      return reconcileRuntime(
+        cluster.ports,
+        { runtime, type },
+        { key: { name }, stopping: new AbortController().signal },
+      );
+    },
     revision: () => cluster.kube.get(type.revision, { name }),
     told: async () => conditionText(await built.revision(), "RuntimeHealthy"),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
@@ -203,8 +210,6 @@ test("one that is deleted, or gone, is retired; a paused one is left alone", asy
   assert.deepEqual(deleted.calls, ["retire"]);
   const free = { metadata: { finalizers: null } };
   await deleted.cluster.kube.patch({ ...type.revision, name }, free, { type: "merge" });
-  while ((await deleted.cluster.client.get(type.revision, { name })) !== undefined)
-    await new Promise((go) => setImmediate(go));
   await deleted.pass();
   assert.deepEqual(deleted.calls, ["retire", "retire"]);
   await using paused = await scene({}, installed);

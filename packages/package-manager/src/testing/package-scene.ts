@@ -8,6 +8,7 @@ import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { reconcileRevision } from "../revision/reconciler.ts";
 import type { RevisionPorts } from "../revision/revision-ports.ts";
 import type { PackageKind } from "../xpkg/package-meta.ts";
+import { caughtUp } from "./caught-up.ts";
 import { namespace, type PackageCluster } from "./package-cluster.ts";
 
 const stopping = new AbortController().signal;
@@ -28,8 +29,14 @@ ${more}`;
 export const providerPackage = (note: string, ...objects: string[]): string =>
   `apiVersion: meta.pkg.crossplane.io/v1\nkind: Provider\nmetadata: {name: p, annotations: {note: "${note}"}}\n${objects.map((one) => `---${one}`).join("")}`;
 
-/** One pass of the manager over a package. */
-export function managePackage(cluster: PackageCluster, kind: PackageKind, name: string): Promise<ReconcileResult> {
+/** One pass of the manager over a package, as everything is now. */
+export async function managePackage(
+  cluster: PackageCluster,
+  kind: PackageKind,
+  name: string,
+): Promise<ReconcileResult> {
+  const { package: owner, revision } = packageTypes[kind];
+  await caughtUp(cluster, [owner, revision, otherKinds.imageConfig]);
   return reconcilePackage(cluster.ports, packageTypes[kind], { key: { name }, stopping });
 }
 
@@ -97,13 +104,15 @@ export async function serve(
   await cluster.kube.update({ ...revision, status } as KubeObject, { subresource: "status" });
 }
 
-/** One pass of the revision's own controller. */
+/** One pass of the revision's own controller, as everything is now. */
 export async function passRevision(
   cluster: PackageCluster,
   kind: PackageKind,
   revision: KubeObject | undefined,
   more: Partial<RevisionPorts> = {},
 ): Promise<ReconcileResult> {
+  const { package: owner, revision: type } = packageTypes[kind];
+  await caughtUp(cluster, [owner, type, otherKinds.imageConfig, otherKinds.lock]);
   const ports = { ...cluster.ports, crossplaneVersion: "v2.4.0", ...more };
   const key = { name: revision?.metadata.name ?? "" };
   return reconcileRevision(ports, packageTypes[kind], { key, stopping });
