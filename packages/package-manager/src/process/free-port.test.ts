@@ -15,3 +15,16 @@ test("ports are free and none is handed out twice at a time", async () => {
   server.close();
   for (const taken of ports) pool.giveBack(taken);
 });
+
+test("a port that is wanted is given if it is free, and another one if not", async () => {
+  const pool = createPortPool();
+  const port = await pool.take();
+  assert.notEqual(await pool.take(port), port, "it was handed out");
+  pool.giveBack(port);
+  assert.equal(await pool.take(port), port);
+  pool.giveBack(port);
+  const server = createServer().listen({ host: "127.0.0.1", port });
+  await once(server, "listening");
+  assert.notEqual(await pool.take(port), port, "somebody else listens there");
+  server.close();
+});

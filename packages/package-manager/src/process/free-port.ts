@@ -4,8 +4,8 @@ import { type AddressInfo, createServer } from "node:net";
 
 /** Ports that were handed out and not given back. */
 export interface PortPool {
-  /** A port of the loopback interface on which nobody listens. */
-  take(): Promise<number>;
+  /** A port of the loopback interface on which nobody listens: the one that is wanted, if it is such a one. */
+  take(wanted?: number): Promise<number>;
   giveBack(port: number): void;
 }
 
@@ -16,10 +16,10 @@ export interface PortPool {
 export function createPortPool(): PortPool {
   const taken = new Set<number>();
   return {
-    async take() {
-      for (;;) {
-        const port = await findFreePort();
-        if (taken.has(port)) continue;
+    async take(wanted = 0) {
+      for (let wish = wanted; ; wish = 0) {
+        const port = await findFreePort(wish);
+        if (port === undefined || taken.has(port)) continue;
         taken.add(port);
         return port;
       }
@@ -28,9 +28,15 @@ export function createPortPool(): PortPool {
   };
 }
 
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen({ host: "127.0.0.1", port: 0 });
-  await once(server, "listening");
+/** The port that is asked for, if it is free; any free one for 0. */
+async function findFreePort(wanted: number): Promise<number | undefined> {
+  const server = createServer().listen({ host: "127.0.0.1", port: wanted });
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    if (wanted === 0) throw error;
+    return undefined;
+  }
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, "close");

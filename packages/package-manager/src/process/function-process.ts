@@ -20,6 +20,8 @@ export interface FunctionSpec {
   readonly program: FunctionProgram;
   /** Relative paths in the function's own code start here. */
   readonly cwd: string;
+  /** Where it answered before this process was started; taken again if it can be. */
+  readonly before?: string | undefined;
 }
 
 /** Where a function that answers can be called. */
@@ -126,6 +128,7 @@ class RunningProcess implements FunctionProcess {
       restart: limits.restart,
       clock,
       observer: this.#observer(),
+      before: spec.before,
     });
   }
 

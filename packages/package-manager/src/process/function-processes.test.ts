@@ -282,6 +282,24 @@ test("one that is wanted again before it has ended goes on", async () => {
   assert.notEqual(on.processes.run(on.source("fn")), fn, "one that has ended does not come back");
 });
 
+test("one that is killed comes back where it was: who called it meanwhile is answered", async () => {
+  await using on = scene({ "fn.ts": abruptSource("one", "pid") });
+  const fn = on.processes.run(on.source("fn"));
+  const { endpoint } = await fn.served();
+  process.kill(pidIn(on, "pid"), "SIGKILL");
+  await until(() => fn.state.phase !== "serving");
+  const runner = createDiallingRunner({ security: on.processes.security });
+  const target = { functionName: "fn", revisionName: "fn", packageRef: "", endpoint, revision: 0 };
+  const request = create(RunFunctionRequest, { meta: create(RequestMeta, { tag: "a" }) });
+  const { results } = await runner.run(target, request, { deadline: Date.now() + 60_000 });
+  assert.equal(results[0]?.message, "one");
+  assert.equal((await fn.served()).endpoint, endpoint);
+  runner.close();
+  await on.processes.stop("fn");
+  const again = on.processes.run({ ...on.source("fn"), before: endpoint });
+  assert.equal((await again.served()).endpoint, endpoint, "also in another life of the control plane");
+});
+
 async function accepts(address: string): Promise<boolean> {
   const [host = "", port = ""] = address.split(":");
   const { promise, resolve } = Promise.withResolvers<boolean>();

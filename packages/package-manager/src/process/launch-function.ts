@@ -32,14 +32,14 @@ export interface LaunchOptions {
 
 /** Starts a function as a child process that serves mutual TLS on a free port of the loopback interface. */
 export function createLaunch(options: LaunchOptions): Launch {
-  return (events) => {
+  return (events, before) => {
     let running: GuardedProcess | undefined;
     let wanted = true;
     const onStart = (child: GuardedProcess): void => {
       running = child;
       if (!wanted) child.kill();
     };
-    const started = start(options, { events, onStart, isWanted: () => wanted });
+    const started = start(options, { events, onStart, isWanted: () => wanted }, portOf(before));
     started.then(events.ended, (error: unknown) => {
       events.ended(`it could not be started: ${error instanceof Error ? error.message : String(error)}`);
     });
@@ -59,9 +59,14 @@ export function createLaunch(options: LaunchOptions): Launch {
   };
 }
 
-async function start(options: LaunchOptions, listeners: Listeners): Promise<string> {
+/** The port of an address; 0, for any, where it has none. */
+function portOf(address = ""): number {
+  return address.startsWith("unix:") ? 0 : Number(/:(\d+)$/.exec(address)?.[1] ?? 0);
+}
+
+async function start(options: LaunchOptions, listeners: Listeners, wantedPort: number): Promise<string> {
   const certificates = await options.certificates();
-  const port = await options.ports.take();
+  const port = await options.ports.take(wantedPort);
   try {
     const [usual, other] = certificateFlags;
     const first = await runOnce(options, { certificates, port, certificateFlag: usual }, listeners);

@@ -16,5 +16,8 @@ export interface Launched {
   kill(): void;
 }
 
-/** Starts a process of a function. Failures are told as events. */
-export type Launch = (events: LaunchEvents) => Launched;
+/**
+ * Starts a process of a function. Failures are told as events. `before` is where one answered that is gone: taken again if it can be, as
+ * whoever called it may still wait there.
+ */
+export type Launch = (events: LaunchEvents, before?: string) => Launched;

@@ -38,6 +38,8 @@ export interface SupervisorOptions {
   readonly restart?: RestartPolicy | undefined;
   readonly clock: Clock;
   readonly observer: SupervisorObserver;
+  /** Where it answered before, in another life of this process. */
+  readonly before?: string | undefined;
 }
 
 /** One process with one version of the function. */
@@ -60,12 +62,15 @@ export class Supervisor {
   readonly #versions = new Set<Version>();
   #starting: Version | undefined;
   #current: Version | undefined;
+  /** Where one answered that is gone. */
+  #before: string | undefined;
   #failures = 0;
   #cancelRestart: () => void = () => {};
   #stopping = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#before = options.before;
     this.#watcher = watchFiles(() => this.reload());
     this.#start();
   }
@@ -94,11 +99,15 @@ export class Supervisor {
     // What was still starting is outdated before it ever served.
     this.#starting?.giveUp.abort();
     this.#starting?.launched.kill();
-    const launched = this.#options.launch({
-      message: (message) => this.#received(version, message),
-      output: (stream, text) => this.#options.observer.output(stream, text),
-      ended: (how) => this.#ended(version, how),
-    });
+    const events = {
+      message: (message: WorkerMessage) => this.#received(version, message),
+      output: (stream: "stdout" | "stderr", text: string) => this.#options.observer.output(stream, text),
+      ended: (how: string) => this.#ended(version, how),
+    };
+    // Tried once: one that does not come up there is started elsewhere.
+    const before = this.#current === undefined ? this.#before : undefined;
+    this.#before = undefined;
+    const launched = this.#options.launch(events, before);
     const version: Version = {
       launched,
       startedAt: performance.now(),
@@ -186,6 +195,7 @@ export class Supervisor {
     }
     if (version !== this.#current) return;
     this.#current = undefined;
+    this.#before = version.address;
     if (performance.now() - version.startedAt > (this.#options.restart?.healthyMs ?? 0)) this.#failures = 0;
     this.#options.observer.died(`the function ended by itself (${how})`);
     if (this.#starting === undefined) this.#restartLater();

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KubeObject } from "@purlin/kube-client";
-import { type Clock, type ControllerClient, controllerReference, isControlledBy } from "@purlin/kube-controller";
+import { type Clock, type ControllerClient, controllerReference, isControlledBy, textAt } from "@purlin/kube-controller";
 import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
 import type { PackageClient } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
@@ -139,6 +139,7 @@ async function specOf(
     name,
     functionName: revision.metadata.labels?.[packageLabels.package],
     cwd: "/",
+    before: textAt(revision, ["status", "endpoint"]),
     program: {
       kind: "image",
       root: await roots.rootOf(image),
