@@ -6,12 +6,23 @@ import { createServer, request as forward } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { type Registry, startRegistry } from "@purlin/package-manager";
+import {
+  buildImage,
+  createRegistryClient,
+  formatReference,
+  openContentStore,
+  parseReference,
+  pushPackage,
+  type Registry,
+  startRegistry,
+  writeArchive,
+} from "@purlin/package-manager";
 import { functionPackage, packageMeta } from "../testing/function-package.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type Outcome, runInProcess } from "../testing/test-io.ts";
 import type { Inspected } from "./inspect-command.ts";
 
+const manifestType = "application/vnd.oci.image.manifest.v1+json";
 let registryFolder: TempFolder;
 let registry: Registry;
 before(async () => {
@@ -121,6 +132,54 @@ test("credentials come from --registry-config, from DOCKER_CONFIG and from HOME"
     guard.closeAllConnections();
     guard.close();
   }
+});
+
+test("what a registry has under a name, and what comes for it, is told", async () => {
+  using project = functionPackage();
+  const none = `${registry.address}/acme/none`;
+  const unknown = await xpkg(project, ["pull", `${none}@sha256:${"0".repeat(64)}`]);
+  assert.match(
+    unknown.stderr,
+    /^error: cannot read .*: 127\.0\.0\.1:\d+ answers 404 \(MANIFEST_UNKNOWN: .*\); check registry, repository and tag\n$/,
+  );
+  const lying = createServer(
+    (_, response) => void response.setHeader("content-type", manifestType).end(`{"schemaVersion": 2}`),
+  );
+  await new Promise<void>((resolve) => lying.listen(0, "127.0.0.1", resolve));
+  try {
+    const host = `127.0.0.1:${(lying.address() as AddressInfo).port}`;
+    const digest = await xpkg(project, ["pull", `${host}/acme/f@sha256:${"0".repeat(64)}`]);
+    assert.match(digest.stderr, /^error: .*\/acme\/f@sha256:0+: what came has the digest sha256:\w+\n$/);
+    const shape = await xpkg(project, ["inspect", `${host}/acme/f:v1`]);
+    assert.match(shape.stderr, /^error: .*\/acme\/f:v1: config has no media type or no sha256 digest\n$/);
+    assert.deepEqual([unknown.exitCode, digest.exitCode, shape.exitCode], [1, 1, 1]);
+  } finally {
+    lying.closeAllConnections();
+    lying.close();
+  }
+});
+
+test("an image that is no package is told by pull, inspect and push", async () => {
+  using project = functionPackage();
+  const reference = parseReference(`${registry.address}/acme/plain:v1`);
+  const store = await openContentStore(join(project.path, "store"));
+  const process = { entrypoint: ["/x"], cmd: [], env: [], workingDir: "/", user: "" };
+  const platform = { os: "linux", architecture: "amd64" };
+  const image = await buildImage(store, { platform, process, base: [], layers: [], packageYaml: "" });
+  const bare = { ...image.manifest, layers: [] };
+  const bytes = Buffer.from(JSON.stringify(bare));
+  await pushPackage(createRegistryClient(), store, { images: [image], to: reference });
+  await createRegistryClient().pushManifest(reference, bytes, manifestType);
+  for (const command of ["pull", "inspect"]) {
+    const { exitCode, stderr } = await xpkg(project, [command, formatReference(reference)]);
+    assert.deepEqual(
+      [exitCode, stderr],
+      [1, `error: ${formatReference(reference)} is no package: it has no package.yaml\n`],
+    );
+  }
+  await writeArchive(store, { manifest: bare }, join(project.path, "plain.xpkg"));
+  const pushed = await xpkg(project, ["push", "-f", "plain.xpkg", formatReference(reference)]);
+  assert.deepEqual([pushed.exitCode, pushed.stderr], [1, "error: plain.xpkg is no package: it has no package.yaml\n"]);
 });
 
 const refused: Record<string, { readonly args: string[]; readonly code?: number; readonly says: RegExp }> = {
