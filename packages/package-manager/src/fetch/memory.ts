@@ -3,25 +3,34 @@
 /** Remembers the values used last. */
 export interface Memory<T> {
   get(key: string): T | undefined;
-  set(key: string, value: T): void;
+  /** What a value weighs is up to whoever keeps it. */
+  set(key: string, value: T, weight: number): void;
 }
 
-/** Makes a memory for so many values. */
-export function createMemory<T>(limit: number): Memory<T> {
-  const values = new Map<string, T>();
+/** Makes a memory for so much weight in all. The value that was set last is kept, whatever it weighs. */
+export function createMemory<T>(maxWeight: number): Memory<T> {
+  const values = new Map<string, { readonly value: T; readonly weight: number }>();
+  let total = 0;
+  const forget = (key: string): void => {
+    total -= values.get(key)?.weight ?? 0;
+    values.delete(key);
+  };
   return {
     get(key) {
-      const value = values.get(key);
-      if (value === undefined) return undefined;
+      const found = values.get(key);
+      if (found === undefined) return undefined;
       values.delete(key);
-      values.set(key, value);
-      return value;
+      values.set(key, found);
+      return found.value;
     },
-    set(key, value) {
-      values.delete(key);
-      values.set(key, value);
-      const [oldest] = values.keys();
-      if (values.size > limit && oldest !== undefined) values.delete(oldest);
+    set(key, value, weight) {
+      forget(key);
+      values.set(key, { value, weight });
+      total += weight;
+      for (const oldest of values.keys()) {
+        if (total <= maxWeight || oldest === key) break;
+        forget(oldest);
+      }
     },
   };
 }

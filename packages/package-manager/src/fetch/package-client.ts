@@ -52,12 +52,13 @@ export interface PackageClientOptions extends PullSecretSource {
 
 /** Package contents are the same on every platform; of several images this one is read. */
 const contentPlatform: Platform = { os: "linux", architecture: "amd64" };
-const rememberedPackages = 64;
+/** Packages of Providers are large: what is remembered is counted in characters of `package.yaml`. */
+const rememberedCharacters = 64 * 1024 * 1024;
 
 /** Makes a package client. */
 export function createPackageClient(options: PackageClientOptions): PackageClient {
   const { client, store } = options;
-  const parsed = createMemory<PackageContents>(rememberedPackages);
+  const parsed = createMemory<PackageContents>(rememberedCharacters);
 
   async function registryFor(secrets: readonly string[], signal?: AbortSignal): Promise<RegistryClient> {
     return options.registryClient(await readPullSecrets(options, secrets, signal));
@@ -83,7 +84,7 @@ export function createPackageClient(options: PackageClientOptions): PackageClien
       const image = await pull(resolved, request, contentPlatform, true);
       const text = await readPackageText(image.manifest, store, request.reference);
       const contents = await parsePackage(text, `${request.reference}: package.yaml`);
-      parsed.set(resolved.digest, contents);
+      parsed.set(resolved.digest, contents, text.length);
       return contents;
     },
     async image(resolved, request, platform) {
