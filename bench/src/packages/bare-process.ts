@@ -14,13 +14,8 @@ export interface BareProcess extends AsyncDisposable {
 
 /** A sandbox of the plainest kind. */
 export const plainSandbox: readonly string[] = [
-  "bwrap",
-  "--unshare-user",
-  "--unshare-pid",
-  "--dev-bind",
-  "/",
-  "/",
-  "--",
+  ...["bwrap", "--unshare-user", "--unshare-pid", "--die-with-parent"],
+  ...["--dev-bind", "/", "/", "--"],
 ];
 
 /** Starts a program with certificates of the control plane and returns as soon as it accepts connections. */

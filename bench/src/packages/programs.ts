@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   buildImage,
@@ -57,7 +57,12 @@ export function goProgram(): BenchProgram {
   return {
     title: "Go",
     publish: (plane) => publish(plane, "function-go", { path: "function", content, entrypoint: ["/function"] }),
-    command: () => [file],
+    command({ directory }) {
+      // A file of its own: memory of one that others run as well would be shared with them.
+      const copy = join(directory, "bare-function");
+      if (!existsSync(copy)) copyFileSync(file, copy);
+      return [copy];
+    },
   };
 }
 
