@@ -130,11 +130,12 @@ async function assertEndpoints(): Promise<void> {
     active.map(({ metadata }) => metadata.name).toSorted(),
     "exactly the active ones run",
   );
-  for (const { metadata } of active) await assertRuntimeObjects(metadata.name ?? "");
+  const names = active.map(({ metadata }) => metadata.name ?? "");
+  for (const name of names) await assertRuntimeObjects(name, new Set(names));
 }
 
 /** Each active revision has a secret of its own and, on a cluster, everything else of its own as well. */
-async function assertRuntimeObjects(name: string): Promise<void> {
+async function assertRuntimeObjects(name: string, all: ReadonlySet<string>): Promise<void> {
   const key = { namespace: packageNamespace, name: `${name}-tls-server` };
   const secret = await scene.get({ apiVersion: "v1", kind: "Secret" }, key);
   const pem = Buffer.from((secret["data"] as { "tls.crt"?: string })["tls.crt"] ?? "", "base64");
@@ -142,6 +143,9 @@ async function assertRuntimeObjects(name: string): Promise<void> {
   if (scene.server === "embedded") return;
   for (const host of [`${name}.${packageNamespace}`, `${functionName}.${packageNamespace}`]) {
     assert.equal(certificate.checkHost(host), host, certificate.subjectAltName ?? "");
+  }
+  for (const other of [...all].filter((one) => one !== name)) {
+    assert.equal(certificate.checkHost(`${other}.${packageNamespace}`), undefined, "nobody passes for another");
   }
   const types: TypeRef[] = [
     { apiVersion: "apps/v1", kind: "Deployment" },

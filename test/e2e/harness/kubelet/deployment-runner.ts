@@ -53,10 +53,12 @@ export class DeploymentRunner {
     return [...this.#pods].map(({ pod }) => pod);
   }
 
+  /** Ends all pods, whatever their Deployment asks for. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.follow(undefined);
     await this.#work;
+    await this.#stopAllBut(undefined);
   }
 
   #wake(afterMs = 0): void {
@@ -68,7 +70,8 @@ export class DeploymentRunner {
     this.#isDue = true;
     this.#work = this.#work.then(async () => {
       this.#isDue = false;
-      await this.#sync();
+      // Whatever an API server may say, a node goes on.
+      await this.#sync().catch(() => this.#wake(retryMs));
     });
   }
 
