@@ -19,6 +19,8 @@ const files = [
   "composite/reconcile-connection.test.ts",
   "composite/reconcile-claims.test.ts",
   "composite/reconcile-functions.test.ts",
+  "composite/error-conditions.test.ts",
+  "composite/apply/require-alive.test.ts",
   "composite/crash.test.ts",
   "composite/engine.test.ts",
   "render/render-equals-control-plane.test.ts",

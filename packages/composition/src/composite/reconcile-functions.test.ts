@@ -257,6 +257,7 @@ test("a controller that stops leaves without a word", async () => {
     return respond(request);
   });
   bench.takeEvents();
+  await bench.seen(bench.kind.type, { name });
   await assert.rejects(createReconcile(bench.ports, bench.state)({ name }, stop.signal));
   assert.equal((await bench.condition(name, "Synced")).status, "Unknown");
   assert.deepEqual(
