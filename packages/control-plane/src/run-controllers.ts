@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { compositionCrds } from "@purlin/composition";
-import { createInformerPool, type TypeRef } from "@purlin/kube-client";
+import { createInformerPool } from "@purlin/kube-client";
 import {
   type Clock,
   createControllerClient,
@@ -15,6 +15,7 @@ import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-
 import { compositionControllers } from "./controllers.ts";
 import { followCrds } from "./follow-crds.ts";
 import { createFunctionPlane } from "./function-plane.ts";
+import { createWatchErrorTeller } from "./watch-errors.ts";
 
 /** One run of all controllers, from the installation of CRDs to the last event. */
 export interface RunOptions extends ControlPlaneOptions {
@@ -32,7 +33,8 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   const packageKinds = options.packages === undefined ? functionCrds() : packageCrds();
   await installCrds(kube, [...compositionCrds(), ...packageKinds], { signal, onProgress: options.onInstall });
   // In the order in which they depend on each other; they are closed in the opposite one.
-  const informers = createInformerPool(kube, { onError: (error, type) => tellWatchError(log, error, type) });
+  const onError = createWatchErrorTeller(log, (type) => (informers.peek(type)?.lists ?? 0) > 0);
+  const informers = createInformerPool(kube, { onError });
   closing.defer(() => informers.stop());
   const client = createControllerClient({ client: kube, informers, clock });
   closing.defer(() => client.close());
@@ -65,12 +67,6 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   options.onReady(parts);
   log.info("all controllers run");
   await aborted(signal);
-}
-
-/** An informer tries again by itself, so this is for whoever wonders why nothing happens. */
-function tellWatchError(log: Log, error: unknown, { apiVersion, kind }: TypeRef): void {
-  const text = error instanceof Error ? error.message : String(error);
-  log.info("cannot follow a type, trying again", { type: `${kind} (${apiVersion})`, error: text });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
