@@ -3,8 +3,8 @@
 /** Remembers the values used last. */
 export interface Memory<T> {
   get(key: string): T | undefined;
-  /** What a value weighs is up to whoever keeps it. */
-  set(key: string, value: T, weight: number): void;
+  /** What a value weighs is up to whoever keeps it; 1 unless told. */
+  set(key: string, value: T, weight?: number): void;
 }
 
 /** Makes a memory for so much weight in all. The value that was set last is kept, whatever it weighs. */
@@ -23,7 +23,7 @@ export function createMemory<T>(maxWeight: number): Memory<T> {
       values.set(key, found);
       return found.value;
     },
-    set(key, value, weight) {
+    set(key, value, weight = 1) {
       forget(key);
       values.set(key, { value, weight });
       total += weight;
