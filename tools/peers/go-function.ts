@@ -25,9 +25,9 @@ export const goFunction: Peer = {
     const plugins = ["google.golang.org/protobuf/cmd/protoc-gen-go", "google.golang.org/grpc/cmd/protoc-gen-go-grpc"];
     return [
       { program: "cp", args: ["-r", sources, copy] },
-      inModule(copy, ["build", "-p", "1", "-o", `${directory}/`, ...plugins]),
+      inModule(copy, ["build", "-p", "2", "-o", `${directory}/`, ...plugins]),
       generate(directory, copy),
-      inModule(copy, ["build", "-p", "1", "-trimpath", "-ldflags", "-s -w", "-o", goFunctionIn(directory), "."]),
+      inModule(copy, ["build", "-p", "2", "-trimpath", "-ldflags", "-s -w", "-o", goFunctionIn(directory), "."]),
     ];
   },
   // The version of gRPC it was built with.

@@ -60,7 +60,7 @@ for (const sandbox of [true, false]) {
     assert.equal((await composedMaps(plane, composition, "three")).length, 1, "it still does");
 
     const other = await plane.push(ends, "acme/function-other:v1");
-    const waiting = ["--wait", "--timeout", "20s", "--data-dir", plane.directory];
+    const waiting = ["--wait", "--timeout", "12s", "--data-dir", plane.directory];
     await assert.rejects(purlin("xpkg", "install", "function", other, "function-other", ...waiting), (error: Error) => {
       assert.match((error as Error & { stderr: string }).stderr, /flag provided but not defined/);
       return true;
