@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -150,4 +150,18 @@ test("who is told that a blob is there finds it, however it is collected meanwhi
     if (told[index]) assert.deepEqual(await store.read(named(bytes)), bytes);
     else await assert.rejects(store.read(named(bytes)));
   }
+});
+
+test("a blob that cannot be removed is told to the collector, and troubles nobody else", async (t) => {
+  const { store, directory } = await storeIn(t);
+  const digest = digestOf(Buffer.from("a folder in its place"));
+  await mkdir(join(directory, "blobs", "sha256", digest.slice(7)));
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on("unhandledRejection", note);
+  t.after(() => process.off("unhandledRejection", note));
+  await assert.rejects(store.collect({ keep: new Set(), maxBytes: -1 }), /EISDIR/);
+  // Rejections that nobody handles are told after the microtasks.
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(unhandled, []);
 });

@@ -99,9 +99,13 @@ export async function openContentStore(directory: string): Promise<ContentStore>
       await removeStalePieces(partial, isRunning);
       return collectFrom(blobs, options, (name) => {
         const gone = removeOldFile(join(blobs, name), options).finally(() => removing.delete(name));
+        // Who waits only wants to know when it is over; that it failed is told to whoever collects.
         removing.set(
           name,
-          gone.then(() => {}),
+          gone.then(
+            () => {},
+            () => {},
+          ),
         );
         return gone;
       });
