@@ -152,6 +152,18 @@ suite("establishing objects", () => {
     assert.equal(stored.metadata.labels, undefined, "the whole object is what the package says");
   });
 
+  test("finalizers of others stay when a package replaces what is there", async () => {
+    const by = await revision("r");
+    await establish(input(by, [crd(plural)]));
+    const stored = await get(plural);
+    const finalizers = ["example.org/ask-me-first"];
+    await cluster.kube.update({ ...stored, metadata: { ...stored.metadata, finalizers } });
+    await establish(input(by, [crd(plural, { names: { plural, kind: `K${plural}`, shortNames: ["th"] } })]));
+    const replaced = await get(plural);
+    assert.deepEqual(memberAt(replaced, ["spec", "names", "shortNames"]), ["th"]);
+    assert.deepEqual(replaced.metadata.finalizers, finalizers);
+  });
+
   test("a change in the package replaces what is there; no change writes nothing", async () => {
     const by = await revision("r");
     await establish(input(by, [crd(plural)]));

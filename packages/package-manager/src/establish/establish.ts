@@ -100,8 +100,10 @@ function controlled(
     const { kind, name, uid } = controller;
     throw new Error(`${wanted.metadata.name ?? ""} is already controlled by ${kind} ${name} (UID ${uid})`);
   }
-  const { ownerReferences, resourceVersion, uid } = existing.metadata;
-  const kept = { ...wanted, metadata: { ...wanted.metadata, ownerReferences, resourceVersion, uid } } as KubeObject;
+  // Finalizers are not the package's business: who put one there counts on being asked.
+  const { finalizers, ownerReferences, resourceVersion, uid } = existing.metadata;
+  const own = { finalizers, ownerReferences, resourceVersion, uid };
+  const kept = { ...wanted, metadata: { ...wanted.metadata, ...own } } as KubeObject;
   const owned = withOwner(withOwner(stamped(kept, revision), controllerReference(revision)), plainOwner(owner));
   return keepActive(owned, existing);
 }
