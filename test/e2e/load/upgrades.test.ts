@@ -57,8 +57,9 @@ suite(`${composites} composite resources, ${upgrades} upgrades of their function
     test(`v${version} reaches those who selected it, and all of them`, async (t) => {
       const before = fleet.looks;
       const revision = await upgradeTo(version);
+      const starting = fleet.looks - before;
       await fleet.madeBy(channelOf(version), revision);
-      t.diagnostic(`${fleet.looks - before} reconciles meanwhile`);
+      t.diagnostic(`${starting} reconciles until it served, ${fleet.looks - before} until it had made all`);
     });
   }
 
