@@ -9,24 +9,13 @@ import { load } from "js-yaml";
 import { conditionOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
 import { rendersAsApplied } from "./harness/rendered.ts";
 import { definitionOf, namespaceOf } from "./harness/sample-kinds.ts";
+import { bucketYaml } from "./rollout/seed-manifests.ts";
 
 const bucketType = { apiVersion: "custom-api.example.org/v1alpha1", kind: "AcmeBucket" };
 const claimType = { apiVersion: "custom-api.example.org/v1alpha1", kind: "Bucket" };
 const compositionType = { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition" };
 const revisionType = { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositionRevision" };
 const namespace = "shop";
-
-const bucketYaml = `
-apiVersion: custom-api.example.org/v1alpha1
-kind: AcmeBucket
-metadata:
-  name: my-bucket
-spec:
-  compositionUpdatePolicy: Manual
-  compositionRevisionSelector:
-    matchLabels:
-      release-channel: alpha
-`;
 
 const definition = definitionOf({
   group: "custom-api.example.org",
