@@ -274,6 +274,24 @@ suite("packages that cannot work", () => {
     );
   });
 
+  test("a dependency that no version satisfies: every constraint, and who has it, is told to whoever waits", async () => {
+    // Whatever is missing first is looked for first.
+    assert.equal((await purlin("delete", "configuration", "dependency")).exitCode, 0);
+    const lacking = (await push("lacking", {})).replace(/:v1$/, "");
+    const wanting = (name: string, constraint: string): Promise<string> => {
+      const spec = `spec: {dependsOn: [{function: ${lacking}, version: "${constraint}"}]}\n`;
+      return push(name, { packageYaml: `${packageMeta(name, "Configuration")}${spec}` });
+    };
+    const alone =
+      /no version of \S+\/acme\/lacking satisfies >=v2\.0\.0 \(wanted by \S+\/acme\/wants-two\); it has v1$/;
+    await toldByInstall(["configuration", await wanting("wants-two", ">=v2.0.0"), "wants-two"], alone);
+    const both =
+      /missing dependencies: "\S+\/acme\/lacking" \(\^3\): no version of \S+ satisfies >=v2\.0\.0 \(wanted by \S+wants-two\) and \^3 \(wanted by \S+wants-three\); it has v1$/;
+    await toldByInstall(["configuration", await wanting("wants-three", "^3"), "wants-three"], both);
+    const resolution = /^DependencyResolutionFailed: .* and \^3 \(wanted by /;
+    await until("a warning on the Lock", async () => (await warnings("lock")).some((text) => resolution.test(text)));
+  });
+
   const functionYaml = (spec: string): string =>
     `apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: refused}\nspec: ${spec}\n`;
   const compositionYaml = (step: string): string => `apiVersion: apiextensions.crossplane.io/v1
