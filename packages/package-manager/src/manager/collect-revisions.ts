@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
 import { attempt, memberAt } from "@purlin/kube-controller";
+import { isNotFound } from "@purlin/kube-objects";
 import { planCollection } from "./collection.ts";
 import { type PackagePass, steps, tellWarning } from "./package-pass.ts";
 import { stateOf } from "./plan-states.ts";
@@ -27,7 +28,21 @@ export async function collectRevisions(
     );
   }
   if (plan.action !== "delete") return;
-  await attempt(steps.collect, () =>
-    pass.client.delete({ ...pass.type.revision, name: plan.name }, { signal: pass.signal }),
-  );
+  const lowest = revisions.find(({ metadata }) => metadata.name === plan.name);
+  if (lowest !== undefined) await attempt(steps.collect, () => remove(pass, lowest, isGuarded));
+}
+
+/** Where it matters what the revision does, it must be as it was when we looked; the server refuses otherwise. */
+async function remove(
+  { client, type, signal }: PackagePass,
+  { metadata }: KubeObject,
+  isGuarded: boolean,
+): Promise<void> {
+  const { name = "", uid = "", resourceVersion = "" } = metadata;
+  const preconditions = isGuarded ? { uid, resourceVersion } : { uid };
+  try {
+    await client.delete({ ...type.revision, name }, { preconditions, signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
 }
