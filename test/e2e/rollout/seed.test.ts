@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manifests of the rollout design do what its text says. Its package is only a name: an image of the suite's own is served in
-// its place.
+// The manifests of the rollout design, applied with the kubectl of Kubernetes, do what its text says. Its package is only a name:
+// an image of the suite's own is served in its place.
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { isInvalid } from "@purlin/kube-objects";
-import { load } from "js-yaml";
+import { dump, load } from "js-yaml";
+import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
+import { kubernetes } from "../../../tools/peers/kubernetes.ts";
+import { installed } from "../../../tools/peers/peer.ts";
+import { runProgram } from "../../interop/apiserver/run-program.ts";
 import { type PackagePlane, startPackagePlane } from "../harness/packages/package-plane.ts";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import {
@@ -53,11 +60,15 @@ function firstComposition(): KubeObject {
 }
 
 let plane: PackagePlane;
+let home: string;
+let kubeconfig: string;
 /** What the composed object of a bucket must have in it, by the revision that made it. */
 const versions = new Map<string, string>();
 
 before(async () => {
   plane = await startPackagePlane({ functionRevisionSelectors: true });
+  home = mkdtempSync(join(tmpdir(), "e2e-seed-"));
+  kubeconfig = await plane.kubeconfig();
   const source = "xpkg.crossplane.io/crossplane-contrib";
   const spec = {
     matchImages: [{ type: "Prefix", prefix: source }],
@@ -65,20 +76,24 @@ before(async () => {
   };
   await plane.apply({ ...imageConfigType, metadata: { name: "own-registry" }, spec }, definition);
 });
-after(() => plane[Symbol.asyncDispose]());
+after(async () => {
+  await plane[Symbol.asyncDispose]();
+  rmSync(home, { recursive: true, force: true });
+});
 
 const publish = (version: string): Promise<string> =>
   plane.registry.publish({ name: `crossplane-contrib/${name}:v0.8.2`, version });
 
-/** As `kubectl apply` on the client's side does: what is there is changed, what is not is made. */
-async function put(object: KubeObject, key: { readonly name: string }): Promise<void> {
-  const found = await plane.find(object, key);
-  if (found === undefined) {
-    await plane.users.create(object);
-    return;
-  }
-  const metadata = { ...found.metadata, ...object.metadata };
-  await plane.users.update({ ...found, ...object, metadata } as KubeObject);
+/** `kubectl apply -f -`, as the reader of the design would; what is there is changed, what is not is made. */
+async function kubectlApply(yaml: string): Promise<void> {
+  const { exitCode, stderr } = await runProgram({
+    program: join(installed(kubernetes, cacheDirectory), "kubectl"),
+    args: [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(home, "cache")}`, "apply", "-f", "-"],
+    input: yaml,
+    env: { HOME: home },
+    patienceMs: 150_000,
+  });
+  assert.equal(exitCode, 0, stderr);
 }
 
 const revisions = async (): Promise<readonly KubeObject[]> => {
@@ -132,18 +147,18 @@ async function compositionRevision(number: number): Promise<KubeObject> {
 suite("the manifests of the rollout design", () => {
   test("an existing installation: one revision, which everybody uses", async () => {
     const digest = await publish("first");
-    await plane.users.create(parse(functionYaml));
+    await kubectlApply(functionYaml);
     const revision = await servingRevision(1);
     versions.set(revision.metadata.name ?? "", "first");
     const { spec } = revisionText(revision);
     assert.equal(spec.image, "xpkg.crossplane.io/crossplane-contrib/function-patch-and-transform:v0.8.2");
     assert.equal(spec.digest, digest, "what was served in its place");
     assert.equal(revision.metadata.labels?.["release-channel"], undefined);
-    await plane.users.create(firstComposition());
+    await kubectlApply(dump(firstComposition()));
     const composition = await compositionRevision(1);
-    const spec1 = { compositionUpdatePolicy: "Manual" };
+    await eventually("buckets are served", () => plane.users.list(bucketType));
     for (const key of [myBucket, otherBucket]) {
-      await eventually("buckets are served", () => plane.users.create({ ...bucketType, metadata: key, spec: spec1 }));
+      await kubectlApply(dump({ ...bucketType, metadata: key, spec: { compositionUpdatePolicy: "Manual" } }));
       const made = await madeBy(key, () => true);
       assert.deepEqual(made, {
         composition: composition.metadata.name,
@@ -155,7 +170,7 @@ suite("the manifests of the rollout design", () => {
 
   test("the labelled manifest makes a labelled revision beside it", async () => {
     await publish("second");
-    await put(parse(alphaFunctionYaml), { name });
+    await kubectlApply(alphaFunctionYaml);
     const revision = await servingRevision(2);
     versions.set(revision.metadata.name ?? "", "second");
     const [first] = await revisions();
@@ -177,7 +192,7 @@ suite("the manifests of the rollout design", () => {
       isInvalid,
       "server-side, the input that was removed for brevity is refused",
     );
-    await put(parse(alphaCompositionYaml), { name: "example" });
+    await kubectlApply(alphaCompositionYaml);
     const composition = await compositionRevision(2);
     assert.equal(composition.metadata.labels?.["release-channel"], "alpha");
     const stored = await plane.get(compositionType, { name: "example" });
@@ -193,10 +208,7 @@ suite("the manifests of the rollout design", () => {
 
   test("the bucket that is told to moves to it, and the other does not", async () => {
     const [first, second] = await Promise.all([compositionRevision(1), compositionRevision(2)]);
-    const bucket = parse(bucketYaml);
-    // As kubectl does: fields that others wrote stay.
-    const { spec } = bucket as unknown as { spec: Record<string, never> };
-    await plane.users.patch({ ...bucketType, ...myBucket }, { spec }, { type: "merge" });
+    await kubectlApply(bucketYaml);
     const isMoved = ({ composition, version }: Made): boolean =>
       composition === second.metadata.name && version !== "first";
     const made = await madeBy(myBucket, isMoved);
@@ -213,8 +225,7 @@ suite("the manifests of the rollout design", () => {
   });
 
   test("a bucket made from the manifest as it stands is of the new revision at once", async () => {
-    const bucket = parse(bucketYaml);
-    await plane.users.create({ ...bucket, metadata: { name: "new-bucket" } } as KubeObject);
+    await kubectlApply(bucketYaml.replace("name: my-bucket", "name: new-bucket"));
     const made = await madeBy({ name: "new-bucket" }, () => true);
     assert.equal(made.composition, (await compositionRevision(2)).metadata.name);
     assert.equal(made.version, "second");
@@ -229,11 +240,7 @@ suite("the manifests of the rollout design", () => {
   });
 
   test("the same manifest again, with another label and the image as it was, makes no revision", async () => {
-    const labelled = {
-      ...parse(functionYaml),
-      metadata: { name, labels: { "release-channel": "beta" } },
-    } as KubeObject;
-    await put(labelled, { name });
+    await kubectlApply(alphaFunctionYaml.replace("release-channel: alpha", "release-channel: beta"));
     const current = await eventually("the current revision has the label", async () => {
       const found = await servingRevision(2);
       return found.metadata.labels?.["release-channel"] === "beta" && found;

@@ -25,6 +25,8 @@ export interface PackagePlane extends UserView, AsyncDisposable {
   readonly machine: PackageMachine;
   /** Whether the flag is on. */
   readonly functionRevisionSelectors: boolean;
+  /** The path of a kubeconfig of its server, for programs that are not ours. */
+  kubeconfig(): Promise<string>;
   /** Ends the control plane and starts it again with the flag in the given position, on the same server. */
   restart(functionRevisionSelectors: boolean): Promise<void>;
 }
@@ -57,6 +59,7 @@ export async function startPackagePlane({
     server: server.name,
     registry,
     machine,
+    kubeconfig: () => server.kubeconfig(),
     get functionRevisionSelectors() {
       return isOn;
     },
