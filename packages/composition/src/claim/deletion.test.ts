@@ -4,7 +4,7 @@ import { after, before, suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { crdType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
-import { StatusError } from "@purlin/kube-objects";
+import { refusal } from "../testing/refusal.ts";
 import { appKind, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 import { find } from "../testing/test-control.ts";
 
@@ -95,17 +95,7 @@ suite("deleting a claim", () => {
     await remove("stuck");
     const message = "told no";
     const stop = claims.control.failWhen(({ method, path }) =>
-      method === "DELETE" && path.includes("/xapps/")
-        ? new StatusError({
-            kind: "Status",
-            apiVersion: "v1",
-            metadata: {},
-            status: "Failure",
-            reason: "Forbidden",
-            code: 403,
-            message,
-          })
-        : undefined,
+      method === "DELETE" && path.includes("/xapps/") ? refusal(message) : undefined,
     );
     const failed = await claims.pass("stuck");
     stop();

@@ -9,6 +9,7 @@ import { eventually } from "@purlin/kube-controller/testing";
 import { type JsonObject, StatusError } from "@purlin/kube-objects";
 import { kinds } from "../composite-resource/constants.ts";
 import { appDefinition, cacheDefinition, definitionVersion } from "../testing/definitions.ts";
+import { refusal } from "../testing/refusal.ts";
 import { find } from "../testing/test-control.ts";
 import {
   appType,
@@ -344,17 +345,7 @@ suite("a definition that cannot be", () => {
     await using running = await startTestDefinitions();
     const { control } = running;
     const stop = control.failWhen(({ path, query }) =>
-      path === "/apis/platform.example.org/v1alpha1/xapps" && query?.["watch"] === undefined
-        ? new StatusError({
-            kind: "Status",
-            apiVersion: "v1",
-            metadata: {},
-            status: "Failure",
-            reason: "Forbidden",
-            code: 403,
-            message: "no",
-          })
-        : undefined,
+      path === "/apis/platform.example.org/v1alpha1/xapps" && query?.["watch"] === undefined ? refusal() : undefined,
     );
     await control.users.create(appDefinition());
     const told =

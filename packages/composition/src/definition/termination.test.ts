@@ -6,9 +6,9 @@ import type { KubeObject } from "@purlin/kube-client";
 import { crdType } from "@purlin/kube-controller";
 import { withMember } from "@purlin/kube-controller/object";
 import { eventually } from "@purlin/kube-controller/testing";
-import { StatusError } from "@purlin/kube-objects";
 import { kinds } from "../composite-resource/constants.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
+import { refusal } from "../testing/refusal.ts";
 import { find, startTestControl } from "../testing/test-control.ts";
 import {
   appType,
@@ -166,17 +166,7 @@ suite("a definition that is deleted", () => {
     const { users, failWhen } = running.control;
     await establishApp(running);
     const stop = failWhen(({ method, path }) =>
-      method === "DELETE" && path.endsWith(`/customresourcedefinitions/${appXrd}`)
-        ? new StatusError({
-            kind: "Status",
-            apiVersion: "v1",
-            metadata: {},
-            status: "Failure",
-            reason: "Forbidden",
-            code: 403,
-            message: "no",
-          })
-        : undefined,
+      method === "DELETE" && path.endsWith(`/customresourcedefinitions/${appXrd}`) ? refusal() : undefined,
     );
     await users.delete({ ...kinds.definition, name: appXrd });
     const told = "Warning TerminateComposite: cannot delete composite resource CustomResourceDefinition: no";
