@@ -2,6 +2,7 @@
 import type { KubeObject } from "@purlin/kube-client";
 import type { PackageType } from "../package-kinds.ts";
 import { writeStatus } from "../package-status.ts";
+import type { PassSignals } from "../pass-signals.ts";
 import type { PackagePorts } from "./package-manager-ports.ts";
 
 /** What fails in which step, and how it is told. */
@@ -14,21 +15,20 @@ export const steps = {
 } as const;
 
 /** One pass over one package. */
-export interface PackagePass extends PackagePorts {
+export interface PackagePass extends PackagePorts, PassSignals {
   readonly type: PackageType;
   readonly package: KubeObject;
-  readonly signal: AbortSignal;
   /** Several revisions of this package may be active. */
   readonly isRollout: boolean;
   readonly isFunction: boolean;
 }
 
 /** Writes the status of the package, if it says anything new. */
-export function store({ client, package: before, signal }: PackagePass, after: KubeObject): Promise<void> {
-  return writeStatus(client, { before, after, signal });
+export function store({ client, package: before, telling }: PackagePass, after: KubeObject): Promise<void> {
+  return writeStatus(client, { before, after, signal: telling });
 }
 
 /** Tells of something that went wrong, unless everything ends anyway. */
-export function tellWarning({ events, package: owner, signal }: PackagePass, reason: string, message: string): void {
-  if (!signal.aborted) events.event(owner, { type: "Warning", reason, message });
+export function tellWarning({ events, package: owner, telling }: PackagePass, reason: string, message: string): void {
+  if (!telling.aborted) events.event(owner, { type: "Warning", reason, message });
 }

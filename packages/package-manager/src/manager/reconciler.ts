@@ -13,6 +13,7 @@ import {
 import { isConflict, type JsonObject } from "@purlin/kube-objects";
 import { requestOf } from "../fetch/package-request.ts";
 import { type PackageType, packageLabels } from "../package-kinds.ts";
+import { passSignals } from "../pass-signals.ts";
 import { forgetPause, tellPaused } from "../pausing.ts";
 import { applyCurrent } from "./apply-current.ts";
 import { collectRevisions } from "./collect-revisions.ts";
@@ -24,21 +25,26 @@ import { resolvePackage } from "./resolve-package.ts";
 import { currentByDigest, currentByGeneration, numberOfCurrent } from "./revision-identity.ts";
 import { deactivate, transition } from "./transition-states.ts";
 
-const timeoutMs = 60_000;
+const passMs = 60_000;
 const alwaysPollMs = 60_000;
 
 /** Keeps the revisions of a package: fetches it, makes what it points to the current revision, and decides who is active. */
 export async function reconcilePackage(
   ports: PackagePorts,
   type: PackageType,
-  { key, stopping }: { readonly key: ObjectKey; readonly stopping: AbortSignal },
+  {
+    key,
+    stopping,
+    timeoutMs = passMs,
+  }: { readonly key: ObjectKey; readonly stopping: AbortSignal; readonly timeoutMs?: number },
 ): Promise<ReconcileResult> {
-  const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
+  const signals = passSignals(stopping, timeoutMs);
+  const { signal } = signals;
   const found = await ports.client.get(type.package, key, { signal });
   if (found === undefined) return {};
   const isFunction = type.kind === "Function";
   const isRollout = isFunction && ports.features.functionRevisionSelectors;
-  const pass: PackagePass = { ...ports, type, package: found, signal, isFunction, isRollout };
+  const pass: PackagePass = { ...ports, type, package: found, ...signals, isFunction, isRollout };
   // A function under development is run where its annotations say; it has no package to fetch.
   if (isFunction && ports.features.developmentFunctions && isUnderDevelopment(found)) return {};
   if (isPaused(found)) await tellPaused(ports, found, signal);

@@ -3,6 +3,7 @@ import { attempt } from "@purlin/kube-controller";
 import type { JsonValue } from "@purlin/kube-objects";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import type { PackageType } from "../package-kinds.ts";
+import { inTime } from "../pass-signals.ts";
 import { parseConstraint } from "../version/constraint.ts";
 import { parseVersion } from "../version/version.ts";
 import type { PackageContents } from "../xpkg/package-contents.ts";
@@ -13,10 +14,12 @@ import { warn } from "./tell-revision.ts";
 export async function fetchContents(pass: RevisionPass): Promise<PackageContents> {
   const { packages, revision, signal, found } = pass;
   const request = requestOf(revision, referenceOfRevision(revision), signal);
-  const { resolved, contents } = await attempt(steps.parse, async () => {
-    const looked = await packages.resolve(request);
-    return { resolved: looked, contents: await packages.contents(looked, request) };
-  });
+  const { resolved, contents } = await attempt(steps.parse, () =>
+    inTime(pass, async () => {
+      const looked = await packages.resolve(request);
+      return { resolved: looked, contents: await packages.contents(looked, request) };
+    }),
+  );
   const applied = resolved.applied.length > 0 ? (resolved.applied as unknown as JsonValue) : undefined;
   found.set("resolvedImage", resolved.resolved);
   found.set("appliedImageConfigRefs", applied);

@@ -16,6 +16,7 @@ import { isConflict, isNotFound } from "@purlin/kube-objects";
 import { unregisterPackage } from "../lock/register.ts";
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { type PackageType, packageFinalizers } from "../package-kinds.ts";
+import { passSignals } from "../pass-signals.ts";
 import { forgetPause, tellPaused } from "../pausing.ts";
 import { fetchContents, incompatibility } from "./fetch-contents.ts";
 import { installObjects, releaseObjects } from "./install-objects.ts";
@@ -25,18 +26,23 @@ import { type RevisionPass, steps } from "./revision-pass.ts";
 import type { RevisionPorts } from "./revision-ports.ts";
 import { tellHealthy, tellUnhealthy } from "./tell-revision.ts";
 
-const timeoutMs = 180_000;
+const passMs = 180_000;
 
 /** Makes a revision true: reads its package, sees that what it needs is there, and installs what it brings. */
 export async function reconcileRevision(
   ports: RevisionPorts,
   type: PackageType,
-  { key, stopping }: { readonly key: ObjectKey; readonly stopping: AbortSignal },
+  {
+    key,
+    stopping,
+    timeoutMs = passMs,
+  }: { readonly key: ObjectKey; readonly stopping: AbortSignal; readonly timeoutMs?: number },
 ): Promise<ReconcileResult> {
-  const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
+  const signals = passSignals(stopping, timeoutMs);
+  const { signal } = signals;
   const found = await ports.client.get(type.revision, key, { signal });
   if (found === undefined) return {};
-  const pass: RevisionPass = { ...ports, type, revision: found, signal, found: new Map() };
+  const pass: RevisionPass = { ...ports, type, revision: found, ...signals, found: new Map() };
   // Paused comes first: not even a deletion goes on.
   if (isPaused(found)) await tellPaused(ports, found, signal);
   else if (isDeleted(found)) await finalize(pass);
@@ -60,7 +66,7 @@ async function tellingFailure(pass: RevisionPass): Promise<void> {
   try {
     await settle({ ...pass, revision: await ensureFinalizer(pass) });
   } catch (error) {
-    if (!isConflict(error) && isReconcileFailure(error) && !pass.signal.aborted) await tellUnhealthy(pass, error);
+    if (!isConflict(error) && isReconcileFailure(error) && !pass.telling.aborted) await tellUnhealthy(pass, error);
     throw error;
   }
 }
@@ -79,7 +85,7 @@ async function settle(pass: RevisionPass): Promise<void> {
     if (released.length > 0) return tellHealthy(pass, released);
   }
   const contents = await fetchContents(pass);
-  const labelled = { ...pass, revision: await addPackageLabels(pass, contents) };
+  const labelled = { ...pass, revision: await attempt(steps.metadata, () => addPackageLabels(pass, contents)) };
   const message = incompatibility(labelled, contents);
   // Trying again would not help: another version of either is a change that brings a new pass.
   if (message !== undefined) return tellUnhealthy(labelled, { reason: steps.compatible.reason, message });

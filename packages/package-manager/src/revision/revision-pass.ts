@@ -2,13 +2,13 @@
 import type { KubeObject } from "@purlin/kube-client";
 import type { JsonValue } from "@purlin/kube-objects";
 import { type PackageType, packageLabels } from "../package-kinds.ts";
+import type { PassSignals } from "../pass-signals.ts";
 import type { RevisionPorts } from "./revision-ports.ts";
 
 /** One pass over one revision. */
-export interface RevisionPass extends RevisionPorts {
+export interface RevisionPass extends RevisionPorts, PassSignals {
   readonly type: PackageType;
   readonly revision: KubeObject;
-  readonly signal: AbortSignal;
   /** What this pass found out, for the status; others write there too, so it is put in at the end. */
   readonly found: Map<string, JsonValue | undefined>;
 }
@@ -20,6 +20,7 @@ export const steps = {
   validate: { reason: "ValidatePackage", text: "validating package contents failed" },
   compatible: { reason: "LintPackage", text: "incompatible Crossplane version" },
   dependencies: { reason: "ResolveDependencies", text: "cannot resolve package dependencies" },
+  metadata: { reason: "SyncPackage", text: "cannot update package revision object metadata" },
   establish: { reason: "SyncPackage", text: "cannot establish control of object" },
 } as const;
 

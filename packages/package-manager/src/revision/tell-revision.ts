@@ -33,7 +33,7 @@ export function warn({ events, revision }: RevisionPass, reason: string, message
 
 /** Writes what the pass found out, over the status as it is now: the runtime's controller writes there too. */
 async function tell(
-  { client, clock, type, revision, found, signal }: RevisionPass,
+  { client, clock, type, revision, found, telling: signal }: RevisionPass,
   text: ConditionText,
 ): Promise<void> {
   const before = await client.get(type.revision, { name: revision.metadata.name ?? "" }, { signal });

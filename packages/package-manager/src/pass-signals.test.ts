@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// A registry that takes connections and never answers: users hear of it, though the time of the pass is up.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { PackageClient } from "./fetch/package-client.ts";
+import { reconcilePackage } from "./manager/reconciler.ts";
+import { packageTypes } from "./package-kinds.ts";
+import { inTime, passSignals } from "./pass-signals.ts";
+import { reconcileRevision } from "./revision/reconciler.ts";
+import { caughtUp } from "./testing/caught-up.ts";
+import { functionPackage, startPackageCluster } from "./testing/package-cluster.ts";
+import { applyPackage, install, packageCondition, revisionHealth, revisions } from "./testing/package-scene.ts";
+
+const type = packageTypes.Function;
+const stopping = new AbortController().signal;
+/** Time enough for what comes before the registry is asked. */
+const timeoutMs = 2_000;
+const day = 86_400_000;
+
+/** Waits for an answer that never comes. */
+const silent = (packages: PackageClient): PackageClient => ({
+  ...packages,
+  resolve: ({ signal }) => sleep(day, undefined, signal && { signal }).then(() => assert.fail("nobody answers")),
+});
+
+test("a package that cannot be fetched in time says so", async () => {
+  await using cluster = await startPackageCluster();
+  await applyPackage(cluster, { kind: "Function", name: "f" });
+  const ports = { ...cluster.ports, packages: silent(cluster.ports.packages) };
+  const said = "cannot unpack package: it is not done after 2 s, and is tried again";
+  await caughtUp(cluster, [type.package, type.revision]);
+  await assert.rejects(reconcilePackage(ports, type, { key: { name: "f" }, stopping, timeoutMs }), { message: said });
+  const f = { kind: "Function", name: "f" } as const;
+  assert.equal(await packageCondition(cluster, f, "Installed"), `False UnpackingPackage: ${said}`);
+  assert.equal(await packageCondition(cluster, f, "Healthy"), `False UnpackingPackage: ${said}`);
+  assert.deepEqual(cluster.takeEvents(), [`Warning UnpackPackage: ${said}`]);
+});
+
+test("a revision whose package cannot be fetched in time says so", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/f:v1", functionPackage("x"));
+  await install(cluster, "Function", "f");
+  const [revision] = await revisions(cluster, "Function", "f");
+  const key = { name: revision?.metadata.name ?? "" };
+  await caughtUp(cluster, [type.package, type.revision]);
+  cluster.takeEvents();
+  const ports = { ...cluster.ports, packages: silent(cluster.ports.packages), crossplaneVersion: "v2.4.0" };
+  const said = "cannot get package: it is not done after 2 s, and is tried again";
+  await assert.rejects(reconcileRevision(ports, type, { key, stopping, timeoutMs }), { message: said });
+  assert.equal(await revisionHealth(cluster, "Function", "f"), `False ${said}`);
+  assert.deepEqual(cluster.takeEvents(), [`Warning ParsePackage: ${said}`]);
+});
+
+test("a control plane that stops tells nothing: what it gave up was not wrong", async () => {
+  const ending = new AbortController();
+  const signals = passSignals(ending.signal, day);
+  ending.abort(new Error("stopping"));
+  assert.equal(signals.telling.aborted, true);
+  const gaveUp = new Error("gave up");
+  await assert.rejects(
+    inTime(signals, () => Promise.reject(gaveUp)),
+    gaveUp,
+  );
+});
+
+test("what fails in time keeps its own words", async () => {
+  const own = new Error("no such host");
+  await assert.rejects(
+    inTime(passSignals(stopping, day), () => Promise.reject(own)),
+    own,
+  );
+});
