@@ -3,7 +3,13 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KubeObject } from "@purlin/kube-client";
-import { type Clock, type ControllerClient, controllerReference, isControlledBy, textAt } from "@purlin/kube-controller";
+import {
+  type Clock,
+  type ControllerClient,
+  controllerReference,
+  isControlledBy,
+  textAt,
+} from "@purlin/kube-controller";
 import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
 import type { PackageClient } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
