@@ -79,6 +79,16 @@ test("what a process that was killed left half unpacked or half removed goes, an
   assert.deepEqual(readdirSync(on.directory), [basename(root)]);
 });
 
+test("an image that was half removed once can be unpacked, and removed, again", async () => {
+  using on = await scene();
+  // Several, as it matters which folder is seen first.
+  const images = await Promise.all(["a", "b", "c", "d", "e", "f"].map(on.build));
+  const paths = await Promise.all(images.map((image) => on.roots.rootOf(imageOf(image))));
+  for (const path of paths) mkdirSync(join(on.directory, `unpacking-${basename(path)}/etc`), { recursive: true });
+  await on.roots.collect(nothing);
+  assert.deepEqual(readdirSync(on.directory), []);
+});
+
 test("an image that is being unpacked is not collected, and one that is being collected is unpacked anew", async () => {
   using on = await scene();
   const image = imageOf(await on.build("one"));

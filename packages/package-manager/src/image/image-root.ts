@@ -66,9 +66,14 @@ export function openImageRoots(
   }
 
   async function remove(root: string): Promise<void> {
+    const name = basename(root);
+    const isWhole = !name.startsWith(draftPrefix);
+    const going = isWhole ? join(directory, `${draftPrefix}${name}`) : root;
+    // Also what is left there from a removal that a crash ended, which would be in the way.
+    await rm(going, { recursive: true, force: true });
+    if (!isWhole) return;
     // Moved first: half a folder must not be taken for an image after a crash.
-    const going = join(directory, `${draftPrefix}${basename(root)}`);
-    if (root !== going) await rename(root, going);
+    await rename(root, going);
     await rm(going, { recursive: true, force: true });
   }
 
