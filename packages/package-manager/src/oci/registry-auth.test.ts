@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import { test } from "node:test";
 import { type HttpHandler, serveHttp } from "../testing/http-script.ts";
 import { isOciError } from "./oci-error.ts";
 import { createAuthorizedSend, type RegistryScope } from "./registry-auth.ts";
 import type { RegistryCredentials } from "./registry-credentials.ts";
-import { createRegistryHttp } from "./registry-http.ts";
+import { createRegistryHttp, type RegistrySend } from "./registry-http.ts";
 
 const scope: RegistryScope = { repository: "acme/f", actions: "pull" };
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
@@ -122,4 +124,21 @@ test("what is for reading is not shown to whoever writes: tokens are kept by sco
     tokens.asked.map((line) => decodeURIComponent(line.split(" ")[1] ?? "")),
     ["/t?scope=repository:acme/f:pull", "/t?scope=repository:acme/f:pull,push", "/t?scope=repository:other:pull"],
   );
+});
+
+test("a registry with TLS cannot have passwords sent without it", async () => {
+  const asked: string[] = [];
+  const challenge: RegistrySend = async ({ url }) => {
+    asked.push(url.host);
+    const headers = { "www-authenticate": 'Bearer realm="http://tokens.example.org/token"' };
+    return { status: 401, headers, body: new IncomingMessage(new Socket()), url };
+  };
+  const send = createAuthorizedSend(challenge, () => ({ username: "u", password: "p" }), Date.now);
+  const url = new URL("https://registry.example.org/v2/acme/f/manifests/v1");
+  await assert.rejects(
+    send({ method: "GET", url }, scope),
+    (error: Error) =>
+      isOciError(error, "unauthorized") && /tokens\.example\.org\/token, which is not HTTPS/.test(error.message),
+  );
+  assert.deepEqual(asked, ["registry.example.org"], "the token server hears nothing");
 });

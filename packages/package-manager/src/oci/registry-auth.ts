@@ -79,6 +79,10 @@ async function fetchToken(challenge: AuthChallenge, asked: Asked): Promise<Token
   if (realm === undefined || !URL.canParse(realm)) {
     throw new OciError("unauthorized", `${request.url.host} names no token server`);
   }
+  // Redirects to plain text are not followed either: what is secret on one way is secret on the other.
+  if (request.url.protocol === "https:" && new URL(realm).protocol !== "https:") {
+    throw new OciError("unauthorized", `${request.url.host} sends for its tokens to ${realm}, which is not HTTPS`);
+  }
   const parameters = new URLSearchParams({ scope: `repository:${scope.repository}:${scope.actions}` });
   if (service !== undefined) parameters.set("service", service);
   const response = await send({ ...tokenRequest(new URL(realm), parameters, credentials), signal: request.signal });
