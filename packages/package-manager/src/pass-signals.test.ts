@@ -8,9 +8,19 @@ import { reconcilePackage } from "./manager/reconciler.ts";
 import { packageTypes } from "./package-kinds.ts";
 import { inTime, passSignals } from "./pass-signals.ts";
 import { reconcileRevision } from "./revision/reconciler.ts";
+import type { PackageRuntime } from "./runtime/package-runtime.ts";
+import { reconcileRuntime } from "./runtime/reconciler.ts";
 import { caughtUp } from "./testing/caught-up.ts";
 import { functionPackage, startPackageCluster } from "./testing/package-cluster.ts";
-import { applyPackage, install, packageCondition, revisionHealth, revisions } from "./testing/package-scene.ts";
+import {
+  applyPackage,
+  conditionText,
+  install,
+  packageCondition,
+  revisionHealth,
+  revisions,
+  serve,
+} from "./testing/package-scene.ts";
 
 const type = packageTypes.Function;
 const stopping = new AbortController().signal;
@@ -50,6 +60,28 @@ test("a revision whose package cannot be fetched in time says so", async () => {
   await assert.rejects(reconcileRevision(ports, type, { key, stopping, timeoutMs }), { message: said });
   assert.equal(await revisionHealth(cluster, "Function", "f"), `False ${said}`);
   assert.deepEqual(cluster.takeEvents(), [`Warning ParsePackage: ${said}`]);
+});
+
+test("a program that cannot be started in time says so", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/f:v1", functionPackage("x"));
+  await install(cluster, "Function", "f");
+  await serve(cluster, { kind: "Function", name: "f", number: 1 });
+  const [revision] = await revisions(cluster, "Function", "f");
+  const key = { name: revision?.metadata.name ?? "" };
+  await caughtUp(cluster, [type.revision]);
+  cluster.takeEvents();
+  const runtime: PackageRuntime = {
+    prepare: async () => ({ tlsServerSecretName: "s" }),
+    run: ({ signal }) => sleep(day, undefined, { signal }).then(() => assert.fail("it never comes")),
+    retire: async () => ({}),
+  };
+  const said = "cannot run package: it is not done after 2 s, and is tried again";
+  const pass = reconcileRuntime(cluster.ports, { runtime, type }, { key, stopping, timeoutMs });
+  await assert.rejects(pass, { message: said });
+  const after = await cluster.kube.get(type.revision, key);
+  assert.equal(conditionText(after, "RuntimeHealthy"), `False UnhealthyPackageRevision: ${said}`);
+  assert.deepEqual(cluster.takeEvents(), [`Warning SyncPackage: ${said}`]);
 });
 
 test("a control plane that stops tells nothing: what it gave up was not wrong", async () => {

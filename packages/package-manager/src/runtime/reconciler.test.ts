@@ -227,4 +227,5 @@ test("case 18: one without a state runs nothing, and is as healthy as what it in
   await made.pass();
   assert.equal(await made.told(), "True HealthyPackageRevision");
   assert.deepEqual(made.calls, ["retire"]);
+  assert.deepEqual(made.cluster.takeEvents(), [], "nothing was started");
 });

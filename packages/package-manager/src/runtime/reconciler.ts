@@ -19,9 +19,10 @@ import { isConflict, isJsonObject } from "@purlin/kube-objects";
 import type { PackagePorts } from "../manager/package-manager-ports.ts";
 import type { PackageType } from "../package-kinds.ts";
 import { withTexts, writeStatus } from "../package-status.ts";
+import { inTime, type PassSignals, passSignals } from "../pass-signals.ts";
 import type { PackageRuntime, RuntimePreparation, RuntimeReport } from "./package-runtime.ts";
 
-const timeoutMs = 180_000;
+const passMs = 180_000;
 
 const steps = {
   prepare: { reason: "SyncPackage", text: "cannot prepare package runtime" },
@@ -29,26 +30,30 @@ const steps = {
   retire: { reason: "SyncPackage", text: "cannot stop package runtime" },
 } as const;
 
-interface RevisionRuntimePass extends PackagePorts {
+interface RevisionRuntimePass extends PackagePorts, PassSignals {
   readonly runtime: PackageRuntime;
   readonly type: PackageType;
   readonly revision: KubeObject;
-  readonly signal: AbortSignal;
 }
 
 /** Keeps the program of a revision running while it is active, and tells how it is and where it answers. */
 export async function reconcileRuntime(
   ports: PackagePorts,
   { runtime, type }: { readonly runtime: PackageRuntime; readonly type: PackageType },
-  { key, stopping }: { readonly key: ObjectKey; readonly stopping: AbortSignal },
+  {
+    key,
+    stopping,
+    timeoutMs = passMs,
+  }: { readonly key: ObjectKey; readonly stopping: AbortSignal; readonly timeoutMs?: number },
 ): Promise<ReconcileResult> {
-  const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
+  const signals = passSignals(stopping, timeoutMs);
+  const { signal } = signals;
   const revision = await ports.client.get(type.revision, key, { signal });
   if (revision === undefined) {
     return again(await runtime.retire({ type, revision: { ...type.revision, metadata: { name: key.name } }, signal }));
   }
   if (isPaused(revision)) return {};
-  const pass: RevisionRuntimePass = { ...ports, runtime, type, revision, signal };
+  const pass: RevisionRuntimePass = { ...ports, runtime, type, revision, ...signals };
   try {
     const state = textAt(revision, ["spec", "desiredState"]);
     if (isDeleted(revision) || state === "Inactive") return await retire(pass);
@@ -61,8 +66,8 @@ export async function reconcileRuntime(
 }
 
 /** What a runtime throws keeps its own reason where it has one. */
-async function step<T>(text: StepText, action: () => Promise<T>): Promise<T> {
-  return attempt(text, action).catch((error: ReconcileFailure) => {
+async function step<T>(pass: RevisionRuntimePass, text: StepText, action: () => Promise<T>): Promise<T> {
+  return attempt(text, () => inTime(pass, action)).catch((error: ReconcileFailure) => {
     const { cause } = error;
     throw isReconcileFailure(cause) ? new ReconcileFailure(cause.reason, error.message, cause) : error;
   });
@@ -73,13 +78,13 @@ async function retire(pass: RevisionRuntimePass): Promise<ReconcileResult> {
   const { client, runtime, revision, signal } = pass;
   const without = withMember(revision, ["status", "endpoint"], undefined);
   await writeStatus(client, { before: revision, after: without, signal });
-  return again(await step(steps.retire, () => runtime.retire(pass)));
+  return again(await step(pass, steps.retire, () => runtime.retire(pass)));
 }
 
 /** One that nobody activated runs nothing, and that is as it should be. */
 async function idle(pass: RevisionRuntimePass): Promise<ReconcileResult> {
   const { runtime, revision } = pass;
-  const retirement = await step(steps.retire, () => runtime.retire(pass));
+  const retirement = await step(pass, steps.retire, () => runtime.retire(pass));
   const isInstalled = conditionOf(conditionsOf(revision), "RevisionHealthy").status === "True";
   const text = isInstalled ? { ...healthy } : unhealthy("Package revision is not healthy yet");
   await tell(pass, revision, [text]);
@@ -92,18 +97,25 @@ function again({ requeueAfterMs }: { readonly requeueAfterMs?: number | undefine
 
 async function run(pass: RevisionRuntimePass): Promise<ReconcileResult> {
   const { runtime } = pass;
-  const prepared = await step(steps.prepare, () => runtime.prepare(pass));
+  const prepared = await step(pass, steps.prepare, () => runtime.prepare(pass));
   const named = withPreparation(pass.revision, prepared);
   if (conditionOf(conditionsOf(pass.revision), "RevisionHealthy").status !== "True") {
     await tell(pass, named, [unhealthy("Package revision is not healthy yet")]);
     return {};
   }
-  const report = await step(steps.run, () => runtime.run(pass));
+  const report = await step(pass, steps.run, () => runtime.run(pass));
   if (report.isProblem === true) warnOnce(pass, report.message ?? "");
   // What once answered keeps its address while it is started again: whoever calls waits.
   const endpoint = report.endpoint ?? textAt(pass.revision, ["status", "endpoint"]);
   await tell(pass, withMember(named, ["status", "endpoint"], endpoint || undefined), conditionsFor(report));
+  if (report.isHealthy) tellStarted(pass);
   return again(report);
+}
+
+function tellStarted({ events, revision }: RevisionRuntimePass): void {
+  if (conditionOf(conditionsOf(revision), "RuntimeHealthy").status === "True") return;
+  const message = "Successfully started package runtime";
+  events.event(revision, { type: "Normal", reason: steps.run.reason, message });
 }
 
 /** A problem is told when it arises, and not again while it lasts. */
@@ -148,7 +160,7 @@ function unhealthy(message: string): ConditionText {
 
 /** Writes over the status as it is now: the revision's own controller writes there too. */
 async function tell(pass: RevisionRuntimePass, told: KubeObject, texts: readonly ConditionText[]): Promise<void> {
-  const { client, clock, events, type, revision, signal } = pass;
+  const { client, clock, type, revision, telling: signal } = pass;
   const before = await client.get(type.revision, { name: revision.metadata.name ?? "" }, { signal });
   if (before === undefined) return;
   let after = before;
@@ -157,11 +169,6 @@ async function tell(pass: RevisionRuntimePass, told: KubeObject, texts: readonly
   }
   after = withRuntimeImageConfig(after, runtimeImageConfigOf(told));
   await writeStatus(client, { before, after: withTexts(clock, after, texts), signal });
-  const [first] = texts;
-  if (first?.status === "True" && conditionOf(conditionsOf(before), "RuntimeHealthy").status !== "True") {
-    const message = "Successfully started package runtime";
-    events.event(revision, { type: "Normal", reason: "SyncPackage", message });
-  }
 }
 
 function runtimeImageConfigOf(revision: KubeObject): string | undefined {
@@ -173,7 +180,7 @@ function runtimeImageConfigOf(revision: KubeObject): string | undefined {
 }
 
 async function fail(pass: RevisionRuntimePass, error: unknown): Promise<void> {
-  if (!isReconcileFailure(error) || pass.signal.aborted) return;
+  if (!isReconcileFailure(error) || pass.telling.aborted) return;
   const { reason, message } = error;
   pass.events.event(pass.revision, { type: "Warning", reason, message });
   await tell(pass, pass.revision, [unhealthy(message)]);
