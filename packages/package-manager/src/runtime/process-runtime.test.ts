@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a revision's process may end. That it runs at all is tested with real ones, in control-plane.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { digestOf } from "../oci/digest.ts";
+import { packageTypes } from "../package-kinds.ts";
+import { createTestClock, type TestClock } from "../testing/test-clock.ts";
+import type { PackageRuntime, RuntimePass } from "./package-runtime.ts";
+import { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";
+
+interface Scene {
+  readonly clock: TestClock;
+  readonly runtime: PackageRuntime;
+  /** What was done with processes, in order. */
+  readonly done: string[];
+  isInUse: boolean;
+}
+
+const config = { os: "linux", architecture: "amd64", config: { Entrypoint: ["/fn"] } };
+const image = { digest: digestOf("top"), manifestDigest: digestOf("image"), manifest: { config: {}, layers: [] } };
+
+function scene(): Scene {
+  const clock = createTestClock();
+  const done: string[] = [];
+  const options = {
+    client: { get: async () => undefined },
+    packages: { resolve: async () => ({}), image: async () => image },
+    store: { read: async () => Buffer.from(JSON.stringify(config)) },
+    roots: { rootOf: async () => "/root" },
+    processes: {
+      run({ name, before }: { readonly name: string; readonly before?: string }) {
+        done.push(`run ${name}${before === undefined ? "" : ` where it was: ${before}`}`);
+        return { name, state: { phase: "serving", endpoint: "unix:/socket" }, logs: () => [] };
+      },
+      stop: async (name: string) => void done.push(`stop ${name}`),
+    },
+    sandbox: { isSupported: true, program: "bwrap" },
+    platform: { os: "linux", architecture: "amd64" },
+    namespace: "crossplane-system",
+    sockets: "/sockets",
+    clock,
+    isInUse: () => on.isInUse,
+  } as unknown as ProcessRuntimeOptions;
+  const on: Scene = { clock, done, isInUse: false, runtime: createProcessRuntime(options) };
+  return on;
+}
+
+function passOf(name: string, endpoint?: string): RuntimePass {
+  const spec = { image: "registry.example.org/fn:v1" };
+  const revision = { ...packageTypes.Function.revision, metadata: { name, uid: "u" }, spec, status: { endpoint } };
+  return { type: packageTypes.Function, revision: revision as never, signal: new AbortController().signal };
+}
+
+test("a revision that retires goes on for a moment, and for as long as a step uses it", async () => {
+  const on = scene();
+  await on.runtime.run(passOf("fn-1"));
+  on.isInUse = true;
+  assert.deepEqual(await on.runtime.retire(passOf("fn-1")), { requeueAfterMs: 1_000 });
+  on.clock.advance(1_000);
+  assert.deepEqual(await on.runtime.retire(passOf("fn-1")), { requeueAfterMs: 1_000 }, "a step uses it");
+  on.isInUse = false;
+  await on.runtime.retire(passOf("fn-1"));
+  assert.deepEqual(on.done, ["run fn-1", "stop fn-1"]);
+  await on.runtime.retire(passOf("fn-1"));
+  assert.deepEqual(on.done, ["run fn-1", "stop fn-1"], "once is enough");
+});
+
+test("one that is activated again meanwhile is not stopped, and its time begins anew", async () => {
+  const on = scene();
+  await on.runtime.run(passOf("fn-1"));
+  await on.runtime.retire(passOf("fn-1"));
+  on.clock.advance(1_000);
+  await on.runtime.run(passOf("fn-1"));
+  assert.deepEqual(await on.runtime.retire(passOf("fn-1")), { requeueAfterMs: 1_000 });
+  assert.deepEqual(on.done, ["run fn-1", "run fn-1"]);
+});
+
+test("what this runtime did not start it does not stop", async () => {
+  const on = scene();
+  assert.deepEqual(await on.runtime.retire(passOf("fn-under-development")), {});
+  assert.deepEqual(on.done, []);
+});
+
+test("where a revision answered before is where it is started again", async () => {
+  const on = scene();
+  const report = await on.runtime.run(passOf("fn-1", "127.0.0.1:4711"));
+  assert.deepEqual(on.done, ["run fn-1 where it was: 127.0.0.1:4711"]);
+  assert.equal(report.endpoint, "unix:/socket");
+});
