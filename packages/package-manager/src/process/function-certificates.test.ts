@@ -50,6 +50,23 @@ test("a certificate is renewed in another folder when a third of its life is lef
   assert.equal(await certificates.serverFolder("fn"), second);
 });
 
+test("nothing stays of a function that is gone, nor of an earlier control plane", async () => {
+  using folder = tempFolder();
+  let now = Date.now();
+  const times = { now: () => now, days: 30 };
+  await createFunctionCertificates(folder.path, times).serverFolder("earlier");
+  const certificates = createFunctionCertificates(folder.path, times);
+  await certificates.serverFolder("fn");
+  await certificates.serverFolder("other");
+  now += 21 * dayMs;
+  await certificates.serverFolder("fn");
+  assert.deepEqual(readdirSync(folder.path).sort(), ["fn", "fn~2", "other"]);
+  await certificates.forget("fn");
+  await certificates.forget("nobody");
+  assert.deepEqual(readdirSync(folder.path), ["other"]);
+  assert.equal(await certificates.serverFolder("fn"), join(folder.path, "fn"), "it may come back");
+});
+
 test("our own certificate is renewed as well", () => {
   using folder = tempFolder();
   let now = Date.now();

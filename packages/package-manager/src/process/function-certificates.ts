@@ -15,6 +15,8 @@ export interface FunctionCertificates {
   serverFolder(functionName: string): Promise<string>;
   /** How long until that is another one. */
   renewInMs(functionName: string): number;
+  /** Removes what was made for a function that is gone. */
+  forget(functionName: string): Promise<void>;
 }
 
 /** When certificates are made, and for how long. */
@@ -36,6 +38,9 @@ export function createFunctionCertificates(directory: string, times: Certificate
   const authority = createAuthority({ commonName: "purlin functions", now: now() });
   const client = keepClientContext(authority, { now, days });
   const issued = new Map<string, Issued>();
+  // What an earlier process left was signed by an authority that is no more.
+  const emptied = rm(directory, { recursive: true, force: true });
+  emptied.catch(() => {});
 
   function folderOf(name: string, number: number): string {
     return join(directory, number === 1 ? name : `${name}~${number}`);
@@ -51,7 +56,7 @@ export function createFunctionCertificates(directory: string, times: Certificate
       now: now(),
     });
     const folder = folderOf(name, number);
-    const written = writeFiles(folder, pair, authority.certPem);
+    const written = emptied.then(() => writeFiles(folder, pair, authority.certPem));
     // The last but one is of no use to anybody any more.
     if (number > 2) void rm(folderOf(name, number - 2), { recursive: true, force: true }).catch(() => {});
     written.catch(() => issued.delete(name));
@@ -70,6 +75,14 @@ export function createFunctionCertificates(directory: string, times: Certificate
     renewInMs(name) {
       const known = issued.get(name);
       return known === undefined ? 0 : renewInMs(known.certPem, times.now());
+    },
+    async forget(name) {
+      const known = issued.get(name);
+      if (known === undefined) return;
+      issued.delete(name);
+      await known.written.catch(() => {});
+      const folders = [known.number, known.number - 1].map((number) => folderOf(name, number));
+      await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
     },
   };
 }

@@ -157,6 +157,7 @@ class ProcessTable implements FunctionProcesses {
     if (entry === undefined) return;
     this.#entries.delete(name);
     await this.#retire(entry);
+    if (!this.#entries.has(name)) await this.#surroundings.certificates.forget(name);
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import { setTimeout as delay } from "node:timers/promises";
 import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls";
 
 /** How long one question may take, and how long to wait before the next: what starts fast is found fast. */
@@ -23,22 +24,9 @@ export async function untilItAnswers({ address, tls, signal }: ProbeOptions): Pr
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.2, longestPauseMs)) {
     signal.throwIfAborted();
     if (await answers(address, tls, AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]))) return;
-    await pause(pauseMs, signal);
+    // An abort ends the pause, and the loop with it.
+    await delay(pauseMs, undefined, { signal }).catch(() => {});
   }
-}
-
-function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, pauseMs);
-  signal.addEventListener(
-    "abort",
-    () => {
-      clearTimeout(timer);
-      resolve();
-    },
-    { once: true },
-  );
-  return promise;
 }
 
 function dial(address: string, tls: SecureContext): TLSSocket {

@@ -101,21 +101,24 @@ async function runOnce(
   { events, onStart }: Listeners,
 ): Promise<{ readonly how: string; readonly said: string }> {
   const { program, address, channel, attach, dispose } = await prepare(options, place);
-  const child = spawnGuarded(program, { channel });
-  attach?.(child.child);
-  onStart(child);
-  let said = "";
-  listenTo(child, {
-    ...events,
-    output(stream, text) {
-      said = (said + text).slice(-keptCharacters);
-      events.output(stream, text);
-    },
-  });
-  events.message({ type: "serving", address });
-  const how = await child.ended;
-  await dispose();
-  return { how, said };
+  try {
+    const child = spawnGuarded(program, { channel });
+    attach?.(child.child);
+    onStart(child);
+    let said = "";
+    listenTo(child, {
+      ...events,
+      output(stream, text) {
+        said = (said + text).slice(-keptCharacters);
+        events.output(stream, text);
+      },
+    });
+    events.message({ type: "serving", address });
+    const how = await child.ended;
+    return { how, said };
+  } finally {
+    await dispose();
+  }
 }
 
 function isBare(program: FunctionProgram): boolean {

@@ -56,7 +56,7 @@ export async function prepareSandboxed(
   { root, process: config, env, needsNode, sandbox = "bwrap", socket: wanted }: ImageProgram,
   certificates: string,
 ): Promise<PreparedProgram> {
-  const { path: socket, dispose } = await takeSocket(wanted);
+  // Whatever may be wrong with the image shows before anything is taken: such an image is tried again and again.
   const inner = sandboxArguments({
     root,
     command: needsNode ? [nodeInside, ...commandOf(config).slice(1)] : commandOf(config),
@@ -66,7 +66,11 @@ export async function prepareSandboxed(
   });
   const connector = { node: process.execPath, program: connectorProgram, port: defaultPort };
   const args = privateNetworkArguments([sandbox, ...inner], connector);
-  const door = await openDoor(socket);
+  const { path: socket, dispose } = await takeSocket(wanted);
+  const door = await openDoor(socket).catch(async (error: unknown) => {
+    await dispose();
+    throw error;
+  });
   return {
     program: { command: sandbox, args, cwd: "/", env: { PATH: defaultPath } },
     address: `unix:${socket}`,

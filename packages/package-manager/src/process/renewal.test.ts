@@ -152,6 +152,7 @@ test("a certificate that cannot be written now is tried again; what was stopped 
     client: { current: () => assert.fail() },
     serverFolder: () => folder,
     renewInMs: () => 400 * 86_400_000,
+    forget: async () => {},
   };
   const tasks: (() => void)[] = [];
   const schedule: Clock["schedule"] = (delayMs, task) => {

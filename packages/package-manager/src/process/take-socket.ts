@@ -21,17 +21,26 @@ export async function takeSocket(wanted: string): Promise<TakenSocket> {
   const path = freePath(wanted);
   taken.add(path);
   last.set(wanted, path);
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  // What a process that was killed left behind would be in the way.
-  await rm(path, { force: true });
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    // What a process that was killed left behind would be in the way.
+    await rm(path, { force: true });
+  } catch (error) {
+    giveBack(wanted, path);
+    throw error;
+  }
   return {
     path,
     async dispose() {
       await rm(path, { force: true });
-      taken.delete(path);
-      if (last.get(wanted) === wanted) last.delete(wanted);
+      giveBack(wanted, path);
     },
   };
+}
+
+function giveBack(wanted: string, path: string): void {
+  taken.delete(path);
+  if (last.get(wanted) === wanted) last.delete(wanted);
 }
 
 function freePath(wanted: string): string {

@@ -85,4 +85,6 @@ test("everything that manifests need is reached, through indexes too, and what i
   const expected = [index, image, lost, digestOf("c"), digestOf("l")];
   assert.deepEqual([...(await reachableFrom(store, [index, image]))].toSorted(), expected.toSorted());
   assert.deepEqual(await reachableFrom(store, []), new Set());
+  const other = await add({ a: "document of another kind" });
+  assert.deepEqual(await reachableFrom(store, [other]), new Set([other]), "it is kept, and needs nothing");
 });
