@@ -16,6 +16,7 @@ export interface Pods extends AsyncDisposable {
 }
 
 interface Pod {
+  /** Its uid: one that is made again under the same name has pods of its own. */
   readonly deployment: string;
   /** What it was started from. */
   readonly template: string;
@@ -38,7 +39,7 @@ export function runPods(users: KubeClient, namespace: string, handler: (pod: num
   let started = 0;
   let stopping = false;
 
-  async function startPod(name: string, template: PodTemplate): Promise<Pod> {
+  async function startPod(deployment: string, template: PodTemplate): Promise<Pod> {
     const number = ++started;
     const folder = join(directory, String(number));
     mkdirSync(folder);
@@ -57,7 +58,7 @@ export function runPods(users: KubeClient, namespace: string, handler: (pod: num
     const options = { address: `${address}:9443`, tlsCertsDir: folder, metricsAddress: "", log: nopLogger };
     const served = await start(handler(number), options);
     const pod = {
-      deployment: name,
+      deployment,
       template: JSON.stringify(template),
       labels: template.metadata.labels,
       address,
@@ -68,11 +69,11 @@ export function runPods(users: KubeClient, namespace: string, handler: (pod: num
   }
 
   async function run(deployment: KubeObject): Promise<void> {
-    const name = deployment.metadata.name ?? "";
+    const { uid = "" } = deployment.metadata;
     const { template } = deployment["spec"] as { template: PodTemplate };
-    const mine = [...pods].filter((pod) => pod.deployment === name);
+    const mine = [...pods].filter((pod) => pod.deployment === uid);
     if (mine.some((pod) => pod.template === JSON.stringify(template))) return;
-    await startPod(name, template);
+    await startPod(uid, template);
     await stop(mine);
     const counts = { replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1 };
     const conditions = [{ type: "Available", status: "True", reason: "MinimumReplicasAvailable" }];
@@ -90,8 +91,8 @@ export function runPods(users: KubeClient, namespace: string, handler: (pod: num
 
   async function look(): Promise<void> {
     const { items } = await users.list(deployments, { namespace });
-    const names = new Set(items.map(({ metadata }) => metadata.name));
-    await stop([...pods].filter((pod) => !names.has(pod.deployment)));
+    const uids = new Set(items.map(({ metadata }) => metadata.uid));
+    await stop([...pods].filter((pod) => !uids.has(pod.deployment)));
     for (const deployment of items) await run(deployment);
   }
 
