@@ -2,6 +2,7 @@
 // Runs one of the repository's test suites: `node tools/run-tests.ts unit|interop|clients|conformance|chaos|e2e [file…]`, options last.
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
+import { availableParallelism } from "node:os";
 
 // A process a file is what costs time, so packages without I/O share one process; the rest are isolated.
 const purePackages = ["cel", "certificates", "function-protocol", "kube-objects"];
@@ -23,7 +24,12 @@ function unitRuns(): Run[] {
   ).sort();
   return [
     { title: "pure packages", files: files.filter(isPure), flags: ["--test-isolation=none"] },
-    { title: "packages with I/O", files: files.filter((file) => !isPure(file)), flags: [] },
+    // Node's own default leaves a core to the runner, which does little: on two cores that is half of them.
+    {
+      title: "packages with I/O",
+      files: files.filter((file) => !isPure(file)),
+      flags: [`--test-concurrency=${availableParallelism()}`],
+    },
   ];
 }
 
