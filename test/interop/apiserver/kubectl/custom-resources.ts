@@ -66,7 +66,7 @@ export const customResources: Script = {
     { run: "describe crd gates.interop.example.org" },
     { run: "api-resources --api-group=interop.example.org -o wide" },
     // The descriptions of the parts every object has are not served.
-    { run: "explain gate", ignore: /^ {4}(?!A gate|What|How)|^ *$/ },
+    { run: "explain gate", until: /KIND: *Gate/, ignore: /^ {4}(?!A gate|What|How)|^ *$/ },
     { run: "explain gate.spec" },
     { run: "explain gate.spec.bars" },
     { run: "explain gate --recursive" },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { cacheDirectory } from "../../../../tools/peers/cache-directory.ts";
 import { kubernetes } from "../../../../tools/peers/kubernetes.ts";
 import { installed } from "../../../../tools/peers/peer.ts";
@@ -23,6 +24,8 @@ export interface Step {
   readonly keep?: string;
   /** Runs while the command waits; it is stopped when it has printed `lines` lines, or ends by itself when absent. */
   readonly meanwhile?: { readonly after?: number; readonly steps: readonly Step[]; readonly lines?: number };
+  /** Run again until it prints this: the real server publishes schemas some moments after it has established a kind. */
+  readonly until?: RegExp;
   /** Lines come in no order that anybody promises. */
   readonly unordered?: boolean;
   /** Lines that are not compared: a comment beside it says why. */
@@ -71,10 +74,24 @@ async function runStep(session: Session, step: Step): Promise<Outcome[]> {
   const command = typeof step.run === "string" ? step.run : step.run(session.kept);
   const program = programOf(session, step, command);
   const inner: Outcome[] = [];
-  const result = step.meanwhile ? await runAround(session, program, step.meanwhile, inner) : await runProgram(program);
+  const result = step.meanwhile
+    ? await runAround(session, program, step.meanwhile, inner)
+    : await runUntil(program, step.until);
   if (step.keep !== undefined) session.kept[step.keep] = result.stdout.trim();
   const shown = { command: session.mask.mask(command), result: masked(session.mask, result, step) };
   return [...inner, { step, ...shown }];
+}
+
+const patienceMs = 60_000;
+const pauseMs = 250;
+
+async function runUntil(program: Program, wanted: RegExp | undefined): Promise<ProgramResult> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    const result = await runProgram(program);
+    if (wanted === undefined || wanted.test(result.stdout) || performance.now() > deadline) return result;
+    await delay(pauseMs);
+  }
 }
 
 /** Starts a command that waits, runs the others meanwhile, and sees how the first one ended. */
