@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients of the Kubernetes API that other people wrote, and that our API server must serve unchanged.
 import { join } from "node:path";
+import { npmPeer } from "./npm-peer.ts";
 import type { Need, Peer } from "./peer.ts";
 import { sourceDigest } from "./source-digest.ts";
 
@@ -69,32 +70,7 @@ export const pythonClient: Peer = {
 };
 
 /** The official JavaScript client. */
-export const javascriptClient: Peer = {
-  name: "@kubernetes/client-node",
-  version: "2.0.1",
-  needs: [{ program: "npm", args: ["--version"], remedy: "install npm, which comes with Node" }],
-  commands: (directory) => [
-    // A folder with a manifest of its own, so that npm neither looks for nor touches the repository's.
-    { program: process.execPath, args: ["-e", `fs.writeFileSync("package.json", '{"private":true}')`], directory },
-    {
-      program: "npm",
-      args: [
-        "install",
-        "--save-exact",
-        "--no-audit",
-        "--no-fund",
-        "--loglevel=error",
-        `${javascriptClient.name}@${javascriptClient.version}`,
-      ],
-      directory,
-    },
-  ],
-  proof: (directory) => ({
-    program: process.execPath,
-    args: ["-p", `require("./node_modules/${javascriptClient.name}/package.json").version`],
-    directory,
-  }),
-};
+export const javascriptClient: Peer = npmPeer("@kubernetes/client-node", "2.0.1");
 
 /** All of them. */
 export const kubeClients: readonly Peer[] = [helm, goController, pythonClient, javascriptClient];

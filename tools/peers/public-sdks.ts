@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
+import { npmPeer } from "./npm-peer.ts";
 import type { Peer } from "./peer.ts";
 
 /** The public Python SDK, at the version the documents name. */
@@ -32,32 +33,7 @@ export const pythonSdk: Peer = {
 };
 
 /** The public TypeScript SDK. */
-export const typescriptSdk: Peer = {
-  name: "@crossplane-org/function-sdk-typescript",
-  version: "0.7.0",
-  needs: [{ program: "npm", args: ["--version"], remedy: "install npm, which comes with Node" }],
-  commands: (directory) => [
-    // A folder with a manifest of its own, so that npm neither looks for nor touches the repository's.
-    { program: process.execPath, args: ["-e", `fs.writeFileSync("package.json", '{"private":true}')`], directory },
-    {
-      program: "npm",
-      args: [
-        "install",
-        "--save-exact",
-        "--no-audit",
-        "--no-fund",
-        "--loglevel=error",
-        `${typescriptSdk.name}@${typescriptSdk.version}`,
-      ],
-      directory,
-    },
-  ],
-  proof: (directory) => ({
-    program: process.execPath,
-    args: ["-p", `require("./node_modules/${typescriptSdk.name}/package.json").version`],
-    directory,
-  }),
-};
+export const typescriptSdk: Peer = npmPeer("@crossplane-org/function-sdk-typescript", "0.7.0");
 
 /** The Python interpreter of an installed Python SDK. */
 export function pythonOf(directory: string): string {
