@@ -165,6 +165,11 @@ const refused: { why: string; items: (outside: string) => Item[]; says: RegExp }
     says: /is no file of the image/,
   },
   {
+    why: "a hard link that replaces the folder of what it links to",
+    items: () => [file("a/b"), hardLink("a", "a/b")],
+    says: /links to "a\/b", which the link itself replaces/,
+  },
+  {
     why: "a name longer than any",
     items: () => [file("n".repeat(300), "x")],
     says: /layer 1 cannot be unpacked: ENAMETOOLONG/,

@@ -159,6 +159,10 @@ async function createLink(path: string, { linkname }: Header, { root, name }: La
     throw new OciError("unsafe-layer", `${name} links to ${JSON.stringify(linkname)}, which is no file of the image`);
   }
   if (target === path) return;
+  // The folder gives way to the link, and what it would link to goes with it.
+  if (target.startsWith(`${path}/`)) {
+    throw new OciError("unsafe-layer", `${name} links to ${JSON.stringify(linkname)}, which the link itself replaces`);
+  }
   await rm(path, { recursive: true, force: true });
   await link(target, path);
 }
