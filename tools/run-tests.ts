@@ -66,12 +66,32 @@ function endToEndRuns(): Run[] {
   return [{ title: "end to end", files: globSync("test/e2e/**/*.test.ts").sort(), flags: ["--test-concurrency=1"] }];
 }
 
+const preload = new URL("./property-seed.ts", import.meta.url).href;
+
 function run({ title, files, flags }: Run): boolean {
   if (files.length === 0) return true;
   console.log(`\n# ${title}: ${files.length} files`);
   const reporter = process.env["CI"] ? "spec" : "dot";
-  const args = ["--test", `--test-reporter=${reporter}`, "--test-timeout=300000", ...flags, ...files];
+  const args = [
+    "--import",
+    preload,
+    "--test",
+    `--test-reporter=${reporter}`,
+    "--test-timeout=300000",
+    ...flags,
+    ...files,
+  ];
   return spawnSync(process.execPath, args, { stdio: "inherit" }).status === 0;
+}
+
+/**
+ * What random properties draw from: every commit tries other values than the last, and the same commit the same ones wherever it
+ * is tested. Set PROPERTY_SEED to try others.
+ */
+function propertySeed(): string {
+  const { stdout } = spawnSync("git", ["rev-parse", "--short=7", "HEAD"], { encoding: "utf8" });
+  const fromCommit = Number.parseInt(stdout ?? "", 16);
+  return process.env["PROPERTY_SEED"] ?? String(Number.isNaN(fromCommit) ? 1 : fromCommit);
 }
 
 /** Options of a suite reach its files through the environment: the test runner passes no arguments on. */
@@ -109,6 +129,8 @@ if (selected.every((one) => one.files.length === 0)) {
   console.error(`no test file matches ${only.join(" ") || `the ${suite} suite`}`);
   process.exit(2);
 }
+process.env["PROPERTY_SEED"] = propertySeed();
+console.log(`Random properties draw from PROPERTY_SEED=${process.env["PROPERTY_SEED"]}.`);
 const passed = selected.map(run).every(Boolean);
 console.log(passed ? `\nAll ${suite} tests passed.` : `\nSome ${suite} tests failed; scroll up to the first ✖.`);
 process.exit(passed ? 0 : 1);
