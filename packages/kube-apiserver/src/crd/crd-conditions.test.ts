@@ -18,95 +18,62 @@ const conditionOf = (object: JsonObject, type: string): JsonObject | undefined =
   return conditions.find((one) => one["type"] === type);
 };
 
-const cases: Record<
+/** Its name, why, what it asks for, what another has, the conflict that is told, and what it gets. */
+type NamesCase = readonly [
   string,
-  {
-    reason: string;
-    names: JsonObject;
-    had?: JsonObject;
-    other?: JsonObject;
-    conflict?: [string, string];
-    want: JsonObject;
-  }
-> = {
-  Alone: { reason: "nobody else has them", names: widget, want: widget },
-  Categories: {
-    reason: "are nobody's alone",
-    names: { ...widget, categories: ["all"] },
-    other: { plural: "a", kind: "A", categories: ["all"] },
-    want: { ...widget, categories: ["all"] },
-  },
-  Plural: {
-    reason: "another's plural",
-    names: { plural: "things", kind: "Widget" },
-    other: { plural: "things", kind: "Thing" },
-    conflict: ["PluralConflict", "things"],
-    want: { plural: "", kind: "Widget" },
-  },
-  PluralOfShortName: {
-    reason: "all names of resources are in one room",
-    names: { plural: "w", kind: "W" },
-    other: widget,
-    conflict: ["PluralConflict", "w"],
-    want: { plural: "", kind: "W" },
-  },
-  Singular: {
-    reason: "another's singular",
-    names: { plural: "ws", singular: "widget", kind: "W" },
-    other: widget,
-    conflict: ["SingularConflict", "widget"],
-    want: { plural: "ws", kind: "W" },
-  },
-  ShortNames: {
-    reason: "one taken short name refuses them all",
-    names: { plural: "ws", shortNames: ["x", "w"], kind: "W" },
-    other: widget,
-    conflict: ["ShortNamesConflict", "w"],
-    want: { plural: "ws", kind: "W" },
-  },
-  Kind: {
-    reason: "another's kind",
-    names: { plural: "ws", kind: "Widget" },
-    other: widget,
-    conflict: ["KindConflict", "Widget"],
-    want: { plural: "ws", kind: "" },
-  },
-  KindOfListKind: {
-    reason: "kinds and kinds of lists are in one room",
-    names: { plural: "ws", kind: "W", listKind: "Widget" },
-    other: widget,
-    conflict: ["ListKindConflict", "Widget"],
-    want: { plural: "ws", kind: "W" },
-  },
-  Last: {
-    reason: "of several conflicts the last is told",
-    names: { plural: "widgets", kind: "Widget" },
-    other: widget,
-    conflict: ["KindConflict", "Widget"],
-    want: { plural: "", kind: "" },
-  },
-  Kept: {
-    reason: "what it had before it keeps",
-    names: { plural: "ws", singular: "widget", shortNames: ["w"], kind: "W" },
-    had: { plural: "ws", singular: "wone", shortNames: ["ww"], kind: "W" },
-    other: widget,
-    conflict: ["ShortNamesConflict", "w"],
-    want: { plural: "ws", singular: "wone", shortNames: ["ww"], kind: "W" },
-  },
-};
+  string,
+  JsonObject,
+  JsonObject | undefined,
+  (readonly [string, string])?,
+  JsonObject?,
+];
 
-for (const [name, { reason, names, had, other, conflict, want }] of Object.entries(cases)) {
-  test(`names of a definition: ${name}`, () => {
-    const named = withAcceptedNames(crd(names, had), other === undefined ? [] : [crd(other, other)], early);
-    assert.deepEqual(acceptedNames(named), want, reason);
-    const [told = "NoConflicts", taken] = conflict ?? [];
-    const { status, reason: why, message } = conditionOf(named, "NamesAccepted") ?? {};
-    const text = taken === undefined ? "no conflicts found" : `"${taken}" is already in use`;
-    assert.deepEqual([status, why, message], [conflict === undefined ? "True" : "False", told, text], reason);
-    const established = conditionOf(named, "Established");
-    assert.equal(established?.["reason"], conflict === undefined ? "Installing" : "NotAccepted", reason);
+const named = (plural: string, kind: string, more: JsonObject = {}): JsonObject => ({ plural, kind, ...more });
+const all = { categories: ["all"] };
+
+const cases: readonly NamesCase[] = [
+  ["Alone", "nobody else has them", widget, undefined],
+  ["Categories", "are nobody's alone", { ...widget, ...all }, named("a", "A", all)],
+  [
+    "Plural",
+    "another's plural",
+    named("things", "W"),
+    named("things", "Thing"),
+    ["PluralConflict", "things"],
+    named("", "W"),
+  ],
+  ["Short", "the same room", named("w", "W"), widget, ["PluralConflict", "w"], named("", "W")],
+  ["Singular", "another's", named("ws", "W", { singular: "widget" }), widget, ["SingularConflict", "widget"]],
+  ["ShortNames", "one refuses all", named("ws", "W", { shortNames: ["x", "w"] }), widget, ["ShortNamesConflict", "w"]],
+  ["Kind", "another's kind", named("ws", "Widget"), widget, ["KindConflict", "Widget"], named("ws", "")],
+  ["ListKind", "kinds share a room", named("ws", "W", { listKind: "Widget" }), widget, ["ListKindConflict", "Widget"]],
+  ["Last", "of several", named("widgets", "Widget"), widget, ["KindConflict", "Widget"], named("", "")],
+];
+
+/** What is said of names, and what is then accepted. */
+function assertNames(object: JsonObject, want: JsonObject, [cause, taken]: readonly string[] = []): void {
+  assert.deepEqual(acceptedNames(object), want);
+  const isTaken = taken !== undefined;
+  const { status, reason, message } = conditionOf(object, "NamesAccepted") ?? {};
+  const text = isTaken ? `"${taken}" is already in use` : "no conflicts found";
+  assert.deepEqual([status, reason, message], [isTaken ? "False" : "True", cause ?? "NoConflicts", text]);
+  assert.equal(conditionOf(object, "Established")?.["reason"], isTaken ? "NotAccepted" : "Installing");
+}
+
+for (const [name, why, names, other, conflict, want] of cases) {
+  test(`names of a definition: ${name}: ${why}`, () => {
+    const others = other === undefined ? [] : [crd(other, other)];
+    const without = conflict === undefined ? names : named("ws", "W");
+    assertNames(withAcceptedNames(crd(names), others, early), want ?? without, conflict);
   });
 }
+
+test("what a definition had before it keeps when another has what it asks for now", () => {
+  const had = named("ws", "W", { singular: "wone", shortNames: ["ww"] });
+  const asked = named("ws", "W", { singular: "widget", shortNames: ["w"] });
+  const object = withAcceptedNames(crd(asked, had), [crd(widget, widget)], early);
+  assertNames(object, had, ["ShortNamesConflict", "w"]);
+});
 
 test("what is established stays so, also when a name is lost", () => {
   const established = withEstablished(withAcceptedNames(crd(widget), [], early), early);
