@@ -153,6 +153,32 @@ test("case 80: names change back, and the revision's own go when calls have move
   assert.deepEqual(await scene.names("secret"), ["crossplane-root-ca", "fn-tls-server"]);
 });
 
+test("what a revision had by other names stays for a while, which begins anew when the revision went meanwhile", async () => {
+  let now = Date.now();
+  const clock = { now: () => now, schedule: () => () => {} };
+  await using scene = await startKubernetesScene({ clock, lingerMs: 5_000 });
+  const serve = async (): Promise<void> => {
+    await scene.pass(one);
+    await scene.deployed(one);
+    await scene.pass(one);
+  };
+  await scene.revise({ name: one, isPerRevision: true });
+  await serve();
+  await scene.revise({ name: one });
+  await serve();
+  assert.deepEqual(await scene.pass(one), { requeueAfterMs: 5_000 });
+  await scene.revise({ name: one, desiredState: "Inactive" });
+  await scene.pass(one);
+  now += 5_000;
+  await scene.revise({ name: one });
+  await serve();
+  assert.deepEqual(await scene.pass(one), { requeueAfterMs: 5_000 }, "nothing is known of the time before");
+  assert.deepEqual(await scene.names("service"), ["fn", one]);
+  now += 5_000;
+  await scene.pass(one);
+  assert.deepEqual(await scene.names("service"), ["fn"]);
+});
+
 test("the alias follows the newest revision that serves", async () => {
   await using scene = await startKubernetesScene();
   await scene.revise({ name: one });

@@ -24,6 +24,8 @@ const longestWaitMs = 3_600_000;
 export function createKubernetesRuntime(options: KubernetesRuntimeOptions): PackageRuntime {
   const { clock, lingerMs = defaultLingerMs, isInUse } = options;
   const departures = createDepartures({ clock, lingerMs, isInUse });
+  // What a revision had under other names: it goes on being used itself, so only a while is waited.
+  const leftovers = createDepartures({ clock, lingerMs });
   const requireRunnable = createRunnableCheck(options.packages);
   return {
     async prepare(pass) {
@@ -38,14 +40,17 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Pack
       departures.forget(pass.revision.metadata.name ?? "");
       const scene = await openScene(options, pass);
       await requireRunnable(pass.revision, pass.signal);
-      return run(scene, departures);
+      return run(scene, leftovers);
     },
-    retire: (pass) => retire(options, pass, departures),
+    retire(pass) {
+      leftovers.forget(pass.revision.metadata.name ?? "");
+      return retire(options, pass, departures);
+    },
     watches: kubernetesWatches,
   };
 }
 
-async function run(scene: RuntimeScene, departures: Departures): Promise<RuntimeReport> {
+async function run(scene: RuntimeScene, leftovers: Departures): Promise<RuntimeReport> {
   const { options, type } = scene;
   const awaits = await options.awaitsActivation?.(scene);
   const isInCharge = await applyService(scene, false);
@@ -57,7 +62,7 @@ async function run(scene: RuntimeScene, departures: Departures): Promise<Runtime
     return { isHealthy: false, message, isProblem, requeueAfterMs: lookAgainMs };
   }
   const endpoint = await publish(scene, state);
-  const leftoversMs = state.isRolledOut ? await dropLeftovers(scene, departures) : undefined;
+  const leftoversMs = state.isRolledOut ? await dropLeftovers(scene, leftovers) : undefined;
   const requeueAfterMs = Math.min(renewInMs ?? longestWaitMs, leftoversMs ?? longestWaitMs, longestWaitMs);
   return { isHealthy: true, endpoint, requeueAfterMs, awaitsActivation: awaits };
 }

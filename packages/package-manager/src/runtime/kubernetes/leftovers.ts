@@ -14,9 +14,7 @@ export async function dropLeftovers(scene: RuntimeScene, departures: Departures)
   const { options, revision, names, signal } = scene;
   const told = textAt(revision, ["status", "endpoint"]);
   if (scene.type.kind === "Function" && told !== endpointOf(names.service, options.namespace)) return undefined;
-  const { uid } = revision.metadata;
-  // The revision itself goes on being used: only a while is waited.
-  const departing = `${revision.metadata.name ?? ""} by other names`;
+  const { uid, name = "" } = revision.metadata;
   const ownership: Ownership = { objects: options.objects, namespace: options.namespace, uid, signal };
   const services = (await ownedObjects(ownership, "service")).filter(({ metadata }) => metadata.name !== names.service);
   const needed = await secretsInUse(options, scene);
@@ -26,12 +24,12 @@ export async function dropLeftovers(scene: RuntimeScene, departures: Departures)
   );
   const leftovers = [...services, ...secrets, ...deployments];
   if (leftovers.length === 0) {
-    departures.forget(departing);
+    departures.forget(name);
     return undefined;
   }
-  const waitMs = departures.waitMs(departing);
+  const waitMs = departures.waitMs(name);
   if (waitMs > 0) return waitMs;
   for (const object of leftovers) await deleteExactly(ownership, object);
-  departures.forget(departing);
+  departures.forget(name);
   return undefined;
 }
