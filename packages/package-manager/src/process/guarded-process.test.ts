@@ -52,6 +52,30 @@ test("output, messages and arguments reach the other side as they are", async ()
   assert.equal(await ended, "exit code 0");
 });
 
+test("everything a program wrote has been read when its end is told", async () => {
+  const lines = 20_000;
+  const { child, ended } = node("", { command: "/bin/sh", args: ["-c", `seq ${lines}; exit 7`] });
+  let read = "";
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    read += text;
+  });
+  assert.equal(await ended, "exit code 7");
+  assert.ok(read.endsWith(`\n${lines}\n`), `the last that was read: ${read.slice(-20)}`);
+});
+
+test("the end is told also while somebody that fled keeps the output open", async () => {
+  const args = ["-c", "setsid sh -c 'echo $$; exec sleep 1000' & sleep 1000"];
+  const { child, ended, stop } = node("", { command: "/bin/sh", args });
+  const [pid] = (await once(child.stdout?.setEncoding("utf8") as never, "data")) as [string];
+  try {
+    await stop(60_000);
+    assert.equal(await ended, "SIGTERM");
+    assert.ok(isAlive(Number(pid)), "it is still there");
+  } finally {
+    process.kill(Number(pid), "SIGKILL");
+  }
+});
+
 test("nothing of our environment is inherited", async () => {
   process.env["PURLIN_TEST_SECRET"] = "hunter2";
   const { child } = node("process.stdout.write(Object.keys(process.env).join())");

@@ -39,7 +39,7 @@ done
 /** A program that ends when this process does, with everything it has started. */
 export interface GuardedProcess {
   readonly child: ChildProcess;
-  /** Resolves to how it ended, in words. Everything it started is gone by then. */
+  /** Resolves to how it ended, in words. Everything it started is gone by then, and everything it wrote has been read. */
   readonly ended: Promise<string>;
   /** Asks it to end, and makes it after the grace period. */
   stop(graceMs: number): Promise<void>;
@@ -69,13 +69,21 @@ export function spawnGuarded(program: Program, options: { readonly channel: bool
   return { child, ended, stop, kill: () => signalGroup(child, "SIGKILL") };
 }
 
+/** Whoever fled to a group of its own may keep the pipes open for ever: last words are not waited for longer than this. */
+const lastWordsMs = 2_000;
+
 function endOf(child: ChildProcess): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   child.once("error", (error) => resolve(`it could not be started: ${error.message}`));
   child.once("exit", (code, signal) => {
     // The part of the guard that waits for our end, and whatever the program left behind.
     signalGroup(child, "SIGKILL");
-    resolve(signal ?? describeExit(code ?? 0));
+    const tell = (): void => resolve(signal ?? describeExit(code ?? 0));
+    const limit = setTimeout(tell, lastWordsMs);
+    child.once("close", () => {
+      clearTimeout(limit);
+      tell();
+    });
   });
   return promise;
 }
