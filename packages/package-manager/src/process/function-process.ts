@@ -4,7 +4,7 @@ import type { Clock } from "@purlin/function-runner";
 import type { PortPool } from "./free-port.ts";
 import type { FunctionCertificates } from "./function-certificates.ts";
 import { untilItAnswers } from "./grpc-probe.ts";
-import { createLaunch, type FunctionProgram } from "./launch-function.ts";
+import { createLaunch, type FunctionProgram, isBare } from "./launch-function.ts";
 import type { LogFile } from "./log-file.ts";
 import { createLogTail } from "./log-tail.ts";
 import { createRenewal, type Renewal } from "./renewal.ts";
@@ -91,6 +91,9 @@ export interface ProcessLimits {
 
 const logCharacters = 256 * 1024;
 
+const bareAdvice =
+  "without a sandbox it must listen where --address says; install bubblewrap for one that does not: it gives each function a network of its own";
+
 /** Starts a function and keeps it running until it is stopped. */
 export function startFunctionProcess(spec: FunctionSpec, surroundings: ProcessSurroundings): FunctionProcess {
   return new RunningProcess(spec, surroundings);
@@ -125,6 +128,7 @@ class RunningProcess implements FunctionProcess {
       answers: (address, signal) => untilItAnswers({ address, tls: certificates.client.current(), signal }),
       released: (address) => this.#uses.released(address),
       startLimitMs: limits.startMs,
+      advice: isBare(program) ? bareAdvice : undefined,
       restart: limits.restart,
       clock,
       observer: this.#observer(),

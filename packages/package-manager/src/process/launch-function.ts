@@ -121,7 +121,8 @@ async function runOnce(
   }
 }
 
-function isBare(program: FunctionProgram): boolean {
+/** Whether it is an image that runs as any other program of this machine, without a network of its own. */
+export function isBare(program: FunctionProgram): boolean {
   return program.kind === "image" && program.sandbox === undefined;
 }
 

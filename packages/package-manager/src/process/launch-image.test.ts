@@ -115,6 +115,21 @@ test("without a sandbox it runs all the same, without the control plane's enviro
   assert.ok(!String(found?.["env"]).includes("SECRET_TOKEN"));
 });
 
+test("without a sandbox, one that listens elsewhere is told what would help", async () => {
+  using folder = functionProject({});
+  const elsewhere = "require('node:net').createServer().listen(0, '127.0.0.1')";
+  const config = { entrypoint: ["node", "-e", elsewhere, "--"], cmd: [], env: [], workingDir: "/", user: "" };
+  const image = { kind: "image", root: folder.path, process: config, needsNode: true, env: {}, socket: "" } as const;
+  const limits = { startMs: 200, restart: { baseMs: 60_000, maxMs: 60_000, healthyMs: 0 } };
+  await using processes = createFunctionProcesses({ directory: join(folder.path, "state"), env: {}, limits });
+  const running = processes.run({ name: "fn", cwd: "/", program: { ...image, sandbox: undefined } });
+  await running.settled();
+  assert.match(
+    running.state.phase === "failed" ? running.state.problem : "",
+    /^the function did not answer within 0.2 s; without a sandbox it must listen where --address says; install bubblewrap /,
+  );
+});
+
 test("a sandboxed function that lost its connector is started again, with another one", async (t) => {
   const support = await findSandbox();
   if (!support.isSupported) {

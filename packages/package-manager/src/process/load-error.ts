@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 /** Why a module could not be loaded, in one line that starts with the file and line to look at. */
 export function describeLoadError(error: unknown, cwd: string): string {
   if (!(error instanceof Error)) return `the file threw ${String(error)}`;
-  const at = compilerPlace(error) ?? importerPlace(error) ?? firstFrame(error);
+  const at = compilerPlace(error) ?? importerPlace(error) ?? unloadable(error) ?? firstFrame(error);
   const text = `${error.message}${remedy(error)}`.replaceAll(/\s*\n\s*/g, " ");
   return at === undefined ? text : `${relativeTo(cwd, at.file)}${at.line ? `:${at.line}` : ""}: ${text}`;
 }
@@ -32,6 +32,12 @@ function importerPlace(error: Error): Place | undefined {
   return codeOf(error) === "ERR_MODULE_NOT_FOUND" && importer !== undefined ? { file: importer } : undefined;
 }
 
+/** A file that is no program is to blame itself, not who tried to load it. */
+function unloadable(error: Error): Place | undefined {
+  const file = / for (\S.*)$/.exec(error.message)?.[1];
+  return codeOf(error) === "ERR_UNKNOWN_FILE_EXTENSION" && file !== undefined ? { file } : undefined;
+}
+
 function firstFrame(error: Error): Place | undefined {
   for (const line of (error.stack ?? "").split("\n")) {
     const frame = /(file:\/\/\S+?):(\d+:\d+)\)?$/.exec(line);
@@ -44,6 +50,8 @@ function remedy(error: Error): string {
   switch (codeOf(error)) {
     case "ERR_MODULE_NOT_FOUND":
       return error.message.startsWith("Cannot find package") ? ": run npm install" : ": check the path and its ending";
+    case "ERR_UNKNOWN_FILE_EXTENSION":
+      return ": a function is a TypeScript or JavaScript file: name the one that exports it";
     case "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX":
       return ": Node removes types and compiles nothing; set erasableSyntaxOnly in tsconfig.json to see all such places";
     default:

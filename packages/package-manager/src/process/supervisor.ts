@@ -34,6 +34,8 @@ export interface SupervisorOptions {
   readonly released: (address: string) => Promise<void>;
   /** A version that takes longer to answer counts as failed. */
   readonly startLimitMs: number;
+  /** What else there is to say of one that runs and does not answer. */
+  readonly advice?: string | undefined;
   /** Without it, what fails waits for the next save. */
   readonly restart?: RestartPolicy | undefined;
   readonly clock: Clock;
@@ -170,7 +172,8 @@ export class Supervisor {
 
   #tooSlow(version: Version): void {
     if (version !== this.#starting) return;
-    const text = `the function did not answer within ${this.#options.startLimitMs / 1000} s`;
+    const { startLimitMs, advice } = this.#options;
+    const text = `the function did not answer within ${startLimitMs / 1000} s${advice === undefined ? "" : `; ${advice}`}`;
     version.failed = true;
     this.#fails(version, { text, setup: false });
     version.launched.kill();
