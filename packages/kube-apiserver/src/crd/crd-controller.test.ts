@@ -7,11 +7,12 @@ import { Registry } from "../registry/registry.ts";
 import { objectCodec } from "../rest/object-codec.ts";
 import { openStore } from "../store/open-store.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
+import { isConditionTrue } from "./crd-conditions.ts";
 import { CrdController } from "./crd-controller.ts";
 import { initialCrdStatus, withCrdDefaults } from "./crd-defaults.ts";
 import { cleanupFinalizer, crdRules } from "./crd-rules.ts";
 
-const eventually = (t: TestContext, check: () => void): Promise<void> => t.waitFor(check, { timeout: 30_000 });
+const eventually = (t: TestContext, check: () => void): Promise<void> => t.waitFor(check, { timeout: 60_000 });
 
 const prefix = "/apiextensions.k8s.io/customresourcedefinitions/";
 const time = (): Date => new Date("2026-01-01T00:00:00Z");
@@ -45,7 +46,6 @@ function setUp(t: TestContext, directory: string = tempDirectory()) {
   const registry = new Registry(BUILTIN_RESOURCES);
   const ended: string[] = [];
   const deleted: string[] = [];
-  const servedWhenEstablished: boolean[] = [];
   const controller = new CrdController({
     store,
     registry,
@@ -79,7 +79,7 @@ function setUp(t: TestContext, directory: string = tempDirectory()) {
     await store.close();
   });
   controller.start();
-  return { store, registry, controller, put, conditions, ended, deleted, watch, servedWhenEstablished, directory };
+  return { store, registry, controller, put, conditions, ended, deleted, watch, directory };
 }
 
 const established = ["NamesAccepted=True NoConflicts", "Established=True InitialNamesAccepted"];
@@ -101,6 +101,24 @@ test("a definition is named, served and then established, and watchers see each 
     [type?.kind, type?.listKind, type?.subresources.map(({ name }) => name)],
     ["Widget", "WidgetList", ["status"]],
   );
+});
+
+test("whoever is told that a definition is established finds its kind served", async (t) => {
+  const { put, registry, store } = setUp(t);
+  const served: boolean[] = [];
+  const told = store.watch({
+    scope: prefix,
+    after: store.revision,
+    onReady: () => {
+      for (let changes = told.take(); changes.length > 0; changes = told.take()) {
+        const isTold = changes.some(({ entry }) => entry !== undefined && isConditionTrue(entry.value, "Established"));
+        if (isTold) served.push(registry.catalog.find("example.org", "v1", "widgets") !== undefined);
+      }
+    },
+  });
+  t.after(() => told.close());
+  await put(crd("widgets", "Widget"));
+  await eventually(t, () => assert.deepEqual(served, [true]));
 });
 
 test("a kind that is taken is refused until its owner goes", async (t) => {

@@ -8,7 +8,7 @@ import { tempDirectory } from "../store/testing/temp-store.ts";
 import { GarbageCollector } from "./garbage-collector.ts";
 import { type OwnedObject, ownedObject } from "./owned-object.ts";
 
-const eventually = (t: TestContext, check: () => void): Promise<void> => t.waitFor(check, { timeout: 30_000 });
+const eventually = (t: TestContext, check: () => void): Promise<void> => t.waitFor(check, { timeout: 60_000 });
 
 const keyOf = (name: string): string => `/core/configmaps/ns/${name}`;
 
