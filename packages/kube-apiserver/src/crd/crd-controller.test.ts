@@ -116,7 +116,8 @@ test("whoever is told that a definition is established finds its kind served", a
       }
     },
   });
-  t.after(() => told.close());
+  // Before the end of the test, which closes the store under its watchers.
+  using _ = { [Symbol.dispose]: () => told.close() };
   await put(crd("widgets", "Widget"));
   await eventually(t, () => assert.deepEqual(served, [true]));
 });
