@@ -31,6 +31,7 @@ export {
   Target,
 } from "./gen/run-function.ts";
 export { Timestamp } from "./gen/timestamp.ts";
+export { parseGoDuration } from "./go-duration.ts";
 export { isJsonObject, type JsonObject, type JsonValue, setOwn } from "./json.ts";
 export { decode } from "./message-decode.ts";
 export { encode, encodeCanonical } from "./message-encode.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { parseGoDuration } from "@purlin/function-protocol";
 import { FunctionError } from "../errors/function-error.ts";
-import { parseGoDuration } from "./go-duration.ts";
 import type { ServeOptions } from "./serve-options.ts";
 
 /** A command line flag. */
@@ -76,7 +76,7 @@ export const standardFlags: readonly Flag[] = [
     help: "How long responses may be reused, such as 90s or 1m30s (default 1m)",
     apply: (options, text) => {
       const ms = parseGoDuration(text);
-      if (ms === undefined) throw usage("--ttl", text, "a duration such as 90s or 1m30s");
+      if (ms === undefined || ms < 0) throw usage("--ttl", text, "a duration such as 90s or 1m30s");
       options.ttl = ms;
     },
   },

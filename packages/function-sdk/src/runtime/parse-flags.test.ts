@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isFunctionError } from "../errors/function-error.ts";
-import { parseGoDuration } from "./go-duration.ts";
 import { parseFlags, usageText } from "./parse-flags.ts";
 import type { ServeOptions } from "./serve-options.ts";
 
@@ -94,31 +93,3 @@ test("the usage text names every flag once, in columns", () => {
     .map((line) => / {2,}\S/.exec(line.slice(2))?.[0].length);
   assert.ok(columns.every((width) => width !== undefined));
 });
-
-const durations: Record<string, number | undefined> = {
-  "90s": 90_000,
-  "1m30s": 90_000,
-  "1h": 3_600_000,
-  "1.5h": 5_400_000,
-  ".5s": 500,
-  "2.s": 2000,
-  "100ms": 100,
-  "1us": 0.001,
-  "1µs": 0.001,
-  "0": 0,
-  "0s": 0,
-  "": undefined,
-  "5": undefined,
-  s: undefined,
-  "-5s": undefined,
-  "1 s": undefined,
-  "1d": undefined,
-  ".s": undefined,
-  "1m30": undefined,
-};
-
-for (const [text, want] of Object.entries(durations)) {
-  test(`duration ${JSON.stringify(text)}`, () => {
-    assert.equal(parseGoDuration(text), want);
-  });
-}

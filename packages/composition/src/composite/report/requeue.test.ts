@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import type { ReconcileResult } from "@purlin/kube-controller";
-import { parseGoDuration } from "./go-duration.ts";
 import { askedInterval, atLatest, requeueAfter } from "./requeue.ts";
 
 const minute = 60_000;
@@ -96,24 +95,6 @@ for (const [text, want] of Object.entries(asked)) {
   test(`case 25: the poll annotation "${text}" with a minimum of 1s means ${want}`, () => {
     assert.equal(askedInterval(xr(text), 1000), want);
   });
-}
-
-const durations: Readonly<Record<string, number | undefined>> = {
-  "1h2m3s4ms": 3_723_004,
-  "1.5h": 5_400_000,
-  ".5s": 500,
-  "2µs": 0.002,
-  "1000000ns": 1,
-  "-1s": -1000,
-  "+1s": 1000,
-  "1 s": undefined,
-  "1sx": undefined,
-  s: undefined,
-  "-": undefined,
-};
-
-for (const [text, want] of Object.entries(durations)) {
-  test(`a Go duration "${text}" is ${want} ms`, () => assert.equal(parseGoDuration(text), want));
 }
 
 const sooner: Readonly<

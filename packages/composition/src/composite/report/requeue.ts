@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { parseGoDuration } from "@purlin/function-protocol";
 import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ReconcileResult } from "@purlin/kube-controller";
 import { annotationOf } from "@purlin/kube-controller/object";
 import { annotations } from "../../composite-resource/constants.ts";
 import type { CompositeSettings } from "../ports.ts";
-import { parseGoDuration } from "./go-duration.ts";
 
 /** What the time of the next look depends on. */
 export interface RequeueFacts {

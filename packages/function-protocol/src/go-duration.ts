@@ -10,7 +10,9 @@ const unitMs: Readonly<Record<string, number>> = {
   m: 60_000,
   h: 3_600_000,
 };
-const part = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
+
+// There is one way to read a number: with two, a long row of digits without a unit would be tried in every split.
+const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
 
 /** Milliseconds of a duration as Go writes it, such as `-1m30s`; undefined for any other text. */
 export function parseGoDuration(text: string): number | undefined {
