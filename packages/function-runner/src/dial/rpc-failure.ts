@@ -48,9 +48,17 @@ export function rpcFailure(error: ServiceError, failed: FailedCall): RunnerError
 /** A failure of one function, in the words of gRPC. */
 export function functionFailure(target: FunctionTarget, code: status, text: string, cause?: unknown): RunnerError {
   const name = statusName(code);
-  const line = text.replace(/\s*[\r\n]+\s*/g, " ");
+  const line = inOneLine(text);
   const message = `cannot run Function "${target.functionName}": rpc error: code = ${name} desc = ${line}`;
   return new RunnerError("RPC", message, { cause, status: name });
+}
+
+/** Functions write what goes into it: a pattern with spaces on both sides of a line end would be tried at each space. */
+function inOneLine(text: string): string {
+  const lines = text.split(/[\r\n]+/);
+  if (lines.length === 1) return text;
+  const trimmed = lines.map((line) => line.trim());
+  return trimmed.filter((line) => line !== "").join(" ");
 }
 
 function describe(error: ServiceError, failed: FailedCall): string {

@@ -9,5 +9,5 @@ export function shortened(message: string): string {
   if (Buffer.byteLength(message) <= longestMessage) return message;
   const bytes = Buffer.from(message).subarray(0, longestMessage - 4);
   // A character that was cut in two becomes a replacement character, which is cut off.
-  return `${bytes.toString().replace(/\uFFFD+$/, "")}…`;
+  return `${bytes.toString().replace(/\uFFFD{1,3}$/, "")}…`;
 }

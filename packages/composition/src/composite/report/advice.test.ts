@@ -4,7 +4,19 @@ import { test } from "node:test";
 import { ProtocolError } from "@purlin/function-protocol";
 import { NoMatchError } from "@purlin/kube-client";
 import { wrapError } from "@purlin/kube-controller/object";
+import { FatalResultError } from "../run/compose-error.ts";
 import { adviceOn } from "./advice.ts";
+
+const fatal = (message: string): FatalResultError =>
+  new FatalResultError({
+    step: "s",
+    message,
+    reason: "",
+    forClaim: false,
+    events: [],
+    conditions: [],
+    functionRevisions: [],
+  });
 
 const rows: Readonly<Record<string, { reason: string; error: unknown; want: RegExp }>> = {
   NoKind: {
@@ -31,6 +43,16 @@ const rows: Readonly<Record<string, { reason: string; error: unknown; want: RegE
     error: wrapError("cannot run", new ProtocolError("UNSTABLE_REQUIREMENTS", "x")),
     want: /ask for the same on every call/,
   },
+  Fatal: {
+    reason: "D1: what a function says is told as it is",
+    error: fatal("the function could not be reached"),
+    want: /^$/,
+  },
+  FatalKind: {
+    reason: "D1: whatever it looks like",
+    error: fatal('no matches for kind "Gadget" in version "x.org/v1"'),
+    want: /^$/,
+  },
   Plain: { reason: "most texts say it all", error: new Error("no such bucket"), want: /^$/ },
   NoError: { reason: "anything can be thrown", error: "no", want: /^$/ },
 };
@@ -38,3 +60,9 @@ const rows: Readonly<Record<string, { reason: string; error: unknown; want: RegE
 for (const [name, { reason, error, want }] of Object.entries(rows)) {
   test(`advice, ${name}: ${reason}`, () => assert.match(adviceOn(error), want));
 }
+
+test("a text that says the same again and again is read once", () => {
+  // What functions answer goes into it. A search that begins anew at each place would take minutes here.
+  const text = `${"the function could not be reached ".repeat(30_000)}?`;
+  assert.equal(adviceOn(new Error(text)), "");
+});

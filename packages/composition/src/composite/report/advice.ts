@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { isProtocolError } from "@purlin/function-protocol";
+import { isFatalResult } from "../run/compose-error.ts";
 
-/** What whoever reads about a failure can do, to go after its text; empty when the text says it all. */
+/**
+ * What whoever reads about a failure can do, to go after its text; empty when the text says it all. What a function says
+ * is its own: nothing is added to that.
+ */
 export function adviceOn(error: unknown): string {
+  if (isFatalResult(error)) return "";
   const text = error instanceof Error ? error.message : String(error);
   if (/no matches for kind "[^"]*" in version "[^"]*"$/.test(text)) {
     return ": install the CRD that defines it, or correct the function";
   }
   // Some reasons end with a question that says what to look at.
-  if (/the function could not be reached.*[^?]$/.test(text)) {
+  if (text.includes("the function could not be reached") && !text.endsWith("?")) {
     return ": check that the function runs and can be reached there";
   }
   if (innermost(error, (one) => isProtocolError(one) && one.code === "UNSTABLE_REQUIREMENTS")) {

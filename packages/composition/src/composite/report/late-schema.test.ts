@@ -25,6 +25,14 @@ const cases = [
   },
   { why: "a field of ours in another place", text: `${prefix}.spec.crossplane: ${late}`, want: false },
   { why: "a field that is the author's here", text: `${prefix}.status.claimConditions: ${late}`, want: false },
+  {
+    why: "one of ours and one beside the status",
+    text: `${prefix}errors:\n  .status.crossplane: ${late}\n  .spec.size: ${late}`,
+    want: false,
+  },
+  { why: "an item of a field of ours", text: `${prefix}.status.crossplane[0].step: ${late}`, want: true },
+  // A name a function chose. A search that begins anew at each ".status" would take minutes here.
+  { why: "a name that never ends", text: `${prefix}${".status".repeat(150_000)}: no`, want: false },
   { why: "anything else", text: "the server is on fire", want: false },
 ];
 

@@ -3,7 +3,7 @@
 import { textOf } from "@purlin/kube-controller/object";
 import type { StatusRules } from "./status-after.ts";
 
-const undeclared = /(\.status[^\s:]*): field not declared in schema/g;
+const undeclared = ": field not declared in schema";
 
 /**
  * Whether a status was refused only because the API server has not taken in the CRD as it is now: it knows none of the
@@ -11,6 +11,17 @@ const undeclared = /(\.status[^\s:]*): field not declared in schema/g;
  */
 export function isSchemaLate(error: unknown, { ownFields }: StatusRules): boolean {
   const own: ReadonlySet<string> = ownFields;
-  const paths = [...textOf(error).matchAll(undeclared)].map(([, path = ""]) => path);
-  return paths.length > 0 && paths.every((path) => own.has(path.split(/[.[]/)[2] ?? ""));
+  const paths = textOf(error).split(undeclared).slice(0, -1).map(lastWord);
+  return paths.length > 0 && paths.every((path) => own.has(statusField(path) ?? ""));
+}
+
+/** What is before the first place where a path is not declared, and between two of them, ends with the path. */
+function lastWord(text: string): string {
+  const start = Math.max(...[" ", "\n", ":"].map((end) => text.lastIndexOf(end)));
+  return text.slice(start + 1);
+}
+
+function statusField(path: string): string | undefined {
+  const [root, status, field] = path.split(/[.[]/, 3);
+  return root === "" && status === "status" ? field : undefined;
 }
