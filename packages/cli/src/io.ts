@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Readable } from "node:stream";
+import type { NameResolver } from "@purlin/function-runner";
 
 /** Where text goes. */
 export interface TextSink {
@@ -22,6 +23,8 @@ export interface Io {
   readonly cwd: string;
   /** Aborts when the user asks the command to stop. */
   readonly signal: AbortSignal;
+  /** Who knows the names in the endpoints of FunctionRevisions; the system unless given. */
+  readonly names?: NameResolver;
 }
 
 const defaultColumns = 100;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ClientHttp2Session, connect } from "node:http2";
-import { connect as connectSocket, isIP } from "node:net";
+import { connect as connectSocket, isIP, type LookupFunction } from "node:net";
 import type { SecureContext } from "node:tls";
+import type { NameResolver } from "@purlin/function-runner";
 import { textOf, UserError } from "../user-error.ts";
 import type { Target } from "./parse-target.ts";
 
@@ -11,7 +12,28 @@ export interface ProbeOptions {
   readonly tls: { readonly context: SecureContext; readonly directory: string } | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** What to do about it, where the flags of `purlin function call` are not the ones to give. */
+  readonly advice?: ProbeAdvice | undefined;
+  /** The system's, unless given. */
+  readonly names?: NameResolver | undefined;
 }
+
+/** What to do when a function cannot be called. */
+export interface ProbeAdvice {
+  readonly nobodyListens: string;
+  readonly noHost: string;
+  /** It was called in plaintext and serves TLS. */
+  readonly servesTls: string;
+  /** It was called with TLS and serves plaintext. */
+  readonly servesPlaintext: string;
+}
+
+const callAdvice: ProbeAdvice = {
+  nobodyListens: 'check the port, or start the function with "purlin function run"',
+  noHost: "check the name",
+  servesTls: "give --tls-certs-dir DIR instead of --insecure",
+  servesPlaintext: "give --insecure instead of --tls-certs-dir",
+};
 
 /**
  * Connects once and hangs up, so that a wrong address or certificate is told at once and in words. The runner itself waits
@@ -24,7 +46,7 @@ export async function probeTarget(target: Target, options: ProbeOptions): Promis
   // An HTTP/2 server sends its settings first, after it has accepted our certificate.
   session.once("remoteSettings", () => done.resolve(undefined));
   session.once("error", (error: NodeJS.ErrnoException) => done.resolve(explain(error, target, options)));
-  session.once("close", () => done.resolve(hungUp(options.tls?.directory)));
+  session.once("close", () => done.resolve(hungUp(options)));
   const timer = setTimeout(() => done.resolve(silent), options.timeoutMs);
   const abort = (): void => done.reject(options.signal.reason);
   options.signal.addEventListener("abort", abort);
@@ -38,7 +60,7 @@ export async function probeTarget(target: Target, options: ProbeOptions): Promis
   }
 }
 
-function open(target: Target, { tls }: ProbeOptions): ClientHttp2Session {
+function open(target: Target, { tls, names }: ProbeOptions): ClientHttp2Session {
   const host = target.kind === "unix" ? "localhost" : target.host;
   const url = `${tls === undefined ? "http" : "https"}://${isIP(host) === 6 ? `[${host}]` : host}:${target.port}`;
   const socket =
@@ -47,49 +69,67 @@ function open(target: Target, { tls }: ProbeOptions): ClientHttp2Session {
   // A server name must not be an address; an address is checked against the certificate all the same.
   const name = isIP(host) === 0 ? { servername: host } : {};
   const secure = tls === undefined ? {} : { secureContext: tls.context, ...name };
-  return connect(url, { ...socket, ...path, ...secure });
+  const lookup = names === undefined ? {} : { lookup: lookupIn(names) };
+  return connect(url, { ...socket, ...path, ...secure, ...lookup });
+}
+
+function lookupIn(names: NameResolver): LookupFunction {
+  return (host, { all }, callback) => {
+    names.resolve(host).then(
+      (found) => {
+        const addresses = found.map((address) => ({ address, family: isIP(address) }));
+        const [first] = addresses;
+        if (first === undefined) callback(Object.assign(new Error(`no address of ${host}`), { code: "ENOTFOUND" }), "");
+        else if (all === true) callback(null, addresses);
+        else callback(null, first.address, first.family);
+      },
+      (error: unknown) => callback(Object.assign(new Error(textOf(error)), { code: "ENOTFOUND" }), ""),
+    );
+  };
 }
 
 const silent = "it accepts connections but does not speak gRPC: check the port";
 
-function hungUp(directory: string | undefined): string {
-  return directory === undefined
-    ? "it hung up on a plaintext connection: if the function serves TLS, give --tls-certs-dir DIR instead of --insecure"
-    : `it refused our certificate: ${directory}/tls.crt must be valid and signed by the authority the function trusts`;
+function hungUp({ tls, advice = callAdvice }: ProbeOptions): string {
+  return tls === undefined
+    ? `it hung up on a plaintext connection: if the function serves TLS, ${advice.servesTls}`
+    : `it refused our certificate: ${tls.directory}/tls.crt must be valid and signed by the authority the function trusts`;
 }
 
 function explain(error: NodeJS.ErrnoException, target: Target, options: ProbeOptions): string {
   const { code = "" } = error;
+  const { advice = callAdvice } = options;
   switch (code) {
     case "ECONNREFUSED":
     case "ENOENT":
-      return 'nothing listens there: check the port, or start the function with "purlin function run"';
+      return `nothing listens there: ${advice.nobodyListens}`;
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return `there is no host "${target.kind === "tcp" ? target.host : ""}": check the name`;
+      return `there is no host "${target.kind === "tcp" ? target.host : ""}": ${advice.noHost}`;
     case "ECONNRESET":
     case "EPIPE":
-      return hungUp(options.tls?.directory);
+      return hungUp(options);
     case "ERR_HTTP2_ERROR":
       return silent;
     default:
-      return options.tls === undefined ? textOf(error) : explainTls(error, options.tls.directory);
+      return options.tls === undefined ? textOf(error) : explainTls(error, options);
   }
 }
 
-function explainTls(error: NodeJS.ErrnoException, directory: string): string {
+function explainTls(error: NodeJS.ErrnoException, options: ProbeOptions): string {
   const { code = "" } = error;
+  const { advice = callAdvice, tls } = options;
   switch (code) {
     case "ERR_SSL_WRONG_VERSION_NUMBER":
     case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
-      return "it does not speak TLS: if the function serves plaintext, give --insecure instead of --tls-certs-dir";
+      return `it does not speak TLS: if the function serves plaintext, ${advice.servesPlaintext}`;
     case "ERR_TLS_CERT_ALTNAME_INVALID":
       return `its certificate is for another host (${textOf(error)}): call it by a name in the certificate`;
     case "CERT_HAS_EXPIRED":
     case "CERT_NOT_YET_VALID":
       return `its certificate is not valid today (${textOf(error)}): renew the function's tls.crt`;
     default:
-      if (code.includes("ALERT")) return hungUp(directory);
-      return `its certificate is not signed by ${directory}/ca.crt (${textOf(error)}): use the authority that signed it`;
+      if (code.includes("ALERT")) return hungUp(options);
+      return `its certificate is not signed by ${tls?.directory}/ca.crt (${textOf(error)}): use the authority that signed it`;
   }
 }

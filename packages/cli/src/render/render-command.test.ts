@@ -350,7 +350,7 @@ test("D4: a step that selects a revision, where there are none, is served by its
   assert.equal(outcome.exitCode, 0, outcome.stderr);
   assert.equal(
     outcome.stderr,
-    'warning: step "t" uses functionRevisionSelector, and no FunctionRevision is among FUNCTIONS: its Function "fn" runs\n',
+    'warning: step "t" uses functionRevisionSelector, and no FunctionRevision of Function "fn" is among FUNCTIONS: the Function itself runs\n',
   );
 });
 

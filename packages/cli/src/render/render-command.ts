@@ -9,6 +9,7 @@ import {
   type RequirementFetchers,
 } from "@purlin/function-runner";
 import type { CommandInput } from "../commands/command-spec.ts";
+import { type ClientCertificates, readClientCertificates } from "../function-call/client-certificates.ts";
 import { readOpenAPI } from "../function-call/requirement-files.ts";
 import type { Io } from "../io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
@@ -18,14 +19,17 @@ import { type RenderFiles, readRenderFiles } from "./render-files.ts";
 import { openFunctions } from "./render-functions.ts";
 import { type RenderCommand, readContext, readRenderCommand } from "./render-options.ts";
 import { printDocuments, renderedDocuments } from "./render-output.ts";
+import { selectionOf } from "./render-revisions.ts";
+import { stepsOf } from "./used-functions.ts";
 
 /** `purlin render`: everything is read and checked before the first function is called. */
 export async function run(input: CommandInput, io: Io): Promise<number> {
   const command = readRenderCommand(input);
   const files = await readRenderFiles(command, io);
   const context = await readContext(input, io);
+  const certificates = readClientCertificates(input, io);
   const fetchers = await fetchersFor(files, command, io);
-  const rendered = await render(files, command, { context, fetchers, io });
+  const rendered = await render(files, command, { context, certificates, fetchers, io });
   const { failure } = rendered;
   if (failure === undefined || (command.showResults && isFatal(failure))) {
     io.stdout.write(printDocuments(renderedDocuments(rendered, command)));
@@ -37,6 +41,7 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
 
 interface Surroundings {
   readonly context: Awaited<ReturnType<typeof readContext>>;
+  readonly certificates: ClientCertificates | undefined;
   readonly fetchers: RequirementFetchers;
   readonly io: Io;
 }
@@ -44,11 +49,12 @@ interface Surroundings {
 async function render(
   files: RenderFiles,
   command: RenderCommand,
-  { context, fetchers, io }: Surroundings,
+  { context, certificates, fetchers, io }: Surroundings,
 ): Promise<Rendered> {
   const style = createStyle(io.stderr, io.env);
   const warn = (text: string): void => io.stderr.write(`${style.faint("warning:")} ${text}\n`);
-  await using functions = await openFunctions({ ...files, annotations: command.annotations, fetchers, warn }, io);
+  const { annotations } = command;
+  await using functions = await openFunctions({ ...files, annotations, certificates, fetchers, warn }, io);
   const objects = (manifests: readonly Manifest[]): Manifest["object"][] => manifests.map(({ object }) => object);
   try {
     return await renderComposite(
@@ -64,12 +70,18 @@ async function render(
         secrets: objects(files.credentials),
         context,
         timeoutMs: command.timeoutMs,
+        functionRevisions: tellsRevisions(files),
         signal: io.signal,
       },
     );
   } catch (error) {
     throw isRenderError(error) ? located(error, files) : error;
   }
+}
+
+/** Where revisions are chosen, a control plane tells in the status which ran: it could not choose any without doing so. */
+function tellsRevisions({ composition, revisions }: RenderFiles): boolean {
+  return revisions.length > 0 && stepsOf(composition).some((step) => selectionOf(step) !== undefined);
 }
 
 /** Files answer what functions require; kinds nobody wrote down have no objects. */

@@ -41,6 +41,10 @@ export const renderFlags: readonly OptionSpec[] = [
     description: "an annotation for every Function, over its own",
     repeatable: true,
   },
+  {
+    flags: "--tls-client-certs-dir <dir>",
+    description: "tls.crt, tls.key and ca.crt to call FunctionRevisions with ($TLS_CLIENT_CERTS_DIR)",
+  },
   { flags: "--xrd <path>", description: "the XRD of the XR; one among the other files counts as well" },
   { flags: "--timeout <duration>", description: "how long everything together may take", default: "1m" },
 ];

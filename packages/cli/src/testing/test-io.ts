@@ -17,6 +17,7 @@ export interface TestIoOptions {
   readonly env?: Io["env"];
   readonly isTTY?: boolean;
   readonly signal?: AbortSignal;
+  readonly names?: NonNullable<Io["names"]>;
 }
 
 /** An {@link Io} that keeps what is written. */
@@ -27,6 +28,7 @@ export class TestIo implements Io {
   readonly env: Io["env"];
   readonly cwd: string;
   readonly signal: AbortSignal;
+  readonly names?: NonNullable<Io["names"]>;
 
   constructor(options: TestIoOptions = {}) {
     this.stdin = Readable.from([options.stdin ?? ""]);
@@ -35,6 +37,7 @@ export class TestIo implements Io {
     this.env = options.env ?? {};
     this.cwd = options.cwd ?? process.cwd();
     this.signal = options.signal ?? new AbortController().signal;
+    if (options.names !== undefined) this.names = options.names;
   }
 }
 

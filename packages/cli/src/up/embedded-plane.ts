@@ -63,6 +63,8 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   let packages: PackageManagement | undefined;
   const processes = createFunctionProcesses({
     directory: join(options.directory, "functions"),
+    // For `purlin render`, like the kubeconfig beside it for everybody else.
+    clientFolder: join(options.directory, "function-client"),
     env: io.env,
     onChange: (process) => {
       surroundings.onFunctionChange(process);

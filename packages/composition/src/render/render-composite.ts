@@ -26,6 +26,8 @@ export interface RenderOptions {
   /** What the pipeline's context holds before the first step. */
   readonly context?: JsonObject | undefined;
   readonly timeoutMs?: number | undefined;
+  /** Whether the status tells which function revisions ran, as it does where steps may choose them. */
+  readonly functionRevisions?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -61,7 +63,7 @@ export async function renderComposite(inputs: RenderInputs, options: RenderOptio
     fetchers: options.fetchers,
     clock: systemClock,
     log: silent,
-    settings: options.timeoutMs === undefined ? {} : { deadlineMs: options.timeoutMs },
+    settings: settingsOf(options),
     timestamp: () => stampedAt,
     context: options.context && Struct.from(options.context),
     onPipeline: (_, last) => {
@@ -76,6 +78,10 @@ export async function renderComposite(inputs: RenderInputs, options: RenderOptio
   );
   const stored = await client.live.get(prepared.xr, keyOf(prepared.xr));
   return { xr: outputOf(inputs.xr, stored, prepared), resources: composedIn(client), results, context, failure };
+}
+
+function settingsOf({ timeoutMs, functionRevisions = false }: RenderOptions): CompositePorts["settings"] {
+  return { functionRevisions, ...(timeoutMs === undefined ? {} : { deadlineMs: timeoutMs }) };
 }
 
 function typeOf({ apiVersion, kind }: KubeObject): { apiVersion: string; kind: string } {

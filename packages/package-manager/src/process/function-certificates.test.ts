@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -75,4 +75,28 @@ test("our own certificate is renewed as well", () => {
   assert.equal(client.current(), first);
   now += 21 * dayMs;
   assert.notEqual(client.current(), first);
+});
+
+test("our own certificate is written down where somebody asks for it, before the first call, and anew with each renewal", () => {
+  using folder = tempFolder();
+  const clientFolder = join(folder.path, "client");
+  let now = Date.now();
+  const read = (file: string): string => readFileSync(join(clientFolder, file), "utf8");
+  const { client } = createFunctionCertificates(join(folder.path, "servers"), {
+    now: () => now,
+    days: 30,
+    clientFolder,
+  });
+  assert.deepEqual(readdirSync(clientFolder).sort(), ["ca.crt", "tls.crt", "tls.key"]);
+  assert.equal(statSync(clientFolder).mode & 0o777, 0o700);
+  assert.equal(statSync(join(clientFolder, "tls.key")).mode & 0o777, 0o600);
+  const certificate = new X509Certificate(read("tls.crt"));
+  assert.deepEqual(certificate.keyUsage, ["1.3.6.1.5.5.7.3.2"], "clientAuth alone");
+  assert.ok(certificate.verify(new X509Certificate(read("ca.crt")).publicKey));
+  assert.ok(certificate.checkPrivateKey(createPrivateKey(read("tls.key"))));
+  client.current();
+  assert.equal(read("tls.crt"), certificate.toString());
+  now += 21 * dayMs;
+  client.current();
+  assert.notEqual(read("tls.crt"), certificate.toString());
 });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { mkdirSync, writeFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSecureContext, type SecureContext } from "node:tls";
@@ -24,6 +25,8 @@ export interface CertificateTimes {
   readonly now: () => number;
   /** Renewed when a third of this is left. */
   readonly days: number;
+  /** Where our side of calls is written down, for programs of the same user that shall call functions too; nowhere unless given. */
+  readonly clientFolder?: string | undefined;
 }
 
 const lastThird = 1 / 3;
@@ -33,10 +36,12 @@ const lastThird = 1 / 3;
  * serving only, so no function can call another one.
  */
 export function createFunctionCertificates(directory: string, times: CertificateTimes): FunctionCertificates {
-  const { days } = times;
+  const { days, clientFolder } = times;
   const now = (): Date => new Date(times.now());
   const authority = createAuthority({ commonName: "purlin functions", now: now() });
-  const client = keepClientContext(authority, { now, days });
+  const client = keepClientContext(authority, { now, days, clientFolder });
+  // Whoever reads it may come before the first call of ours.
+  if (clientFolder !== undefined) client.current();
   const issued = new Map<string, Issued>();
   // What an earlier process left was signed by an authority that is no more.
   const emptied = rm(directory, { recursive: true, force: true });
@@ -102,6 +107,13 @@ async function writeFiles(folder: string, { certPem, keyPem }: KeyPair, authorit
   return folder;
 }
 
+function writeClientFiles(folder: string, { certPem, keyPem }: KeyPair, authorityPem: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(join(folder, "ca.crt"), authorityPem);
+  writeFileSync(join(folder, "tls.crt"), certPem);
+  writeFileSync(join(folder, "tls.key"), keyPem, { mode: 0o600 });
+}
+
 function renewInMs(certPem: string, now: number): number {
   const { notBefore, notAfter } = readValidity(certPem);
   const lifeMs = notAfter.getTime() - notBefore.getTime();
@@ -111,7 +123,7 @@ function renewInMs(certPem: string, now: number): number {
 /** Connections made after a renewal use the new certificate; those that are there go on. */
 function keepClientContext(
   authority: KeyPair,
-  { now, days }: { readonly now: () => Date; readonly days: number },
+  { now, days, clientFolder }: Omit<CertificateTimes, "now"> & { readonly now: () => Date },
 ): { current(): SecureContext } {
   let own: { readonly certPem: string; readonly context: SecureContext } | undefined;
   return {
@@ -123,6 +135,7 @@ function keepClientContext(
         days,
         now: now(),
       });
+      if (clientFolder !== undefined) writeClientFiles(clientFolder, { certPem, keyPem }, authority.certPem);
       const context = createSecureContext({ ca: authority.certPem, cert: certPem, key: keyPem, minVersion: "TLSv1.3" });
       own = { certPem, context };
       return context;

@@ -24,6 +24,11 @@ export interface FunctionProcessesOptions {
   readonly clock?: Clock | undefined;
   /** Days a certificate is good for; it is renewed, and the process replaced, when a third of them is left. A year unless given. */
   readonly certificateDays?: number | undefined;
+  /**
+   * Where the certificate that functions are called with is written, with its key, for other programs of the same user: `ca.crt`,
+   * `tls.crt` and `tls.key`. Nowhere unless given.
+   */
+  readonly clientFolder?: string | undefined;
   readonly limits?: Partial<ProcessLimits> | undefined;
   /** Told whenever a function begins to serve, fails or dies. */
   readonly onChange?: ((process: FunctionProcess) => void) | undefined;
@@ -68,8 +73,9 @@ const defaultLimits: ProcessLimits = {
 /** Starts, watches over and ends function processes. None of them outlives this process, however it ends. */
 export function createFunctionProcesses(options: FunctionProcessesOptions): FunctionProcesses {
   const { directory, env, clock = systemClock, limits = {}, onChange = () => {} } = options;
-  const { certificateDays: days = defaultDays } = options;
-  const certificates = createFunctionCertificates(join(directory, "certificates"), { now: () => clock.now(), days });
+  const { certificateDays: days = defaultDays, clientFolder } = options;
+  const times = { now: () => clock.now(), days, clientFolder };
+  const certificates = createFunctionCertificates(join(directory, "certificates"), times);
   const surroundings: ProcessSurroundings = {
     certificates,
     ports: createPortPool(),

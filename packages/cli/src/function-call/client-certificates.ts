@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+import { resolve } from "node:path";
+import { type RunnerLog, type TlsSource, tlsFromDirectory } from "@purlin/function-runner";
+import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import type { Io } from "../io.ts";
+import { textOf, UserError } from "../user-error.ts";
+
+/** Our side of mutual TLS with functions, from a folder. */
+export interface ClientCertificates {
+  /** As it was named, for messages. */
+  readonly directory: string;
+  readonly security: TlsSource;
+}
+
+/**
+ * Reads what `--tls-client-certs-dir`, or else `$TLS_CLIENT_CERTS_DIR`, names; undefined where nothing is named. Throws a
+ * UserError when the folder is of no use.
+ */
+export function readClientCertificates(input: CommandInput, io: Io, log?: RunnerLog): ClientCertificates | undefined {
+  const directory = textOption(input, "tlsClientCertsDir") ?? io.env["TLS_CLIENT_CERTS_DIR"];
+  if (!directory) return undefined;
+  try {
+    return { directory, security: tlsFromDirectory(resolve(io.cwd, directory), log) };
+  } catch (error) {
+    throw new UserError(`--tls-client-certs-dir ${directory}: ${textOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+import { developmentAnnotations, developmentOf, type FunctionReference } from "@purlin/function-runner";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { parseTarget } from "../function-call/parse-target.ts";
+import type { Manifest } from "../manifests/manifest.ts";
+import { UserError } from "../user-error.ts";
+import { isRevisionOf, type Selection } from "./render-revisions.ts";
+
+/** What may serve the steps of a pipeline. */
+export interface FunctionFiles {
+  readonly composition: Manifest;
+  readonly functions: readonly Manifest[];
+  readonly revisions: readonly Manifest[];
+  /** Over every Function's own. */
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** A Function that a pipeline uses. */
+export interface UsedFunction {
+  readonly name: string;
+  readonly object: JsonObject;
+  /** Where it runs; undefined when only its revisions do. */
+  readonly development: ReturnType<typeof developmentOf>;
+}
+
+/** The Functions of the pipeline. One that is missing, or that nobody can call, is told with the line of its step. */
+export function usedFunctions({ composition, functions, revisions, annotations }: FunctionFiles): UsedFunction[] {
+  const known = new Map(functions.map((manifest) => [manifest.object.metadata.name ?? "", manifest]));
+  const used = new Map<string, UsedFunction>();
+  for (const [index, { step, functionRef }] of stepsOf(composition).entries()) {
+    const name = functionRef?.name ?? "";
+    if (name === "" || used.has(name)) continue;
+    const manifest = known.get(name);
+    const hasRevision = revisions.some(isRevisionOf(name));
+    if (manifest === undefined && hasRevision) continue;
+    if (manifest === undefined) {
+      const where = composition.at(["spec", "pipeline", index, "functionRef", "name"]);
+      throw new UserError(
+        `${where}: step "${step}" uses function "${name}", which is not among FUNCTIONS: add it there`,
+      );
+    }
+    const object = annotated(manifest, annotations);
+    const development = developmentOf(object);
+    if (development === undefined && !hasRevision) throw notCallable(manifest, name);
+    if (development?.kind === "target") requireTarget(manifest, development.endpoint);
+    used.set(name, { name, object, development });
+  }
+  return [...used.values()];
+}
+
+function requireTarget(manifest: Manifest, endpoint: string): void {
+  try {
+    parseTarget(endpoint);
+  } catch (error) {
+    const { target } = developmentAnnotations;
+    const where = manifest.at(["metadata", "annotations", target]);
+    const text = `${target}: expected host:port, such as localhost:9443, or unix:path, not "${endpoint}"`;
+    throw new UserError(`${where}: ${text}`, { cause: error });
+  }
+}
+
+function notCallable(manifest: Manifest, name: string): UserError {
+  const advice =
+    "run it and add the annotation render.crossplane.io/runtime: Development, name its file with purlin.dev/source, " +
+    "or add its FunctionRevisions";
+  return new UserError(`${manifest.at(["metadata"])}: Function "${name}" runs nowhere that render can call: ${advice}`);
+}
+
+function annotated({ object }: Manifest, annotations: Readonly<Record<string, string>>): JsonObject {
+  const own = object.metadata.annotations ?? {};
+  return {
+    ...object,
+    metadata: { ...object.metadata, annotations: { ...own, ...annotations } },
+  } as unknown as JsonObject;
+}
+
+/** A step of a pipeline, as far as it says which function it wants. */
+export interface Step extends Pick<FunctionReference, Selection> {
+  readonly step: string;
+  readonly functionRef?: { readonly name?: string };
+}
+
+/** The steps of a Composition's pipeline. */
+export function stepsOf({ object }: Manifest): readonly Step[] {
+  const pipeline = (object["spec"] as { pipeline?: unknown } | undefined)?.pipeline;
+  return Array.isArray(pipeline) ? pipeline.filter(isJsonObject).map((step) => step as unknown as Step) : [];
+}
