@@ -81,6 +81,23 @@ suite("the package client", () => {
     assert.notEqual((await client.resolve(request(reference))).digest, resolved.digest);
   });
 
+  test("without secrets one client of registries serves all; with them each time has one of its own", async () => {
+    const store = await openContentStore(`${folder.path}/store${++made}`);
+    const secret = { data: { ".dockerconfigjson": Buffer.from('{"auths":{}}').toString("base64") } };
+    const kube = { list: async () => [], get: async () => secret } as never;
+    let clients = 0;
+    const registryClient = (): ReturnType<typeof createRegistryClient> => {
+      clients++;
+      return createRegistryClient();
+    };
+    const client = createPackageClient({ client: kube, store, namespace: "crossplane-system", registryClient });
+    const reference = await push("clients", [amd]);
+    for (let time = 0; time < 3; time++) await client.resolve(request(reference));
+    assert.equal(clients, 1);
+    for (let time = 0; time < 2; time++) await client.resolve(request(reference, { pullSecrets: ["one"] }));
+    assert.equal(clients, 3, "secrets may change");
+  });
+
   test("contents are remembered, and read again only where always pulled", async () => {
     const reference = await push("two", [amd]);
     const { client, path } = await open();

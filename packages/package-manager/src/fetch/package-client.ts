@@ -54,14 +54,25 @@ export interface PackageClientOptions extends PullSecretSource {
 const contentPlatform: Platform = { os: "linux", architecture: "amd64" };
 /** Packages of Providers are large: what is remembered is counted in characters of `package.yaml`. */
 const rememberedCharacters = 64 * 1024 * 1024;
+/** What a client found out about registries counts for so long: one may begin to speak TLS. */
+const sharedMs = 60_000;
 
 /** Makes a package client. */
 export function createPackageClient(options: PackageClientOptions): PackageClient {
   const { client, store } = options;
   const parsed = createMemory<PackageContents>(rememberedCharacters);
 
+  let shared: { readonly client: RegistryClient; readonly until: number } | undefined;
+
   async function registryFor(secrets: readonly string[], signal?: AbortSignal): Promise<RegistryClient> {
-    return options.registryClient(await readPullSecrets(options, secrets, signal));
+    if (secrets.length > 0 || options.serviceAccount !== undefined) {
+      return options.registryClient(await readPullSecrets(options, secrets, signal));
+    }
+    // Without secrets one client serves all: it knows how each registry is reached, and has its tokens.
+    if (shared === undefined || Date.now() > shared.until) {
+      shared = { client: options.registryClient(() => undefined), until: Date.now() + sharedMs };
+    }
+    return shared.client;
   }
 
   async function rewritten(original: string, signal?: AbortSignal): Promise<ReturnType<typeof applyImageConfigs>> {
