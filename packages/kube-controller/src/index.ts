@@ -59,6 +59,7 @@ export {
   conditionTime,
   sameCondition,
   setCondition,
+  setConditions,
   stampCondition,
   withConditions,
 } from "./object/conditions.ts";

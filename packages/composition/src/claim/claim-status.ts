@@ -3,11 +3,11 @@
 import type { KubeObject } from "@purlin/kube-client";
 import {
   type ConditionText,
-  conditionOf,
   conditionsOf,
   memberAt,
   objectAt,
   setCondition,
+  setConditions,
   stampCondition,
   textsAt,
   withConditions,
@@ -29,17 +29,16 @@ export function withCondition(claim: KubeObject, text: ConditionText, time: stri
  * has no condition is skipped: an incomplete one would make the whole status unwritable.
  */
 export function withCompositeConditions(claim: KubeObject, xr: KubeObject): KubeObject {
-  const source = conditionsOf(xr);
-  const known = new Set(source.map(({ type }) => type));
-  const types = textsAt(xr, ["status", "claimConditionTypes"]).filter(
-    (type) => known.has(type) && !systemConditionTypes.has(type),
-  );
+  const known = new Map(conditionsOf(xr).map((condition) => [condition.type, condition]));
+  const { generation } = claim.metadata;
+  const copies = textsAt(xr, ["status", "claimConditionTypes"]).flatMap((type) => {
+    const found = systemConditionTypes.has(type) ? undefined : known.get(type);
+    if (found === undefined) return [];
+    const { observedGeneration: _theirs, ...condition } = found;
+    return { ...condition, ...(generation ? { observedGeneration: generation } : {}) };
+  });
   const before = conditionsOf(claim);
-  const after = types.reduce((conditions, type) => {
-    const { observedGeneration: _theirs, ...condition } = conditionOf(source, type);
-    const { generation } = claim.metadata;
-    return setCondition(conditions, { ...condition, ...(generation ? { observedGeneration: generation } : {}) });
-  }, before);
+  const after = setConditions(before, copies);
   return after === before ? claim : withConditions(claim, after);
 }
 

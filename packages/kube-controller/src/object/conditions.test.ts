@@ -9,6 +9,7 @@ import {
   conditionsOf,
   conditionTime,
   setCondition,
+  setConditions,
   stampCondition,
   withConditions,
 } from "./conditions.ts";
@@ -112,4 +113,24 @@ test("a stamped condition names the generation only when there is one, and a mes
 
 test("times have whole seconds", () => {
   assert.equal(conditionTime(Date.UTC(2026, 0, 2, 0, 0, 0, 999)), late);
+});
+
+test("87: several are set one after the other, the same type twice among them", () => {
+  const a: Condition = { type: "A", status: "True", reason: "First", lastTransitionTime: late };
+  const b: Condition = { ...a, reason: "Second" };
+  assert.deepEqual(setConditions([ready], [a, synced, b]), [ready, b, synced]);
+  assert.deepEqual(setConditions([{ ...b, lastTransitionTime: early }], [a, b]), [b]);
+});
+
+test("setting what is there is no change, and of a type that is there twice the first counts", () => {
+  const all = [ready, synced, { ...synced, message: "again" }];
+  assert.equal(setConditions(all, [{ ...ready, lastTransitionTime: late }, synced]), all);
+  assert.equal(setConditions(all, []), all);
+});
+
+test("a function that sets very many conditions costs their number, not its square", () => {
+  const many = Array.from({ length: 200_000 }, (_, index) => ({ ...ready, type: `T${index}` }));
+  const set = setConditions([ready], many);
+  assert.equal(set.length, 200_001);
+  assert.equal(setConditions(set, many), set);
 });

@@ -34,10 +34,29 @@ export function conditionOf(conditions: readonly Condition[], type: string): Con
  * type, time included, and a new type goes to the end. Generations differ only when both sides name one.
  */
 export function setCondition(conditions: readonly Condition[], condition: Condition): readonly Condition[] {
-  const index = conditions.findIndex(({ type }) => type === condition.type);
-  if (index < 0) return [...conditions, condition];
-  const before = conditions[index];
-  return before !== undefined && sameCondition(before, condition) ? conditions : conditions.with(index, condition);
+  return setConditions(conditions, [condition]);
+}
+
+/** Sets one condition after the other. Functions may say any number of them: each costs the same, however many there are. */
+export function setConditions(conditions: readonly Condition[], changes: Iterable<Condition>): readonly Condition[] {
+  const places = placesOf(conditions);
+  let changed: Condition[] | undefined;
+  for (const condition of changes) {
+    const place = places.get(condition.type);
+    const before = place === undefined ? undefined : (changed ?? conditions)[place];
+    if (before !== undefined && sameCondition(before, condition)) continue;
+    changed ??= [...conditions];
+    if (place === undefined) places.set(condition.type, changed.push(condition) - 1);
+    else changed[place] = condition;
+  }
+  return changed ?? conditions;
+}
+
+/** Where the first condition of each type is. */
+function placesOf(conditions: readonly Condition[]): Map<string, number> {
+  const places = new Map<string, number>();
+  for (const [place, { type }] of conditions.entries()) if (!places.has(type)) places.set(type, place);
+  return places;
 }
 
 /** Whether two conditions of one type say the same; their times do not count. */

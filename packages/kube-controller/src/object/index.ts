@@ -8,6 +8,7 @@ export {
   conditionTime,
   sameCondition,
   setCondition,
+  setConditions,
   stampCondition,
   withConditions,
 } from "./conditions.ts";

@@ -3,7 +3,7 @@ import {
   type Condition,
   type ConditionText,
   sameCondition,
-  setCondition,
+  setConditions,
   shortened,
   stampCondition,
 } from "@purlin/kube-controller/object";
@@ -45,11 +45,9 @@ export function conditionsAfter(
 ): readonly Condition[] {
   const fromFunctions = settable(pipeline);
   const marked = undetermined ? markOthers(current, new Set(fromFunctions.map(({ type }) => type)), stamp) : current;
-  const owned = own.reduce(
-    (all, text) => setCondition(all, stampCondition(short(text), stamp.time, stamp.generation)),
-    marked,
-  );
-  return fromFunctions.reduce((all, { forClaim: _, ...text }) => setCondition(all, timed(text, stamp.time)), owned);
+  const owned = own.map((text) => stampCondition(short(text), stamp.time, stamp.generation));
+  const said = fromFunctions.map(({ forClaim: _, ...text }) => timed(text, stamp.time));
+  return setConditions(marked, [...owned, ...said]);
 }
 
 /** A message of any length must not keep the status from being written. */
