@@ -67,3 +67,32 @@ test("one that went is not waited for", async () => {
   assert.equal((await schemas.schema(gadget)).openapiV3, undefined);
   assert.equal(looks(), 1);
 });
+
+test("many who wait look again together", async () => {
+  const tasks: (() => void)[] = [];
+  const clock: Clock = {
+    now: () => 0,
+    schedule(_delayMs, task) {
+      tasks.push(task);
+      return () => {};
+    },
+  };
+  const recent = createRecentKinds(clock);
+  recent.changed(["example.org/v1/Gadget"]);
+  let isPublished = false;
+  let invalidations = 0;
+  const fetcher: SchemaFetcher = {
+    schema: async () => create(Schema, isPublished ? { openapiV3: Struct.from({ type: "object" }) } : {}),
+    invalidate: () => void invalidations++,
+  };
+  const { schema } = awaitPublication(fetcher, { recent, clock });
+  const answers = Array.from({ length: 100 }, () => schema(gadget));
+  for (const looks of [1, 2, 3]) {
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(tasks.length, 1);
+    isPublished = looks === 3;
+    tasks.pop()?.();
+    assert.equal(invalidations, looks);
+  }
+  for (const answer of await Promise.all(answers)) assert.notEqual(answer.openapiV3, undefined);
+});

@@ -39,6 +39,18 @@ export function awaitPublication(
   fetcher: SchemaFetcher,
   { recent, clock }: { readonly recent: RecentKinds; readonly clock: Clock },
 ): SchemaFetcher {
+  let next: Promise<void> | undefined;
+  // All who wait look again together: if each did so by itself, the server would be asked as often as there are of them.
+  const untilNextLook = (): Promise<void> => {
+    next ??= new Promise<void>((resolve) => {
+      clock.schedule(lookAgainMs, () => {
+        next = undefined;
+        fetcher.invalidate();
+        resolve();
+      });
+    });
+    return next;
+  };
   return {
     invalidate: () => fetcher.invalidate(),
     async schema(selector) {
@@ -46,8 +58,7 @@ export function awaitPublication(
         const answer = await fetcher.schema(selector);
         const isAwaited = recent.has(`${selector.apiVersion}/${selector.kind}`);
         if (answer.openapiV3 !== undefined || !isAwaited) return answer;
-        await new Promise<void>((resolve) => clock.schedule(lookAgainMs, resolve));
-        fetcher.invalidate();
+        await untilNextLook();
       }
     },
   };

@@ -10,7 +10,7 @@ import {
   response,
   start,
 } from "@purlin/function-sdk";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeClient, KubeObject } from "@purlin/kube-client";
 import { leaseSpecOf, leaseType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { Registry } from "prom-client";
@@ -292,3 +292,29 @@ const gadgetCrd: KubeObject = {
     ],
   },
 };
+
+/** Whoever lists objects of this kind gets no answer, and is left waiting until they give up. */
+function silentAbout(kind: string, client: KubeClient): { client: KubeClient; asked: Promise<void> } {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const list: KubeClient["list"] = (type, options = {}) => {
+    if (type.kind !== kind) return client.list(type, options);
+    resolve();
+    return new Promise((_, reject) => {
+      options.signal?.addEventListener("abort", () => reject(options.signal?.reason), { once: true });
+    });
+  };
+  return { client: { ...client, list }, asked };
+}
+
+for (const kind of ["CustomResourceDefinition", "Composition"]) {
+  test(`one that waits for a server that does not answer about ${kind}s can be stopped`, async () => {
+    await using api = await startEmbeddedApi();
+    const { client, asked } = silentAbout(kind, api.connect());
+    await using plane = startControlPlane(optionsFor(api, { client }));
+    await asked;
+    assert.equal(plane.state, "starting");
+    await plane.stop();
+    assert.equal(plane.state, "stopped");
+    await assert.rejects(plane.ready, /stopped before it was ready/);
+  });
+}

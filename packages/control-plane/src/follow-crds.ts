@@ -13,12 +13,15 @@ export interface CrdFollowers {
 
 /**
  * Whatever was learnt about kinds is forgotten when their CRD changes: where their objects live, and what their schemas
- * are. Resolves when the CRDs of now are known; returns how to stop.
+ * are. Resolves when the CRDs of now are known, with how to stop; rejects when the signal aborts before.
  */
-export async function followCrds({ informers, mapper, onChange }: CrdFollowers): Promise<() => Promise<void>> {
+export async function followCrds(
+  { informers, mapper, onChange }: CrdFollowers,
+  signal?: AbortSignal,
+): Promise<() => Promise<void>> {
   const { informer, release } = informers.acquire(crdType);
   try {
-    await informer.ready();
+    await informer.ready(signal);
   } catch (error) {
     await release();
     throw error;

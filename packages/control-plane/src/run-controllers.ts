@@ -43,7 +43,7 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   const functionPlane = createFunctionPlane(options, client);
   closing.defer(() => functionPlane.close());
   const { kindsChanged: onChange } = functionPlane;
-  closing.defer(await followCrds({ informers, mapper: kube.mapper, onChange }));
+  closing.defer(await followCrds({ informers, mapper: kube.mapper, onChange }, signal));
   const engine = createControllerEngine({
     informers,
     clock,
@@ -58,15 +58,17 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   const own = compositionControllers({ ...parts, functionPlane, settings, clock, log, registry });
   const packages = await options.packages?.open(parts, signal);
   if (packages !== undefined) closing.use(packages);
+  const stopped = aborted(signal);
   const others = [...(packages?.controllers ?? []), ...(options.more?.(parts) ?? [])];
   for (const { spec, watches } of [...own, ...others]) {
     engine.start(spec);
-    await engine.startWatches(spec.name, watches);
+    // A server that does not answer must not keep one who is told to stop, or no longer leads, at work.
+    await Promise.race([engine.startWatches(spec.name, watches), stopped]);
+    signal.throwIfAborted();
   }
-  signal.throwIfAborted();
   options.onReady(parts);
   log.info("all controllers run");
-  await aborted(signal);
+  await stopped;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
