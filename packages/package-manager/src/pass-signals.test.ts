@@ -38,7 +38,7 @@ test("a package that cannot be fetched in time says so", async () => {
   await using cluster = await startPackageCluster();
   await applyPackage(cluster, { kind: "Function", name: "f" });
   const ports = { ...cluster.ports, packages: silent(cluster.ports.packages) };
-  const said = "cannot unpack package: it is not done after 2 s, and is tried again";
+  const said = `cannot unpack package: reading ${cluster.registry}/acme/f:v1 is not done after 2 s, and is tried again`;
   await caughtUp(cluster, [type.package, type.revision]);
   await assert.rejects(reconcilePackage(ports, type, { key: { name: "f" }, stopping, timeoutMs }), { message: said });
   const f = { kind: "Function", name: "f" } as const;
@@ -56,7 +56,7 @@ test("a revision whose package cannot be fetched in time says so", async () => {
   await caughtUp(cluster, [type.package, type.revision]);
   cluster.takeEvents();
   const ports = { ...cluster.ports, packages: silent(cluster.ports.packages), crossplaneVersion: "v2.4.0" };
-  const said = "cannot get package: it is not done after 2 s, and is tried again";
+  const said = `cannot get package: reading ${cluster.registry}/acme/f:v1 is not done after 2 s, and is tried again`;
   await assert.rejects(reconcileRevision(ports, type, { key, stopping, timeoutMs }), { message: said });
   assert.equal(await revisionHealth(cluster, "Function", "f"), `False ${said}`);
   assert.deepEqual(cluster.takeEvents(), [`Warning ParsePackage: ${said}`]);

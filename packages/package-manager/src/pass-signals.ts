@@ -18,11 +18,15 @@ export function passSignals(stopping: AbortSignal, timeoutMs: number): PassSigna
 }
 
 /** Does the slow part of a pass. That its time is up is said in words: whatever was aborted does not know how long it took. */
-export async function inTime<T>({ signal, telling, timeoutMs }: PassSignals, work: () => Promise<T>): Promise<T> {
+export async function inTime<T>(
+  { signal, telling, timeoutMs }: PassSignals,
+  work: () => Promise<T>,
+  what = "it",
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!signal.aborted || telling.aborted) throw error;
-    throw new Error(`it is not done after ${timeoutMs / 1000} s, and is tried again`, { cause: error });
+    throw new Error(`${what} is not done after ${timeoutMs / 1000} s, and is tried again`, { cause: error });
   }
 }

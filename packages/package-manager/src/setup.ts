@@ -94,7 +94,7 @@ function resolverOf(options: PackageControllerOptions): WatchingController {
   return {
     spec: {
       name,
-      reconcile: (_, stopping) => reconcileLock(ports, options.resolver, stopping),
+      reconcile: (_, stopping) => reconcileLock(ports, options.resolver, { stopping }),
       backoff: retryBackoff,
     },
     watches: [

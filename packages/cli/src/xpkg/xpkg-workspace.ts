@@ -53,7 +53,8 @@ export function asUserError(error: unknown): unknown {
     return new UserError(`${what}: ${advice}`, { cause: error });
   }
   if (isOciError(error, "unreachable")) {
-    return new UserError(`${textOf(error)}: check the name of the registry, and whether it runs`, { cause: error });
+    const what = textOf(error).replace(/; check .*$/, "");
+    return new UserError(`${what}: check the name of the registry, and whether it runs`, { cause: error });
   }
   if (isOciError(error) || isPackageError(error) || isImageReferenceError(error) || isPullSecretError(error)) {
     return new UserError(textOf(error), { cause: error });

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionOf, conditionsOf, memberAt } from "@purlin/kube-controller";
 import { conflict } from "@purlin/kube-objects";
+import type { PackageClient } from "../fetch/package-client.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { caughtUp } from "../testing/caught-up.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
@@ -12,6 +14,7 @@ import { reconcileLock } from "./reconciler.ts";
 import { type DependencyCounts, registerPackage, unregisterPackage } from "./register.ts";
 
 const signal = new AbortController().signal;
+const pass = { stopping: signal };
 const installOnly = { allowUpgrades: false, allowDowngrades: false };
 
 function entry(cluster: PackageCluster, name: string, version: string, needs: Record<string, string> = {}): LockEntry {
@@ -52,17 +55,17 @@ test("case 36, 37: what is missing is told, installed in its highest version, an
   const first = await register(cluster, own);
   assert.deepEqual([first.found, first.installed], [1, 0]);
   assert.equal(first.problem, `missing dependencies: "${cluster.registry}/acme/dep" (>=v1.0.0)`);
-  await reconcileLock(cluster.ports, installOnly, signal);
+  await reconcileLock(cluster.ports, installOnly, pass);
   assert.deepEqual(await installedPackages(cluster), ["acme-dep /acme/dep:v1.1.0"]);
-  await reconcileLock(cluster.ports, installOnly, signal);
+  await reconcileLock(cluster.ports, installOnly, pass);
   assert.equal(await resolved(cluster), "True");
   await register(cluster, entry(cluster, "dep", "v1.1.0"));
   const then = await register(cluster, own);
   assert.deepEqual(then, { found: 1, installed: 1, invalid: 0, problem: undefined });
-  await reconcileLock(cluster.ports, installOnly, signal);
+  await reconcileLock(cluster.ports, installOnly, pass);
   cluster.takeWrites();
   await register(cluster, own);
-  await reconcileLock(cluster.ports, installOnly, signal);
+  await reconcileLock(cluster.ports, installOnly, pass);
   assert.deepEqual(cluster.takeWrites(), []);
 });
 
@@ -74,7 +77,7 @@ test("a dependency no version satisfies names every constraint, who wants it, an
   await register(cluster, entry(cluster, "b", "v1", { dep: "<v3" }));
   const at = (name: string): string => `${cluster.registry}/acme/${name}`;
   const text = `no version of ${at("dep")} satisfies >=v2 (wanted by ${at("a")}) and <v3 (wanted by ${at("b")}); it has v1.1.0`;
-  await assert.rejects(reconcileLock(cluster.ports, installOnly, signal), { message: text });
+  await assert.rejects(reconcileLock(cluster.ports, installOnly, pass), { message: text });
   assert.equal(await resolved(cluster), `False Error occurred during dependency resolution ${text}`);
   assert.deepEqual(cluster.takeEvents(), [
     `Warning DependencyResolutionFailed: Error occurred during dependency resolution ${text}`,
@@ -89,10 +92,25 @@ test("a registry that is not there says for whom it was asked", async () => {
   await register(cluster, own);
   await cluster.closeRegistry();
   await assert.rejects(
-    reconcileLock(cluster.ports, installOnly, signal),
+    reconcileLock(cluster.ports, installOnly, pass),
     /^Error: cannot list the versions of .*acme\/dep: cannot reach 127\.0\.0\.1/,
   );
   assert.match((await register(cluster, own)).problem ?? "", /^missing dependencies: .*acme\/dep: cannot reach/);
+});
+
+test("a registry that takes too long is told of, though the time of the pass is up", async () => {
+  await using cluster = await startPackageCluster();
+  await register(cluster, entry(cluster, "a", "v1", { dep: "*" }));
+  const tags: PackageClient["tags"] = (_, request) =>
+    sleep(86_400_000, undefined, request.signal && { signal: request.signal }).then(() =>
+      assert.fail("nobody answers"),
+    );
+  const ports = { ...cluster.ports, packages: { ...cluster.ports.packages, tags } };
+  await caughtUp(cluster, [otherKinds.lock]);
+  const source = `${cluster.registry}/acme/dep`;
+  const text = `cannot list the versions of ${source}: it is not done after 2 s, and is tried again`;
+  await assert.rejects(reconcileLock(ports, installOnly, { ...pass, timeoutMs: 2_000 }), { message: text });
+  assert.equal(await resolved(cluster), `False Error occurred during dependency resolution ${text}`);
 });
 
 test("a Lock that somebody wrote by hand may hold a kind that is none", async () => {
@@ -101,7 +119,7 @@ test("a Lock that somebody wrote by hand may hold a kind that is none", async ()
   const dependencies = own.dependencies.map((one) => ({ ...one, kind: "constructor" as never }));
   await register(cluster, { ...own, dependencies });
   await assert.rejects(
-    reconcileLock(cluster.ports, installOnly, signal),
+    reconcileLock(cluster.ports, installOnly, pass),
     /acme\/dep is wanted as constructor, which is no kind of package/,
   );
 });
@@ -110,24 +128,24 @@ test("somebody who was faster is no failure that anybody is told of", async () =
   await using cluster = await startPackageCluster();
   await cluster.push("acme/dep:v1.1.0", functionPackage("x"));
   await register(cluster, entry(cluster, "a", "v1", { dep: "*" }));
-  await reconcileLock(cluster.ports, installOnly, signal);
+  await reconcileLock(cluster.ports, installOnly, pass);
   const faster = conflict({ group: "pkg.crossplane.io", resource: "functions" }, "acme-dep", "it changed");
   const client = { ...cluster.client, create: () => Promise.reject(faster) };
   const ports = { ...cluster.ports, client };
-  await assert.rejects(reconcileLock(ports, installOnly, signal), faster);
+  await assert.rejects(reconcileLock(ports, installOnly, pass), faster);
   assert.equal(await resolved(cluster), "True");
   assert.deepEqual(cluster.takeEvents(), []);
 });
 
 test("a paused Lock and one that is not there are left alone", async () => {
   await using cluster = await startPackageCluster();
-  assert.deepEqual(await reconcileLock(cluster.ports, installOnly, signal), {});
+  assert.deepEqual(await reconcileLock(cluster.ports, installOnly, pass), {});
   await register(cluster, entry(cluster, "a", "v1", { dep: "*" }));
   const pause = { metadata: { annotations: { "crossplane.io/paused": "true" } } };
   await cluster.kube.patch({ ...otherKinds.lock, name: "lock" }, pause, { type: "merge" });
   cluster.takeWrites();
   await caughtUp(cluster, [otherKinds.lock]);
-  await reconcileLock(cluster.ports, installOnly, signal);
+  await reconcileLock(cluster.ports, installOnly, pass);
   assert.deepEqual(cluster.takeWrites(), []);
 });
 
@@ -138,7 +156,7 @@ test("case 36: a package of the dependency's name that somebody made stays as it
   const spec = { package: reference };
   await cluster.kube.create({ ...packageTypes.Function.package, metadata: { name: "acme-dep" }, spec } as KubeObject);
   await register(cluster, entry(cluster, "a", "v1", { dep: "*" }));
-  await reconcileLock(cluster.ports, installOnly, signal);
+  await reconcileLock(cluster.ports, installOnly, pass);
   assert.deepEqual(await installedPackages(cluster), ["acme-dep /other/dep:v9"]);
 });
 
@@ -147,7 +165,7 @@ test("case 38: a digest is installed by digest, and another one is incompatible"
   const digest = await cluster.push("acme/dep:v1.1.0", functionPackage("x"));
   const own = entry(cluster, "a", "v1", { dep: digest });
   await register(cluster, own);
-  await reconcileLock(cluster.ports, installOnly, signal);
+  await reconcileLock(cluster.ports, installOnly, pass);
   assert.deepEqual(await installedPackages(cluster), [`acme-dep /acme/dep@${digest}`]);
   await register(cluster, entry(cluster, "dep", `sha256:${"0".repeat(64)}`));
   const { invalid, problem } = await register(cluster, own);
@@ -159,10 +177,7 @@ test("case 39: a circle is told and nothing is installed", async () => {
   await using cluster = await startPackageCluster();
   await register(cluster, entry(cluster, "a", "v1", { b: "*", missing: "*" }));
   await register(cluster, entry(cluster, "b", "v1", { a: "*" }));
-  await assert.rejects(
-    reconcileLock(cluster.ports, installOnly, signal),
-    /need each other in a circle: .*a → .*b → .*a/,
-  );
+  await assert.rejects(reconcileLock(cluster.ports, installOnly, pass), /need each other in a circle: .*a → .*b → .*a/);
   assert.deepEqual(await installedPackages(cluster), []);
 });
 
@@ -179,9 +194,9 @@ test("case 41: an upgrade happens only where it is allowed, and as little as nee
   await register(cluster, entry(cluster, "dep", "v1.0.0"));
   await register(cluster, entry(cluster, "a", "v1", { dep: ">=1.1" }));
   await register(cluster, entry(cluster, "b", "v1", { dep: "<2" }));
-  await reconcileLock(cluster.ports, installOnly, signal);
+  await reconcileLock(cluster.ports, installOnly, pass);
   assert.deepEqual(await installedPackages(cluster), ["dep /acme/dep:v1.0.0"]);
-  await reconcileLock(cluster.ports, { ...installOnly, allowUpgrades: true }, signal);
+  await reconcileLock(cluster.ports, { ...installOnly, allowUpgrades: true }, pass);
   assert.deepEqual(await installedPackages(cluster), ["dep /acme/dep:v1.1.0"]);
 });
 
@@ -193,10 +208,10 @@ test("case 41: where only a lower version would do, a downgrade must be allowed"
   await register(cluster, entry(cluster, "dep", "v1.0.0"));
   await register(cluster, entry(cluster, "a", "v1", { dep: "<v1.0.0" }));
   await assert.rejects(
-    reconcileLock(cluster.ports, { ...installOnly, allowUpgrades: true }, signal),
+    reconcileLock(cluster.ports, { ...installOnly, allowUpgrades: true }, pass),
     /no version of .*acme\/dep satisfies <v1\.0\.0 \(wanted by .*acme\/a\); v1\.0\.0 is installed, it has v0\.8\.0, /,
   );
-  await reconcileLock(cluster.ports, { allowUpgrades: true, allowDowngrades: true }, signal);
+  await reconcileLock(cluster.ports, { allowUpgrades: true, allowDowngrades: true }, pass);
   assert.deepEqual(await installedPackages(cluster), ["dep /acme/dep:v0.9.0"]);
 });
 
@@ -206,7 +221,7 @@ test("case 41: an upgrade of a package that is in the Lock and nowhere else cann
   await register(cluster, entry(cluster, "dep", "v1.0.0"));
   await register(cluster, entry(cluster, "a", "v1", { dep: ">=v2" }));
   await assert.rejects(
-    reconcileLock(cluster.ports, { ...installOnly, allowUpgrades: true }, signal),
+    reconcileLock(cluster.ports, { ...installOnly, allowUpgrades: true }, pass),
     /cannot find the installed package of .*acme\/dep/,
   );
 });
@@ -214,7 +229,7 @@ test("case 41: an upgrade of a package that is in the Lock and nowhere else cann
 test("an empty Lock keeps neither conditions nor finalizer; a new version takes the place of the old one", async () => {
   await using cluster = await startPackageCluster();
   await register(cluster, entry(cluster, "a", "v1"));
-  await reconcileLock(cluster.ports, installOnly, signal);
+  await reconcileLock(cluster.ports, installOnly, pass);
   await register(cluster, { ...entry(cluster, "a", "v2"), name: "a-2" }, ["a-1", "a-2"]);
   const lock = await cluster.kube.get(otherKinds.lock, { name: "lock" });
   assert.deepEqual(
@@ -223,7 +238,7 @@ test("an empty Lock keeps neither conditions nor finalizer; a new version takes 
   );
   assert.deepEqual(lock.metadata.finalizers, ["lock.pkg.crossplane.io"]);
   await unregisterPackage(cluster.client, "a-2", signal);
-  await reconcileLock(cluster.ports, installOnly, signal);
+  await reconcileLock(cluster.ports, installOnly, pass);
   const empty = await cluster.kube.get(otherKinds.lock, { name: "lock" });
   assert.deepEqual([empty.metadata.finalizers, conditionsOf(empty)], [undefined, []]);
 });
@@ -234,7 +249,7 @@ test("case 40: two packages of one source stop everybody, and nobody pushes the 
   const second = { ...entry(cluster, "a", "v1"), name: "other-1" };
   await assert.rejects(register(cluster, second), /node .*acme\/a already exists/);
   await assert.rejects(register(cluster, entry(cluster, "a", "v1")), /already exists/);
-  await assert.rejects(reconcileLock(cluster.ports, installOnly, signal), /already exists/);
+  await assert.rejects(reconcileLock(cluster.ports, installOnly, pass), /already exists/);
   await unregisterPackage(cluster.client, "other-1", signal);
   await register(cluster, entry(cluster, "a", "v1"));
 });

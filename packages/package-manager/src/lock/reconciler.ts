@@ -18,6 +18,7 @@ import { isDigest } from "../oci/digest.ts";
 import { parseRepository } from "../oci/image-reference.ts";
 import { otherKinds, packageFinalizers, packageTypes } from "../package-kinds.ts";
 import { withTexts, writeStatus } from "../package-status.ts";
+import { inTime, type PassSignals, passSignals } from "../pass-signals.ts";
 import { dnsLabel } from "../xpkg/friendly-name.ts";
 import { commonDigest, highestAllowed, nearestAllowed } from "./choose-version.ts";
 import { buildGraph, type DependencyGraph, findCycle, firstMissing, parentsOf, satisfies } from "./dependency-graph.ts";
@@ -30,32 +31,32 @@ export interface ResolverOptions {
   readonly allowDowngrades: boolean;
 }
 
-const timeoutMs = 60_000;
+const passMs = 60_000;
 
-interface LockPass extends PackagePorts, ResolverOptions {
+interface LockPass extends PackagePorts, ResolverOptions, PassSignals {
   readonly lock: KubeObject;
-  readonly signal: AbortSignal;
 }
 
 /** Installs what packages need, one at a time: each new package changes the Lock, and with it what is missing. */
 export async function reconcileLock(
   ports: PackagePorts,
   options: ResolverOptions,
-  stopping: AbortSignal,
+  { stopping, timeoutMs = passMs }: { readonly stopping: AbortSignal; readonly timeoutMs?: number },
 ): Promise<ReconcileResult> {
-  const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
+  const signals = passSignals(stopping, timeoutMs);
+  const { signal } = signals;
   const found = await ports.client.get(otherKinds.lock, { name: lockName }, { signal });
   if (found === undefined || isPaused(found)) return {};
   const entries = readLock(found);
-  if (entries.length === 0) return clear({ ...ports, ...options, lock: found, signal });
+  if (entries.length === 0) return clear({ ...ports, ...options, lock: found, ...signals });
   const lock = await ensureFinalizer(ports, found, signal);
-  const pass = { ...ports, ...options, lock, signal };
+  const pass = { ...ports, ...options, lock, ...signals };
   try {
     await resolveFirst(pass, entries);
     await tell(pass, { type: "Resolved", status: "True", reason: "DependencyResolutionSucceeded" });
     return {};
   } catch (error) {
-    if (!isConflict(error) && !signal.aborted) await tellFailure(pass, textOf(error));
+    if (!isConflict(error) && !signals.telling.aborted) await tellFailure(pass, textOf(error));
     throw error;
   }
 }
@@ -83,7 +84,7 @@ async function ensureFinalizer({ client }: PackagePorts, lock: KubeObject, signa
   return client.update(withFinalizer(lock, packageFinalizers.lock), options);
 }
 
-async function tell({ client, clock, lock, signal }: LockPass, text: ConditionText): Promise<void> {
+async function tell({ client, clock, lock, telling: signal }: LockPass, text: ConditionText): Promise<void> {
   await writeStatus(client, { before: lock, after: withTexts(clock, lock, [text]), signal });
 }
 
@@ -150,9 +151,10 @@ async function versionFor(pass: LockPass, source: string, wishes: readonly Wish[
   throw unsatisfied(source, wishes, `it has ${listed(tags)}`);
 }
 
-function tagsOf({ packages, signal }: LockPass, source: string): Promise<readonly string[]> {
-  const request = { pullSecrets: [], pullPolicy: "IfNotPresent", signal } as const;
-  return during(`cannot list the versions of ${source}`, () => packages.tags(source, request));
+function tagsOf(pass: LockPass, source: string): Promise<readonly string[]> {
+  const request = { pullSecrets: [], pullPolicy: "IfNotPresent", signal: pass.signal } as const;
+  const read = (): Promise<readonly string[]> => pass.packages.tags(source, request);
+  return during(`cannot list the versions of ${source}`, () => inTime(pass, read));
 }
 
 /** Moves a package that does not suit everybody who needs it. */

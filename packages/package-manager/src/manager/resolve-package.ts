@@ -10,13 +10,12 @@ import { type PackagePass, steps, store } from "./package-pass.ts";
 /** Looks the reference up and reads the package once, so that what is none makes no revision. */
 export async function resolvePackage(pass: PackagePass, request: PackageRequest): Promise<ResolvedPackage> {
   try {
-    return await attempt(steps.unpack, () =>
-      inTime(pass, async () => {
-        const resolved = await pass.packages.resolve(request);
-        await pass.packages.contents(resolved, request);
-        return resolved;
-      }),
-    );
+    const read = async (): Promise<ResolvedPackage> => {
+      const resolved = await pass.packages.resolve(request);
+      await pass.packages.contents(resolved, request);
+      return resolved;
+    };
+    return await attempt(steps.unpack, () => inTime(pass, read, `reading ${request.reference}`));
   } catch (error) {
     await store(pass, withTexts(pass.clock, pass.package, unpackingFailed(textOf(error))));
     throw error;

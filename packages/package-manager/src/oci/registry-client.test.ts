@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -125,6 +126,36 @@ test("what passes is tried again, and not for ever", async (t) => {
 
 test("a registry that is not there", async () => {
   await rejects(client().manifest(parseReference("127.0.0.1:1/f:v1")), "unreachable", /cannot reach 127\.0\.0\.1:1/);
+});
+
+test("a registry that hangs: who it is, what was asked, and what to do", async (t) => {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket.on("error", () => {}));
+    // Whoever speaks no TLS hangs up, or says something that is none.
+    socket.once("data", (bytes) => speaksPlain && bytes[0] === 22 && socket.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const advice = "check the name of the registry, whether it runs, and the way to it";
+  let speaksPlain = false;
+  const hanging = client({ connectTimeoutMs: 3_000, idleTimeoutMs: 200 });
+  await rejects(
+    hanging.resolve(parseReference(`${host}/acme/f:v1`)),
+    "unreachable",
+    new RegExp(`^cannot reach ${host}: it takes the connection, and does no TLS in 3 s \\(GET /v2/\\); ${advice}$`),
+  );
+  assert.equal(sockets.length, 1, "it is asked once: it would not do better in plain text");
+  speaksPlain = true;
+  await rejects(
+    hanging.resolve(parseReference(`${host}/acme/f:v1`)),
+    "unreachable",
+    new RegExp(`^cannot reach ${host}: it answers nothing for 0.2 s \\(HEAD /v2/acme/f/manifests/v1\\); ${advice}$`),
+  );
 });
 
 test("a blob whose transfer breaks is continued where it broke", async (t) => {

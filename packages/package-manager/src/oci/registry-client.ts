@@ -53,8 +53,8 @@ export interface RegistryClient {
 export function createRegistryClient(options: RegistryClientOptions = {}): RegistryClient {
   const { credentials, insecureRegistries = [], now = Date.now } = options;
   const pause = options.sleep ?? sleep;
-  const send = retrying(createRegistryHttp(options), pause);
-  const schemes = createSchemes(createRegistryHttp({ ...options, idleTimeoutMs: 10_000 }), insecureRegistries);
+  const send = retrying(createRegistryHttp(options), pause, now);
+  const schemes = createSchemes(createRegistryHttp({ idleTimeoutMs: 10_000, ...options }), insecureRegistries);
   const senders = new Map<string, AuthorizedSend>();
 
   function senderOf(source: string): AuthorizedSend {
@@ -73,7 +73,7 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
   }
 
   function transfer<T>({ registry }: ImageReference, run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return retryTransfer(run, { registry, pause, signal });
+    return retryTransfer(run, { registry, pause, signal, now });
   }
 
   async function manifest(reference: ImageReference, { signal }: RegistryCall = {}): Promise<FetchedManifest> {
@@ -118,7 +118,7 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
       };
       const { registry } = reference;
       const progress = (): number => reached;
-      return retryTransfer(() => into.ingest(descriptor, source), { registry, pause, signal, progress });
+      return retryTransfer(() => into.ingest(descriptor, source), { registry, pause, signal, progress, now });
     },
     tags: (reference, { signal } = {}) => transfer(reference, () => listTags(ask, reference, signal), signal),
     pushBlob(reference, descriptor, open, { signal } = {}) {

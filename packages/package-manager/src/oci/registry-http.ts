@@ -4,6 +4,7 @@ import { request as requestHttps } from "node:https";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { OciError } from "./oci-error.ts";
+import { limitRequest, type RequestLimits } from "./request-limits.ts";
 
 /** One request to a registry or to the server that hands out its tokens. */
 export interface RegistryRequest {
@@ -28,20 +29,23 @@ export interface RegistryResponse {
 export type RegistrySend = (request: RegistryRequest) => Promise<RegistryResponse>;
 
 /** What connections are made with. */
-export interface RegistryHttpOptions {
+export interface RegistryHttpOptions extends Partial<RequestLimits> {
   /** Certificates to trust beside the system's, in PEM. */
   readonly ca?: string | undefined;
-  /** A connection on which nothing moves for so long is given up. */
-  readonly idleTimeoutMs?: number | undefined;
 }
+
+/** Together with the tries that follow, well below what a pass of a controller may take. */
+const limits: RequestLimits = { connectTimeoutMs: 10_000, idleTimeoutMs: 30_000 };
+/** A registry may check all of an upload before it answers. */
+const uploadIdleMs = 120_000;
 
 const maxRedirects = 5;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
 /** Makes a sender that follows redirects of reads. Credentials never follow to another host. */
-export function createRegistryHttp({ ca, idleTimeoutMs = 60_000 }: RegistryHttpOptions = {}): RegistrySend {
+export function createRegistryHttp(options: RegistryHttpOptions = {}): RegistrySend {
   async function send(request: RegistryRequest, hops: number): Promise<RegistryResponse> {
-    const response = await exchange(request, { ca, idleTimeoutMs });
+    const response = await exchange(request, options);
     const { location } = response.headers;
     const isRead = request.method === "GET" || request.method === "HEAD";
     if (!isRead || !redirects.has(response.status) || location === undefined) return response;
@@ -63,13 +67,12 @@ function redirected(request: RegistryRequest, url: URL): RegistryRequest {
 
 async function exchange(
   { method, url, headers, body, signal }: RegistryRequest,
-  { ca, idleTimeoutMs }: { readonly ca: string | undefined; readonly idleTimeoutMs: number },
+  { ca, connectTimeoutMs = limits.connectTimeoutMs, idleTimeoutMs }: RegistryHttpOptions,
 ): Promise<RegistryResponse> {
   const options = { method, headers: { "user-agent": "purlin", ...headers }, ...(signal && { signal }) };
   const outgoing = url.protocol === "https:" ? requestHttps(url, { ...options, ca }) : requestHttp(url, options);
-  outgoing.setTimeout(idleTimeoutMs, () => {
-    outgoing.destroy(new Error(`nothing came from ${url.host} for ${idleTimeoutMs / 1000} s`));
-  });
+  const usualIdleMs = typeof body === "function" ? uploadIdleMs : limits.idleTimeoutMs;
+  limitRequest(outgoing, { connectTimeoutMs, idleTimeoutMs: idleTimeoutMs ?? usualIdleMs });
   const answered = answerOf(outgoing);
   answered.catch(() => {});
   try {

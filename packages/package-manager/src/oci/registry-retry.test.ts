@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import { isOciError, OciError } from "./oci-error.ts";
 import type { RegistryRequest, RegistryResponse, RegistrySend } from "./registry-http.ts";
-import { isPassing, retrying, retryTransfer } from "./registry-retry.ts";
+import { isPassing, retrying, retryTransfer, unreachable } from "./registry-retry.ts";
 
 const request: RegistryRequest = { method: "GET", url: new URL("https://registry.example.org/v2/") };
 const response = (status: number, headers: Record<string, string> = {}): RegistryResponse => ({
@@ -47,13 +47,14 @@ const rows: {
     why: "and then told",
     answers: [broken],
     calls: 4,
-    outcome: /^cannot reach registry\.example\.org: read ECONNRESET$/,
+    outcome:
+      /^cannot reach registry\.example\.org: read ECONNRESET \(GET \/v2\/\); check the name of the registry, whether it runs, and the way to it$/,
   },
   {
     why: "an error without a text is told by its code",
     answers: [Object.assign(new Error(""), { code: "ECONNREFUSED" })],
     calls: 4,
-    outcome: /: ECONNREFUSED$/,
+    outcome: /: ECONNREFUSED \(GET/,
   },
   { why: "what we refuse ourselves is final", answers: [new OciError("refused", "no")], calls: 1, outcome: /^no$/ },
   {
@@ -73,6 +74,36 @@ for (const { why, answers, calls, outcome, body = false } of rows) {
     if (typeof outcome === "number") assert.equal((await sent).status, outcome);
     else await assert.rejects(sent, (error: Error) => outcome.test(error.message));
     assert.equal(made.calls(), calls);
+  });
+}
+
+/** Each attempt takes so many seconds; a pass has sixty. */
+const slow: { why: string; seconds: number; answer: RegistryResponse | Error; calls: number; total: number }[] = [
+  { why: "connections that are not made", seconds: 10, answer: broken, calls: 3, total: 30 },
+  { why: "an answer that does not come", seconds: 30, answer: broken, calls: 1, total: 30 },
+  { why: "what fails at once", seconds: 0, answer: broken, calls: 4, total: 0 },
+  {
+    why: "a registry that wants to be left alone",
+    seconds: 1,
+    answer: response(429, { "retry-after": "30" }),
+    calls: 2,
+    total: 32,
+  },
+];
+for (const { why, seconds, answer, calls, total } of slow) {
+  test(`a pass can wait for all tries: ${why}`, async () => {
+    let now = 1_000_000;
+    const made = script(answer);
+    const send: RegistrySend = (asked) => {
+      now += seconds * 1000;
+      return made.send(asked);
+    };
+    // Pauses the registry does not ask for are short.
+    const pause = async (ms: number): Promise<void> => {
+      if (ms > 5000) now += ms;
+    };
+    await retrying(send, pause, () => now)(request).catch(() => {});
+    assert.deepEqual([made.calls(), (now - 1_000_000) / 1000], [calls, total]);
   });
 }
 
@@ -130,10 +161,10 @@ const transfers: { why: string; errors: unknown[]; progress?: number[]; runs: nu
   { why: "one whose bytes are wrong", errors: [new OciError("digest-mismatch", "wrong")], runs: 1, says: /^wrong$/ },
   { why: "a full disk", errors: [Object.assign(new Error("ENOSPC"), { code: "ENOSPC" })], runs: 1, says: /^ENOSPC$/ },
   {
-    why: "a registry that is not there",
-    errors: Array(9).fill(new OciError("unreachable", "gone")),
+    why: "an answer that is short of bytes",
+    errors: Array(9).fill(new OciError("unreachable", "short")),
     runs: 4,
-    says: /^gone$/,
+    says: /^short$/,
   },
   { why: "anything that is thrown", errors: ["text"], runs: 1, says: /text/ },
 ];
@@ -150,6 +181,29 @@ for (const { why, errors, progress = [0], runs, says } of transfers) {
     if (says === undefined) assert.equal(await done, "done");
     else
       await assert.rejects(done, (error: unknown) => says.test(error instanceof Error ? error.message : String(error)));
+    assert.equal(ran, runs);
+  });
+}
+
+const silence = unreachable(request, broken);
+const upload = unreachable({ ...request, method: "PUT", body: () => Readable.from([]) }, broken);
+const stuck: { why: string; error: Error; seconds: number; grows?: boolean; runs: number }[] = [
+  { why: "one that got no answer in all its tries is not begun again", error: silence, seconds: 1, runs: 1 },
+  { why: "but an upload, which was sent once, is", error: upload, seconds: 1, runs: 4 },
+  { why: "one that broke late may have got far, and is tried once more", error: broken, seconds: 30, runs: 2 },
+  { why: "one that gets further goes on, however long it takes", error: broken, seconds: 300, grows: true, runs: 10 },
+];
+for (const { why, error, seconds, grows = false, runs } of stuck) {
+  test(`transferring slowly: ${why}`, async () => {
+    let now = 0;
+    let ran = 0;
+    const run = async (): Promise<string> => {
+      now += seconds * 1000;
+      if (++ran < 10) throw error;
+      return "done";
+    };
+    const progress = (): number => (grows ? ran : 0);
+    await retryTransfer(run, { registry, pause: async () => {}, progress, now: () => now }).catch(() => {});
     assert.equal(ran, runs);
   });
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { test } from "node:test";
+import { isOciError } from "./oci-error.ts";
 import type { RegistrySend } from "./registry-http.ts";
 import { createSchemes, isLoopback } from "./registry-scheme.ts";
 
@@ -85,4 +86,18 @@ test("what was found out is remembered; what could not be is asked again", async
   const schemes = createSchemes(made.send, []);
   for (let time = 0; time < 4; time++) await schemes("127.0.0.1:1");
   assert.equal(made.asked.length, 2);
+});
+
+test("one that hangs is told at once, and asked again the next time", async () => {
+  const hanging = Object.assign(new Error("it takes the connection, and does no TLS in 10 s"), { code: "ETIMEDOUT" });
+  const made = sending(hanging, hanging, failing("EPROTO"));
+  const schemes = createSchemes(made.send, ["r.local:5000"]);
+  for (const registry of ["127.0.0.1:1", "r.local:5000"]) {
+    await assert.rejects(schemes(registry), (error: Error) => {
+      assert.ok(isOciError(error, "unreachable"));
+      assert.match(error.message, new RegExp(`^cannot reach ${registry}: it takes the .* 10 s \\(GET /v2/\\); check`));
+      return true;
+    });
+  }
+  assert.equal(await schemes("127.0.0.1:1"), "http://127.0.0.1:1");
 });

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { RegistrySend } from "./registry-http.ts";
+import { isOciError } from "./oci-error.ts";
+import type { RegistryRequest, RegistrySend } from "./registry-http.ts";
+import { unreachable } from "./registry-retry.ts";
+import { isTimeout } from "./request-limits.ts";
 
 /** Finds out how to reach a registry: its base URL. */
 export type RegistrySchemes = (registry: string, signal?: AbortSignal) => Promise<string>;
@@ -12,11 +15,14 @@ export function createSchemes(send: RegistrySend, insecure: readonly string[]): 
   const known = new Map<string, Promise<string>>();
 
   async function probe(registry: string, signal: AbortSignal | undefined): Promise<string> {
+    const request: RegistryRequest = { method: "GET", url: new URL(`https://${registry}/v2/`), signal };
     try {
-      const { body } = await send({ method: "GET", url: new URL(`https://${registry}/v2/`), signal });
+      const { body } = await send(request);
       body.destroy();
       return `https://${registry}`;
     } catch (error) {
+      // One that hangs would hang in plain text, too: whoever speaks that refuses TLS at once.
+      if (isTimeout(error)) throw unreachable(request, error);
       if (!isNotTls(error)) throw error;
       return `http://${registry}`;
     }
@@ -26,9 +32,10 @@ export function createSchemes(send: RegistrySend, insecure: readonly string[]): 
     if (!insecure.includes(registry) && !isLoopback(registry)) return `https://${registry}`;
     const asked = known.get(registry) ?? probe(registry, signal);
     known.set(registry, asked);
-    // One that could not be reached at all is asked again.
-    return asked.catch(() => {
+    return asked.catch((error: unknown) => {
+      // One that could not be reached at all is asked again.
       known.delete(registry);
+      if (isOciError(error, "unreachable")) throw error;
       return `http://${registry}`;
     });
   };

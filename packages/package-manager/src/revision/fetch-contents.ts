@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { attempt } from "@purlin/kube-controller";
 import type { JsonValue } from "@purlin/kube-objects";
+import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import type { PackageType } from "../package-kinds.ts";
 import { inTime } from "../pass-signals.ts";
@@ -14,12 +15,11 @@ import { warn } from "./tell-revision.ts";
 export async function fetchContents(pass: RevisionPass): Promise<PackageContents> {
   const { packages, revision, signal, found } = pass;
   const request = requestOf(revision, referenceOfRevision(revision), signal);
-  const { resolved, contents } = await attempt(steps.parse, () =>
-    inTime(pass, async () => {
-      const looked = await packages.resolve(request);
-      return { resolved: looked, contents: await packages.contents(looked, request) };
-    }),
-  );
+  const read = async (): Promise<{ resolved: ResolvedPackage; contents: PackageContents }> => {
+    const looked = await packages.resolve(request);
+    return { resolved: looked, contents: await packages.contents(looked, request) };
+  };
+  const { resolved, contents } = await attempt(steps.parse, () => inTime(pass, read, `reading ${request.reference}`));
   const applied = resolved.applied.length > 0 ? (resolved.applied as unknown as JsonValue) : undefined;
   found.set("resolvedImage", resolved.resolved);
   found.set("appliedImageConfigRefs", applied);

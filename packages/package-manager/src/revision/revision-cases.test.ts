@@ -102,7 +102,7 @@ test("case 36: a configuration waits for what it needs, with counts, and is heal
   };
   assert.deepEqual(await counts(), [1, 0, 0]);
   const options = { allowUpgrades: false, allowDowngrades: false };
-  await reconcileLock(cluster.ports, options, signal);
+  await reconcileLock(cluster.ports, options, { stopping: signal });
   await managePackage(cluster, "Function", "acme-dep");
   const [dep] = await revisions(cluster, "Function", "acme-dep");
   await certify(cluster, dep);
