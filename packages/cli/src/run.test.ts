@@ -60,6 +60,20 @@ test("no arguments is help, not an error", async () => {
   assert.equal(stderr, "");
 });
 
+const asked: Record<string, { readonly argv: readonly string[]; readonly usage: string }> = {
+  Alone: { argv: ["help"], usage: "Usage: purlin [options] [command]" },
+  OfACommand: { argv: ["help", "up"], usage: "Usage: purlin up [options] [path...]" },
+  OfAGroup: { argv: ["help", "xpkg"], usage: "Usage: purlin xpkg [options] [command]" },
+  OfNothingThereIs: { argv: ["help", "nope"], usage: "Usage: purlin [options] [command]" },
+  OfACommandInAGroup: { argv: ["help", "xpkg", "push"], usage: "Usage: purlin xpkg push [options] <image>" },
+};
+for (const [name, { argv, usage }] of Object.entries(asked)) {
+  test(`purlin help is understood: ${name}`, async () => {
+    const { exitCode, stdout, stderr } = await runInProcess(argv);
+    assert.deepEqual({ exitCode, stderr, usage: stdout.split("\n")[0] }, { exitCode: 0, stderr: "", usage });
+  });
+}
+
 test("an expected error is one line without a stack trace, whatever its text", () => {
   const io = new TestIo();
   assert.equal(reportError(new UserError("a\n  b", { exitCode: 3 }), io, { debug: false }), 3);

@@ -11,7 +11,8 @@ import { textOf, UserError } from "./user-error.ts";
 const stoppedExitCode = 130;
 
 /** Runs one command line and resolves to its exit code. Never throws and never exits. */
-export async function run(argv: readonly string[], io: Io): Promise<number> {
+export async function run(words: readonly string[], io: Io): Promise<number> {
+  const argv = withHelp(words);
   const debug = argv.includes("--debug") || argv.includes("-d");
   let exitCode = 0;
   const chosen: Chosen = async (spec, input) => {
@@ -20,7 +21,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   };
   const program = createProgram({ version: ownVersion(), io, chosen, argv });
   try {
-    await program.parseAsync(argv.length === 0 ? ["--help"] : [...argv], { from: "user" });
+    await program.parseAsync([...argv], { from: "user" });
     return exitCode;
   } catch (error) {
     if (io.signal.aborted) return reportStop(io);
@@ -28,6 +29,12 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     if (error.exitCode === 0) return 0;
     return reportError(usageError(error, program, { argv, io }), io, { debug });
   }
+}
+
+/** `purlin help up` is what people try who do not know `purlin up --help`; `purlin` alone is a question, too. */
+function withHelp(words: readonly string[]): readonly string[] {
+  if (words.length === 0) return ["--help"];
+  return words[0] === "help" ? [...words.slice(1), "--help"] : words;
 }
 
 /** What a command was doing when the user stopped it has failed, but that is no news to the user. */

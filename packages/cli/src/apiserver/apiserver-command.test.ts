@@ -85,7 +85,7 @@ test("a port that is taken and a folder that is none are told in one line", asyn
   assert.ok(!existsSync(join(folder.path, "d")), "nothing is made for a wrong command");
   const noFolder = await runInProcess(["apiserver", "--data-dir", "file"], { cwd: folder.path });
   assert.equal(noFolder.exitCode, 1);
-  assert.match(noFolder.stderr, /--data-dir .*file: /);
+  assert.match(noFolder.stderr, /--data-dir .*file: it is, or lies in, a file and not a folder: name another$/m);
   assert.equal(noFolder.stderr.trim().split("\n").length, 1);
 });
 

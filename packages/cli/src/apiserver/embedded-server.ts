@@ -77,12 +77,27 @@ async function start(options: EmbeddedServerOptions, onRenewed: () => void): Pro
     return server;
   } catch (error) {
     if (isStoreError(error) || isFileError(error))
-      throw new UserError(`--data-dir ${directory}: ${textOf(error)}`, { cause: error });
+      throw new UserError(`--data-dir ${directory}: ${whyNoFolder(error)}`, { cause: error });
     throw error;
   }
 }
 
 const isFileError = (error: unknown): boolean => typeof (error as NodeJS.ErrnoException)?.syscall === "string";
+
+/** The usual reasons in words, with what to do. */
+function whyNoFolder(error: unknown): string {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case "EEXIST":
+    case "ENOTDIR":
+      return "it is, or lies in, a file and not a folder: name another";
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      return `it cannot be written: ${textOf(error)}: name another, or change who may write there`;
+    default:
+      return textOf(error);
+  }
+}
 
 /** Listens on the port asked for, else on that of the last time, else on any: clients keep their kubeconfig. */
 async function listen(server: ApiServer, { directory, port, warn }: EmbeddedServerOptions): Promise<ApiListener> {

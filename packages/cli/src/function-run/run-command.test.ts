@@ -195,6 +195,11 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
       exitCode: 1,
       says: "cannot run lib: it is a folder: name the file that exports the function",
     },
+    NoProgram: {
+      args: ["request.yaml", "--insecure"],
+      exitCode: 1,
+      says: "cannot run request.yaml: a function is a TypeScript or JavaScript file: name the one that exports it",
+    },
     NoCredentials: {
       args: ["fn.ts"],
       exitCode: 2,
@@ -203,7 +208,7 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
   };
 for (const [name, { args, exitCode, says }] of Object.entries(refused)) {
   test(`nothing is started: ${name}`, async () => {
-    using folder = tempFolder({ "fn.ts": "", "lib/x.ts": "" });
+    using folder = tempFolder({ "fn.ts": "", "lib/x.ts": "", "request.yaml": "" });
     const outcome = await runInProcess(["function", "run", ...args], { cwd: folder.path });
     assert.deepEqual(outcome, { exitCode, stdout: "", stderr: `error: ${says}\n` });
   });

@@ -53,6 +53,10 @@ function checkFile(file: string, io: Io): void {
   if (!existsSync(path)) throw new UserError(`cannot run ${file}: there is no such file: check the path`);
   if (!statSync(path).isFile())
     throw new UserError(`cannot run ${file}: it is a folder: name the file that exports the function`);
+  if (!/\.[cm]?[jt]s$/.test(file))
+    throw new UserError(
+      `cannot run ${file}: a function is a TypeScript or JavaScript file: name the one that exports it`,
+    );
 }
 
 /** The flag with which the function is called, which says how it is served. */

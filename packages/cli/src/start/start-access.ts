@@ -11,6 +11,7 @@ import {
   type Kubeconfig,
 } from "@purlin/kube-client";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import { explain } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -52,7 +53,7 @@ async function findAccess(input: CommandInput, io: Io): Promise<ClusterAccess> {
 async function readKubeconfig(file: string, input: CommandInput, io: Io): Promise<ClusterAccess> {
   const path = resolve(io.cwd, file);
   const text = await readFile(path, "utf8").catch((error: unknown) => {
-    throw new UserError(`--kubeconfig ${file}: ${textOf(error)}`, { cause: error });
+    throw new UserError(`cannot read --kubeconfig ${file}: ${explain(error)}`, { cause: error });
   });
   const [document] = parseYaml(text, file);
   const config = (document?.value ?? {}) as Kubeconfig;

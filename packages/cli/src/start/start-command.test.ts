@@ -238,7 +238,7 @@ test("what the user has to put right is told in one line", async () => {
     {
       args: ["--allow-development-functions", "--kubeconfig", "missing"],
       exitCode: 1,
-      message: /--kubeconfig missing: ENOENT/,
+      message: /cannot read --kubeconfig missing: there is no such file: check the path/,
     },
     {
       args: [...reach, "--tls-client-certs-dir", "none"],

@@ -26,6 +26,10 @@ const cases: Record<string, { readonly files: Record<string, string>; readonly s
     files: { "fn.ts": 'import "./nope.ts";\nexport {};\n' },
     says: /^fn\.ts: Cannot find module '.*nope\.ts' imported from .*: check the path and its ending$/,
   },
+  NoProgram: {
+    files: { "fn.ts": 'import "./request.yaml";\nexport {};\n', "request.yaml": "a: 1\n" },
+    says: /^request\.yaml: Unknown file extension "\.yaml" for .*: a function is a TypeScript or JavaScript file: name the one that exports it$/,
+  },
   MissingExport: {
     files: { "fn.ts": 'import { nope } from "node:fs";\nexport default nope;\n' },
     says: "fn.ts:1:10: The requested module 'node:fs' does not provide an export named 'nope'",
