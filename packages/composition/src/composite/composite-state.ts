@@ -48,7 +48,8 @@ export function createCompositeState(ports: CompositePorts): CompositeState {
 }
 
 /** Forgets an XR that is gone. */
-export function forgetComposite({ tracker, breaker, settling }: CompositeState, key: ObjectKey): void {
+export function forgetComposite({ tracker, breaker, settling, echoes }: CompositeState, key: ObjectKey): void {
+  echoes.forget(key);
   settling.forget(key);
   tracker.forget(key);
   breaker.forget(key);

@@ -18,10 +18,14 @@ export interface OwnEchoes {
   isNews(change: CacheChange): boolean;
   /** The pass ended. What was kept and is news. */
   end(xr: ObjectKey): readonly CacheChange[];
+  /** The XR is gone, and the events of what was written last may never come. */
+  forget(xr: ObjectKey): void;
 }
 
 /** How many versions of one XR may be waited for: a pass writes three. */
 const mostVersions = 8;
+/** How many changes of one XR are kept while a pass runs: more than it can have caused, so that one of them is news. */
+const mostKept = 64;
 
 /** Remembers versions until their events come. */
 export function createOwnEchoes(): OwnEchoes {
@@ -51,8 +55,9 @@ export function createOwnEchoes(): OwnEchoes {
       if (change.type !== "updated") return true;
       if (isEcho(change)) return false;
       const waiting = kept.get(key);
-      waiting?.push(change);
-      return waiting === undefined;
+      if (waiting === undefined) return true;
+      if (waiting.push(change) > mostKept) waiting.shift();
+      return false;
     },
     end(xr) {
       const key = keyText(xr);
@@ -60,6 +65,7 @@ export function createOwnEchoes(): OwnEchoes {
       kept.delete(key);
       return waiting.filter((change) => !isEcho(change));
     },
+    forget: (xr) => void expected.delete(keyText(xr)),
   };
 }
 

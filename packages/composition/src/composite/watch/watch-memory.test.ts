@@ -51,6 +51,24 @@ test("an event that comes before its writer knows of it waits for the end of the
   assert.equal(echoes.isNews(foreign), true, "nothing waits when no pass runs");
 });
 
+test("however often an XR changes while a pass runs, little is kept, and it is woken", () => {
+  const echoes = createOwnEchoes();
+  const key = { namespace: "ns", name: "x" };
+  echoes.begin(key);
+  for (let version = 2; version < 1000; version++) echoes.isNews(updated(xr({}), xr({}, String(version))));
+  for (const own of [997, 998, 999]) echoes.expect(xr({}, String(own)));
+  const news = echoes.end(key);
+  assert.equal(news.length, 61);
+  assert.equal(news.at(-1)?.object.metadata.resourceVersion, "996");
+});
+
+test("of an XR that is gone nothing is waited for", () => {
+  const echoes = createOwnEchoes();
+  echoes.expect(xr({}, "2"));
+  echoes.forget({ namespace: "ns", name: "x" });
+  assert.equal(echoes.isNews(updated(xr({}), xr({}, "2"))), true);
+});
+
 const [a, b] = ["a", "b"].map((name) => ({ apiVersion: "v1", kind: "ConfigMap", name }));
 const refs = (...resourceRefs: unknown[]): JsonObject => ({ crossplane: { resourceRefs } }) as JsonObject;
 
