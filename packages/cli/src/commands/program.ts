@@ -26,30 +26,40 @@ export function createProgram({ version, io, chosen, argv = [] }: ProgramOptions
   const program = prepare(new Command("purlin"), io)
     .description("A composition control plane in TypeScript.")
     .version(version, "-v, --version", "print the version");
-  program.addHelpText("after", () => `\n${helpText("purlin")}`);
+  program.addHelpText("after", () => `\n${helpText("purlin", io.stdout.columns)}`);
   const groups = new Map<string, Command>();
-  for (const [name, summary] of Object.entries(commandGroups)) {
-    groups.set(name, prepare(program.command(name), io).summary(summary).description(`Commands to ${summary}.`));
-  }
   for (const spec of commandTable) {
     const words = spec.name.split(" ");
-    const parent = words.length === 1 ? program : groups.get(words[0] ?? "");
-    if (parent === undefined) throw new Error(`command "${spec.name}" has no group`);
+    const parent = words.length === 1 ? program : groupOf(words[0] ?? "", { program, groups, io });
     const command = prepare(parent.command(words.at(-1) ?? ""), io);
-    if (named === undefined || named === spec) describe(command, spec, chosen);
+    if (named === undefined || named === spec) describe(command, spec, { io, chosen });
   }
   return program;
+}
+
+/** Made with its first command, so that help lists what newcomers need before it. */
+function groupOf(
+  name: string,
+  { program, groups, io }: { readonly program: Command; readonly groups: Map<string, Command>; readonly io: Io },
+): Command {
+  const summary = commandGroups[name];
+  if (summary === undefined) throw new Error(`command "${name} …" has no group`);
+  const made = groups.get(name);
+  if (made !== undefined) return made;
+  const group = prepare(program.command(name), io).summary(summary).description(`Commands to ${summary}.`);
+  groups.set(name, group);
+  return group;
 }
 
 function namedIn(argv: readonly string[]): CommandSpec | undefined {
   return commandTable.find(({ name }) => name.split(" ").every((word, at) => argv[at] === word));
 }
 
-function describe(command: Command, spec: CommandSpec, chosen: Chosen): void {
+function describe(command: Command, spec: CommandSpec, { io, chosen }: Pick<ProgramOptions, "io" | "chosen">): void {
   command.summary(spec.summary).description(`${spec.summary.charAt(0).toUpperCase()}${spec.summary.slice(1)}.`);
   for (const { name, description } of spec.arguments ?? []) command.argument(name, description);
   for (const option of [...(spec.options ?? []), debugOption]) command.addOption(toOption(option));
-  command.addHelpText("after", () => `\n${helpText(spec.name)}`);
+  command.addHelpText("after", () => `\n${helpText(spec.name, io.stdout.columns)}`);
   command.action(async () => {
     await chosen(spec, { args: command.args, options: command.opts() });
   });

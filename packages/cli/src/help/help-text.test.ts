@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { commandTable } from "../commands/command-table.ts";
 import { helpMarkdown, helpText, terminalText } from "./help-text.ts";
 
 test("Markdown becomes text: headings, code, links, marks", () => {
@@ -13,8 +14,36 @@ test("the title is for readers of the file", () => {
   assert.equal(helpText("function call"), terminalText(helpMarkdown("function call")));
 });
 
-test("lines fit a terminal", () => {
-  for (const name of ["purlin", "demo", "function init", "function run", "function certs"]) {
-    for (const line of helpText(name).split("\n")) assert.ok(line.length <= 140, `${name}: ${line}`);
+test("paragraphs are as wide as the terminal, and never wider than is good to read", () => {
+  const words = "one two three four five six seven eight nine ten";
+  const markdown = `${words}\n${words}\n${words}\n\n1. ${words}\n2. two\n\n## Title\n${words}\n`;
+  const narrow = terminalText(markdown, 40).split("\n");
+  assert.ok(narrow.every((line) => line.length <= 40));
+  assert.equal(
+    narrow.join(" ").replaceAll(/ +/g, " "),
+    `${words} ${words} ${words} 1. ${words} 2. two Title: ${words}`,
+  );
+  assert.ok(narrow.includes("2. two"), "an item has a line of its own");
+  assert.ok(narrow.includes("Title:"), "and so has a heading");
+  const wide = terminalText(markdown, 400).split("\n");
+  assert.deepEqual(
+    [Math.max(...wide.map((line) => line.length)) <= 100, wide[0]?.startsWith(`${words} ${words}`)],
+    [true, true],
+  );
+});
+
+test("a word that is wider than the terminal, and code, stay whole", () => {
+  assert.equal(
+    terminalText("a `--long-long-long-option` b\n\n```sh\nx y z w v\n```\n", 8),
+    "a\n--long-long-long-option\nb\n\n  x y z w v",
+  );
+});
+
+test("help is wrapped for the terminal it is shown on", () => {
+  for (const { name } of commandTable) {
+    const prose = helpText(name, 80)
+      .split("\n")
+      .filter((line) => !line.startsWith("  "));
+    for (const line of prose) assert.ok(line.length <= 80 || !line.includes(" "), `${name}: ${line}`);
   }
 });

@@ -7,21 +7,49 @@ export function helpMarkdown(commandName: string): string {
   return readFileSync(file, "utf8").replace(/^# .*\n+/, "");
 }
 
-/** The help of a command for a terminal. */
-export function helpText(commandName: string): string {
-  return terminalText(helpMarkdown(commandName));
+/** The help of a command for a terminal of so many columns. */
+export function helpText(commandName: string, columns?: number): string {
+  return terminalText(helpMarkdown(commandName), columns);
 }
 
-/** Markdown without its marks, code indented by two spaces. */
-export function terminalText(markdown: string): string {
+/** Longer lines are hard to read, however wide the window is. */
+const mostColumns = 100;
+
+/** Markdown without its marks: paragraphs as wide as the terminal, code as it is, indented by two spaces. */
+export function terminalText(markdown: string, columns: number = mostColumns): string {
   const lines: string[] = [];
+  let paragraph: string[] = [];
+  const endParagraph = (): void => {
+    lines.push(...wrapWords(paragraph.join(" "), Math.min(columns, mostColumns)));
+    paragraph = [];
+  };
   let inCode = false;
   for (const line of markdown.trimEnd().split("\n")) {
-    if (line.startsWith("```")) inCode = !inCode;
+    const isFence = line.startsWith("```");
+    if (isFence || inCode || line === "" || startsAnew.test(line)) endParagraph();
+    if (isFence) inCode = !inCode;
     else if (inCode) lines.push(`  ${line}`);
-    else lines.push(plain(line));
+    else if (line === "") lines.push("");
+    else paragraph.push(plain(line));
+    if (line.startsWith("#") && !inCode) endParagraph();
   }
+  endParagraph();
   return lines.join("\n").replaceAll(/\n{3,}/g, "\n\n");
+}
+
+/** Headings and items of lists have lines of their own. */
+const startsAnew = /^(#+ |- |\d+\. )/;
+
+function wrapWords(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ").filter(Boolean)) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return line === "" ? lines : [...lines, line];
 }
 
 function plain(line: string): string {

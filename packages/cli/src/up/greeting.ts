@@ -22,7 +22,8 @@ export function greeting(
 /** What to do once everything is ready: what the manifests' authors suggest, else what is always possible. */
 export function nextSteps(paths: readonly string[], io: Io): string {
   const files = paths.map((path) => resolve(io.cwd, path, nextFile)).filter((file) => existsSync(file));
-  if (files.length > 0) return files.map((file) => terminalText(readFileSync(file, "utf8"))).join("\n\n");
+  if (files.length > 0)
+    return files.map((file) => terminalText(readFileSync(file, "utf8"), io.stdout.columns)).join("\n\n");
   const purlin = commandName(io.env);
   return `From another terminal:
 
