@@ -58,6 +58,25 @@ test("little is left alone, and what is in use is not collected again and again"
   stop();
 });
 
+test("a process that works a little every minute is not collected in each lull", (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const state = pretend();
+  const minute = (): void => {
+    state.busy = 0.1;
+    state.heap = 110;
+    t.mock.timers.tick(20_000);
+    state.busy = 0.001;
+    t.mock.timers.tick(40_000);
+  };
+  minute();
+  assert.equal(state.collections, 1);
+  for (let count = 0; count < 4; count++) minute();
+  assert.equal(state.collections, 1, "the next one rests for five minutes");
+  minute();
+  assert.equal(state.collections, 2);
+  state.stop();
+});
+
 test("who stopped it is left alone", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const state = pretend();

@@ -16,6 +16,11 @@ const lookEveryMs = 2_000;
 const mostBusy = 0.02;
 /** Less garbage than this is not worth a pause. */
 const leastGrowthBytes = 16 * 1024 * 1024;
+/**
+ * A collected heap is small, and V8 collects it over and over until it has found its size again: more work than the collection itself.
+ * Whoever works a little every minute, with lulls in between, would pay for that every minute.
+ */
+const restMs = 5 * 60_000;
 
 /**
  * Gives memory back after a burst of work. V8 collects when it needs room; a server that has become idle never does, and so keeps what
@@ -23,12 +28,15 @@ const leastGrowthBytes = 16 * 1024 * 1024;
  */
 export function collectWhenIdle(sense: IdleSense = processSense()): () => void {
   let settled = sense.heapBytes();
+  let looksToRest = 0;
   const timer = setInterval(() => {
+    looksToRest -= 1;
     const isIdle = sense.busyPart() < mostBusy;
     settled = Math.min(settled, sense.heapBytes());
-    if (!isIdle || sense.heapBytes() - settled < leastGrowthBytes) return;
+    if (!isIdle || looksToRest > 0 || sense.heapBytes() - settled < leastGrowthBytes) return;
     sense.collect();
     settled = sense.heapBytes();
+    looksToRest = restMs / lookEveryMs;
   }, lookEveryMs).unref();
   return () => clearInterval(timer);
 }
