@@ -101,9 +101,11 @@ interface Issued {
 
 async function writeFiles(folder: string, { certPem, keyPem }: KeyPair, authorityPem: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeFile(join(folder, "ca.crt"), authorityPem);
-  await writeFile(join(folder, "tls.crt"), certPem);
-  await writeFile(join(folder, "tls.key"), keyPem, { mode: 0o600 });
+  await Promise.all([
+    writeFile(join(folder, "ca.crt"), authorityPem),
+    writeFile(join(folder, "tls.crt"), certPem),
+    writeFile(join(folder, "tls.key"), keyPem, { mode: 0o600 }),
+  ]);
   return folder;
 }
 

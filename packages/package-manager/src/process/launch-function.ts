@@ -66,7 +66,8 @@ function portOf(address = ""): number {
 
 async function start(options: LaunchOptions, listeners: Listeners, wantedPort: number): Promise<string> {
   const certificates = await options.certificates();
-  const port = await options.ports.take(wantedPort);
+  // In a sandbox any port is free.
+  const port = isSandboxed(options.program) ? 0 : await options.ports.take(wantedPort);
   try {
     const [usual, other] = certificateFlags;
     const first = await runOnce(options, { certificates, port, certificateFlag: usual }, listeners);
@@ -119,6 +120,10 @@ async function runOnce(
   } finally {
     await dispose();
   }
+}
+
+function isSandboxed(program: FunctionProgram): boolean {
+  return program.kind === "image" && program.sandbox !== undefined;
 }
 
 /** Whether it is an image that runs as any other program of this machine, without a network of its own. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { setTimeout as delay } from "node:timers/promises";
 import type { KubeObject } from "@purlin/kube-client";
 import { annotationOf, attempt, textAt } from "@purlin/kube-controller";
 import { establish, type ObjectReference, release } from "../establish/establish.ts";
@@ -21,8 +22,9 @@ export function installObjects(pass: RevisionPass, contents: PackageContents): P
 }
 
 /** How webhooks of the package are called. What runs must have its certificate first, whether it has any or not. */
-async function webhookClientOf({ client, revision, namespace, signal }: RevisionPass): Promise<WebhookClient> {
-  const name = textAt(revision, ["status", "tlsServerSecretName"]);
+async function webhookClientOf(pass: RevisionPass): Promise<WebhookClient> {
+  const { client, revision, namespace, signal } = pass;
+  const name = await serverSecretOf(pass);
   const waiting = "waiting for package runtime controller to set revision's webhook TLS secret";
   if (name === undefined) throw new Error(waiting);
   const secret = await client.get(otherKinds.secret, { namespace, name }, { signal });
@@ -31,6 +33,27 @@ async function webhookClientOf({ client, revision, namespace, signal }: Revision
   const caBundle = secret && textAt(secret, ["data", isRenewed ? "ca.crt" : "tls.crt"]);
   if (caBundle === undefined) throw new Error(waiting);
   return { caBundle, service: revision.metadata.labels?.[packageLabels.package] ?? "", namespace };
+}
+
+/** The runtime's controller looks at a new revision when we do, and is done a moment later: half a second of looks, rarer ones later. */
+const looks = 30;
+const longestPauseMs = 25;
+
+/** The secret that the runtime's controller has told, as of now. */
+async function serverSecretOf({
+  client,
+  type,
+  revision,
+  hasRuntime,
+  signal,
+}: RevisionPass): Promise<string | undefined> {
+  const isComing = type.kind !== "Configuration" && hasRuntime[type.kind];
+  for (let left = isComing ? looks : 1; ; left--) {
+    const current = await client.get(type.revision, { name: revision.metadata.name ?? "" }, { signal });
+    const name = textAt(current ?? revision, ["status", "tlsServerSecretName"]);
+    if (name !== undefined || left === 1) return name;
+    await delay(Math.min(looks + 1 - left, longestPauseMs), undefined, { signal });
+  }
 }
 
 /** Lets go of what the revision installed, so that another one can take it. Says what that is. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
-import { controllerOf, memberAt } from "@purlin/kube-controller";
+import { controllerOf, memberAt, withMember } from "@purlin/kube-controller";
 import { readLock } from "../lock/lock-entry.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { functionPackage, startPackageCluster } from "../testing/package-cluster.ts";
@@ -40,6 +40,26 @@ test("case 48: a function waits for its certificate, then is healthy, and instal
   cluster.takeWrites();
   await passRevision(cluster, "Function", revision);
   assert.deepEqual(cluster.takeWrites(), [], "a second look changes nothing");
+});
+
+test("a certificate that comes a moment later is no failure, and no event", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/f:v1", functionPackage("x"));
+  await install(cluster, "Function", "f");
+  const [revision] = await revisions(cluster, "Function", "f");
+  await certify(cluster, revision);
+  const { client } = cluster.ports;
+  let looks = 0;
+  // As it looks while the runtime's controller is at work.
+  const get: typeof client.get = async (type, key, options) => {
+    const found = await client.get(type, key, options);
+    const isEarly = type.kind === "FunctionRevision" && ++looks < 5;
+    return found && isEarly ? withMember(found, ["status", "tlsServerSecretName"], undefined) : found;
+  };
+  cluster.takeEvents();
+  await passRevision(cluster, "Function", revision, { client: { ...client, get } });
+  assert.equal(await revisionHealth(cluster, "Function", "f"), "True");
+  assert.deepEqual(cluster.takeEvents(), ["Normal SyncPackage: Successfully configured package revision"]);
 });
 
 test("case 31: a Provider installed as a Function says what it is", async () => {

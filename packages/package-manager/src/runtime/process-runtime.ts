@@ -58,14 +58,16 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
       const name = revision.metadata.name ?? "";
       // Each process has certificates of its own, also where revisions of a function share a name on a cluster.
       const tlsServerSecretName = secretOf(name);
-      const data = await certificatesOf(await processes.certificates(name));
+      const [data] = await Promise.all([
+        processes.certificates(name).then(certificatesOf),
+        ensureNamespace(client, namespace, signal),
+      ]);
       const secret: KubeObject = {
         ...otherKinds.secret,
         metadata: { name: tlsServerSecretName, namespace, ownerReferences: [controllerReference(revision)] },
         type: "Opaque",
         data,
       };
-      await ensureNamespace(client, namespace, signal);
       await client.applyIfChanged(secret, { fieldManager, force: true, signal });
       return { tlsServerSecretName };
     },
@@ -139,7 +141,8 @@ async function specOf(
   const { packages, store, roots, sandbox, platform, sockets } = options;
   const request = requestOf(revision, referenceOfRevision(revision), signal);
   const image = await packages.image(await packages.resolve(request), request, platform);
-  const config = parseImageConfig(await store.read(image.manifest.config), request.reference);
+  const [stored, root] = await Promise.all([store.read(image.manifest.config), roots.rootOf(image)]);
+  const config = parseImageConfig(stored, request.reference);
   const name = revision.metadata.name ?? "";
   return {
     name,
@@ -148,7 +151,7 @@ async function specOf(
     before: textAt(revision, ["status", "endpoint"]),
     program: {
       kind: "image",
-      root: await roots.rootOf(image),
+      root,
       process: config.process,
       needsNode: config.labels[runtimeLabel] === "node",
       env: {
