@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { type FunctionServer, serveFunction } from "../../test/function-server.ts";
 import { assertNothingLeft, resources } from "../../test/leaks.ts";
 import { type ManualClock, manualClock } from "../../test/manual-clock.ts";
-import { call, dial, patience, request, soon, targetAt } from "../../test/runs.ts";
+import { call, dial, patience, rejectsSoon, request, targetAt } from "../../test/runs.ts";
 import { refreshMs } from "./channel-resolver.ts";
 import { createDiallingRunner, type DiallingRunner } from "./dialling-runner.ts";
 import type { NameResolver } from "./name-resolver.ts";
@@ -184,7 +184,7 @@ test("the error of a call whose function has no address says so", async (t) => {
     [() => Promise.resolve([]), "it has no addresses"],
   ] as const) {
     const runner = dial(t, { names: { resolve: addresses } });
-    await assert.rejects(runner.run(targetAt("dns:///fn.ns:9443"), request(), call({ deadline: soon() })), {
+    await rejectsSoon((call) => runner.run(targetAt("dns:///fn.ns:9443"), request(), call), {
       message: `cannot run Function "fn": rpc error: code = DeadlineExceeded desc = the function could not be reached for pipeline step "compose" before its deadline: cannot look up host "fn.ns": ${reason}`,
     });
   }

@@ -6,7 +6,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { serveFunction } from "../../test/function-server.ts";
-import { call, dial, request, soon, targetAt } from "../../test/runs.ts";
+import { call, dial, rejectsSoon, request, targetAt } from "../../test/runs.ts";
 import { authority, serverCredentials, temporaryDirectory, writeClientFiles } from "../../test/tls.ts";
 import { tlsFromDirectory } from "./tls-directory.ts";
 
@@ -52,8 +52,10 @@ test("a shorter way that is closed is told, and tried again", async (t) => {
     return Promise.reject(new Error("it does not listen"));
   };
   const runner = dial(t, { security: { ...tlsFromDirectory(directory), open } });
-  const run = runner.run(targetAt(`unix:${path}`), request(), call({ deadline: soon() }));
-  await assert.rejects(run, { status: "DeadlineExceeded", message: /before its deadline: .*it does not listen/ });
+  await rejectsSoon((call) => runner.run(targetAt(`unix:${path}`), request(), call), {
+    status: "DeadlineExceeded",
+    message: /before its deadline: .*it does not listen/,
+  });
   assert.ok(tries > 1);
 });
 

@@ -10,7 +10,7 @@ import { issueCertificate } from "@purlin/certificates";
 import { serveFunction } from "../../test/function-server.ts";
 import { assertNothingLeft, resources } from "../../test/leaks.ts";
 import { manualClock } from "../../test/manual-clock.ts";
-import { call, dial, gate, patience, request, soon, targetAt } from "../../test/runs.ts";
+import { call, dial, gate, patience, rejectsSoon, request, targetAt } from "../../test/runs.ts";
 import { authority, serverCredentials, temporaryDirectory, writeClientFiles } from "../../test/tls.ts";
 import { createDiallingRunner } from "./dialling-runner.ts";
 import type { NameResolver } from "./name-resolver.ts";
@@ -58,8 +58,10 @@ for (const [name, { reason, names, host, want }] of Object.entries(unreachable))
     writeClientFiles(directory, ca);
     await using fn = await serveFunction({ credentials: serverCredentials(ca, names) });
     const runner = createDiallingRunner({ security: tlsFromDirectory(directory), names: loopback });
-    const run = runner.run(targetAt(`${host}:${fn.port}`), request(), call({ deadline: soon() }));
-    await assert.rejects(run, { status: "DeadlineExceeded", message: want });
+    await rejectsSoon((call) => runner.run(targetAt(`${host}:${fn.port}`), request(), call), {
+      status: "DeadlineExceeded",
+      message: want,
+    });
     assert.equal(fn.calls.length, 0);
     await assertNothingLeft(before, runner, fn);
   });
@@ -70,7 +72,7 @@ test("a function signed by another authority is refused", async (t) => {
   writeClientFiles(directory, authority());
   await using fn = await serveFunction({ credentials: serverCredentials(authority(), { dnsNames: ["fn.ns"] }) });
   const runner = dial(t, { security: tlsFromDirectory(directory), names: loopback });
-  await assert.rejects(runner.run(targetAt(`fn.ns:${fn.port}`), request(), call({ deadline: soon() })), {
+  await rejectsSoon((call) => runner.run(targetAt(`fn.ns:${fn.port}`), request(), call), {
     message: /before its deadline: TLS handshake failed: /,
   });
 });
@@ -81,7 +83,7 @@ test("a function that does not accept our certificate is not called, and the err
   writeClientFiles(directory, ca, authority());
   await using fn = await serveFunction({ credentials: serverCredentials(ca, { dnsNames: ["fn.ns"] }) });
   const runner = dial(t, { security: tlsFromDirectory(directory), names: loopback });
-  await assert.rejects(runner.run(targetAt(`fn.ns:${fn.port}`), request(), call({ deadline: soon() })), {
+  await rejectsSoon((call) => runner.run(targetAt(`fn.ns:${fn.port}`), request(), call), {
     message: /before its deadline: it closed the connection at once: does it accept the runner's certificate\?$/,
   });
   assert.equal(fn.calls.length, 0);
@@ -92,7 +94,7 @@ test("a function without TLS is not called by a runner that has it", async (t) =
   writeClientFiles(directory, authority());
   await using fn = await serveFunction();
   const runner = dial(t, { security: tlsFromDirectory(directory), names: loopback });
-  await assert.rejects(runner.run(targetAt(`fn.ns:${fn.port}`), request(), call({ deadline: soon() })), {
+  await rejectsSoon((call) => runner.run(targetAt(`fn.ns:${fn.port}`), request(), call), {
     status: "DeadlineExceeded",
   });
   assert.equal(fn.calls.length, 0);
@@ -113,15 +115,15 @@ test("what OpenSSL says is told in its words, without its addresses", async (t) 
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
   const runner = dial(t, { security: tlsFromDirectory(directory), names: loopback });
-  await assert.rejects(runner.run(targetAt(`fn.ns:${port}`), request(), call({ deadline: soon() })), {
+  await rejectsSoon((call) => runner.run(targetAt(`fn.ns:${port}`), request(), call), {
     message: /before its deadline: TLS handshake failed: (?:ssl\/)?tlsv1 alert no application protocol$/i,
   });
 });
 
 test("a function that expects TLS does not get plaintext past it, and the error asks about it", async (t) => {
   await using fn = await serveFunction({ credentials: serverCredentials(authority(), { dnsNames: ["fn.ns"] }) });
-  const run = dial(t).run(targetAt(fn.endpoint), request(), call({ deadline: soon() }));
-  await assert.rejects(run, {
+  const dialler = dial(t);
+  await rejectsSoon((call) => dialler.run(targetAt(fn.endpoint), request(), call), {
     message: /before its deadline: it closed the connection at once: does it expect TLS\?$/,
   });
   assert.equal(fn.calls.length, 0);
@@ -134,8 +136,9 @@ test("one target can be plaintext while the rest is not, and changing that makes
   const runner = dial(t, { security: tlsFromDirectory(directory), names: loopback });
   const target = targetAt(`fn.ns:${fn.port}`, { plaintext: true });
   await runner.run(target, request(), call());
-  const secured = runner.run({ ...target, plaintext: false }, request(), call({ deadline: soon() }));
-  await assert.rejects(secured, { status: "DeadlineExceeded" });
+  await rejectsSoon((call) => runner.run({ ...target, plaintext: false }, request(), call), {
+    status: "DeadlineExceeded",
+  });
   assert.equal(fn.calls.length, 1);
 });
 
