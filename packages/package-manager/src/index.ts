@@ -6,6 +6,7 @@ export { functionCrds, packageCrds } from "./crds/package-crds.ts";
 export { collectImages, type ImageCollection } from "./fetch/collect-images.ts";
 export { type ImagePins, openImagePins, pinFetched } from "./fetch/image-pins.ts";
 export { createPackageClient, type PackageClient, type PackageClientOptions } from "./fetch/package-client.ts";
+export { digestsOfRevisions } from "./fetch/revision-digests.ts";
 export { type ImageConfig, type ProcessConfig, parseImageConfig } from "./image/image-config.ts";
 export { type ImageRoots, openImageRoots } from "./image/image-root.ts";
 // Images, their files and their registries.

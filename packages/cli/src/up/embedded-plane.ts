@@ -14,6 +14,7 @@ import { type Log, systemClock } from "@purlin/kube-controller";
 import {
   createFunctionProcesses,
   createSourceRuntime,
+  digestsOfRevisions,
   type FunctionProcess,
   type FunctionProcesses,
   type Registry,
@@ -77,7 +78,11 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   const kept = { directory: join(options.directory, "registry"), port: options.registryPort, warn };
   const registry = await startKeptRegistry(kept);
   starting.defer(() => registry.close());
-  starting.use(collectRegularly(() => registry.collect(), { clock: systemClock, log }));
+  const collect = async (signal: AbortSignal): Promise<void> => {
+    // Before anybody knows the revisions, none is known to be done without.
+    if (parts !== undefined) await registry.collect(await digestsOfRevisions(parts.client, signal));
+  };
+  starting.use(collectRegularly(collect, { clock: systemClock, log }));
   const settings = { developmentFunctions: true, functionRevisionSelectors: options.functionRevisionSelectors };
   packages = await openPackageManagement({ ...settings, directory: options.directory, processes, log });
   const plane = startControlPlane({

@@ -27,6 +27,8 @@ async function readManifest({ state, request, response }: Exchange, path: Manife
   const digest = isDigest(reference) ? reference : await state.index.tag(repository, reference);
   const mediaType = digest && (await state.index.mediaType(repository, digest));
   if (digest === undefined || !mediaType) throw unknownManifest(path);
+  // Whoever names it by its digest may go on to pull it, or to push an index of it.
+  if (digest === reference) await state.index.use(repository, digest);
   const bytes = await state.store.read({ digest });
   response.writeHead(200, {
     "content-type": mediaType,
@@ -55,6 +57,10 @@ async function writeManifest({ state, request, response }: Exchange, path: Manif
   const { mediaType } = manifest.kind === "image" ? manifest.image : manifest.index;
   if (!isManifestType(mediaType)) throw new RegistryProblem("MANIFEST_INVALID", `${mediaType} is no manifest we know`);
   await requireParts(state.store, manifest);
+  // Parts that were pushed long ago are not collected before the index that names them is there.
+  for (const part of manifest.kind === "index" ? manifest.index.manifests : []) {
+    await state.index.use(repository, part.digest);
+  }
   await state.store.ingest({ digest, size: bytes.length }, async () => ({ bytes: Readable.from([bytes]), offset: 0 }));
   await state.index.put(repository, digest, mediaType);
   if (!isDigest(reference)) {

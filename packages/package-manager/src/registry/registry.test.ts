@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm, utimes } from "node:fs/promises";
+import { mkdtemp, rm, stat, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { openContentStore } from "../oci/content-store.ts";
-import { digestOf } from "../oci/digest.ts";
+import { digestOf, hexOf } from "../oci/digest.ts";
 import { parseReference } from "../oci/image-reference.ts";
 import type { Descriptor } from "../oci/manifest.ts";
 import { mediaTypes } from "../oci/media-types.ts";
@@ -215,7 +215,7 @@ test("removing a manifest takes its tags along; what nothing names can be collec
   assert.equal(await client.resolve(parseReference(`${registry.address}/acme/f:kept`)), kept);
 });
 
-test("the registry collects what no manifest names once no push can need it, and never an image", async (t) => {
+test("the registry collects what no manifest names once no push can need it, and no image that lost its tag lately", async (t) => {
   const registry = await serve(t);
   const client = createRegistryClient();
   const [first, second, stray, fresh] = [randomBytes(10), randomBytes(10), randomBytes(10), randomBytes(10)];
@@ -235,4 +235,43 @@ test("the registry collects what no manifest names once no push can need it, and
   assert.deepEqual(left, [true, true, false, true], "a push may still be on its way");
   const digest = parseReference(`${registry.address}/acme/f@${untagged}`);
   assert.equal(await client.resolve(digest), untagged, "an image that lost its tag is still named by its digest");
+});
+
+test("an image that lost its tag a week ago goes with its layers, unless it is to be kept", async (t) => {
+  const directory = await folder(t);
+  const registry = await serve(t, directory);
+  const client = createRegistryClient();
+  const [kept, lost, now] = [randomBytes(10), randomBytes(10), randomBytes(10)];
+  const name = `${registry.address}/acme/f:v1`;
+  const [keptDigest, lostDigest] = [await pushImage(client, name, kept), await pushImage(client, name, lost)];
+  const current = await pushImage(client, name, now);
+  const lastMonth = new Date(Date.now() - 30 * 24 * 3_600_000);
+  const manifests = join(directory, "repositories", "acme", "f", "_manifests");
+  for (const one of [keptDigest, lostDigest, current]) await utimes(join(manifests, hexOf(one)), lastMonth, lastMonth);
+  for (const one of [lostDigest, digestOf(lost), digestOf(kept), digestOf(now)])
+    await utimes(registry.store.pathOf(one), lastMonth, lastMonth);
+  const freed = await registry.collect([keptDigest]);
+  assert.ok(freed > 10, "the layer and the manifest");
+  const left = await Promise.all([kept, lost, now].map((bytes) => registry.store.has(digestOf(bytes))));
+  assert.deepEqual(left, [true, false, true]);
+  const at = (digest: string): string => `${registry.address}/acme/f@${digest}`;
+  await client.manifest(parseReference(at(keptDigest)));
+  await assert.rejects(client.manifest(parseReference(at(lostDigest))), /MANIFEST_UNKNOWN/);
+  assert.equal(await client.resolve(parseReference(name)), current);
+  await registry.collect();
+  await client.manifest(parseReference(at(keptDigest)));
+});
+
+test("parts of an index that were pushed long ago are as new as the index", async (t) => {
+  const directory = await folder(t);
+  const { address } = await serve(t, directory);
+  const client = createRegistryClient();
+  const digest = await pushImage(client, `${address}/acme/f:v1`, randomBytes(10));
+  const file = join(directory, "repositories", "acme", "f", "_manifests", hexOf(digest));
+  const lastMonth = new Date(Date.now() - 30 * 24 * 3_600_000);
+  await utimes(file, lastMonth, lastMonth);
+  const manifests = [{ mediaType: mediaTypes.ociManifest, digest, size: 1 }];
+  const index = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.ociIndex, manifests }));
+  await client.pushManifest(parseReference(`${address}/acme/f:v2`), index, mediaTypes.ociIndex);
+  assert.ok((await stat(file)).mtimeMs > lastMonth.getTime() + 1000);
 });

@@ -7,6 +7,7 @@ import { reachableFrom } from "./reachable.ts";
 import { createRegistryHandler } from "./registry-handler.ts";
 import type { RegistryState } from "./registry-state.ts";
 import { openRepositoryIndex } from "./repository-index.ts";
+import { allManifests, removeUnusedManifests } from "./unused-manifests.ts";
 import { openUploads } from "./uploads.ts";
 
 /** Options of {@link startRegistry}. */
@@ -25,13 +26,19 @@ export interface Registry {
   readonly store: ContentStore;
   /** Everything that tags and manifests still need. */
   reachable(): Promise<Set<string>>;
-  /** Removes what no manifest needs, such as what pushes that were given up left behind. Images are never removed. */
-  collect(): Promise<number>;
+  /**
+   * Removes images that lost their last tag a week ago and were not pulled since, unless they are among those to keep, and what no
+   * manifest needs, such as what pushes that were given up left behind. Says how many bytes that gave.
+   */
+  collect(keep?: readonly string[]): Promise<number>;
   close(): Promise<void>;
 }
 
 /** A push sends its manifest last; what it sent before is left alone for this long. */
 const pushLimitMs = 6 * 60 * 60_000;
+
+/** Whoever goes back to what a tag pointed to has this long to name it by its digest. */
+const untaggedMs = 7 * 24 * 60 * 60_000;
 
 const defaultMaxBlobBytes: number = 4 * 1024 ** 3;
 
@@ -42,7 +49,7 @@ export async function startRegistry(options: RegistryOptions): Promise<Registry>
   const index = openRepositoryIndex(join(directory, "repositories"));
   const uploads = await openUploads(join(directory, "uploads"), { maxBytes: maxBlobBytes });
   const handle = createRegistryHandler({ store, index, uploads, onTag });
-  const reachable = async (): Promise<Set<string>> => reachableFrom(store, await index.manifests());
+  const reachable = async (): Promise<Set<string>> => reachableFrom(store, await allManifests(index));
   const server = createServer((request, response) => void handle(request, response));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -52,7 +59,10 @@ export async function startRegistry(options: RegistryOptions): Promise<Registry>
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     store,
     reachable,
-    collect: async () => store.collect({ keep: await reachable(), maxBytes: 0, minAgeMs: pushLimitMs }),
+    async collect(keep = []) {
+      await removeUnusedManifests({ index, store }, { keep, sinceMs: Date.now() - untaggedMs });
+      return store.collect({ keep: await reachable(), maxBytes: 0, minAgeMs: pushLimitMs });
+    },
     close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();

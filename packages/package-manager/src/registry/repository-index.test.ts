@@ -31,7 +31,9 @@ test("a repository knows its manifests and what its tags point to, also after a 
   assert.equal(await again.tag("acme/f", "v2"), undefined);
   assert.equal(await again.mediaType("acme/f", two), mediaTypes.ociIndex);
   assert.equal(await again.mediaType("acme", two), undefined, "what is in one repository is not in another");
-  assert.deepEqual((await again.manifests()).toSorted(), [one, one, two].toSorted());
+  assert.deepEqual((await again.manifests("acme/f")).toSorted(), [one, two].toSorted());
+  assert.deepEqual(await again.manifests("acme"), [one]);
+  assert.deepEqual(await again.manifests("none"), []);
 });
 
 test("a manifest takes its tags along, and nobody else's", async () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { digestOf, hexOf } from "../oci/digest.ts";
 
@@ -15,13 +15,22 @@ export interface RepositoryIndex {
   setTag(repository: string, tag: string, digest: string): Promise<void>;
   /** Removes a tag, or a manifest with all tags that point to it. False when there was none. */
   remove(repository: string, reference: { readonly tag: string } | { readonly digest: string }): Promise<boolean>;
-  /** The digests of all manifests. */
-  manifests(): Promise<string[]>;
+  /** The digests of the manifests of a repository. */
+  manifests(repository: string): Promise<string[]>;
+  /** Somebody counts on a manifest being there. */
+  use(repository: string, digest: string): Promise<void>;
+  /** Whether a manifest was pushed or used, or lost a tag, since a time. */
+  isUsedSince(repository: string, digest: string, sinceMs: number): Promise<boolean>;
+  /** Removes a manifest that no tag names, unless it is used since. */
+  removeUnused(repository: string, digest: string, sinceMs: number): Promise<void>;
 }
 
 /** Opens the index in a directory: small files, each replaced in one step. Names of repositories never start with `_`. */
 export function openRepositoryIndex(directory: string): RepositoryIndex {
   const folder = (repository: string, kind: "_tags" | "_manifests"): string => join(directory, repository, kind);
+
+  // What is written and what is removed take turns: a push is never taken for what was there before it.
+  const alone = takingTurns();
 
   async function write(path: string, folderPath: string, text: string): Promise<void> {
     await mkdir(folderPath, { recursive: true, mode: 0o700 });
@@ -50,26 +59,65 @@ export function openRepositoryIndex(directory: string): RepositoryIndex {
   const manifestPath = (repository: string, digest: string): string =>
     join(folder(repository, "_manifests"), hexOf(digest));
 
+  const use = (repository: string, digest: string): Promise<void> => {
+    const now = new Date();
+    return utimes(manifestPath(repository, digest), now, now).catch(absent(undefined));
+  };
+
+  /** What loses its tag was in use until now. */
+  async function leave(repository: string, name: string, to?: string): Promise<void> {
+    const before = await tag(repository, name);
+    if (before !== undefined && before !== to) await use(repository, before);
+  }
+
+  async function remove(repository: string, reference: { tag: string } | { digest: string }): Promise<boolean> {
+    if ("tag" in reference) {
+      await leave(repository, reference.tag);
+      return removed(join(folder(repository, "_tags"), reference.tag));
+    }
+    for (const name of (await tagsOf(repository)) ?? []) {
+      if ((await tag(repository, name)) === reference.digest) await removed(join(folder(repository, "_tags"), name));
+    }
+    return removed(manifestPath(repository, reference.digest));
+  }
+
+  async function isUsedSince(repository: string, digest: string, sinceMs: number): Promise<boolean> {
+    const found = await stat(manifestPath(repository, digest)).catch(absent(undefined));
+    return found !== undefined && found.mtimeMs >= sinceMs;
+  }
+
   return {
     tag,
     tags: tagsOf,
     repositories,
+    isUsedSince,
     mediaType: (repository, digest) => readFile(manifestPath(repository, digest), "utf8").catch(absent(undefined)),
     put: (repository, digest, mediaType) =>
-      write(manifestPath(repository, digest), folder(repository, "_manifests"), mediaType),
+      alone(() => write(manifestPath(repository, digest), folder(repository, "_manifests"), mediaType)),
     setTag: (repository, name, digest) =>
-      write(join(folder(repository, "_tags"), name), folder(repository, "_tags"), digest),
-    async remove(repository, reference) {
-      if ("tag" in reference) return removed(join(folder(repository, "_tags"), reference.tag));
-      for (const name of (await tagsOf(repository)) ?? []) {
-        if ((await tag(repository, name)) === reference.digest) await removed(join(folder(repository, "_tags"), name));
-      }
-      return removed(manifestPath(repository, reference.digest));
+      alone(async () => {
+        await leave(repository, name, digest);
+        await write(join(folder(repository, "_tags"), name), folder(repository, "_tags"), digest);
+      }),
+    remove: (repository, reference) => alone(() => remove(repository, reference)),
+    async manifests(repository) {
+      const names = await readdir(folder(repository, "_manifests")).catch(absent([]));
+      return names.flatMap((name) => (name.startsWith(".") ? [] : [`sha256:${name}`]));
     },
-    async manifests() {
-      const all = (await repositories()).map((repository) => readdir(folder(repository, "_manifests")));
-      return (await Promise.all(all)).flat().flatMap((name) => (name.startsWith(".") ? [] : [`sha256:${name}`]));
-    },
+    use: (repository, digest) => alone(() => use(repository, digest)),
+    removeUnused: (repository, digest, sinceMs) =>
+      alone(async () => {
+        if (!(await isUsedSince(repository, digest, sinceMs))) await removed(manifestPath(repository, digest));
+      }),
+  };
+}
+
+function takingTurns(): <T>(work: () => Promise<T>) => Promise<T> {
+  let turn: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const done = turn.then(work);
+    turn = done.catch(() => {});
+    return done;
   };
 }
 
