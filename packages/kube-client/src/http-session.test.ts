@@ -54,7 +54,8 @@ test("who waits on a server that vanished is told, and the next request finds it
 }, async () => {
   const server = await startServer();
   const way = await startWay(server.port);
-  const liveness = { pingEveryMs: 50, pingWithinMs: 500 };
+  // Time enough for a busy machine to answer before the way is blocked.
+  const liveness = { pingEveryMs: 50, pingWithinMs: 3000 };
   const session = openSession(new URL(`https://127.0.0.1:${way.port}`), tls, liveness);
   const watch = await session.send({ method: "GET", path: "/watch", headers: {} });
   const [begun] = (await once(watch.body, "data")) as [Buffer];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { once } from "node:events";
-import { type ClientHttp2Session, connect } from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import { request as requestHttp1 } from "node:https";
 import type { KeyPair } from "@purlin/certificates";
 
@@ -48,10 +48,19 @@ async function connectHttp2({ port, authorityPem, pair }: ClientOptions): Promis
     if (body !== undefined) {
       stream.end(body);
     }
-    const [incoming] = (await once(stream, "response")) as [Record<string, string>];
+    const incoming = await responseOf(stream);
     return { code: Number(incoming[":status"]), headers: incoming, chunks: stream, close: () => stream.close() };
   };
   return client(open, () => closeSession(session));
+}
+
+/** The headers of an answer; fails when the stream ends without one. */
+function responseOf(stream: ClientHttp2Stream): Promise<Record<string, string>> {
+  return new Promise((resolve, reject) => {
+    stream.once("response", (headers) => resolve(headers as Record<string, string>));
+    stream.once("error", reject);
+    stream.once("close", () => reject(new Error("the stream was closed without an answer")));
+  });
 }
 
 async function closeSession(session: ClientHttp2Session): Promise<void> {
