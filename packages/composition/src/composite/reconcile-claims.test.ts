@@ -77,7 +77,7 @@ const text = (message: string): string =>
 
 for (const reason of [undefined, "", "ImageNotFound"]) {
   for (const [aim, target] of Object.entries({ none: undefined, composite: 1, claim: forClaim, unknown: 99 })) {
-    test(`D1: a fatal with reason ${JSON.stringify(reason)} and target ${aim}`, async () => {
+    test(`D1, claims 78: a fatal with reason ${JSON.stringify(reason)} and target ${aim}`, async () => {
       const name = await claimed();
       want({ results: [{ severity: fatal, message: "boom", reason, target }] });
       await assert.rejects(bench.reconcile(name));
@@ -90,7 +90,7 @@ for (const reason of [undefined, "", "ImageNotFound"]) {
   }
 }
 
-test("D1: a claim that cannot be read is not told, and nothing else changes (case 32)", async () => {
+test("D1: a claim that cannot be read is not told, and nothing else changes (case 32, claims 85)", async () => {
   const name = await claimed();
   want({
     results: [
@@ -123,7 +123,7 @@ test("D1: an XR without a claim, and a modern one, are told alone (C107)", async
   assert.deepEqual([status["claimConditionTypes"], status["claimConditions"]], [undefined, undefined]);
 });
 
-test("D1: a warning of step one for the claim comes after the fatal of step two", async () => {
+test("D1, claims 79: a warning of step one for the claim comes after the fatal of step two", async () => {
   const name = await claimed();
   want(
     {

@@ -54,7 +54,7 @@ interface Case {
 const cases: Record<string, Case> = {
   Capable: { reason: "a function that composes", revisions: [revision("fn-1")] },
   Spelling: {
-    reason: "capabilities are compared by letters and digits",
+    reason: "case 114: capabilities are compared by letters and digits",
     revisions: [revision("fn-1", { capabilities: ["CompoSition", "other"] })],
   },
   Uninstalled: { reason: "132: a function that is not installed does not fail the check" },

@@ -63,7 +63,7 @@ test("a watch tells what is there, then what changes, until it is stopped", asyn
   });
 });
 
-test("controllers share one informer a type, and starting again costs nothing", async () => {
+test("case 121, claims 89: controllers share one informer a type, and starting again costs nothing", async () => {
   await withEngine(async (engine, cluster) => {
     const [one, two] = [recording(), recording()];
     engine.start({ name: "one", reconcile: one.reconcile });
@@ -91,7 +91,7 @@ test("controllers share one informer a type, and starting again costs nothing", 
   });
 });
 
-test("what is asked of a controller that does not run", async () => {
+test("case 122, claims 89: what is asked of a controller that does not run", async () => {
   await withEngine(async (engine) => {
     await assert.rejects(engine.startWatches("none", [self("A")]), /controller "none" is not running/);
     await assert.rejects(engine.stopWatches("none", [self("A")]), /controller "none" is not running/);
@@ -130,7 +130,7 @@ test("a type nobody serves is named; the watches that could start stay; it can b
   });
 });
 
-test("a watch whose CRD goes tells its objects as deleted, and comes back with the CRD by itself", async () => {
+test("case 121, claims 90: a watch whose CRD goes tells its objects as deleted, and comes back with the CRD by itself", async () => {
   await withEngine(async (engine, { client, informers }) => {
     const told: string[] = [];
     engine.start({ name: "test", reconcile: async () => ({}) });

@@ -46,12 +46,12 @@ for (const type of ["Ready", "Synced", "Healthy", "Responsive", "UpToDate"]) {
   });
 }
 
-test("case 35: a condition not returned by a successful run stays as it is", () => {
+test("case 35, claims 82: a condition not returned by a successful run stays as it is", () => {
   const before = [stored("Db")];
   assert.deepEqual(conditionsAfter(before, { ...success, pipeline: [] }, stamp)[0], before[0]);
 });
 
-test("of several with one type the later counts", () => {
+test("claims 87: of several with one type the later counts", () => {
   const pipeline = [said("Db", { status: "False" }), said("Db", { status: "Unknown", reason: "Second" })];
   const after = conditionsAfter([], { own: [], pipeline, undetermined: false }, stamp);
   assert.deepEqual(after, [{ type: "Db", status: "Unknown", reason: "Second", lastTransitionTime: now }]);

@@ -51,7 +51,7 @@ const events: Readonly<Record<string, { result: Partial<Result>; want: object }>
 };
 
 for (const [name, { result, want }] of Object.entries(events)) {
-  test(`the event of a result, ${name}`, () => {
+  test(`claims 77, 80: the event of a result, ${name}`, () => {
     assert.deepEqual(readResults("s", response([result])).events, [want]);
   });
 }

@@ -128,7 +128,7 @@ const followers: Readonly<Record<string, { reason: string; spec: JsonObject; wan
   },
   Unset: { reason: "one without policy follows", spec: { compositionRef: { name: "c" } }, want: ["ns/x"] },
   Manual: {
-    reason: "case 123: a pinned one sleeps",
+    reason: "case 123, claims 93: a pinned one sleeps",
     spec: { compositionRef: { name: "c" }, compositionUpdatePolicy: "Manual" },
     want: [],
   },
@@ -186,7 +186,7 @@ function collection(needed: readonly string[]) {
   return { ...made, clock, stopped };
 }
 
-test("cases 119 and 120: after a minute watches on unneeded kinds end, and no others", async () => {
+test("cases 119 and 120, claims 92: after a minute watches on unneeded kinds end, and no others", async () => {
   const { schedule, clock, stopped } = collection(["ConfigMap"]);
   schedule();
   schedule();
