@@ -24,12 +24,12 @@ const condition: Condition = {
 
 suite("32: whether the controller of composite resources is restarted", () => {
   const cases: Record<string, { reason: string; conditions: Partial<Condition>[]; made?: number; want: boolean }> = {
-    Missing: { reason: "32: no condition, nothing known", conditions: [], want: false },
-    OtherReason: { reason: "32: not running", conditions: [{ reason: "TerminatingCompositeResource" }], want: false },
-    NoGeneration: { reason: "32: an old one without generation", conditions: [{ observedGeneration: 0 }], want: false },
-    Equal: { reason: "32: nothing changed", conditions: [{ observedGeneration: 2 }], want: false },
-    Different: { reason: "32: the spec changed", conditions: [{ observedGeneration: 1 }], want: true },
-    JustStarted: { reason: "32: started for this generation, not told yet", conditions: [{}], made: 2, want: false },
+    Missing: { reason: "no condition, nothing known", conditions: [], want: false },
+    OtherReason: { reason: "not running", conditions: [{ reason: "TerminatingCompositeResource" }], want: false },
+    NoGeneration: { reason: "an old one without generation", conditions: [{ observedGeneration: 0 }], want: false },
+    Equal: { reason: "nothing changed", conditions: [{ observedGeneration: 2 }], want: false },
+    Different: { reason: "the spec changed", conditions: [{ observedGeneration: 1 }], want: true },
+    JustStarted: { reason: "started for this generation, not told yet", conditions: [{}], made: 2, want: false },
   };
   for (const [name, { reason, conditions, made = 1, want }] of Object.entries(cases)) {
     test(`${name}: ${reason}`, () => {
@@ -70,9 +70,9 @@ suite("41: what wakes which side", () => {
       defined: woken,
       offered: woken,
     },
-    CompositeCrd: { reason: "41: a CRD of composite resources", object: crd("composite"), defined: woken, offered: [] },
-    ClaimCrd: { reason: "41: a CRD of claims", object: crd("claim"), defined: [], offered: woken },
-    OtherCrd: { reason: "41: another category", object: crd("managed"), defined: [], offered: [] },
+    CompositeCrd: { reason: "a CRD of composite resources", object: crd("composite"), defined: woken, offered: [] },
+    ClaimCrd: { reason: "a CRD of claims", object: crd("claim"), defined: [], offered: woken },
+    OtherCrd: { reason: "another category", object: crd("managed"), defined: [], offered: [] },
     OtherOwner: {
       reason: "another owner",
       object: crd("composite", { apiVersion: "v1", kind: "ConfigMap" }),
@@ -103,7 +103,7 @@ suite("41: what wakes which side", () => {
 });
 
 suite("28", () => {
-  test("28: a definition that is not there is no error", async () => {
+  test("a definition that is not there is no error", async () => {
     await using control = await startTestControl();
     const instance = () => ({ reconcile: async () => ({}), watches: [] });
     const deps = { ...control, clock: systemClock, log: silentLog, functionRevisions: false };
@@ -111,7 +111,7 @@ suite("28", () => {
     assert.deepEqual(await spec.reconcile({ name: "absent" }, new AbortController().signal), {});
   });
 
-  test("28: while the CRD is not established there is no condition and no controller, and the reason is told", async () => {
+  test("while the CRD is not established there is no condition and no controller, and the reason is told", async () => {
     await using running = await startTestDefinitions();
     const { users, engine } = running.control;
     await users.create({
