@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
 import { labelOf, retryBackoff, textAt, type WatchingController, type WatchSpec } from "@purlin/kube-controller";
+import { createEstablished } from "./establish/established.ts";
 import { concernsFetching, longestPrefix } from "./image-configs/select-image-config.ts";
 import { lockName } from "./lock/lock-store.ts";
 import { type ResolverOptions, reconcileLock } from "./lock/reconciler.ts";
@@ -68,7 +69,7 @@ export function revisionControllerName({ kind }: Pick<PackageType, "kind">): str
 
 function revisionControllerOf(options: PackageControllerOptions, type: PackageType): WatchingController {
   const name = revisionControllerName(type);
-  const ports = { ...options, events: options.events.with(name) };
+  const ports = { established: createEstablished(), ...options, events: options.events.with(name) };
   const all = (): readonly KubeObject[] => options.cached(type.revision);
   return {
     spec: {

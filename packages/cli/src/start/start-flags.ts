@@ -27,6 +27,11 @@ export const startFlags: readonly OptionSpec[] = [
   },
   { flags: "--max-reconcile-rate <n>", description: "the older name of --max-concurrent-reconciles" },
   {
+    flags: "--max-concurrent-package-establishers <n>",
+    description: "how many objects of a package are written at the same time",
+    default: "10",
+  },
+  {
     flags: "--circuit-breaker-burst <n>",
     description: "watch events a composite resource may get at once before it is shielded from them",
     default: "100",

@@ -15,7 +15,10 @@ const plain: StartPackages = {
   functionRevisionSelectors: false,
   developmentFunctions: false,
   dependencyVersions: "fixed",
+  maxConcurrentEstablishers: 10,
 };
+/** What commander adds. */
+const defaults = { maxConcurrentPackageEstablishers: "10" };
 
 const rows: Readonly<
   Record<string, { reason: string; options?: CommandInput["options"]; env?: Record<string, string>; want: object }>
@@ -47,6 +50,11 @@ const rows: Readonly<
     env: { PACKAGE_RUNTIME: "External", POD_SERVICE_ACCOUNT: "crossplane" },
     want: { serviceAccount: "mine" },
   },
+  Establishers: {
+    reason: "a cluster may take more at a time",
+    options: { maxConcurrentPackageEstablishers: "25" },
+    want: { maxConcurrentEstablishers: 25 },
+  },
   Upgrades: {
     reason: "dependencies may rise",
     options: { enableDependencyVersionUpgrades: true },
@@ -60,9 +68,17 @@ const rows: Readonly<
 };
 for (const [name, { reason, options = {}, env = {}, want }] of Object.entries(rows)) {
   test(`packages ${name}: ${reason}`, () => {
-    assert.deepEqual(readPackages({ args: [], options }, new TestIo({ env })), { ...plain, ...want });
+    const input = { args: [], options: { ...defaults, ...options } };
+    assert.deepEqual(readPackages(input, new TestIo({ env })), { ...plain, ...want });
   });
 }
+
+test("a number of establishers that is none is refused", () => {
+  const input = { args: [], options: { maxConcurrentPackageEstablishers: "0" } };
+  assert.throws(() => readPackages(input, new TestIo({})), {
+    message: '--max-concurrent-package-establishers: expected a whole number above 0, not "0"',
+  });
+});
 
 const open = { ...plain, namespace: "ns", log: silentLog };
 

@@ -8,6 +8,7 @@ import { type CommandInput, isSet, textOption } from "../commands/command-spec.t
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { parsePackageRuntime } from "./package-runtime.ts";
+import { wholeOption } from "./start-settings.ts";
 
 /** What a command line says about packages. */
 export type StartPackages = Omit<ClusterPackageOptions, "directory" | "log" | "namespace">;
@@ -20,6 +21,7 @@ export function readPackages(input: CommandInput, io: Io): StartPackages {
     functionRevisionSelectors: isSet(input, "enableFunctionRevisionSelectors"),
     developmentFunctions: isSet(input, "allowDevelopmentFunctions"),
     dependencyVersions: dependencyVersions(input),
+    maxConcurrentEstablishers: wholeOption(input, "maxConcurrentPackageEstablishers"),
   };
 }
 

@@ -41,7 +41,8 @@ function numberOption(input: CommandInput, name: string): number {
   throw wrong(name, `a number above 0, not "${text}"`);
 }
 
-function wholeOption(input: CommandInput, name: string): number {
+/** The value of an option that counts something. */
+export function wholeOption(input: CommandInput, name: string): number {
   const value = Number(textOption(input, name) ?? "");
   if (Number.isInteger(value) && value > 0) return value;
   throw wrong(name, `a whole number above 0, not "${textOption(input, name)}"`);

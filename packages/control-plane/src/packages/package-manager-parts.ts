@@ -21,6 +21,8 @@ export interface PackageSettings {
   readonly namespace?: string | undefined;
   /** Whether a dependency that violates a constraint may be moved to a higher version, or also to a lower one. */
   readonly dependencyVersions?: "fixed" | "upgrade" | "downgrade" | undefined;
+  /** How many objects of a package are written at a time; 10 unless given. */
+  readonly maxConcurrentEstablishers?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly log?: Log | undefined;
 }
@@ -70,6 +72,7 @@ export function packageControllers(
     log,
     namespace,
     crossplaneVersion,
+    maxConcurrentEstablishers: settings.maxConcurrentEstablishers,
     features: {
       functionRevisionSelectors: settings.functionRevisionSelectors,
       developmentFunctions: settings.developmentFunctions ?? false,

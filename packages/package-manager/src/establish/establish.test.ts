@@ -2,9 +2,17 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
-import { type ControllerClient, controllerOf, controllerReference, memberAt } from "@purlin/kube-controller";
+import {
+  type ControllerClient,
+  controllerOf,
+  controllerReference,
+  memberAt,
+  withMember,
+} from "@purlin/kube-controller";
+import { isNotFound } from "@purlin/kube-objects";
 import { namespace, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import { type EstablishInput, establish, release } from "./establish.ts";
+import { createEstablished } from "./established.ts";
 
 const signal = new AbortController().signal;
 const crdType = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
@@ -91,25 +99,30 @@ suite("establishing objects", () => {
     assert.deepEqual(owners(stored), [`ProviderRevision r${made} controls`, `Provider p${made}`]);
   });
 
-  test("ten are written at a time", async () => {
-    const by = await revision("r");
-    let running = 0;
-    let most = 0;
-    const counting: ControllerClient = {
-      ...cluster.client,
-      async create(object, options) {
-        most = Math.max(most, ++running);
-        try {
-          return await cluster.client.create(object, options);
-        } finally {
-          running--;
-        }
-      },
-    };
-    const objects = Array.from({ length: 25 }, (_, at) => crd(`${plural}y${at}`));
-    await establish(input(by, objects, { client: counting }));
-    assert.equal(most, 10);
-  });
+  const limits: { why: string; workers?: number; most: number }[] = [
+    { why: "ten are written at a time", most: 10 },
+    { why: "or as many as somebody says", workers: 3, most: 3 },
+  ];
+  for (const { why, workers, most: expected } of limits)
+    test(why, async () => {
+      const by = await revision("r");
+      let running = 0;
+      let most = 0;
+      const counting: ControllerClient = {
+        ...cluster.client,
+        async create(object, options) {
+          most = Math.max(most, ++running);
+          try {
+            return await cluster.client.create(object, options);
+          } finally {
+            running--;
+          }
+        },
+      };
+      const objects = Array.from({ length: 25 }, (_, at) => crd(`${plural}y${at}`));
+      await establish(input(by, objects, { client: counting, workers }));
+      assert.equal(most, expected);
+    });
 
   test("when one is refused by the server, nothing is made of the others", async () => {
     const by = await revision("r");
@@ -178,6 +191,79 @@ suite("establishing objects", () => {
     assert.deepEqual(memberAt(await get(plural), ["spec", "names", "shortNames"]), ["th"]);
     await establish(input(by, [crd(plural)]));
     assert.equal(memberAt(await get(plural), ["spec", "names", "shortNames"]), undefined, "it goes again");
+  });
+
+  interface Disturbance {
+    readonly why: string;
+    readonly act: (name: string) => Promise<unknown>;
+    /** What the next pass writes. */
+    readonly writes: readonly ("try" | "write")[];
+  }
+  const change = async (name: string, edit: (object: KubeObject) => KubeObject): Promise<unknown> =>
+    cluster.kube.update(edit(await get(name)));
+  const disturbances: readonly Disturbance[] = [
+    { why: "nothing happened", act: async () => {}, writes: [] },
+    {
+      why: "somebody edited it",
+      act: (name) => change(name, (one) => withMember(one, ["spec", "names", "shortNames"], ["mine"])),
+      writes: ["try", "write"],
+    },
+    {
+      why: "somebody took its owners away",
+      act: (name) => change(name, (one) => withMember(one, ["metadata", "ownerReferences"], undefined)),
+      writes: ["try", "write"],
+    },
+    {
+      why: "somebody wrote there what the package does not mind",
+      act: (name) => change(name, (one) => withMember(one, ["metadata", "finalizers"], ["example.org/ask"])),
+      writes: ["try"],
+    },
+    {
+      why: "it was deleted",
+      act: async (name) => {
+        await cluster.kube.delete({ ...crdType, name: `${name}.example.org` });
+        // Its objects are looked for first, though there are none.
+        while (await get(name).catch(() => undefined)) await new Promise((go) => setImmediate(go));
+      },
+      writes: ["try", "write"],
+    },
+  ];
+  for (const { why, act, writes } of disturbances) {
+    test(`what is known to be as it should be is not tried again: ${why}`, async () => {
+      const by = await revision("r");
+      const known = input(by, [crd(plural)], { established: createEstablished(), client: direct(cluster) });
+      const references = await establish(known);
+      await establish(known);
+      cluster.takeWrites();
+      assert.deepEqual(await establish(known), references);
+      assert.deepEqual(cluster.takeWrites(), []);
+      await act(plural);
+      cluster.takeWrites();
+      await establish(known);
+      const written = cluster.takeWrites().map((line) => (line.endsWith("(dry run)") ? "try" : "write"));
+      assert.deepEqual(written, writes);
+      assert.deepEqual(owners(await get(plural)), [`ProviderRevision r${made} controls`, `Provider p${made}`]);
+      assert.equal(memberAt(await get(plural), ["spec", "names", "shortNames"]), undefined);
+    });
+  }
+
+  test("what is wanted, and by whom, is part of what is known", async () => {
+    const [first, second] = [await revision("r"), await revision("s", { desiredState: "Inactive" })];
+    const established = createEstablished();
+    const more = { established, client: direct(cluster) };
+    for (let pass = 0; pass < 3; pass++) await establish(input(first, [crd(plural)], more));
+    cluster.takeWrites();
+    const tries = async (by: KubeObject, object: KubeObject, control = true): Promise<number> => {
+      await establish(input(by, [object], { ...more, control }));
+      return cluster.takeWrites().filter((line) => line.endsWith("(dry run)")).length;
+    };
+    assert.equal(await tries(first, crd(plural)), 0);
+    assert.equal(await tries(second, crd(plural), false), 1, "another revision has its own say");
+    const changed = crd(plural, { names: { plural, kind: `K${plural}`, shortNames: ["th"] } });
+    assert.equal(await tries(first, changed), 1, "so has another version of the package");
+    assert.deepEqual(memberAt(await get(plural), ["spec", "names", "shortNames"]), ["th"]);
+    assert.equal(await tries(first, crd(plural)), 1, "going back is a change like any other");
+    assert.equal(memberAt(await get(plural), ["spec", "names", "shortNames"]), undefined);
   });
 
   test("common labels and annotations are stamped, win over the object's own, and go when they go", async () => {
@@ -299,6 +385,18 @@ suite("establishing objects", () => {
     assert.deepEqual((await get(plural)).metadata.ownerReferences?.[0], controllerReference(by));
   });
 });
+
+/** Without a cache: a test looks at what it has just changed. */
+function direct({ kube, client }: PackageCluster): ControllerClient {
+  return {
+    ...client,
+    get: (type, key) =>
+      kube.get(type, key).catch((error: unknown) => {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }),
+  };
+}
 
 /** Some certificate: servers look at it. */
 const pem = Buffer.from(`-----BEGIN CERTIFICATE-----

@@ -12,6 +12,7 @@ import {
 } from "@purlin/kube-controller";
 import { isNotFound, type JsonObject, type JsonValue, jsonEqual, type OwnerReference } from "@purlin/kube-objects";
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
+import type { Established } from "./established.ts";
 import { inParallel } from "./in-parallel.ts";
 import { type WebhookClient, withWebhookClient } from "./webhook-client.ts";
 
@@ -26,6 +27,10 @@ export interface EstablishInput {
   readonly control: boolean;
   /** How webhooks of the package are called; absent where nothing of it runs. */
   readonly webhooks?: WebhookClient | undefined;
+  /** What is known to be as it should be; without it, the server is asked each time. */
+  readonly established?: Established | undefined;
+  /** How many objects are written at a time; 10 unless given. */
+  readonly workers?: number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -37,20 +42,25 @@ export interface ObjectReference {
   readonly uid?: string;
 }
 
-/** How many objects are written at a time. */
-const workers = 10;
+const defaultWorkers = 10;
 
 /**
  * Installs the objects of a revision: first everything as a dry run, so that nothing is half done when somebody else owns one of
- * them, then for real. Objects that would not change are left alone.
+ * them, then for real. Objects that would not change are left alone, and those that are known not to are not even tried.
  */
 export async function establish(input: EstablishInput): Promise<readonly ObjectReference[]> {
+  const { workers = defaultWorkers } = input;
   const objects = input.control ? input.objects.map((one) => withWebhookClient(one, input.webhooks)) : input.objects;
   refuseTwins(objects);
   const plans = await inParallel(objects, workers, (object) => planObject(input, object));
-  const tried = await inParallel(plans, workers, (plan) => write(input, plan, true));
+  const open = plans.filter((plan) => !isKnown(input, plan));
+  const tried = await inParallel(open, workers, (plan) => write(input, plan, true));
+  const writes: Plan[] = [];
+  for (const [at, plan] of open.entries()) {
+    if (changes(plan, tried[at])) writes.push(plan);
+    else remember(input, plan);
+  }
   const stored = new Map<Plan, KubeObject | undefined>();
-  const writes = plans.filter((plan, at) => changes(plan, tried[at]));
   await inParallel(writes, workers, async (plan) => stored.set(plan, await write(input, plan, false)));
   return plans
     .flatMap((plan) => referenceTo(stored.get(plan) ?? plan.existing) ?? [])
@@ -147,6 +157,16 @@ function changes(plan: Plan, tried: KubeObject | undefined): boolean {
   return plan.action === "create" || !jsonEqual(comparable(tried), comparable(plan.existing));
 }
 
+function isKnown({ established, revision }: EstablishInput, plan: Plan): boolean {
+  if (plan.action !== "update") return plan.action === "none";
+  return established?.knows({ revision, existing: plan.existing, wanted: comparable(plan.object) }) ?? false;
+}
+
+function remember({ established, revision }: EstablishInput, plan: Plan): void {
+  if (plan.action !== "update") return;
+  established?.remember({ revision, existing: plan.existing, wanted: comparable(plan.object) });
+}
+
 async function write({ client, signal }: EstablishInput, plan: Plan, dryRun: boolean): Promise<KubeObject | undefined> {
   if (plan.action === "none") return plan.existing;
   const options = { fieldManager: packageFieldManagers.update, dryRun, signal };
@@ -169,7 +189,12 @@ function sortKey({ apiVersion, kind, name }: ObjectReference): string {
 
 /** Lets go of what a revision controls, so that another can take it; what is gone is no matter. */
 export async function release(
-  { client, revision, signal }: Pick<EstablishInput, "client" | "revision" | "signal">,
+  {
+    client,
+    revision,
+    workers = defaultWorkers,
+    signal,
+  }: Pick<EstablishInput, "client" | "revision" | "workers" | "signal">,
   references: readonly ObjectReference[],
 ): Promise<void> {
   await inParallel(references, workers, async (reference) => {

@@ -11,13 +11,14 @@ import { packageOf, type RevisionPass, steps } from "./revision-pass.ts";
 
 /** Installs what the package brings, and says what there is of it now. */
 export function installObjects(pass: RevisionPass, contents: PackageContents): Promise<readonly ObjectReference[]> {
-  const { client, revision, signal, type } = pass;
+  const { client, revision, signal, type, established, maxConcurrentEstablishers: workers } = pass;
   return attempt(steps.establish, async () => {
     const control = textAt(revision, ["spec", "desiredState"]) === "Active";
     const webhooks = control && type.hasRuntime ? await webhookClientOf(pass) : undefined;
     // The CRDs of a Function describe its input to readers; nobody makes objects of them.
     const objects = type.kind === "Function" ? [] : (contents.objects as unknown as readonly KubeObject[]);
-    return establish({ client, revision, package: await packageOf(pass), objects, control, webhooks, signal });
+    const owner = await packageOf(pass);
+    return establish({ client, revision, package: owner, objects, control, webhooks, established, workers, signal });
   });
 }
 
@@ -58,9 +59,9 @@ async function serverSecretOf({
 
 /** Lets go of what the revision installed, so that another one can take it. Says what that is. */
 export async function releaseObjects(pass: RevisionPass): Promise<readonly ObjectReference[]> {
-  const { client, revision, signal } = pass;
+  const { client, revision, signal, maxConcurrentEstablishers: workers } = pass;
   const references = objectReferences(revision);
-  if (references.length > 0) await release({ client, revision, signal }, references);
+  if (references.length > 0) await release({ client, revision, workers, signal }, references);
   return references;
 }
 

@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { controllerOf, memberAt, withMember } from "@purlin/kube-controller";
+import { createEstablished } from "../establish/established.ts";
 import { readLock } from "../lock/lock-entry.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
+import { caughtUp } from "../testing/caught-up.ts";
 import { functionPackage, startPackageCluster } from "../testing/package-cluster.ts";
 import {
   certify,
@@ -218,4 +220,29 @@ test("case 72: of two active revisions the highest is in the Lock", async () => 
     [newest?.metadata.name],
   );
   assert.equal(await revisionHealth(cluster, "Function", "f"), "True");
+});
+
+test("a provider that is as it should be is not even tried again, until somebody changes what it brought", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/p:v1", providerPackage("x", thingCrd("as"), thingCrd("bs")));
+  await install(cluster, "Provider", "p");
+  await certify(cluster, (await revisions(cluster, "Provider", "p"))[0]);
+  const [revision] = await revisions(cluster, "Provider", "p");
+  const established = createEstablished();
+  const pass = async (): Promise<string[]> => {
+    await caughtUp(cluster, [crd]);
+    cluster.takeWrites();
+    await passRevision(cluster, "Provider", revision, { established });
+    return cluster.takeWrites().map((line) => line.replace(/^(\w+) .*\/(\w+)\.example\.org\b/, "$1 $2"));
+  };
+  await pass();
+  assert.deepEqual(
+    (await pass()).toSorted(),
+    ["PUT as (dry run)", "PUT bs (dry run)"],
+    "what it wrote is looked at once",
+  );
+  assert.deepEqual(await pass(), []);
+  const stored = await cluster.kube.get(crd, { name: "as.example.org" });
+  await cluster.kube.update(withMember(stored, ["spec", "names", "shortNames"], ["mine"]));
+  assert.deepEqual(await pass(), ["PUT as (dry run)", "PUT as"]);
 });

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import type { JsonValue } from "@purlin/kube-objects";
+import { createMemory } from "../fetch/memory.ts";
+import { digestOf } from "../oci/digest.ts";
+
+/** An object as it is, and as a revision would write it. */
+export interface Attempted {
+  readonly revision: KubeObject;
+  readonly existing: KubeObject;
+  /** What of the write counts. */
+  readonly wanted: JsonValue;
+}
+
+/** Writes that a server was asked about and that would change nothing, so that it need not be asked again. */
+export interface Established {
+  /** Whether just this write was found to change nothing about just this state of the object. */
+  knows(attempted: Attempted): boolean;
+  remember(attempted: Attempted): void;
+}
+
+/** Objects that are remembered, each with two digests' worth of text. */
+const maxObjects = 20_000;
+
+/** Remembers for as long as the process runs: whoever starts anew asks once. */
+export function createEstablished(): Established {
+  const proofs = createMemory<string>(maxObjects);
+  return {
+    knows: (attempted) => proofs.get(keyOf(attempted)) === proofOf(attempted),
+    remember: (attempted) => proofs.set(keyOf(attempted), proofOf(attempted)),
+  };
+}
+
+function keyOf({ revision, existing: { apiVersion, kind, metadata } }: Attempted): string {
+  return `${revision.metadata.uid} ${apiVersion} ${kind} ${metadata.name}`;
+}
+
+/** A change of the object by anybody, of who owns it and of what is wanted of it each make another one. */
+function proofOf({ existing: { metadata }, wanted }: Attempted): string {
+  return digestOf(JSON.stringify([metadata.uid, metadata.resourceVersion, wanted]));
+}
