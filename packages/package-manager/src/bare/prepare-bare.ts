@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
+import { type Program, spawnGuarded } from "../process/guarded-process.ts";
 import { commandOf, defaultPath, parseEnv } from "../process/image-process.ts";
 import type { ImageProgram, PreparedProgram } from "../process/launch-image.ts";
 import { imageCommand } from "./image-command.ts";
@@ -35,15 +36,11 @@ export async function prepareBare(program: ImageProgram, options: BareOptions): 
   const variables = Object.entries(imageEnv).map(async ([key, value]) => [key, await translate(value, root, mounts)]);
   const env: Record<string, string> = Object.fromEntries(await Promise.all(variables));
   const path = [env["PATH"], machineEnv["PATH"]].filter(Boolean).join(":");
-  return {
-    program: {
-      command,
-      args: [...first, ...args, ...flags],
-      cwd: (await locate(root, config.workingDir)) ?? join(root, "/"),
-      env: { ...machineEnv, ...env, PATH: path, TLS_SERVER_CERTS_DIR: certificates },
-    },
-    address,
-    channel: false,
-    dispose: async () => {},
+  const bare: Program = {
+    command,
+    args: [...first, ...args, ...flags],
+    cwd: (await locate(root, config.workingDir)) ?? join(root, "/"),
+    env: { ...machineEnv, ...env, PATH: path, TLS_SERVER_CERTS_DIR: certificates },
   };
+  return { address, start: () => spawnGuarded(bare, { channel: false }), dispose: async () => {} };
 }

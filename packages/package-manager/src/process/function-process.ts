@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@purlin/function-runner";
+import type { CellPool } from "./cell-pool.ts";
 import type { PortPool } from "./free-port.ts";
 import type { FunctionCertificates } from "./function-certificates.ts";
 import { untilItAnswers } from "./grpc-probe.ts";
@@ -69,6 +70,7 @@ export interface FunctionProcess {
 export interface ProcessSurroundings {
   readonly certificates: FunctionCertificates;
   readonly ports: PortPool;
+  readonly cells: CellPool;
   readonly env: Readonly<Record<string, string>>;
   readonly clock: Clock;
   /** Where a function's output goes, besides the lines kept in memory. */
@@ -113,7 +115,7 @@ class RunningProcess implements FunctionProcess {
   #version = "";
 
   constructor(spec: FunctionSpec, surroundings: ProcessSurroundings) {
-    const { certificates, limits, clock, ports, env } = surroundings;
+    const { certificates, limits, clock, ports, cells, env } = surroundings;
     const { name, program, cwd } = spec;
     this.name = name;
     this.root = program.kind === "image" ? program.root : undefined;
@@ -123,7 +125,15 @@ class RunningProcess implements FunctionProcess {
     const folder = (): Promise<string> => this.#renewal.take();
     this.#renewal = createRenewal({ name, certificates, clock, renew: () => this.reload() });
     this.#supervisor = new Supervisor({
-      launch: createLaunch({ program, cwd, env, ports, certificates: folder, graceMs: limits.graceMs }),
+      launch: createLaunch({
+        program,
+        cwd,
+        env,
+        ports,
+        cell: (sandbox) => cells.take(name, sandbox),
+        certificates: folder,
+        graceMs: limits.graceMs,
+      }),
       file: program.kind === "source" ? program.file : undefined,
       answers: (address, signal) => untilItAnswers({ address, tls: certificates.client.current(), signal }),
       released: (address) => this.#uses.released(address),

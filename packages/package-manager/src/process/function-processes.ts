@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { type Clock, systemClock, type TlsSource } from "@purlin/function-runner";
 import { openBehind } from "../sandbox/network-door.ts";
+import { createCellPool } from "./cell-pool.ts";
 import { cleanEnvironment } from "./clean-environment.ts";
 import { createPortPool } from "./free-port.ts";
 import { createFunctionCertificates } from "./function-certificates.ts";
@@ -43,6 +44,8 @@ export interface FunctionProcesses extends AsyncDisposable {
    * new one serves or fails, and until nobody uses it.
    */
   run(spec: FunctionSpec): FunctionProcess;
+  /** Makes ready what a function that is about to be run in a sandbox needs, and nothing of the function itself. */
+  warm(name: string, sandbox: string): void;
   get(name: string): FunctionProcess | undefined;
   /** The folder with the certificates a function is served with, whether or not it runs already. */
   certificates(name: string): Promise<string>;
@@ -79,6 +82,7 @@ export function createFunctionProcesses(options: FunctionProcessesOptions): Func
   const surroundings: ProcessSurroundings = {
     certificates,
     ports: createPortPool(),
+    cells: createCellPool(clock),
     env: cleanEnvironment(env),
     clock,
     logFile: (spec) => openLogFile(functionLogPath(join(directory, functionLogFolder), spec), logBytes),
@@ -130,6 +134,10 @@ class ProcessTable implements FunctionProcesses {
     return entry.process;
   }
 
+  warm(name: string, sandbox: string): void {
+    if (!this.#entries.has(name)) this.#surroundings.cells.warm(name, sandbox);
+  }
+
   #wantedAgain(name: string, spec: string): Entry | undefined {
     return [...this.#retiring].find((one) => one.process.name === name && one.spec === spec && !one.isEnding);
   }
@@ -169,7 +177,7 @@ class ProcessTable implements FunctionProcesses {
   async close(): Promise<void> {
     const all = [...this.#entries.values(), ...this.#retiring];
     this.#entries.clear();
-    await Promise.all(all.map((entry) => end(entry)));
+    await Promise.all([...all.map((entry) => end(entry)), this.#surroundings.cells.close()]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -14,21 +14,21 @@ export interface Program {
 /**
  * Lives beside a program and ends it when this process is gone, however it went: a process that is killed cannot clean
  * up, and a function in an endless loop notices nothing, so neither of the two can be relied on. The guard's standard
- * input is a pipe that nobody writes to; that it ends is the sign. File descriptor 3 is the program's own channel.
+ * input is a pipe that nobody writes to; that it ends is the sign. File descriptors 3 and 4 are the program's own.
  */
 const guard = `
 trap : TERM INT HUP
-exec 4<&0
-"$@" </dev/null 4<&- &
+exec 5<&0
+"$@" </dev/null 5<&- &
 child=$!
-exec 3>&-
+exec 3>&- 4<&-
 (
   trap '' TERM INT HUP
   while read -r line; do :; done
   kill -TERM "$child"
   sleep 2
   kill -KILL 0
-) <&4 2>/dev/null &
+) <&5 2>/dev/null &
 while :; do
   wait "$child"
   code=$?
@@ -46,15 +46,23 @@ export interface GuardedProcess {
   kill(): void;
 }
 
-/** Starts a program in a process group of its own. With `channel`, Node programs can send messages. */
-export function spawnGuarded(program: Program, options: { readonly channel: boolean }): GuardedProcess {
+/** What a program is connected with, beside its output. */
+export interface GuardedOptions {
+  /** Node programs can send messages. */
+  readonly channel: boolean;
+  /** It can be written to at file descriptor 4, `child.stdio[4]`; only with a channel, which is the third. */
+  readonly inlet?: boolean;
+}
+
+/** Starts a program in a process group of its own. */
+export function spawnGuarded(program: Program, { channel, inlet = false }: GuardedOptions): GuardedProcess {
   const { command, args, cwd, env } = program;
   const spawnOptions: SpawnOptions = {
     cwd,
     env: { ...env },
     // A group of its own: a Ctrl-C in the terminal is for the control plane, which ends its functions in order.
     detached: true,
-    stdio: options.channel ? ["pipe", "pipe", "pipe", "ipc"] : ["pipe", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe", ...(channel ? (["ipc"] as const) : []), ...(inlet ? (["pipe"] as const) : [])],
   };
   const child = spawn("/bin/sh", ["-c", guard, "purlin-function", command, ...args], spawnOptions);
   // The pipe breaks when the guard ends first, which the exit tells better.

@@ -8,6 +8,7 @@ import { openBehind } from "../sandbox/network-door.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { createPortPool } from "./free-port.ts";
 import { createLaunch } from "./launch-function.ts";
+import { openCell } from "./network-cell.ts";
 import { takeSocket } from "./take-socket.ts";
 
 const runnable: ProcessConfig = { entrypoint: ["/fn"], cmd: [], env: [], workingDir: "/", user: "" };
@@ -40,6 +41,7 @@ for (const { why, config, socket = "fn", says } of rows) {
       env: {},
       certificates: async () => folder.path,
       ports: createPortPool(),
+      cell: openCell,
       graceMs: 0,
     });
     for (let round = 0; round < 3; round++) {

@@ -4,6 +4,7 @@ import type { PortPool } from "./free-port.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "./guarded-process.ts";
 import type { Launch, LaunchEvents } from "./launch.ts";
 import { type ImageProgram, type PreparedProgram, prepareSandboxed } from "./launch-image.ts";
+import type { NetworkCell } from "./network-cell.ts";
 import { isWorkerMessage } from "./worker-message.ts";
 import { workerProgram } from "./worker-program.ts";
 
@@ -26,6 +27,8 @@ export interface LaunchOptions {
   /** Makes the folder with the certificates it is served with. */
   readonly certificates: () => Promise<string>;
   readonly ports: PortPool;
+  /** A private network for a function that runs in a sandbox. */
+  readonly cell: (sandbox: string) => NetworkCell;
   /** How long calls in flight may take when it is stopped. */
   readonly graceMs: number;
 }
@@ -101,10 +104,9 @@ async function runOnce(
   place: Place,
   { events, onStart }: Listeners,
 ): Promise<{ readonly how: string; readonly said: string }> {
-  const { program, address, channel, attach, dispose } = await prepare(options, place);
+  const { address, start, dispose } = await prepare(options, place);
   try {
-    const child = spawnGuarded(program, { channel });
-    attach?.(child.child);
+    const child = start();
     onStart(child);
     let said = "";
     listenTo(child, {
@@ -135,13 +137,14 @@ async function prepare(options: LaunchOptions, place: Place): Promise<PreparedPr
   const { program, env } = options;
   const { certificates, port } = place;
   if (program.kind === "image") {
-    if (program.sandbox !== undefined) return prepareSandboxed(program, certificates);
+    if (program.sandbox !== undefined) return prepareSandboxed(program, certificates, options.cell);
     return prepareBare(program, { ...place, machineEnv: env });
   }
   const address = `127.0.0.1:${port}`;
   const flags = [`--address=${address}`, `--tls-certs-dir=${certificates}`];
   const channel = program.kind === "source";
-  return { program: programOf(options, program, flags), address, channel, dispose: async () => {} };
+  const started = programOf(options, program, flags);
+  return { address, start: () => spawnGuarded(started, { channel }), dispose: async () => {} };
 }
 
 function programOf(

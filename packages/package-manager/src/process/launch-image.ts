@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import type { ProcessConfig } from "../image/image-config.ts";
-import { connectorProgram } from "../sandbox/connector-program.ts";
 import { openDoor } from "../sandbox/network-door.ts";
 import { privateNetworkOf } from "../sandbox/private-network.ts";
-import { privateNetworkArguments, sandboxArguments } from "../sandbox/sandbox-arguments.ts";
-import type { Program } from "./guarded-process.ts";
+import { sandboxArguments, shellCommand } from "../sandbox/sandbox-arguments.ts";
+import type { GuardedProcess } from "./guarded-process.ts";
 import { commandOf, defaultPath, parseEnv } from "./image-process.ts";
+import type { NetworkCell } from "./network-cell.ts";
 import { takeSocket } from "./take-socket.ts";
 
 /** A function that runs from an unpacked image. */
@@ -28,19 +27,13 @@ export interface ImageProgram {
 
 /** A program ready to be started, and where it will listen. */
 export interface PreparedProgram {
-  readonly program: Program;
   /** `host:port` or `unix:path`. */
   readonly address: string;
-  /** Whether it sends messages. */
-  readonly channel: boolean;
-  /** Told of the process as soon as it is started. */
-  readonly attach?: (child: ChildProcess) => void;
+  readonly start: () => GuardedProcess;
   /** Cleans up after it has ended. */
   readonly dispose: () => Promise<void>;
 }
 
-/** Functions listen here unless they are told otherwise, and some cannot be told. */
-const defaultPort = "9443";
 const certificatesInside = "/tls/server";
 
 const nodeInside = "/purlin/node/node";
@@ -55,6 +48,7 @@ function ownNode(): Record<string, string> {
 export async function prepareSandboxed(
   { root, process: config, env, needsNode, sandbox = "bwrap", socket: wanted }: ImageProgram,
   certificates: string,
+  openCell: (sandbox: string) => NetworkCell,
 ): Promise<PreparedProgram> {
   // Whatever may be wrong with the image shows before anything is taken: such an image is tried again and again.
   const inner = sandboxArguments({
@@ -64,18 +58,20 @@ export async function prepareSandboxed(
     env: { PATH: defaultPath, HOME: "/tmp", ...parseEnv(config.env), ...env, TLS_SERVER_CERTS_DIR: certificatesInside },
     folders: { ...(needsNode && ownNode()), [certificatesInside]: certificates },
   });
-  const connector = { node: process.execPath, program: connectorProgram, port: defaultPort };
-  const args = privateNetworkArguments([sandbox, ...inner], connector);
+  const command = shellCommand([sandbox, ...inner]);
   const { path: socket, dispose } = await takeSocket(wanted);
   const door = await openDoor(socket).catch(async (error: unknown) => {
     await dispose();
     throw error;
   });
   return {
-    program: { command: sandbox, args, cwd: "/", env: { PATH: defaultPath } },
     address: `unix:${socket}`,
-    channel: true,
-    attach: (child) => door.lead(privateNetworkOf(child)),
+    start() {
+      const cell = openCell(sandbox);
+      door.lead(privateNetworkOf(cell.process.child));
+      cell.start(command);
+      return cell.process;
+    },
     async dispose() {
       door.close();
       await dispose();

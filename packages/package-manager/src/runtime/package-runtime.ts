@@ -13,8 +13,6 @@ export interface RuntimeReport {
   readonly isProblem?: boolean | undefined;
   /** Where a function answers; empty when nobody must be sent there; absent leaves what was told before. */
   readonly endpoint?: string | undefined;
-  /** Why it was not started yet, though nothing is wrong. */
-  readonly awaitsActivation?: string | undefined;
   /** When to look again, whatever happens. */
   readonly requeueAfterMs?: number | undefined;
 }

@@ -19,7 +19,7 @@ interface Scene {
 const config = { os: "linux", architecture: "amd64", config: { Entrypoint: ["/fn"] } };
 const image = { digest: digestOf("top"), manifestDigest: digestOf("image"), manifest: { config: {}, layers: [] } };
 
-function scene(): Scene {
+function scene(more: Partial<ProcessRuntimeOptions> = {}): Scene {
   const clock = createTestClock();
   const done: string[] = [];
   const options = {
@@ -33,6 +33,8 @@ function scene(): Scene {
         return { name, state: { phase: "serving", endpoint: "unix:/socket" }, logs: () => [] };
       },
       stop: async (name: string) => void done.push(`stop ${name}`),
+      warm: (name: string, sandbox: string) => void done.push(`warm ${name} with ${sandbox}`),
+      certificates: () => Promise.reject(new Error("no certificates here")),
     },
     sandbox: { isSupported: true, program: "bwrap" },
     platform: { os: "linux", architecture: "amd64" },
@@ -40,6 +42,7 @@ function scene(): Scene {
     sockets: "/sockets",
     clock,
     isInUse: () => on.isInUse,
+    ...more,
   } as unknown as ProcessRuntimeOptions;
   const on: Scene = { clock, done, isInUse: false, runtime: createProcessRuntime(options) };
   return on;
@@ -86,4 +89,20 @@ test("where a revision answered before is where it is started again", async () =
   const report = await on.runtime.run(passOf("fn-1", "127.0.0.1:4711"));
   assert.deepEqual(on.done, ["run fn-1 where it was: 127.0.0.1:4711"]);
   assert.equal(report.endpoint, "unix:/socket");
+});
+
+test("the sandbox of a function is made ready while its revision is not healthy yet: once, and where there is one", async () => {
+  const on = scene();
+  const prepare = (of = passOf("fn-1")): Promise<void> =>
+    assert.rejects(on.runtime.prepare(of), /no certificates here/);
+  await prepare();
+  await prepare();
+  await prepare({ ...passOf("provider-1"), type: packageTypes.Provider });
+  assert.deepEqual(on.done, ["warm fn-1 with bwrap"]);
+  await on.runtime.retire(passOf("fn-1"));
+  await prepare();
+  assert.deepEqual(on.done, ["warm fn-1 with bwrap", "warm fn-1 with bwrap"], "one that comes back");
+  const without = scene({ sandbox: { isSupported: false, reason: "bwrap is not installed" } });
+  await assert.rejects(without.runtime.prepare(passOf("fn-1")), /no certificates here/);
+  assert.deepEqual(without.done, []);
 });

@@ -52,10 +52,16 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
   const { client, processes, namespace } = options;
   // Other processes of the machine are none of its business: functions under development are there as well.
   const started = new Set<string>();
+  // Once each: what is not healthy is prepared again and again.
+  const warmed = new Set<string>();
   const departures = createDepartures({ clock: options.clock, isInUse: options.isInUse, lingerMs });
   return {
-    async prepare({ revision, signal }) {
+    async prepare({ type, revision, signal }) {
       const name = revision.metadata.name ?? "";
+      if (type.kind === "Function" && options.sandbox.isSupported && !warmed.has(name)) {
+        warmed.add(name);
+        processes.warm(name, options.sandbox.program);
+      }
       // Each process has certificates of its own, also where revisions of a function share a name on a cluster.
       const tlsServerSecretName = secretOf(name);
       const [data] = await Promise.all([
@@ -83,6 +89,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
     },
     async retire({ revision, signal }) {
       const name = revision.metadata.name ?? "";
+      warmed.delete(name);
       if (!started.has(name)) {
         await deleteSecret(options, revision, signal);
         return {};

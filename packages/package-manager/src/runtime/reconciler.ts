@@ -143,14 +143,11 @@ function withRuntimeImageConfig(revision: KubeObject, name: string | undefined):
 }
 
 const healthy = { type: "RuntimeHealthy", status: "True", reason: "HealthyPackageRevision" } as const;
+const active = { type: "RuntimeActive", status: "True", reason: "ActiveRuntime" } as const;
 
-function conditionsFor({ isHealthy, message, awaitsActivation }: RuntimeReport): readonly ConditionText[] {
+function conditionsFor({ isHealthy, message }: RuntimeReport): readonly ConditionText[] {
   if (!isHealthy) return [unhealthy(message ?? "Package runtime is starting")];
   const told = message === undefined ? {} : { message };
-  const active: ConditionText =
-    awaitsActivation === undefined
-      ? { type: "RuntimeActive", status: "True", reason: "ActiveRuntime" }
-      : { type: "RuntimeActive", status: "False", reason: "AwaitingActivation", message: awaitsActivation };
   return [{ ...healthy, ...told }, active];
 }
 

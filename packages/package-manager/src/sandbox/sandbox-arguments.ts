@@ -64,17 +64,32 @@ export interface Connector {
 }
 
 /**
- * Starts the connector and the function side by side, so that neither waits for the other. The function has no part in the channel to us, file
- * descriptor 3. It is what is waited for; when it ends, so does everything in its process group, and without a connector it must end.
+ * Starts the connector at once, and the function beside it as soon as its command has come through file descriptor 4: neither waits for the
+ * other. The function has no part in that, nor in the channel to us, file descriptor 3. It is what is waited for; when it ends, so does
+ * everything in its process group, and without a connector it must end.
  */
-const cell = `("$1" --input-type=module --eval "$2" "$3" </dev/null; kill "$$") & shift 3; exec "$@" 3>&-`;
+const cell = `
+("$1" --input-type=module --eval "$2" "$3" </dev/null 4<&-; kill "$$") &
+command=$(cat <&4)
+[ -n "$command" ] || exit 1
+eval "exec $command 3>&- 4<&-"
+`;
 
 /**
- * The arguments that give a program, which sees this machine's files, a network of its own, and somebody who opens sockets in it. Its loopback
- * belongs to nobody else, so whatever runs inside can listen on any port it likes.
+ * The arguments that give a program, which sees this machine's files, a network of its own. Its loopback belongs to nobody else, so whatever
+ * runs inside can listen on any port it likes.
  */
-export function privateNetworkArguments(command: readonly string[], connector?: Connector): string[] {
-  const { node = "", program = "", port = "" } = connector ?? {};
-  const joined = connector === undefined ? [] : ["/bin/sh", "-c", cell, "purlin-cell", node, program, port];
-  return ["--unshare-user", "--unshare-net", "--die-with-parent", "--dev-bind", "/", "/", "--", ...joined, ...command];
+export function privateNetworkArguments(command: readonly string[]): string[] {
+  return ["--unshare-user", "--unshare-net", "--die-with-parent", "--dev-bind", "/", "/", "--", ...command];
+}
+
+/** The same with somebody who opens sockets in it, for a function whose command comes later, as {@link shellCommand} writes it. */
+export function cellArguments({ node, program, port }: Connector): string[] {
+  return privateNetworkArguments(["/bin/sh", "-c", cell, "purlin-cell", node, program, port]);
+}
+
+/** A command as a shell reads it: word by word what it is here. */
+export function shellCommand(words: readonly string[]): string {
+  if (words.some((word) => word.includes("\0"))) throw new Error("its command or environment has null bytes");
+  return words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
 }

@@ -4,16 +4,13 @@ import { controllerReference, isControlledBy, textAt } from "@purlin/kube-contro
 import { parseReference } from "../../oci/image-reference.ts";
 import { applyOwned, runtimeFieldManager } from "../apply-owned.ts";
 import { deleteExactly } from "./delete-owned.ts";
-import { type DeploymentInput, deploymentOf } from "./deployment.ts";
+import { deploymentOf } from "./deployment.ts";
 import { runtimeKinds } from "./runtime-kinds.ts";
 import { isNewer, pullSecrets, type RuntimeScene } from "./runtime-scene.ts";
 import { serviceAccountOf } from "./service-account.ts";
 
 /** Applies the Deployment of a revision, and the account its Pods run as where that is ours. Answers with it as it is. */
-export async function applyDeployment(
-  scene: RuntimeScene,
-  how: Pick<DeploymentInput, "certificateMark" | "awaitsActivation">,
-): Promise<KubeObject> {
+export async function applyDeployment(scene: RuntimeScene, certificateMark: string | undefined): Promise<KubeObject> {
   const { options, type, revision, names, config, signal } = scene;
   const { objects, namespace } = options;
   const owner = controllerReference(revision);
@@ -26,7 +23,7 @@ export async function applyDeployment(
     place: { name: names.deployment, namespace, owner },
     image: imageOf(revision),
     pullSecrets: secrets.pods,
-    ...how,
+    certificateMark,
   });
   if (textAt(deployment, ["spec", "template", "spec", "serviceAccountName"]) === names.serviceAccount) {
     await applyServiceAccount(scene, secrets.account);

@@ -170,7 +170,6 @@ interface Row {
   readonly config?: JsonObject;
   readonly pullSecrets?: readonly string[];
   readonly certificateMark?: string;
-  readonly awaitsActivation?: boolean;
   readonly want: KubeObject;
 }
 
@@ -199,12 +198,6 @@ const rows: Readonly<Record<string, Row>> = {
   NoReplicas: {
     reason: "none is a number as well",
     config: { deploymentTemplate: { spec: { replicas: 0, selector: {}, template: {} } } },
-    want: withMember(plain, ["spec", "replicas"], 0),
-  },
-  AwaitsActivation: {
-    reason: "what nobody needs yet runs no Pod, whatever the template says",
-    config: { deploymentTemplate: { spec: { replicas: 3, selector: {}, template: {} } } },
-    awaitsActivation: true,
     want: withMember(plain, ["spec", "replicas"], 0),
   },
   SidecarFirst: {
@@ -380,14 +373,13 @@ const rows: Readonly<Record<string, Row>> = {
 };
 
 for (const [name, row] of Object.entries(rows)) {
-  const { revision = functionRevision, config = {}, pullSecrets = [], want } = row;
+  const { revision = functionRevision, config = {}, pullSecrets = [], certificateMark, want } = row;
   test(`Deployment ${name}: ${row.reason}`, () => {
     const type = revision.kind === "FunctionRevision" ? packageTypes.Function : packageTypes.Provider;
     const names = runtimeNames(type, revision, config);
     const place = { name: names.deployment, namespace: "ns", owner: controllerReference(revision) };
-    const { certificateMark, awaitsActivation } = row;
     const image = "registry.example.org/fn:v1";
-    const input = { type, revision, names, config, place, image, pullSecrets, certificateMark, awaitsActivation };
+    const input = { type, revision, names, config, place, image, pullSecrets, certificateMark };
     assert.deepEqual(deploymentOf(input), want);
   });
 }

@@ -22,8 +22,6 @@ export interface DeploymentInput {
   readonly pullSecrets: readonly string[];
   /** Tells certificates apart that were renewed; each roll of it replaces the Pods. */
   readonly certificateMark?: string | undefined;
-  /** Nothing runs before something asks for it. */
-  readonly awaitsActivation?: boolean | undefined;
 }
 
 /** On Pods whose certificate is not their first. Kubernetes replaces Pods when it changes. */
@@ -39,11 +37,11 @@ const certificateFiles = ["tls.crt", "tls.key", "ca.crt"] as const;
 
 /** The Deployment of a revision: the template of its runtime config, completed. */
 export function deploymentOf(input: DeploymentInput): KubeObject {
-  const { type, revision, config, place, awaitsActivation = false } = input;
+  const { type, revision, config, place } = input;
   const template = withoutNulls(objectAt(config, ["deploymentTemplate", "spec"]));
   const spec = {
     ...template,
-    replicas: awaitsActivation ? 0 : (template["replicas"] ?? 1),
+    replicas: template["replicas"] ?? 1,
     selector: { matchLabels: podLabels(type, revision) },
     template: { metadata: podMetadata(input, template), spec: podSpec(input, template) },
   };

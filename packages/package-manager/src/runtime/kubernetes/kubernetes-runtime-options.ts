@@ -20,6 +20,4 @@ export interface KubernetesRuntimeOptions {
   readonly lingerMs?: number | undefined;
   /** Whether a run uses a revision right now; it is not stopped before, within reason. */
   readonly isInUse?: ((revision: string) => boolean) | undefined;
-  /** Why a package must not be started yet. A Provider may wait until something it serves is asked for. */
-  readonly awaitsActivation?: ((pass: RuntimePass) => Promise<string | undefined>) | undefined;
 }

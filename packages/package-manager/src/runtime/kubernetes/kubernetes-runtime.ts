@@ -51,12 +51,10 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Pack
 }
 
 async function run(scene: RuntimeScene, leftovers: Departures): Promise<RuntimeReport> {
-  const { options, type } = scene;
-  const awaits = await options.awaitsActivation?.(scene);
   const isInCharge = await applyService(scene, false);
   const { mark, renewInMs } = await ensureCertificates(scene, isInCharge);
-  const deployment = await applyDeployment(scene, { certificateMark: mark, awaitsActivation: awaits !== undefined });
-  const state = deploymentState(deployment, type.kind);
+  const deployment = await applyDeployment(scene, mark);
+  const state = deploymentState(deployment, scene.type.kind);
   if (state.problem !== undefined) {
     const { problem: message, isBroken: isProblem } = state;
     return { isHealthy: false, message, isProblem, requeueAfterMs: lookAgainMs };
@@ -64,7 +62,7 @@ async function run(scene: RuntimeScene, leftovers: Departures): Promise<RuntimeR
   const endpoint = await publish(scene, state);
   const leftoversMs = state.isRolledOut ? await dropLeftovers(scene, leftovers) : undefined;
   const requeueAfterMs = Math.min(renewInMs ?? longestWaitMs, leftoversMs ?? longestWaitMs, longestWaitMs);
-  return { isHealthy: true, endpoint, requeueAfterMs, awaitsActivation: awaits };
+  return { isHealthy: true, endpoint, requeueAfterMs };
 }
 
 /**

@@ -208,20 +208,6 @@ test("a Provider has a certificate to call with, a Service for webhooks, and no 
   assert.deepEqual(scene.cluster.takeWrites(), []);
 });
 
-test("what may not be started yet has a Deployment without Pods, and says what it waits for", async () => {
-  await using scene = await startKubernetesScene({ awaitsActivation: async () => "nothing asks for it" });
-  const name = "provider-aaaaaaaaaaaa";
-  await scene.revise({ name, kind: "Provider", package: "provider" });
-  await scene.pass(name, "Provider");
-  await scene.deployed(name);
-  await scene.pass(name, "Provider");
-  assert.equal(memberAt((await scene.find("deployment", name)) ?? {}, ["spec", "replicas"]), 0);
-  const found = await scene.revision(name, "Provider");
-  const { conditions } = found["status"] as { conditions: { type: string; status: string; message?: string }[] };
-  const active = conditions.find(({ type }) => type === "RuntimeActive");
-  assert.deepEqual([active?.status, active?.message], ["False", "nothing asks for it"]);
-});
-
 test("a TypeScript function without a base is refused with the command that adds one", async () => {
   await using scene = await startKubernetesScene();
   const { cluster } = scene;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real cells, and what runs in them.
+import assert from "node:assert/strict";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { findSandbox } from "../sandbox/find-sandbox.ts";
+import { privateNetworkOf } from "../sandbox/private-network.ts";
+import { shellCommand } from "../sandbox/sandbox-arguments.ts";
+import { type NetworkCell, openCell } from "./network-cell.ts";
+
+/** A cell, where this machine can have one. */
+async function open(skip: (why: string) => void): Promise<NetworkCell | undefined> {
+  const support = await findSandbox();
+  if (support.isSupported) return openCell(support.program);
+  assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
+  skip(`${support.reason}: apt-get install bubblewrap`);
+  return undefined;
+}
+
+test("sockets can be asked for before anything runs; then what runs is reached, and ends the cell", async (t) => {
+  const cell = await open((why) => t.skip(why));
+  if (cell === undefined) return;
+  const network = privateNetworkOf(cell.process.child);
+  await assert.rejects(network.open(), /ECONNREFUSED/, "nobody listens yet");
+  const listens = "require('node:net').createServer((s) => s.end('hello', () => process.exit(5))).listen(9443)";
+  cell.start(shellCommand([process.execPath, "-e", `${listens}.on('listening', () => console.log('up'))`]));
+  for await (const line of cell.process.child.stdout ?? []) if (String(line).includes("up")) break;
+  assert.equal(await text(await network.open()), "hello");
+  assert.equal(await cell.process.ended, "exit code 5");
+});
+
+test("what runs in a cell gets its words as they are, and nothing of the way they came", async (t) => {
+  const cell = await open((why) => t.skip(why));
+  if (cell === undefined) return;
+  const words = ["", "a b", "it's", '"$HOME" `id` \\', "two\nlines\n", "Á\u0081ü€😀", "-n", "*"];
+  const code = "for fd in 3 4 5; do [ -e /proc/self/fd/$fd ] && printf 'open %s' $fd; done; printf '%s\\0' \"$@\"";
+  cell.start(shellCommand(["/bin/sh", "-c", code, "sh", ...words]));
+  const [said] = await Promise.all([text(cell.process.child.stdout as never), cell.process.ended]);
+  assert.deepEqual(said.split("\0"), [...words, ""]);
+});
+
+test("a cell that is told nothing runs nothing, and ends when it is killed", async (t) => {
+  const cell = await open((why) => t.skip(why));
+  if (cell === undefined) return;
+  cell.process.kill();
+  assert.equal(await cell.process.ended, "SIGKILL");
+  cell.start("true");
+});
+
+test("words with null bytes are refused: a shell would drop them", () => {
+  assert.throws(() => shellCommand(["a", "b\0c"]), /null bytes/);
+});
