@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock, ControllerClient } from "@purlin/kube-controller";
 import type { PackageClient } from "../../fetch/package-client.ts";
-import type { RuntimePass } from "../package-runtime.ts";
 
 /** What packages are run with on a cluster. */
 export interface KubernetesRuntimeOptions {
