@@ -26,6 +26,20 @@ const rows: { why: string; now: string; limit: number; next: string }[] = [
   { why: "case 64: a third of two pushes out the lowest, once it serves", now: "3+ 2+ 1+", limit: 2, next: "3 2" },
   { why: "case 64: and not before", now: "3a 2+ 1+", limit: 2, next: "3 2 1" },
   { why: "two newcomers hold two", now: "4a 3a 2+ 1+", limit: 2, next: "4 3 2 1" },
+  {
+    why: "a third one within the limit replaces nobody: the newcomer that never served may still come up",
+    now: "4 3a 2+ 1+",
+    limit: 2,
+    next: "4 3 2 1",
+  },
+  { why: "or the only one that serves holds for both", now: "3 2a 1+", limit: 2, next: "3 2 1" },
+  {
+    why: "beyond the limit it replaces the newcomer that never served, and not those that do",
+    now: "5 4a 3a 2+ 1+",
+    limit: 2,
+    next: "5 4 2 1",
+  },
+  { why: "and when one of them serves, the lowest may go", now: "5+ 4a 3 2+ 1+", limit: 2, next: "5 4 2" },
   { why: "one of two newcomers serves: one may go, the lowest", now: "4+ 3a 2+ 1+", limit: 2, next: "4 3 2" },
   { why: "fewer revisions than the limit", now: "2+ 1+", limit: 5, next: "2 1" },
   { why: "one that serves but was passed over long ago stays out", now: "3+ 2+ 1", limit: 2, next: "3 2" },
@@ -58,6 +72,23 @@ test("whoever serves is replaced only by somebody who does", () => {
       const serving = revisions.filter(({ isServing }) => isServing).length;
       const left = revisions.filter(({ name, isServing }) => isServing && active.has(name)).length;
       assert.ok(left >= Math.min(serving, limit));
+    }),
+  );
+});
+
+test("beyond the limit nobody is active who does not serve, and nobody serves on below one who was passed over", () => {
+  fc.assert(
+    fc.property(states, fc.integer({ min: 1, max: 5 }), (drawn, limit) => {
+      const revisions = drawn.map(stateOf).toSorted((a, b) => b.number - a.number);
+      const active = activeRevisions(revisions, limit);
+      const beyond = revisions.slice(limit);
+      const held = beyond.filter(({ name }) => active.has(name));
+      assert.deepEqual(held, beyond.filter(({ isServing }) => isServing).slice(0, held.length));
+      assert.deepEqual(
+        revisions.slice(0, limit).filter(({ name }) => !active.has(name)),
+        [],
+        "the end state is started at once",
+      );
     }),
   );
 });

@@ -13,7 +13,8 @@ export interface RevisionState {
 /**
  * Which revisions shall be Active under the policy Automatic: the highest numbers, up to the limit, and for as many of them as do
  * not serve yet, the highest of the others that do. So a newcomer is started before the one it replaces is stopped, and one that
- * never comes up replaces nobody. Whoever is not named shall be Inactive.
+ * never comes up replaces nobody. Another newcomer takes its place only where the limit has none for both: within the limit it may
+ * still come up, and whoever names it is served then. Whoever is not named shall be Inactive.
  */
 export function activeRevisions(revisions: readonly RevisionState[], limit: number): ReadonlySet<string> {
   const byNumber = revisions.toSorted((a, b) => b.number - a.number);

@@ -97,6 +97,8 @@ test("case 63, 64, 83: the limit holds in the end, numbers are unique, and who s
         const left = after.filter(isServing).length;
         assert.ok(left >= Math.min(served, state.limit), `${served} served, ${left} are left: ${told}`);
         assert.ok(after.filter(isActive).length <= 2 * state.limit, `no more than each with a stand-in: ${told}`);
+        const standIns = after.slice(state.limit).filter(isActive);
+        assert.ok(standIns.every(isServing), `a newcomer beyond the limit that never served is replaced: ${told}`);
       }
       for (const one of await revisions(cluster, "Function", state.name)) {
         if (isActive(one)) await serve(cluster, { ...state, number: numberOf(one) });
