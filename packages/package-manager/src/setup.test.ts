@@ -62,92 +62,43 @@ const runtimeConfig = { runtime: { configRef: { name: "r" } } };
 const manager = "packages/function.pkg.crossplane.io";
 const revisionController = revisionControllerName(packageTypes.Function);
 
-const rows: { why: string; controller: string; change: CacheChange; wakes: string[] }[] = [
-  {
-    why: "a rewrite wakes whom it matches",
-    controller: manager,
-    change: added(config("registry.example.org/", rewrite)),
-    wakes: ["near"],
-  },
-  {
-    why: "a pull secret, too",
-    controller: manager,
-    change: added(config("registry.example.org/acme/", secret)),
-    wakes: ["near"],
-  },
-  {
-    why: "by what a reference was rewritten to",
-    controller: manager,
-    change: added(config("mirror.example.org/", secret)),
-    wakes: ["moved"],
-  },
-  {
-    why: "one that matches nobody wakes nobody",
-    controller: manager,
-    change: added(config("none.example.org/", rewrite)),
-    wakes: [],
-  },
-  {
-    why: "case 29: what only verifies wakes nobody",
-    controller: manager,
-    change: added(config("registry.example.org/", verification)),
-    wakes: [],
-  },
-  {
-    why: "case 29: nor what only chooses a runtime",
-    controller: manager,
-    change: added(config("registry.example.org/", runtimeConfig)),
-    wakes: [],
-  },
-  {
-    why: "case 28: one that matched before, and no longer does",
-    controller: manager,
-    change: updated(config("registry.example.org/", rewrite), config("none.example.org/", rewrite)),
-    wakes: ["near"],
-  },
-  {
-    why: "one that said something before, and no longer does",
-    controller: manager,
-    change: updated(config("registry.example.org/", rewrite), config("registry.example.org/", verification)),
-    wakes: ["near"],
-  },
-  {
-    why: "one that goes",
-    controller: manager,
-    change: { type: "deleted", object: config("registry.example.org/", rewrite) } as CacheChange,
-    wakes: ["near"],
-  },
-  {
-    why: "revisions by their image",
-    controller: revisionController,
-    change: added(config("registry.example.org/", rewrite)),
-    wakes: ["near-1"],
-  },
-  {
-    why: "and by what it was rewritten to",
-    controller: revisionController,
-    change: added(config("mirror.example.org/", secret)),
-    wakes: ["moved-1"],
-  },
+const near = "registry.example.org/";
+const mirror = "mirror.example.org/";
+const none = "none.example.org/";
+const deleted = (gone: KubeObject): CacheChange => ({ type: "deleted", object: gone }) as CacheChange;
+
+const rows: [why: string, change: CacheChange, wakes: string, controller?: string][] = [
+  ["a rewrite wakes whom it matches", added(config(near, rewrite)), "near"],
+  ["a pull secret, too", added(config(`${near}acme/`, secret)), "near"],
+  ["by what a reference was rewritten to", added(config(mirror, secret)), "moved"],
+  ["one that matches nobody wakes nobody", added(config(none, rewrite)), ""],
+  ["case 29: what only verifies wakes nobody", added(config(near, verification)), ""],
+  ["case 29: nor what only chooses a runtime", added(config(near, runtimeConfig)), ""],
+  ["case 28: one that matched before", updated(config(near, rewrite), config(none, rewrite)), "near"],
+  ["one that said something before", updated(config(near, rewrite), config(near, verification)), "near"],
+  ["one that goes", deleted(config(near, rewrite)), "near"],
+  ["revisions by their image", added(config(near, rewrite)), "near-1", revisionController],
+  ["and by what it was rewritten to", added(config(mirror, secret)), "moved-1", revisionController],
 ];
-for (const { why, controller, change, wakes } of rows) {
-  test(`an ImageConfig: ${why}`, () => assert.deepEqual(woken(controller, "ImageConfig", change), wakes));
+for (const [why, change, wakes, controller = manager] of rows) {
+  test(`an ImageConfig: ${why}`, () => assert.equal(woken(controller, "ImageConfig", change).join(), wakes));
 }
 
-test("a package wakes itself, and is woken by its revisions by their label", () => {
-  assert.deepEqual(woken(manager, "Package", added(object("Function", "f"))), ["f"]);
-  const labels = { "pkg.crossplane.io/package": "f" };
-  const revision = object("FunctionRevision", "f-1", { metadata: { name: "f-1", labels } });
-  assert.deepEqual(woken(manager, "PackageRevision", added(revision)), ["f"]);
-  assert.deepEqual(woken(manager, "PackageRevision", added(object("FunctionRevision", "stray"))), []);
-});
-
-test("a change of the Lock concerns every revision, and the resolver", () => {
-  const lock = added(object("Lock", "lock"));
-  assert.deepEqual(woken(revisionController, "Lock", lock), ["near-1", "moved-1"]);
-  assert.deepEqual(woken("packages/lock.pkg.crossplane.io", "Lock", lock), ["lock"]);
-  assert.deepEqual(woken("packages/lock.pkg.crossplane.io", "ImageConfig", added(config("x", secret))), ["lock"]);
-});
+const labels = { "pkg.crossplane.io/package": "f" };
+const labelled = object("FunctionRevision", "f-1", { metadata: { name: "f-1", labels } });
+const resolver = "packages/lock.pkg.crossplane.io";
+const others: [why: string, controller: string, watch: string, change: KubeObject, wakes: string][] = [
+  ["a package wakes itself", manager, "Package", object("Function", "f"), "f"],
+  ["a revision its package, by its label", manager, "PackageRevision", labelled, "f"],
+  ["one without a label nobody", manager, "PackageRevision", object("FunctionRevision", "stray"), ""],
+  ["a revision wakes itself", revisionController, "PackageRevision", labelled, "f-1"],
+  ["the Lock every revision", revisionController, "Lock", object("Lock", "lock"), "near-1,moved-1"],
+  ["and the resolver", resolver, "Lock", object("Lock", "lock"), "lock"],
+  ["which any ImageConfig wakes as well", resolver, "ImageConfig", config("x", secret), "lock"],
+];
+for (const [why, controller, watch, change, wakes] of others) {
+  test(`whom a change wakes: ${why}`, () => assert.equal(woken(controller, watch, added(change)).join(), wakes));
+}
 
 test("case 49: where somebody else runs a kind of package, no controller of ours does", () => {
   const names = (runtimes: PackageControllerOptions["runtimes"]): string[] =>

@@ -25,130 +25,98 @@ const confined = { ...unprivileged, privileged: false, allowPrivilegeEscalation:
 const files = ["tls.crt", "tls.key", "ca.crt"].map((key) => ({ key, path: key }));
 const field = (name: string, fieldPath: string): JsonObject => ({ name, valueFrom: { fieldRef: { fieldPath } } });
 
-/** The Deployment of a function whose runtime config says nothing, in full. */
-const plain: KubeObject = {
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: {
-    name: "fn-aaaaaaaaaaaa",
-    namespace: "ns",
-    ownerReferences: [
-      {
-        apiVersion: "pkg.crossplane.io/v1",
-        kind: "FunctionRevision",
-        name: "fn-aaaaaaaaaaaa",
-        uid: "u-1",
-        controller: true,
-        blockOwnerDeletion: true,
-      },
-    ],
-  },
-  spec: {
-    replicas: 1,
-    selector: {
-      matchLabels: { "pkg.crossplane.io/revision": "fn-aaaaaaaaaaaa", "pkg.crossplane.io/function": "fn" },
-    },
-    template: {
-      metadata: {
-        labels: { "pkg.crossplane.io/revision": "fn-aaaaaaaaaaaa", "pkg.crossplane.io/function": "fn" },
-      },
-      spec: {
-        serviceAccountName: "fn-aaaaaaaaaaaa",
-        securityContext: unprivileged,
-        containers: [
-          {
-            name: "package-runtime",
-            image: "registry.example.org/fn:v1",
-            imagePullPolicy: "IfNotPresent",
-            securityContext: confined,
-            ports: [
-              { name: "metrics", containerPort: 8080, protocol: "TCP" },
-              { name: "grpc", containerPort: 9443, protocol: "TCP" },
-            ],
-            readinessProbe: { tcpSocket: { port: "grpc" }, periodSeconds: 2 },
-            env: [
-              { name: "TLS_SERVER_CERTS_DIR", value: "/tls/server" },
-              field("FUNCTION_NAME", "metadata.labels['pkg.crossplane.io/function']"),
-              field("REVISION_NAME", "metadata.labels['pkg.crossplane.io/revision']"),
-              { name: "REVISION_UID", value: "u-1" },
-            ],
-            volumeMounts: [{ name: "tls-server-certs", mountPath: "/tls/server", readOnly: true }],
-          },
-        ],
-        volumes: [{ name: "tls-server-certs", secret: { secretName: "fn-tls-server", items: files } }],
-      },
-    },
-  },
-};
+/** What Deployments whose runtime config says nothing differ in. */
+interface Differences {
+  readonly of: string;
+  readonly kind: "function" | "provider";
+  readonly uid: string;
+  readonly annotations?: JsonObject;
+  readonly port: string;
+  readonly probe?: JsonObject;
+  readonly env: readonly JsonObject[];
+  readonly certificates: readonly string[];
+}
 
-/** That of a provider, in full. */
-const provider: KubeObject = {
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: {
-    name: "provider-aaaaaaaaaaaa",
-    namespace: "ns",
-    ownerReferences: [
-      {
-        apiVersion: "pkg.crossplane.io/v1",
-        kind: "ProviderRevision",
-        name: "provider-aaaaaaaaaaaa",
-        uid: "u-2",
-        controller: true,
-        blockOwnerDeletion: true,
-      },
+/** Such a Deployment in full. */
+function whole({ of, kind, uid, annotations, port, probe, env, certificates }: Differences): KubeObject {
+  const name = `${of}-aaaaaaaaaaaa`;
+  const labels = { "pkg.crossplane.io/revision": name, [`pkg.crossplane.io/${kind}`]: of };
+  const owner = {
+    apiVersion: "pkg.crossplane.io/v1",
+    kind: kind === "function" ? "FunctionRevision" : "ProviderRevision",
+  };
+  const container = {
+    name: "package-runtime",
+    image: "registry.example.org/fn:v1",
+    imagePullPolicy: "IfNotPresent",
+    securityContext: confined,
+    ports: [
+      { name: "metrics", containerPort: 8080, protocol: "TCP" },
+      { name: port, containerPort: 9443, protocol: "TCP" },
     ],
-  },
-  spec: {
-    replicas: 1,
-    selector: {
-      matchLabels: { "pkg.crossplane.io/revision": "provider-aaaaaaaaaaaa", "pkg.crossplane.io/provider": "provider" },
+    ...(probe && { readinessProbe: probe }),
+    env: [...env],
+    volumeMounts: certificates.map((one) => ({ name: `tls-${one}-certs`, mountPath: `/tls/${one}`, readOnly: true })),
+  };
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: {
+      name,
+      namespace: "ns",
+      ownerReferences: [{ ...owner, name, uid, controller: true, blockOwnerDeletion: true }],
     },
-    template: {
-      metadata: {
-        labels: { "pkg.crossplane.io/revision": "provider-aaaaaaaaaaaa", "pkg.crossplane.io/provider": "provider" },
-        annotations: {
-          "prometheus.io/scrape": "true",
-          "prometheus.io/port": "8080",
-          "prometheus.io/path": "/metrics",
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels, ...(annotations && { annotations }) },
+        spec: {
+          serviceAccountName: name,
+          securityContext: unprivileged,
+          containers: [container],
+          volumes: certificates.map((one) => ({
+            name: `tls-${one}-certs`,
+            secret: { secretName: `${of}-tls-${one}`, items: files },
+          })),
         },
       },
-      spec: {
-        serviceAccountName: "provider-aaaaaaaaaaaa",
-        securityContext: unprivileged,
-        containers: [
-          {
-            name: "package-runtime",
-            image: "registry.example.org/fn:v1",
-            imagePullPolicy: "IfNotPresent",
-            securityContext: confined,
-            ports: [
-              { name: "metrics", containerPort: 8080, protocol: "TCP" },
-              { name: "webhook", containerPort: 9443, protocol: "TCP" },
-            ],
-            env: [
-              { name: "TLS_CLIENT_CERTS_DIR", value: "/tls/client" },
-              { name: "TLS_SERVER_CERTS_DIR", value: "/tls/server" },
-              field("POD_NAMESPACE", "metadata.namespace"),
-              field("PROVIDER_NAME", "metadata.labels['pkg.crossplane.io/provider']"),
-              field("REVISION_NAME", "metadata.labels['pkg.crossplane.io/revision']"),
-              { name: "REVISION_UID", value: "u-2" },
-              { name: "WEBHOOK_TLS_CERT_DIR", value: "$(TLS_SERVER_CERTS_DIR)" },
-            ],
-            volumeMounts: [
-              { name: "tls-client-certs", mountPath: "/tls/client", readOnly: true },
-              { name: "tls-server-certs", mountPath: "/tls/server", readOnly: true },
-            ],
-          },
-        ],
-        volumes: [
-          { name: "tls-client-certs", secret: { secretName: "provider-tls-client", items: files } },
-          { name: "tls-server-certs", secret: { secretName: "provider-tls-server", items: files } },
-        ],
-      },
     },
-  },
-};
+  };
+}
+
+const plain = whole({
+  of: "fn",
+  kind: "function",
+  uid: "u-1",
+  port: "grpc",
+  probe: { tcpSocket: { port: "grpc" }, periodSeconds: 2 },
+  env: [
+    { name: "TLS_SERVER_CERTS_DIR", value: "/tls/server" },
+    field("FUNCTION_NAME", "metadata.labels['pkg.crossplane.io/function']"),
+    field("REVISION_NAME", "metadata.labels['pkg.crossplane.io/revision']"),
+    { name: "REVISION_UID", value: "u-1" },
+  ],
+  certificates: ["server"],
+});
+
+const provider = whole({
+  of: "provider",
+  kind: "provider",
+  uid: "u-2",
+  annotations: { "prometheus.io/scrape": "true", "prometheus.io/port": "8080", "prometheus.io/path": "/metrics" },
+  port: "webhook",
+  env: [
+    { name: "TLS_CLIENT_CERTS_DIR", value: "/tls/client" },
+    { name: "TLS_SERVER_CERTS_DIR", value: "/tls/server" },
+    field("POD_NAMESPACE", "metadata.namespace"),
+    field("PROVIDER_NAME", "metadata.labels['pkg.crossplane.io/provider']"),
+    field("REVISION_NAME", "metadata.labels['pkg.crossplane.io/revision']"),
+    { name: "REVISION_UID", value: "u-2" },
+    { name: "WEBHOOK_TLS_CERT_DIR", value: "$(TLS_SERVER_CERTS_DIR)" },
+  ],
+  certificates: ["client", "server"],
+});
 
 const pod = ["spec", "template", "spec"];
 const runtimePath = [...pod, "containers"];
