@@ -318,3 +318,35 @@ for (const kind of ["CustomResourceDefinition", "Composition"]) {
     await assert.rejects(plane.ready, /stopped before it was ready/);
   });
 }
+
+test("what packages have opened is closed after the last reconcile, which may still be using it", async () => {
+  await using api = await startEmbeddedApi();
+  const order: string[] = [];
+  const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const spec = {
+    name: "slow",
+    async reconcile() {
+      begun.resolve();
+      await gate.promise;
+      order.push("reconciled");
+      return {};
+    },
+  };
+  const packages: ControlPlaneOptions["packages"] = {
+    open: async () => ({
+      controllers: [{ spec, watches: [] }],
+      async [Symbol.asyncDispose]() {
+        order.push("closed");
+      },
+    }),
+  };
+  const plane = startControlPlane(optionsFor(api, { packages }));
+  const { engine } = await plane.ready;
+  engine.enqueue("slow", { name: "any" });
+  await begun.promise;
+  const stopped = plane.stop();
+  await new Promise((resolve) => setImmediate(resolve));
+  gate.resolve();
+  await stopped;
+  assert.deepEqual(order, ["reconciled", "closed"]);
+});

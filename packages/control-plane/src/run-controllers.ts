@@ -52,12 +52,13 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
     resyncMs: settings.syncIntervalMs,
     concurrency: settings.maxConcurrentReconciles,
   });
-  closing.defer(() => engine.close());
   const { runStep, isInUse } = functionPlane;
   const parts: ControlPlaneParts = { kube, client, informers, engine, events, runStep, isInUse };
   const own = compositionControllers({ ...parts, functionPlane, settings, clock, log, registry });
   const packages = await options.packages?.open(parts, signal);
   if (packages !== undefined) closing.use(packages);
+  // Before everything that reconciles read and write through: what one opens after that nobody would close.
+  closing.defer(() => engine.close());
   const stopped = aborted(signal);
   const others = [...(packages?.controllers ?? []), ...(options.more?.(parts) ?? [])];
   for (const { spec, watches } of [...own, ...others]) {

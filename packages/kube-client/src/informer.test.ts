@@ -241,3 +241,15 @@ test("the pool shares one informer a type and stops it with its last holder", as
   assert.deepEqual(asked, ["list", "watch 5"]);
   await pool.stop();
 });
+
+test("a pool that has stopped begins nothing: who comes too late is told so, and nobody goes on asking the server", async () => {
+  const { reader, asked } = scripted([page([], "5")], []);
+  const pool = createInformerPool(reader);
+  await pool.stop();
+  const late = pool.acquire(type);
+  await assert.rejects(late.informer.ready(), /the informer was stopped/);
+  await assert.rejects(late.informer.synced(), /the informer was stopped/);
+  await late.release();
+  assert.equal(pool.peek(type), undefined);
+  assert.ok(!asked.some((line) => line.startsWith("watch")), asked.join());
+});

@@ -145,6 +145,7 @@ class RunningInformer implements Informer {
     while (!signal.aborted) {
       try {
         if (this.#resourceVersion === "") await this.#list();
+        if (signal.aborted) return;
         failures = (await this.#watch()) ? 0 : 1;
       } catch (error) {
         if (signal.aborted) return;
