@@ -2,7 +2,7 @@
 // Runs the commands of the guide as it shows them. Ports that the guide names are replaced by free ones.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -97,18 +97,3 @@ test("the function of the README type-checks and does what it says", async () =>
     .composed("greeting", { data: { name: "Ada" } })
     .condition("Greeted", "True", { claim: true });
 });
-
-for (const page of [
-  "README.md",
-  "docs/guide/getting-started.md",
-  "examples/image-ready/README.md",
-  "docs/reference/cli.md",
-]) {
-  test(`the links of ${page} lead somewhere`, () => {
-    const text = readFileSync(join(root, page), "utf8");
-    const targets = [...text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, target = ""]) => target);
-    for (const target of targets.filter((one) => !one.includes("://"))) {
-      assert.ok(existsSync(join(root, page, "..", target)), `${page}: ${target}`);
-    }
-  });
-}

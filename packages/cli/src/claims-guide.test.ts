@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the commands of the guide on claims as it shows them, against the quickstart.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { guideBlocks } from "./testing/guide-blocks.ts";
+import { playBlock, sortedConditions } from "./testing/play-guide.ts";
+import { spawnPurlin } from "./testing/spawn-purlin.ts";
+import { tempFolder } from "./testing/temp-folder.ts";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const page = "docs/guide/claims.md";
+
+test("the guide on claims does what it says", async () => {
+  using folder = tempFolder();
+  const more = ["--data-dir", folder.path] as const;
+  await using running = spawnPurlin(["up", "examples/quickstart", ...more], { cwd: root });
+  await running.next("stdout", /^✓ Everything is ready\.$/m);
+  const blocks = guideBlocks(new URL(`../../../${page}`, import.meta.url));
+  assert.equal(blocks.length, 3);
+  for (const block of blocks) {
+    assert.equal(block.kind, "test");
+    await playBlock(block, { page, cwd: root, more, mask: sortedConditions });
+  }
+  assert.equal(await running.stop(), 0);
+});

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the commands of the packages guide as it shows them, in a folder of the test.
+import assert from "node:assert/strict";
+import { cpSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { guideBlocks } from "./testing/guide-blocks.ts";
+import { freePort, type GuidePlay, patternOf, playBlock, wordsOf } from "./testing/play-guide.ts";
+import { spawnPurlin } from "./testing/spawn-purlin.ts";
+import { type TempFolder, tempFolder } from "./testing/temp-folder.ts";
+import { runInProcess } from "./testing/test-io.ts";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const page = "docs/guide/packages.md";
+/** The port of the guide; the test takes one that is free. */
+const shownPort = "5602";
+
+test("the packages guide does what it says", async () => {
+  const port = await freePort();
+  using folder = tempFolder();
+  cpSync(join(root, "examples/rollout"), join(folder.path, "examples/rollout"), { recursive: true });
+  symlinkSync(join(root, "node_modules"), join(folder.path, "node_modules"));
+  const own = (word: string): string => word.replaceAll(shownPort, port);
+  const play: GuidePlay = { page, cwd: folder.path, own, mask: (text) => masked(text.replaceAll(port, shownPort)) };
+  const [first, ...rest] = guideBlocks(new URL(`../../../${page}`, import.meta.url));
+  assert.equal(first?.kind, "serve");
+  await using running = spawnPurlin(wordsOf(first.commands[0] ?? "").map(own), { cwd: folder.path });
+  for (const line of first.output) await running.next("stdout", patternOf(own(line)));
+  assert.ok(rest.every(({ kind }) => kind === "test"));
+  for (const block of rest) await playBlock(block, play);
+  await applyManifestsOf(folder, ["docs/guide/on-a-cluster.md", "docs/reference/runtimes.md"]);
+  assert.equal(await running.stop(), 0);
+});
+
+/** The manifests that pages about clusters show: whatever they name, an API server takes them. */
+async function applyManifestsOf(folder: TempFolder, others: readonly string[]): Promise<void> {
+  folder.write("shown/namespace.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: crossplane-system}\n");
+  for (const other of others) {
+    const text = readFileSync(join(root, other), "utf8");
+    const shown = [...text.matchAll(/^```yaml\n(apiVersion: [\s\S]*?)^```$/gm)].map(([, body = ""]) => body);
+    assert.ok(shown.length > 0, `${other} shows no manifest`);
+    for (const [index, body] of shown.entries()) folder.write(`shown/${other}-${index}.yaml`, body);
+  }
+  const { exitCode, stdout, stderr } = await runInProcess(["apply", "shown"], { cwd: folder.path });
+  assert.equal(exitCode, 0, stdout + stderr);
+  assert.match(stdout, /^Deployment crossplane-system\/purlin created$/m);
+}
+
+/** Ages differ, and columns are as wide as what is in them. */
+function masked(text: string): string {
+  return text.replaceAll(/\b(\d+[smh])+$/gm, "AGE").replaceAll(/ {2,}(?=\S)/g, "  ");
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { commandTable } from "../commands/command-table.ts";
+import type { GuideBlock } from "./guide-blocks.ts";
+import { runInProcess } from "./test-io.ts";
+
+/** How the commands of a guide are run in a test. */
+export interface GuidePlay {
+  /** The guide, for messages. */
+  readonly page: string;
+  readonly cwd: string;
+  /** What a word of a command is in this test, such as another port. */
+  readonly own?: (word: string) => string;
+  /** An option with its value, added to every command that has it. */
+  readonly more?: readonly [string, string];
+  /** Takes out of a text, of the guide or printed, what is another one each time. */
+  readonly mask?: (text: string) => string;
+}
+
+/** Of a command that shows what comes about by itself: a minute or more. */
+const mostTries = 400;
+
+/** Runs the commands of a block; the last is run again until it shows what the guide says: things take a moment. */
+export async function playBlock(block: GuideBlock, play: GuidePlay): Promise<void> {
+  const { page, cwd, own = (word) => word, mask = (text) => text } = play;
+  for (const [index, command] of block.commands.entries()) {
+    const where = `${page}:${block.line}: ${command}`;
+    const words = wordsOf(command).map(own);
+    const isLast = index === block.commands.length - 1;
+    for (let tries = 0; ; tries++) {
+      const { exitCode, stdout, stderr } = await runInProcess([...words, ...added(words, play)], { cwd });
+      assert.equal(exitCode, 0, `${where}\n${stdout}${stderr}`);
+      const lines = mask(stdout).split("\n");
+      // In any order: lists are sorted by name, which may end in a digest, and logs by when they were written.
+      const missing = block.output.find((line) => !lines.includes(mask(line)));
+      if (!isLast || missing === undefined) break;
+      assert.ok(tries < mostTries, `${where}\nThe guide shows:\n${missing}\nIt printed:\n${mask(stdout)}`);
+      await setTimeout(200);
+    }
+  }
+}
+
+function added([name = "", second = ""]: readonly string[], { more }: GuidePlay): readonly string[] {
+  const spec = commandTable.find((one) => one.name === name || one.name === `${name} ${second}`);
+  const isKnown = more !== undefined && spec?.options?.some(({ flags }) => flags.startsWith(`${more[0]} `));
+  return isKnown ? more : [];
+}
+
+/** What comes after `npx purlin`, as the words a shell would make of it. */
+export function wordsOf(command: string): string[] {
+  assert.ok(command.startsWith("npx purlin "), command);
+  return [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "").slice(2);
+}
+
+/** A whole line of output in which the port of the control plane and the place of its kubeconfig are its own. */
+export function patternOf(line: string): RegExp {
+  const text = line.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(`^${text.replace("PORT", "\\d+").replace("\\.purlin/kubeconfig", ".*kubeconfig")}$`, "m");
+}
+
+/** A tree in which conditions, which come in any order, are sorted. */
+export function sortedConditions(text: string): string {
+  return text.replaceAll(/(?<=Ready, )(\w+(?:, \w+)*)$/gm, (names) => names.split(", ").sort().join(", "));
+}
+
+/** A port that nobody listens on. */
+export function freePort(): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const server = createServer().listen(0, "127.0.0.1", () => {
+    const { port } = server.address() as { readonly port: number };
+    server.close(() => resolve(String(port)));
+  });
+  return promise;
+}
