@@ -36,3 +36,30 @@ test("defaults stand where their type has them", () => {
     ],
   ]);
 });
+
+const finalized: readonly [group: string, version: string, resource: string, takesAny: boolean][] = [
+  ["", "v1", "configmaps", false],
+  ["", "v1", "events", true],
+  ["", "v1", "endpoints", false],
+  ["events.k8s.io", "v1", "events", false],
+  ["apps", "v1", "deployments", false],
+  ["rbac.authorization.k8s.io", "v1", "clusterroles", false],
+  ["discovery.k8s.io", "v1", "endpointslices", false],
+  ["coordination.k8s.io", "v1", "leases", true],
+  ["admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", true],
+  ["admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", true],
+  ["apiextensions.k8s.io", "v1", "customresourcedefinitions", true],
+];
+for (const [group, version, resource, takesAny] of finalized) {
+  test(`${resource}.${group} ${takesAny ? "may have any finalizer" : "must say whose a finalizer is"}`, () => {
+    const type = new Registry(BUILTIN_RESOURCES).catalog.find(group, version, resource);
+    assert.ok(type);
+    const strategy = builtinStrategy(type, {}, () => new Date(0));
+    const finalizers = ["orphan", "example.org/ask", "customresourcecleanup.apiextensions.k8s.io"];
+    const object: JsonObject = { metadata: { name: "x", finalizers } };
+    const wrong = takesAny ? [] : ["metadata.finalizers[2]"];
+    const fields = (errors: readonly { readonly field: string }[]): string[] => errors.map(({ field }) => field);
+    assert.deepEqual(fields(strategy.validateCreate(object, [])), wrong);
+    assert.deepEqual(fields(strategy.validateUpdate(object, object, "", [])), wrong);
+  });
+}

@@ -42,13 +42,13 @@ export function builtinStrategy(type: ResourceType, rules: KindRules, now: () =>
       return rules.prepareUpdate?.(own, old, endpoint) ?? own;
     },
     validateCreate: (object) => [
-      ...finalizerErrors(object),
+      ...finalizerErrors(type, object),
       ...(rules.validate?.(object) ?? []),
       ...(rules.validateNew?.(object) ?? []),
     ],
     metaChecks: (endpoint) => metaChecks(type, endpoint),
     validateUpdate: (object, old, endpoint) => [
-      ...finalizerErrors(object),
+      ...finalizerErrors(type, object),
       ...(rules.validate?.(object) ?? []),
       ...(rules.validateChange?.(object, old, endpoint) ?? []),
     ],
@@ -104,8 +104,18 @@ function problemOf(check: () => string | undefined): string | undefined {
 
 const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
 
-/** Finalizers of built-in kinds name whose they are. */
-function finalizerErrors(object: JsonObject): FieldError[] {
+/** Kinds that the reference checks as it checks custom ones. That of definitions is put there by the server itself. */
+const ANY_FINALIZER: ReadonlySet<string> = new Set([
+  "/Event",
+  "admissionregistration.k8s.io/MutatingWebhookConfiguration",
+  "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+  "apiextensions.k8s.io/CustomResourceDefinition",
+  "coordination.k8s.io/Lease",
+]);
+
+/** Finalizers of most built-in kinds name whose they are. */
+function finalizerErrors({ group, kind }: ResourceType, object: JsonObject): FieldError[] {
+  if (ANY_FINALIZER.has(`${group}/${kind}`)) return [];
   return (metaOf(object).finalizers ?? []).flatMap((finalizer, index) =>
     finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer)
       ? []
