@@ -79,10 +79,11 @@ test("the end of a cell that was taken does not touch the one that waits since",
   assert.equal(numberOf(pool.take("a", "bwrap")), 2);
 });
 
-test("when it is closed, those that wait end, and no others", async () => {
+test("when it is closed, those that wait end, and no others; none is opened to wait", async () => {
   const { pool, log } = scene();
   for (const name of ["a", "b", "c"]) pool.warm(name, "bwrap");
   pool.take("b", "bwrap");
   await pool.close();
+  pool.warm("d", "bwrap");
   assert.deepEqual(log.slice(3), ["kill 1", "kill 3"]);
 });

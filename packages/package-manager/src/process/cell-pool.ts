@@ -8,7 +8,7 @@ export interface CellPool {
   warm(name: string, sandbox: string): void;
   /** The one that waits for a function, or a new one. */
   take(name: string, sandbox: string): NetworkCell;
-  /** Ends those that wait. */
+  /** Ends those that wait; none waits any more. */
   close(): Promise<void>;
 }
 
@@ -23,6 +23,7 @@ interface Waiting {
 /** Makes a pool. */
 export function createCellPool(clock: Clock, open: (sandbox: string) => NetworkCell = openCell): CellPool {
   const waiting = new Map<string, Waiting>();
+  let isClosed = false;
   const remove = (name: string): NetworkCell | undefined => {
     const found = waiting.get(name);
     waiting.delete(name);
@@ -31,7 +32,7 @@ export function createCellPool(clock: Clock, open: (sandbox: string) => NetworkC
   };
   return {
     warm(name, sandbox) {
-      if (waiting.has(name)) return;
+      if (isClosed || waiting.has(name)) return;
       const cell = open(sandbox);
       const cancel = clock.schedule(waitMs, () => remove(name)?.process.kill());
       waiting.set(name, { cell, cancel });
@@ -39,6 +40,7 @@ export function createCellPool(clock: Clock, open: (sandbox: string) => NetworkC
     },
     take: (name, sandbox) => remove(name) ?? open(sandbox),
     async close() {
+      isClosed = true;
       const cells = [...waiting.keys()].flatMap((name) => remove(name) ?? []);
       for (const { process } of cells) process.kill();
       await Promise.all(cells.map(({ process }) => process.ended));
