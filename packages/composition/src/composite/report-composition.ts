@@ -47,7 +47,8 @@ export async function reportComposition(
   const { settings, ports } = pass;
   const { ttlMs } = composition.outcome;
   const { settled } = readiness;
-  const next = requeueAfter({ xr: stored, settled, ttlMs, settings, random: ports.random ?? Math.random });
+  const chance = { random: ports.random ?? Math.random, now: ports.clock.now() };
+  const next = requeueAfter({ xr: stored, settled, ttlMs, settings, ...chance });
   return atLatest(next, pass.state.settling.lookAgainMs(pass.key));
 }
 

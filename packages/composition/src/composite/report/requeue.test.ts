@@ -67,15 +67,26 @@ const rows: Readonly<Record<string, Row>> = {
 for (const [name, { reason, realtime, settled = true, interval, ttlMs, want }] of Object.entries(rows)) {
   test(`requeue, ${name}: ${reason}`, () => {
     const settings = { realtime, pollIntervalMs: minute, minPollIntervalMs: 1000 };
-    assert.deepEqual(requeueAfter({ xr: xr(interval), settled, ttlMs, settings, random: () => 0.5 }), want);
+    assert.deepEqual(requeueAfter({ xr: xr(interval), settled, ttlMs, settings, random: () => 0.5, now: 0 }), want);
   });
 }
 
 test("case 21: the interval is a tenth less to a tenth more", () => {
   const settings = { realtime: false, pollIntervalMs: 1000, minPollIntervalMs: 1 };
   const at = (random: number): number | undefined =>
-    requeueAfter({ xr: xr(), settled: true, ttlMs: undefined, settings, random: () => random }).requeueAfterMs;
+    requeueAfter({ xr: xr(), settled: true, ttlMs: undefined, settings, random: () => random, now: 0 }).requeueAfterMs;
   assert.deepEqual([at(0), at(0.999999)], [900, 1100]);
+});
+
+test("long waits end on quarters of a second, so that passes follow each other", () => {
+  const settings = { realtime: true, pollIntervalMs: minute, minPollIntervalMs: 1 };
+  const due = (ttlMs: number, now: number): number =>
+    now + (requeueAfter({ xr: xr(), settled: true, ttlMs, settings, random: () => 0.5, now }).requeueAfterMs ?? 0);
+  assert.equal(due(minute, 1_000_001), 1_060_250);
+  assert.equal(due(minute, 1_000_249), 1_060_250);
+  assert.equal(due(minute, 1_000_250), 1_060_250);
+  assert.equal(due(minute, 1_000_251), 1_060_500);
+  assert.equal(due(9_999, 1_000_001), 1_010_000, "a short wait is taken at its word");
 });
 
 const asked: Readonly<Record<string, number | undefined>> = {

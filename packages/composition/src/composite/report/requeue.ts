@@ -15,17 +15,18 @@ export interface RequeueFacts {
   readonly ttlMs: number | undefined;
   readonly settings: Pick<CompositeSettings, "realtime" | "pollIntervalMs" | "minPollIntervalMs">;
   readonly random: () => number;
+  readonly now: number;
 }
 
 /** When to look at the XR again if nothing happens. */
-export function requeueAfter({ xr, settled, ttlMs, settings, random }: RequeueFacts): ReconcileResult {
+export function requeueAfter({ xr, settled, ttlMs, settings, random, now }: RequeueFacts): ReconcileResult {
   const asked = askedInterval(xr, settings.minPollIntervalMs);
   if (settings.realtime) {
     const after = ttlMs ?? asked;
-    return after === undefined ? {} : { requeueAfterMs: jittered(after, random) };
+    return after === undefined ? {} : { requeueAfterMs: inStep(jittered(after, random), now) };
   }
   if (!settled) return { requeue: true };
-  return { requeueAfterMs: jittered(asked ?? settings.pollIntervalMs, random) };
+  return { requeueAfterMs: inStep(jittered(asked ?? settings.pollIntervalMs, random), now) };
 }
 
 /** The interval the XR asks for. What is no interval does not count. */
@@ -38,6 +39,18 @@ export function askedInterval(xr: KubeObject, minMs: number): number | undefined
 /** A tenth less to a tenth more, so that XRs made together do not stay in step. */
 function jittered(ms: number, random: () => number): number {
   return Math.round(ms * (0.9 + 0.2 * random()));
+}
+
+const stepMs = 250;
+/** A shorter wait is taken at its word; for longer ones the step is less than what chance adds anyway. */
+const leastWaitMs = 10_000;
+
+/**
+ * Moves the end of a wait to the next quarter of a second. A pass that nothing came before finds cold caches, here and in the functions,
+ * and costs twice what it costs right after another one: a few together, then rest, instead of one every few milliseconds.
+ */
+function inStep(ms: number, now: number): number {
+  return ms < leastWaitMs ? ms : Math.ceil((now + ms) / stepMs) * stepMs - now;
 }
 
 /** As planned, but not later than in so many milliseconds. */
