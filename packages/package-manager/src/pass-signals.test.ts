@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A registry that takes connections and never answers: users hear of it, though the time of the pass is up.
 import assert from "node:assert/strict";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PackageClient } from "./fetch/package-client.ts";
+import { createPackageClient, type PackageClient } from "./fetch/package-client.ts";
 import { reconcilePackage } from "./manager/reconciler.ts";
+import { createRegistryClient, type RegistryClient } from "./oci/registry-client.ts";
 import { packageTypes } from "./package-kinds.ts";
 import { inTime, passSignals } from "./pass-signals.ts";
 import { reconcileRevision } from "./revision/reconciler.ts";
 import type { PackageRuntime } from "./runtime/package-runtime.ts";
 import { reconcileRuntime } from "./runtime/reconciler.ts";
 import { caughtUp } from "./testing/caught-up.ts";
-import { functionPackage, startPackageCluster } from "./testing/package-cluster.ts";
+import { functionPackage, namespace, startPackageCluster } from "./testing/package-cluster.ts";
 import {
   applyPackage,
   conditionText,
@@ -43,6 +45,31 @@ test("a package that cannot be fetched in time says so", async () => {
   await assert.rejects(reconcilePackage(ports, type, { key: { name: "f" }, stopping, timeoutMs }), { message: said });
   const f = { kind: "Function", name: "f" } as const;
   assert.equal(await packageCondition(cluster, f, "Installed"), `False UnpackingPackage: ${said}`);
+  assert.equal(await packageCondition(cluster, f, "Healthy"), `False UnpackingPackage: ${said}`);
+  assert.deepEqual(cluster.takeEvents(), [`Warning UnpackPackage: ${said}`]);
+});
+
+test("a registry that hangs is named before that time is up, with what was asked and what to check", async (t) => {
+  await using cluster = await startPackageCluster();
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => void sockets.push(socket.on("error", () => {})));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await applyPackage(cluster, { kind: "Function", name: "f", spec: { package: `${host}/acme/f:v1` } });
+  const { client, store } = cluster;
+  const registryClient = (): RegistryClient => createRegistryClient({ connectTimeoutMs: 2_000 });
+  const packages = createPackageClient({ client, store, namespace, registryClient });
+  await caughtUp(cluster, [type.package, type.revision]);
+  const pass = reconcilePackage({ ...cluster.ports, packages }, type, { key: { name: "f" }, stopping });
+  const said =
+    `cannot unpack package: cannot reach ${host}: it takes the connection, and does no TLS in 2 s (GET /v2/); ` +
+    "check the name of the registry, whether it runs, and the way to it";
+  await assert.rejects(pass, { message: said });
+  const f = { kind: "Function", name: "f" } as const;
   assert.equal(await packageCondition(cluster, f, "Healthy"), `False UnpackingPackage: ${said}`);
   assert.deepEqual(cluster.takeEvents(), [`Warning UnpackPackage: ${said}`]);
 });
