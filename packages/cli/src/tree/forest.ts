@@ -26,16 +26,17 @@ const maxDepth = 20;
 
 /** Claims and composite resources with what they compose. What another one composes or claims is shown there only. */
 export function buildForest(source: ForestSource): TreeNode[] {
-  const kinds = new Set(source.composites.map(typeText));
-  const below = new Set(source.composites.flatMap((object) => referencesOf(object).map(referenceText)));
-  const roots = source.composites.filter((object) => !below.has(objectText(object)));
+  const all = source.composites.map(factsOf);
+  const kinds = new Set(all.map(({ type }) => type));
+  const below = new Set(all.flatMap(({ references }) => references.map(({ text }) => text)));
+  const roots = all.filter(({ text }) => !below.has(text));
   const growing = { source, kinds };
-  return roots.toSorted((a, b) => (titleOf(a) < titleOf(b) ? -1 : 1)).map((object) => growTree(object, growing, 0));
+  return roots.toSorted((a, b) => (a.title < b.title ? -1 : 1)).map((facts) => growTree(facts, growing, 0));
 }
 
 /** One object with what it composes. */
 export function buildTree(object: KubeObject, source: ForestSource): TreeNode {
-  return growTree(object, { source, kinds: new Set(source.composites.map(typeText)) }, 0);
+  return growTree(factsOf(object), { source, kinds: new Set(source.composites.map(typeText)) }, 0);
 }
 
 interface Growing {
@@ -43,37 +44,60 @@ interface Growing {
   readonly kinds: ReadonlySet<string>;
 }
 
-function growTree(object: KubeObject, growing: Growing, depth: number): TreeNode {
-  const children = depth >= maxDepth ? [] : referencesOf(object);
-  const madeBy = functionRevisionsOf(object);
+function growTree({ title, state, madeBy, references }: Facts, growing: Growing, depth: number): TreeNode {
+  const children = depth >= maxDepth ? [] : references;
   return {
-    title: titleOf(object),
-    state: compositeState(object),
+    title,
+    state,
     ...(madeBy.length > 0 && { madeBy }),
     children: children.map((reference) => {
-      const child = growing.source.find(reference);
-      if (child !== undefined && growing.kinds.has(typeText(child))) return growTree(child, growing, depth + 1);
-      return { title: referenceTitle(reference), state: composedState(child), children: [] };
+      const child = growing.source.find(reference.to);
+      if (child !== undefined && growing.kinds.has(typeText(child)))
+        return growTree(factsOf(child), growing, depth + 1);
+      return { title: reference.title, state: composedState(child), children: [] };
     }),
   };
 }
 
-function titleOf(object: KubeObject): string {
-  return `${object.kind} ${keyText(keyOf(object))}`;
+/** What an object says, read once. */
+interface Facts {
+  readonly type: string;
+  /** Names it among all objects. */
+  readonly text: string;
+  readonly title: string;
+  readonly state: ObjectState;
+  readonly madeBy: readonly string[];
+  readonly references: readonly Reference[];
 }
 
-function referenceTitle(reference: ObjectReference): string {
-  return `${reference.kind} ${keyText(reference)}`;
+interface Reference {
+  readonly to: ObjectReference;
+  readonly text: string;
+  readonly title: string;
+}
+
+// Objects never change, their next version is another one: of ten thousand, those that changed are read in each look.
+const known = new WeakMap<KubeObject, Facts>();
+
+function factsOf(object: KubeObject): Facts {
+  const before = known.get(object);
+  if (before !== undefined) return before;
+  const facts: Facts = {
+    type: typeText(object),
+    ...namesOf({ apiVersion: object.apiVersion, kind: object.kind, ...keyOf(object) }),
+    state: compositeState(object),
+    madeBy: functionRevisionsOf(object),
+    references: referencesOf(object).map((to) => ({ to, ...namesOf(to) })),
+  };
+  known.set(object, facts);
+  return facts;
+}
+
+function namesOf(reference: ObjectReference): Pick<Reference, "text" | "title"> {
+  const key = keyText(reference);
+  return { text: `${typeText(reference)} ${key}`, title: `${reference.kind} ${key}` };
 }
 
 function typeText({ apiVersion, kind }: TypeRef): string {
   return `${apiVersion}/${kind}`;
-}
-
-function objectText(object: KubeObject): string {
-  return `${typeText(object)} ${keyText(keyOf(object))}`;
-}
-
-function referenceText(reference: ObjectReference): string {
-  return `${typeText(reference)} ${keyText(reference)}`;
 }
