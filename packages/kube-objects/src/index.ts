@@ -70,6 +70,7 @@ export {
 export { goJson, goNumber, goQuote } from "./json/go-text.ts";
 export { goPlain, goTypeName } from "./json/go-value.ts";
 export { jsonEqual } from "./json/json-equal.ts";
+export { jsonKind } from "./json/json-kind.ts";
 export { type Fractions, type JsonReading, JsonSyntaxError } from "./json/json-reader.ts";
 export { isJsonArray, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "./json/json-value.ts";
 export { ownValue, setOwnValue, withOwnValue, withoutOwnValue } from "./json/own-value.ts";
@@ -121,7 +122,12 @@ export {
   patchResultInvalid,
   strictDecodingText,
 } from "./patch/decode-patch.ts";
-export { applyJsonPatch, type JsonPatchOperation, maxJsonPatchCopyBytes } from "./patch/json-patch.ts";
+export {
+  applyJsonPatch,
+  applyWrittenPatch,
+  type JsonPatchOperation,
+  maxJsonPatchCopyBytes,
+} from "./patch/json-patch.ts";
 export { applyMergePatch, createMergePatch } from "./patch/merge-patch.ts";
 export { jsonPatchedText, mergePatchedText } from "./patch/patched-text.ts";
 export {
@@ -132,6 +138,7 @@ export {
   type WriteOptions,
 } from "./patch/request-options.ts";
 export { applyStrategicMergePatch, type StrategicMergeSchema } from "./patch/strategic-merge.ts";
+export type { WrittenValue } from "./patch/written-numbers.ts";
 // Kubernetes' protobuf encoding of the built-in kinds, as typed Go clients send it.
 export { type DecodedProtobuf, decodeProtobuf, isKubernetesProtobuf } from "./protobuf/decode-protobuf.ts";
 export { ProtobufError } from "./protobuf/protobuf-reader.ts";

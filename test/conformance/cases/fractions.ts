@@ -67,6 +67,43 @@ export const fractionCases: readonly Case[] = [
     await s.delete(`${path}/d`, '{"gracePeriodSeconds":1}', { quiet: true });
   }),
 
+  beyond("numbers of JSON patches written as fractions", async (s) => {
+    const [deployments, metadata] = [inGroup(s, "apps/v1/deployments"), { name: "d" }];
+    await s.post(deployments, { ...deployment("d"), metadata }, { quiet: true });
+    await s.post(widgets(s), widget("w", { big: 1, ratio: 1.5, port: 1 }), { quiet: true });
+    const change = async (path: string, title: string, ...operations: string[]): Promise<void> => {
+      await s.patch(path, "json", `[${operations.join(",")}]`, { part: brief, title });
+    };
+    const op = (name: string, path: string, value: string): string =>
+      `{"op":"${name}","path":"${path}","value":${value}}`;
+    for (const literal of ["1.0", "1e0", "2.5", "3"]) {
+      await change(`${deployments}/d`, literal, op("replace", "/spec/replicas", literal));
+      await change(`${deployments}/d/scale`, literal, op("replace", "/spec/replicas", literal));
+      await change(widgets(s, "w"), literal, op("replace", "/spec/big", literal));
+      await change(widgets(s, "w"), literal, op("replace", "/spec/ratio", literal));
+      await change(widgets(s, "w"), literal, op("replace", "/spec/port", literal));
+    }
+    const surge = "/spec/strategy/rollingUpdate/maxSurge";
+    await change(`${deployments}/d`, "in what is not typed", op("add", surge, "1.0"));
+    await change(
+      `${deployments}/d`,
+      "gone again",
+      op("add", "/spec/replicas", "2.0"),
+      op("add", "/spec/replicas", "2"),
+    );
+    const back = '{"op":"copy","from":"/metadata/annotations","path":"/spec/replicas"}';
+    await change(`${deployments}/d`, "copied", op("add", "/metadata/annotations", "1.0"), back);
+    for (const literal of ["3", "3.0", "3e0", "30e-1"]) {
+      await change(`${deployments}/d`, `test ${literal}`, op("test", "/spec/replicas", literal));
+      await change(widgets(s, "w"), `test ${literal}`, op("test", "/spec/big", literal));
+    }
+    for (const literal of ["1.5", "1.50", "15e-1"]) {
+      await s.patch(widgets(s, "w"), "merge", '{"spec":{"ratio":1.5}}', { quiet: true });
+      await change(widgets(s, "w"), `test ${literal}`, op("test", "/spec/ratio", literal));
+    }
+    await change(widgets(s, "w"), "test in a whole", op("test", "/spec/port", "3.0"));
+  }),
+
   beyond("integers of custom objects written as fractions", async (s) => {
     for (const [at, literal] of written.entries()) {
       await s.post(widgets(s), withNumber(widget(`w${at}`, { big: 7777 }), literal), {

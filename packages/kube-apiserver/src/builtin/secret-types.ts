@@ -4,7 +4,7 @@ import {
   invalidValue,
   isJsonObject,
   type JsonObject,
-  type JsonValue,
+  jsonKind,
   keyPath,
   parseJson,
   requiredValue,
@@ -62,11 +62,4 @@ function jsonProblem(text: string): string | undefined {
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-}
-
-function jsonKind(value: JsonValue): string {
-  if (Array.isArray(value)) {
-    return "array";
-  }
-  return typeof value === "boolean" ? "bool" : typeof value === "string" ? "string" : "number";
 }

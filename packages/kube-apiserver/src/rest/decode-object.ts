@@ -8,7 +8,7 @@ import {
   invalidValue,
   isJsonObject,
   type JsonObject,
-  type JsonValue,
+  jsonKind,
   parseApiVersion,
   printJson,
   type StatusError,
@@ -166,11 +166,4 @@ function requireKind(rest: RestRequest, kind: string, { value, raw }: DecodedBod
 
 function unrecognized({ type }: RestRequest, why: string, raw: Uint8Array | undefined): StatusError {
   return badRequest(`the object provided is unrecognized (must be of type ${type.kind}): ${why} (${summaryOf(raw)})`);
-}
-
-function jsonKind(value: JsonValue): string {
-  if (Array.isArray(value)) {
-    return "array";
-  }
-  return typeof value === "boolean" ? "bool" : typeof value === "bigint" ? "number" : typeof value;
 }

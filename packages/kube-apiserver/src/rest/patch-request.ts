@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
-  applyJsonPatch,
   applyMergePatch,
   applyStrategicMergePatch,
+  applyWrittenPatch,
   badRequest,
   consumedPatch,
   decodeJsonPatch,
   decodeMergePatch,
   decodeStrategicMergePatch,
-  type Fractions,
   goJson,
   goPlain,
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  jsonKind,
   jsonPatchedText,
   mergePatchedText,
   printJson,
   type StrategicMergeSchema,
   unsupportedMediaType,
+  type WrittenValue,
 } from "@purlin/kube-objects";
 import type { ApiRequest } from "../request/api-request.ts";
 import { unsupportedPatchType } from "../request/plain-refusals.ts";
@@ -46,15 +47,14 @@ export interface ApplyPatch {
 export interface ChangePatch {
   readonly isApply: false;
   readonly options: PatchOptions;
-  readonly apply: (current: JsonObject) => JsonValue;
+  /** The result, and where it has numbers that are not written as integers. */
+  readonly apply: (current: JsonObject) => WrittenValue;
   /** What a result that is not valid is shown by: its text, or the patch. */
   readonly shown: (current: JsonObject) => string;
   /** The result is not read as a text: it is converted from the map that the patch has changed. */
   readonly isConverted: boolean;
   /** Strictly speaking wrong with the patch itself. */
   readonly findings: readonly string[];
-  /** Where the result has numbers that are not written as integers. */
-  readonly fractions?: Fractions | undefined;
 }
 
 /**
@@ -104,20 +104,23 @@ function readChange(type: string, body: PatchBody, { options, strategic, byName 
   const text = "text" in body ? body.text : printJson(body.value);
   if (type === JSON_PATCH) {
     const { patch, findings } = decodeJsonPatch(text, options.fieldValidation);
-    const apply = (current: JsonObject): JsonValue => applyJsonPatch(current, patch);
-    const shown = (current: JsonObject): string => (byName ? goJson(apply(current)) : jsonPatchedText(current, patch));
+    const apply = (current: JsonObject): WrittenValue => applyWrittenPatch(current, patch);
+    const shown = (current: JsonObject): string =>
+      byName ? goJson(apply(current).value) : jsonPatchedText(current, patch);
     return { apply, shown, findings, isConverted: false };
   }
   if (type === MERGE_PATCH) {
     const { patch, findings, fractions } = decodeMergePatch(text, options.fieldValidation);
-    const apply = (current: JsonObject): JsonObject => applyMergePatch(current, patch);
-    const shown = (current: JsonObject): string => (byName ? goJson(apply(current)) : mergePatchedText(current, patch));
-    return { apply, shown, findings, fractions, isConverted: false };
+    const apply = (current: JsonObject): WrittenValue => ({ value: applyMergePatch(current, patch), fractions });
+    const shown = (current: JsonObject): string =>
+      byName ? goJson(apply(current).value) : mergePatchedText(current, patch);
+    return { apply, shown, findings, isConverted: false };
   }
   const { patch, findings } = decodeStrategicMergePatch(text, options.fieldValidation);
   const schema = strategic?.();
-  const apply = (current: JsonObject): JsonObject =>
-    schema === undefined ? current : applyStrategicMergePatch(current, patch, schema);
+  const apply = (current: JsonObject): WrittenValue => ({
+    value: schema === undefined ? current : applyStrategicMergePatch(current, patch, schema),
+  });
   return { apply, shown: (current) => goPlain(consumedPatch(current, patch)), findings, isConverted: true };
 }
 
@@ -138,11 +141,4 @@ function readYamlText(text: string): YamlReading {
   } catch (error) {
     throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`, error);
   }
-}
-
-function jsonKind(value: JsonValue): string {
-  if (Array.isArray(value)) {
-    return "array";
-  }
-  return typeof value === "boolean" ? "bool" : typeof value === "bigint" ? "number" : typeof value;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   compareUtf8,
+  type Fractions,
   goQuote,
   invalid,
   invalidValue,
@@ -42,11 +43,11 @@ export async function patchObject(rest: RestRequest, endpoint: Endpoint): Promis
 
 /** The object after the patch, read as anew. What there is to say about it goes into the notes of the request. */
 export function patched(rest: RestRequest, current: JsonObject, patch: ChangePatch): JsonObject {
-  const result = patch.apply(current);
+  const { value: result, fractions } = patch.apply(current);
   if (!isJsonObject(result)) {
     throw patchNotApplicable();
   }
-  const { object, unknownFields } = read(rest, result, { current, patch });
+  const { object, unknownFields } = read(rest, result, { current, patch, fractions });
   const findings = [...patch.findings, ...unknownFields.map((path) => `unknown field ${goQuote(path)}`)];
   const { fieldValidation } = patch.options;
   if (findings.length > 0 && fieldValidation === "Strict") {
@@ -61,9 +62,10 @@ export function patched(rest: RestRequest, current: JsonObject, patch: ChangePat
 interface Patching {
   readonly current: JsonObject;
   readonly patch: ChangePatch;
+  readonly fractions: Fractions | undefined;
 }
 
-function read(rest: RestRequest, result: JsonObject, { current, patch }: Patching): DecodedObject {
+function read(rest: RestRequest, result: JsonObject, { current, patch, fractions }: Patching): DecodedObject {
   const { strategy, type } = rest;
   const typed = { ...result, apiVersion: apiVersionOf(type), kind: type.kind };
   try {
@@ -78,7 +80,7 @@ function read(rest: RestRequest, result: JsonObject, { current, patch }: Patchin
       return { object: {}, unknownFields: Object.keys(fields).sort(compareUtf8) };
     }
     requireSameType(rest, result, () => patch.shown(current));
-    return strategy.decode(withResetMark(rest, typed), patch.fractions);
+    return strategy.decode(withResetMark(rest, typed), fractions);
   } catch (error) {
     if (isStatusError(error)) {
       throw error;

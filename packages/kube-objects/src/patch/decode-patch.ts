@@ -2,12 +2,14 @@
 // Reading the body of a patch request, with the reference's answers to bodies that are no patch.
 import { invalidValue } from "../field-error.ts";
 import { goQuote } from "../json/go-text.ts";
+import { jsonKind } from "../json/json-kind.ts";
 import type { Fractions, JsonReading } from "../json/json-reader.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { parseJsonStrict } from "../json/parse-json.ts";
 import type { StatusError } from "../status-error.ts";
 import { badRequest, invalid, requestEntityTooLarge } from "../status-error-constructors.ts";
 import type { JsonPatchOperation } from "./json-patch.ts";
+import { markNumbers } from "./written-numbers.ts";
 
 /** What to do about unknown and duplicate fields. */
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
@@ -24,14 +26,17 @@ export interface DecodedPatch<T> {
 const maxOperations = 10_000;
 const operationFields: ReadonlySet<string> = new Set(["op", "path", "from", "value"]);
 
-/** Reads a JSON patch body. Throws BadRequest when it is none, RequestEntityTooLarge when it has too many operations. */
+/**
+ * Reads a JSON patch body for {@link applyWrittenPatch}: its numbers are as they were written. Throws BadRequest when it is none,
+ * RequestEntityTooLarge when it has too many operations.
+ */
 export function decodeJsonPatch(
   text: string,
   validation: FieldValidation,
 ): DecodedPatch<readonly JsonPatchOperation[]> {
   const checked = validation !== "Ignore";
   const prefix = checked ? "error decoding patch: " : "";
-  const { value, duplicates } = parse(text, prefix);
+  const { value, duplicates, fractions } = parse(text, prefix);
   const listType = checked ? "[]handlers.jsonPatchOp" : "jsonpatch.Patch";
   const list = value === null ? [] : value;
   if (!isJsonArray(list)) throw badRequest(`${prefix}${mismatch(list, listType)}`);
@@ -41,7 +46,8 @@ export function decodeJsonPatch(
     throw requestEntityTooLarge(why);
   }
   const findings = checked ? [...unknownFields(operations), ...duplicates.map(duplicateText)] : [];
-  return { patch: operations, findings: findings.map((finding) => `json patch ${finding}`) };
+  const patch = operations.map((operation, index) => withWrittenValue(operation, fractions?.get(index)));
+  return { patch, findings: findings.map((finding) => `json patch ${finding}`) };
 }
 
 function operationOf(item: JsonValue, checked: boolean, prefix: string): JsonPatchOperation {
@@ -58,6 +64,11 @@ function operationOf(item: JsonValue, checked: boolean, prefix: string): JsonPat
     );
   }
   return item;
+}
+
+function withWrittenValue(operation: JsonPatchOperation, written: Fractions | string | undefined): JsonPatchOperation {
+  const below = typeof written === "object" ? written.get("value") : undefined;
+  return below === undefined ? operation : { ...operation, value: markNumbers(operation["value"] ?? null, below) };
 }
 
 function unknownFields(operations: readonly JsonPatchOperation[]): string[] {
@@ -113,13 +124,6 @@ function parse(text: string, prefix: string): JsonReading {
 
 const mismatch = (value: JsonValue, type: string): string =>
   `json: cannot unmarshal ${jsonKind(value)} into Go value of type ${type}`;
-
-function jsonKind(value: JsonValue): string {
-  if (isJsonArray(value)) return "array";
-  if (isJsonObject(value)) return "object";
-  if (typeof value === "boolean") return "bool";
-  return typeof value === "string" ? "string" : "number";
-}
 
 /** The text of unknown and duplicate fields together. */
 export function strictDecodingText(findings: readonly string[]): string {

@@ -9,6 +9,7 @@ import { printJson } from "../json/print-json.ts";
 import { utf8Length } from "../json/utf8.ts";
 import { patchNotApplicable } from "../status-error-constructors.ts";
 import { PatchDocument, type Place } from "./patch-document.ts";
+import { unmarkNumbers, type WrittenValue } from "./written-numbers.ts";
 
 /** One operation as it came; what is missing or odd in it makes it fail when its turn comes. */
 export type JsonPatchOperation = JsonObject;
@@ -22,6 +23,11 @@ export const maxJsonPatchCopyBytes: number = 3 * 1024 * 1024;
  */
 export function applyJsonPatch(document: JsonValue, operations: readonly JsonPatchOperation[]): JsonValue {
   return runJsonPatch(document, operations).value;
+}
+
+/** The same for a patch that was read from text: `test` compares numbers as they are written, and they are told in the result. */
+export function applyWrittenPatch(document: JsonValue, operations: readonly JsonPatchOperation[]): WrittenValue {
+  return unmarkNumbers(applyJsonPatch(document, operations));
 }
 
 /** The same, with what the operations went into. */

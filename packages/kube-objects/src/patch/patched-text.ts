@@ -7,6 +7,7 @@ import { ownValue } from "../json/own-value.ts";
 import { sortedKeys } from "../json/utf8.ts";
 import { type JsonPatchOperation, runJsonPatch } from "./json-patch.ts";
 import { withoutNulls } from "./merge-patch.ts";
+import { writtenNumber } from "./written-numbers.ts";
 
 /** The text of a document after a merge patch. */
 export function mergePatchedText(document: JsonObject, patch: JsonObject): string {
@@ -33,7 +34,7 @@ export function jsonPatchedText(document: JsonObject, operations: readonly JsonP
 /** The text of a value with its members as they come, but by name where it was opened. */
 function inOrder(value: JsonValue, isOpened: (value: object) => boolean = () => false): string {
   if (isJsonArray(value)) return `[${value.map((item) => inOrder(item, isOpened)).join(",")}]`;
-  if (!isJsonObject(value)) return goJson(value);
+  if (!isJsonObject(value)) return writtenNumber(value) ?? goJson(value);
   const keys = isOpened(value) ? sortedKeys(value) : Object.keys(value);
   const pairs = keys.map((key) => `${goJsonString(key)}:${inOrder(ownValue(value, key) ?? null, isOpened)}`);
   return `{${pairs.join(",")}}`;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Go's JSON decoder says about a value that does not fit its type: the first one in the order of the document.
 
+import { jsonKind } from "../json/json-kind.ts";
 import type { Fractions } from "../json/json-reader.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
@@ -160,12 +161,6 @@ function misfit(value: JsonValue, type: string, place: Place): TypedFormError {
 function cannotUnmarshal(what: string, type: string, { struct, fields }: Place): TypedFormError {
   const into = fields.length === 0 ? "Go value" : `Go struct field ${struct}.${fields.join(".")}`;
   return new TypedFormError(`json: cannot unmarshal ${what} into ${into} of type ${type}`);
-}
-
-function jsonKind(value: JsonValue): string {
-  if (isJsonArray(value)) return "array";
-  if (typeof value === "boolean") return "bool";
-  return typeof value === "bigint" ? "number" : typeof value;
 }
 
 function goName(message: string): string {
