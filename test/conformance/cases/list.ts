@@ -175,6 +175,38 @@ export const listCases: readonly Case[] = [
     });
   }),
 
+  line(35, "tokens of other types and times", async (s) => {
+    await withConfigMaps(s, 3);
+    const path = core(s, "configmaps");
+    const ask = async (text: string): Promise<void> => {
+      const token = Buffer.from(text).toString("base64url");
+      await s.get(`${path}?limit=1&continue=${token}`, { title: text, part: (body) => body.message ?? names(body) });
+    };
+    for (const text of ["[1]", "5", '"x"', "null", '{"v":5}', '{"v":"x","rv":1.5}', '{"rv":"x","start":5}']) {
+      await ask(text);
+    }
+    for (const version of ["1.0", "1e3", '"5"', "true", "null", "-2", "9223372036854775808", "99999999999"]) {
+      await ask(`{"v":"meta.k8s.io/v1","rv":${version},"start":"cm-0\\u0000"}`);
+    }
+    for (const start of ["5", "{}", "null"]) await ask(`{"v":"meta.k8s.io/v1","rv":-1,"start":${start}}`);
+  }),
+
+  line(36, "versions and numbers out of bounds", async (s) => {
+    await withConfigMaps(s, 1);
+    const path = core(s, "configmaps");
+    const part = (body: Loose): Loose => body.message ?? body.kind;
+    for (const version of ["9007199254740993", "18446744073709551615", "18446744073709551616", "-1", "007"]) {
+      const metadata = { name: "cm-0", resourceVersion: version };
+      await s.get(`${path}?resourceVersion=${version}`, { part });
+      await s.get(`${path}/cm-0?resourceVersion=${version}`, { part });
+      await s.put(`${path}/cm-0`, { apiVersion: "v1", kind: "ConfigMap", metadata }, { part, title: version });
+    }
+    for (const query of ["limit=", "limit=-1", "limit=1.5", "limit=9223372036854775808", "timeoutSeconds="]) {
+      await s.get(`${path}?${query}`, { part });
+    }
+    await s.delete(`${path}/cm-0?gracePeriodSeconds=`, undefined, { part });
+  }),
+
   line(36, "lists of a version", async (s) => {
     const path = core(s, "configmaps");
     await withConfigMaps(s, 2);

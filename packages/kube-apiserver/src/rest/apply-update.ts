@@ -22,7 +22,7 @@ import { nextGeneration } from "./generation.ts";
 import { isDeleting, metaOf, withMeta } from "./object-meta.ts";
 import { entryResponse, type ObjectForm, objectResponse } from "./object-response.ts";
 import type { Endpoint } from "./object-strategy.ts";
-import { parseResourceVersion } from "./resource-version.ts";
+import { parseResourceVersion, unparsedText } from "./resource-version.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { objectKey } from "./storage-key.ts";
 import type { WriteOptions } from "./write-options.ts";
@@ -149,7 +149,7 @@ function requireVersion(
   const { resourceVersion = "" } = metaOf(edited);
   const sent = parseResourceVersion(resourceVersion);
   if (sent === undefined) {
-    throw unclassifiedError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
+    throw unclassifiedError(unparsedText(resourceVersion));
   }
   if (sent === 0 && plan.unconditional) {
     return;

@@ -7,6 +7,9 @@ import { continueExpired, decodeContinue, encodeContinue } from "./continue-toke
 
 const token = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
+const withRevision = (rv: string): string =>
+  Buffer.from(`{"v":"meta.k8s.io/v1","rv":${rv},"start":"/a"}`).toString("base64url");
+
 test("a token comes back as what it was made of", () => {
   const name = fc.stringMatching(/^[a-z0-9]([a-z0-9.-]{0,20}[a-z0-9])?$/).filter((text) => !text.includes(".."));
   fc.assert(
@@ -37,7 +40,18 @@ const refusals: Record<string, { token: string; want: RegExp }> = {
     token: token({ v: "meta.k8s.io/v1", rv: 1, start: "../secrets/a" }),
     want: /continue key is not valid: \.\.\/secrets\/a$/,
   },
-  List: { token: token([1]), want: /does not recognize/ },
+  List: { token: token([1]), want: /: json: cannot unmarshal array into Go value of type storage.continueToken$/ },
+  Nothing: { token: token(null), want: /does not recognize this encoded version $/ },
+  Text: {
+    token: token({ v: "meta.k8s.io/v1", rv: "5", start: 5 }),
+    want: /cannot unmarshal string into Go struct field continueToken.rv of type int64$/,
+  },
+  Fraction: { token: withRevision("1.0"), want: /cannot unmarshal number 1\.0 into Go struct field continueToken.rv/ },
+  TooLarge: { token: withRevision("9223372036854775808"), want: /number 9223372036854775808 into .* type int64$/ },
+  Start: {
+    token: token({ v: "meta.k8s.io/v1", rv: 1, start: {} }),
+    want: /cannot unmarshal object into Go struct field continueToken.start of type string$/,
+  },
 };
 
 for (const [name, { token: bad, want }] of Object.entries(refusals)) {

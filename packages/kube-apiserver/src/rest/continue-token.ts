@@ -5,8 +5,11 @@ import {
   expired,
   goQuote,
   isJsonObject,
+  type JsonReading,
   JsonSyntaxError,
-  parseJson,
+  type JsonValue,
+  jsonKind,
+  parseJsonStrict,
   type StatusError,
 } from "@purlin/kube-objects";
 
@@ -32,12 +35,12 @@ export function encodeContinue({ revision, after }: ContinueToken): string {
 export function decodeContinue(token: string): ContinueToken {
   const { v = "", rv = 0, start = "" } = parse(token);
   if (v !== VERSION) {
-    throw refused(`: server does not recognize this encoded version ${String(v)}`);
+    throw refused(`: server does not recognize this encoded version ${v}`);
   }
-  if (typeof rv !== "number" || rv === 0) {
+  if (rv === 0) {
     throw refused(`: incorrect encoded start resourceVersion (version ${VERSION})`);
   }
-  if (typeof start !== "string" || start === "") {
+  if (start === "") {
     throw refused(`: encoded start key empty (version ${VERSION})`);
   }
   // A key that climbs out of the list would show what the list must not.
@@ -50,7 +53,13 @@ export function decodeContinue(token: string): ContinueToken {
 
 const refused = (why: string): StatusError => badRequest(`invalid continue token: continue key is not valid${why}`);
 
-function parse(token: string): { readonly v?: unknown; readonly rv?: unknown; readonly start?: unknown } {
+interface TokenFields {
+  readonly v?: string;
+  readonly rv?: number;
+  readonly start?: string;
+}
+
+function parse(token: string): TokenFields {
   const bad = token.search(/[^A-Za-z0-9_-]/);
   if (bad !== -1 || token.length % 4 === 1) {
     throw refused(`: illegal base64 data at input byte ${bad === -1 ? token.length - 1 : bad}`);
@@ -64,11 +73,36 @@ function parse(token: string): { readonly v?: unknown; readonly rv?: unknown; re
     );
   }
   try {
-    const value = parseJson(bytes.toString());
-    return isJsonObject(value) ? value : {};
+    return fieldsOf(parseJsonStrict(bytes.toString()));
   } catch (error) {
     throw error instanceof JsonSyntaxError ? refused(`: ${error.message}`) : error;
   }
+}
+
+/** The fields of a token, each of its type. What is null is not there. */
+function fieldsOf({ value, fractions }: JsonReading): TokenFields {
+  if (value !== null && !isJsonObject(value)) {
+    throw refused(`: json: cannot unmarshal ${jsonKind(value)} into Go value of type storage.continueToken`);
+  }
+  const members = Object.entries(value ?? {}).filter(([, member]) => member !== null);
+  for (const [name, member] of members) {
+    const written = fractions?.get(name);
+    if (name === "rv" && (written !== undefined || !isInt64(member))) {
+      throw misfit(name, typeof member === "number" ? `number ${written ?? BigInt(member)}` : jsonKind(member));
+    }
+    if ((name === "v" || name === "start") && typeof member !== "string") {
+      throw misfit(name, jsonKind(member));
+    }
+  }
+  const { rv = 0, ...texts } = Object.fromEntries(members);
+  return { ...(texts as TokenFields), rv: Number(rv) };
+}
+
+const isInt64 = (value: JsonValue): boolean => typeof value === "bigint" || Number.isSafeInteger(value);
+
+function misfit(name: string, what: string): StatusError {
+  const type = name === "rv" ? "int64" : "string";
+  return refused(`: json: cannot unmarshal ${what} into Go struct field continueToken.${name} of type ${type}`);
 }
 
 /** 410 for a list that took too long, with a token to go on without the promise of one state. */

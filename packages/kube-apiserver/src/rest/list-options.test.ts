@@ -23,7 +23,6 @@ for (const [text, want] of Object.entries(booleans)) {
 
 const integers: Record<string, number | undefined> = {
   "": undefined,
-  "n=": undefined,
   "n=7": 7,
   "n=-7": -7,
   "n=%2B7": 7,
@@ -35,6 +34,7 @@ for (const [text, want] of Object.entries(integers)) {
 }
 
 const noIntegers: Record<string, RegExp> = {
+  "n=": /^strconv\.ParseInt: parsing "": invalid syntax$/,
   "n=x": /^strconv\.ParseInt: parsing "x": invalid syntax$/,
   "n=1.5": /"1\.5": invalid syntax$/,
   "n=0x10": /"0x10": invalid syntax$/,

@@ -137,8 +137,8 @@ function watchErrors({ match, continueToken, sendInitialEvents }: Unchecked): Fi
 
 /** A number in the query; 400 for what is none. */
 export function readInteger(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name) ?? "";
-  if (text === "") {
+  const text = query.get(name);
+  if (text === null) {
     return undefined;
   }
   if (!/^[-+]?\d+$/.test(text)) {

@@ -42,6 +42,8 @@ async function planList({ store, request }: RestRequest, options: VersionOptions
       throw badRequest("specifying resource version is not allowed when using continue");
     }
     const token = decodeContinue(options.continueToken);
+    // A token of another server, or of one whose data was set back.
+    await waitForRevision(store, token.revision, request.signal);
     return {
       revision: token.revision > 0 ? token.revision : undefined,
       after: token.after,

@@ -2,19 +2,29 @@
 import { tooLargeResourceVersion } from "@purlin/kube-objects";
 import type { Store } from "../store/store.ts";
 
-/** The number a resourceVersion is; undefined for one that is none. The empty one is 0. */
+const MAX_VERSION = 2n ** 64n - 1n;
+const DIGITS = /^\d+$/;
+
+/**
+ * The number a resourceVersion is; undefined for one that is none. The empty one is 0. Beyond what a number can tell apart it is only
+ * near: no store gets there.
+ */
 export function parseResourceVersion(text: string): number | undefined {
   if (text === "") {
     return 0;
   }
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  return Number.isSafeInteger(value) ? value : undefined;
+  return DIGITS.test(text) && BigInt(text) <= MAX_VERSION ? Number(text) : undefined;
+}
+
+/** Why a resourceVersion is no number. */
+export function unparsedText(text: string): string {
+  const why = DIGITS.test(text) ? "value out of range" : "invalid syntax";
+  return `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`;
 }
 
 /** What is wrong with a resourceVersion that is no number. */
 export function badVersionText(text: string): string {
-  const quoted = JSON.stringify(text);
-  return `resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`;
+  return `resourceVersion: Invalid value: ${JSON.stringify(text)}: ${unparsedText(text)}`;
 }
 
 /** How long a reader waits for a state that is still to come. */
@@ -31,6 +41,6 @@ export async function waitForRevision(store: Store<object>, revision: number, si
     if (signal.aborted) {
       throw error;
     }
-    throw tooLargeResourceVersion(String(revision), String(store.revision), 1);
+    throw tooLargeResourceVersion(String(BigInt(revision)), String(store.revision), 1);
   }
 }
