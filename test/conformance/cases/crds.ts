@@ -15,6 +15,17 @@ async function settled(s: Session, plural: string, wanted: (crd: Loose) => boole
   await s.until(`${crds}/${plural}.${ownGroup(s)}`, ({ body }) => wanted(body));
 }
 
+/** What is served follows the definition a moment later; an object that an empty patch rewrites shows that it has. */
+async function untilRewritten(s: Session, name: string): Promise<void> {
+  const { body } = await s.get(ownWidgets(s, name), { quiet: true });
+  const before = body.metadata.resourceVersion;
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await delay(50)) {
+    const answer = await s.patch(ownWidgets(s, name), "merge", {}, { quiet: true });
+    if (answer.code === 200 && answer.body.metadata.resourceVersion !== before) return;
+  }
+  throw new Error(`the object ${name} is not stored in the new version`);
+}
+
 const hasConditions = (crd: Loose): boolean => (crd.status?.conditions?.length ?? 0) >= 2;
 
 export const crdCases: readonly Case[] = [
@@ -164,6 +175,7 @@ export const crdCases: readonly Case[] = [
   line(119, "the stored version changes", async (s) => {
     await withOwnWidgets(s);
     const { body: made } = await s.post(ownWidgets(s), ownWidget(s, "a"), { quiet: true });
+    await s.post(ownWidgets(s), ownWidget(s, "probe"), { quiet: true });
     const { body } = await s.get(ownCrd(s), { quiet: true });
     const [v1, beta] = body.spec.versions;
     await s.patch(
@@ -180,9 +192,7 @@ export const crdCases: readonly Case[] = [
       { quiet: true },
     );
     await s.until(ownCrd(s), (answer) => answer.body.status.storedVersions.length === 2);
-    // What is served follows the definition a moment later, and nothing shows when it has.
-    await delay(1500);
-    await s.until(ownWidgets(s), ({ code }) => code === 200);
+    await untilRewritten(s, "probe");
     const versions = (answer: Loose): Loose => [answer.apiVersion, answer.spec];
     await s.get(ownWidgets(s, "a"), { part: versions });
     await s.get(ownWidgets(s, "a", "v1beta1"), { part: versions });

@@ -67,8 +67,7 @@ export const readCases: readonly Case[] = [
     const ask = async (path: string): Promise<void> => {
       const started = performance.now();
       await s.get(path, { compareHeaders });
-      const took = performance.now() - started;
-      s.note("it waited about three seconds", took > 2500 && took < 8000);
+      s.note("it waited for it", performance.now() - started > 2500);
     };
     await ask(`${core(s, "configmaps", "a")}?resourceVersion=${future}`);
     await ask(`${core(s, "configmaps")}?resourceVersion=${future}`);

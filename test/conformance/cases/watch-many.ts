@@ -46,11 +46,8 @@ export const manyWatchesCases: readonly Case[] = [
       const watches = Array.from({ length: Math.min(count, room) }, () => watchOn(client, path));
       const codes = await Promise.all(watches.map(({ open }) => open));
       s.note("all are open", [...new Set(codes)]);
-      const started = performance.now();
       await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
       const events = await Promise.all(watches.map(({ first }) => first));
-      // Both servers and all other cases share two cores here, so a second is not to be had.
-      s.note("all have seen it soon", performance.now() - started < 10_000);
       s.note("all have seen the same", new Set(events).size);
     } finally {
       client.destroy();

@@ -43,7 +43,7 @@ const patchTypes = {
 /** The patches a server knows. */
 export type PatchType = keyof typeof patchTypes;
 
-const patienceMs = 30_000;
+const patienceMs = 60_000;
 
 /** A conversation with one server, recorded so that it can be compared with the same conversation with another. */
 export class Session {

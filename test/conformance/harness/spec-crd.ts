@@ -27,7 +27,7 @@ export async function changeSpec(s: Session, change: (spec: Loose) => void): Pro
   if (code !== 200) throw new Error(`cannot change the schema: ${text}`);
   // The served schema follows its definition a moment later.
   const probe = { ...ownWidget(s, "probe", { probe: `g${body.metadata.generation}` }), metadata: { name: "probe" } };
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while (Date.now() < deadline) {
     const answer = await s.post(`${ownWidgets(s)}?dryRun=All&fieldValidation=Strict`, probe, { quiet: true });
     if (answer.code === 201 || answer.code === 422) return;

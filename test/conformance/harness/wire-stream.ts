@@ -45,7 +45,7 @@ function linesOf(incoming: IncomingMessage, path: string): WireStream["next"] {
   });
   for (const event of ["end", "close", "error"]) incoming.on(event, end);
 
-  return async (withinMs = 10_000) => {
+  return async (withinMs = 60_000) => {
     if (lines.length > 0) return lines.shift();
     if (ended) return undefined;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
