@@ -4,7 +4,7 @@ import { isSettled, type Situation } from "./situation.ts";
 /** Many things change at once; what happens within this time is looked at once. */
 const pauseMs = 80;
 /** With ten thousand composite resources a look takes a while; it must not keep the controllers from their work. */
-const restPerLook = 20;
+const restPerLook = 50;
 
 const nothing: Situation = { forest: [], functions: [], definitions: [], unseen: 0 };
 
