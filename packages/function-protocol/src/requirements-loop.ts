@@ -57,6 +57,9 @@ export async function runUntilSettled(
     if (isFatal(response)) return { response, requests };
     if (previous && requirementsEqual(response.requirements, previous.requirements)) return { response, requests };
 
+    // Most functions ask for nothing: then there is nothing to fetch and nothing to compare.
+    if (!previous && asksForNothing(response) && current.extraResources.size === 0) return { response, requests };
+
     const answers = await resolve(request, response.requirements, remembered);
     // What the first request already carried may be all the function wants; a second call could not differ.
     if (!previous && answersEqual(current, answers)) return { response, requests };
@@ -68,6 +71,12 @@ export async function runUntilSettled(
     "UNSTABLE_REQUIREMENTS",
     `requirements didn't stabilize after the maximum number of iterations (${maxRequirementsIterations})`,
   );
+}
+
+function asksForNothing({ requirements }: RunFunctionResponse): boolean {
+  if (requirements === undefined) return true;
+  const { extraResources, resources, schemas } = requirements;
+  return extraResources.size === 0 && resources.size === 0 && schemas.size === 0;
 }
 
 /** True when a response stops the pipeline. */

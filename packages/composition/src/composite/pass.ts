@@ -61,8 +61,9 @@ interface Timer {
 /** Nothing of a pass stays behind in the signal of its controller, which outlives millions of them. */
 function startTimer(clock: Clock, ms: number, stopped: AbortSignal): Timer {
   const controller = new AbortController();
-  const late = new Error(`the reconcile did not finish within ${ms / 1000} seconds`);
-  const cancel = clock.schedule(ms, () => controller.abort(late));
+  const cancel = clock.schedule(ms, () => {
+    controller.abort(new Error(`the reconcile did not finish within ${ms / 1000} seconds`));
+  });
   const stop = (): void => controller.abort(stopped.reason);
   if (stopped.aborted) stop();
   stopped.addEventListener("abort", stop);

@@ -92,6 +92,16 @@ for (const [name, { reason, input, want }] of Object.entries(inputs)) {
   });
 }
 
+test("the input of a revision in a cache is encoded once, one that may change each time", async () => {
+  const input = Object.freeze({ a: 1 });
+  const [first, second] = [await build({ input }), await build({ input })];
+  assert.equal(first.input, second.input);
+  const changing = { a: 1 };
+  const before = await build({ input: changing });
+  changing.a = 2;
+  assert.deepEqual([before.input?.value, (await build({ input: changing })).input?.value], [{ a: 1 }, { a: 2 }]);
+});
+
 const badInputs: Readonly<Record<string, { input: unknown; want: string }>> = {
   List: { input: [1], want: "input must be an object, not a list" },
   Text: { input: "x", want: "input must be an object, not a string" },

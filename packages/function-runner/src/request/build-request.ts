@@ -17,7 +17,7 @@ import {
 } from "@purlin/function-protocol";
 import type { RequirementFetchers } from "../requirements/settle-requirements.ts";
 import { RunnerError, wrapError } from "../runner-error.ts";
-import { encodeObject } from "./observed-struct.ts";
+import { observedStruct } from "./observed-struct.ts";
 import { requestTag } from "./request-tag.ts";
 import type { SecretReader } from "./secret-reader.ts";
 import type { BootstrapResources, StepDefinition } from "./step-definition.ts";
@@ -38,9 +38,11 @@ export interface RequestSources extends RequirementFetchers {
   readonly signal?: AbortSignal | undefined;
 }
 
+const nothing = Struct.from({});
+
 /** The state before the first step: nothing desired yet, and an empty context. */
 export function firstState(observed?: State): StepState {
-  return { observed, desired: create(State), context: Struct.from({}) };
+  return { observed, desired: create(State), context: nothing };
 }
 
 /**
@@ -66,7 +68,8 @@ function inputOf({ step, input }: StepDefinition): Struct | undefined {
   if (input === undefined || input === null) return undefined;
   try {
     if (!isJsonObject(input)) throw new RunnerError("BAD_STEP", `input must be an object, not ${shapeOf(input)}`);
-    return encodeObject(input);
+    // That of a revision in a cache is the same object at every pass.
+    return observedStruct(input);
   } catch (error) {
     throw wrapError("BAD_STEP", `cannot unmarshal input for Composition pipeline step "${step}"`, error);
   }

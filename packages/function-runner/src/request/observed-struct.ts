@@ -6,8 +6,8 @@ const known = new WeakMap<object, Struct>();
 let encoded = 0;
 
 /**
- * A Kubernetes object as functions get it. A frozen object is encoded once, however many steps, rounds and reconciles
- * send it: caches hand out the same object until it changes, so its identity stands for its content.
+ * A Kubernetes object, or the input of a step, as functions get it. A frozen one is encoded once, however many steps,
+ * rounds and reconciles send it: caches hand out the same object until it changes, so its identity stands for its content.
  */
 export function observedStruct(object: object): Struct {
   const before = known.get(object);
@@ -24,7 +24,7 @@ export function observedStructsEncoded(): number {
 }
 
 /** Struct numbers are doubles. An integer that is none becomes the nearest one, as it does for every other runner. */
-export function encodeObject(object: object): Struct {
+function encodeObject(object: object): Struct {
   try {
     return Struct.from(object);
   } catch (error) {

@@ -113,6 +113,7 @@ test("a stamped condition names the generation only when there is one, and a mes
 
 test("times have whole seconds", () => {
   assert.equal(conditionTime(Date.UTC(2026, 0, 2, 0, 0, 0, 999)), late);
+  assert.equal(conditionTime(Date.UTC(12_026, 0, 2)), "+012026-01-02T00:00:00Z");
 });
 
 test("87: several are set one after the other, the same type twice among them", () => {

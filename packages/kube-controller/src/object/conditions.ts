@@ -84,5 +84,6 @@ export function stampCondition(text: ConditionText, time: string, generation: nu
 
 /** A time as the API server stores it in conditions: whole seconds. */
 export function conditionTime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
+  // What is cut off is always `.123Z`, also in years of more than four digits.
+  return `${new Date(milliseconds).toISOString().slice(0, -5)}Z`;
 }

@@ -6,6 +6,7 @@ import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-client";
 import fc from "fast-check";
 import type { StepRequirement } from "../run/pipeline-outcome.ts";
 import { createDependencyTracker, type DependencyTracker } from "./dependency-tracker.ts";
+import { type ObjectReference, sameReference } from "./reference-index.ts";
 
 const one: ObjectKey = { namespace: "ns", name: "one" };
 const two: ObjectKey = { name: "two" };
@@ -152,6 +153,51 @@ test("seeds are what the step asked for last time, by name, the last of a name",
   assert.deepEqual([...tracker.seeds(one, "s")], [["wanted", late.selector]]);
   assert.equal(tracker.seeds(one, "nobody").size, 0);
   assert.equal(tracker.seeds(two, "s").size, 0);
+});
+
+test("what depends on the same as before, under another name, is seeded under that name", () => {
+  const tracker = createDependencyTracker();
+  const before = requirement({ name: "a", namespace: "ns" });
+  const after = { ...before, name: "renamed", step: "t" };
+  tracker.record(one, { composed: [object("a", "ns")], requirements: [before] });
+  tracker.record(one, { composed: [object("a", "ns")], requirements: [after] });
+  assert.deepEqual([tracker.seeds(one, "s").size, [...tracker.seeds(one, "t").keys()]], [0, ["renamed"]]);
+  tracker.forget(one);
+  assert.deepEqual([found(tracker, object("a", "ns")), tracker.neededTypes()], [[], []]);
+});
+
+const configMaps = { apiVersion: "v1", kind: "ConfigMap" };
+const reference = (match: ObjectReference["match"], change: Partial<ObjectReference> = {}): ObjectReference => ({
+  type: configMaps,
+  namespace: "ns",
+  match,
+  ...change,
+});
+const labels = (entries: Record<string, string>): ObjectReference["match"] => ({
+  labels: new Map(Object.entries(entries)),
+});
+const distinct: Readonly<Record<string, ObjectReference>> = {
+  Name: reference({ name: "a" }),
+  OtherName: reference({ name: "b" }),
+  OtherNamespace: reference({ name: "a" }, { namespace: "" }),
+  OtherKind: reference({ name: "a" }, { type: { apiVersion: "v1", kind: "Secret" } }),
+  OtherVersion: reference({ name: "a" }, { type: { apiVersion: "v2", kind: "ConfigMap" } }),
+  Defines: reference({ defines: "a" }),
+  OtherDefines: reference({ defines: "b" }),
+  Everything: reference(labels({})),
+  Label: reference(labels({ k: "1" })),
+  OtherLabel: reference(labels({ k: "2" })),
+  OtherKey: reference(labels({ l: "1" })),
+  Labels: reference(labels({ k: "1", l: "1" })),
+};
+
+test("references are the same as their copies, whatever the order of labels, and as no other", () => {
+  for (const [name, a] of Object.entries(distinct)) {
+    for (const [other, b] of Object.entries(distinct)) {
+      assert.equal(sameReference(a, structuredClone(b)), name === other, `${name} and ${other}`);
+    }
+  }
+  assert.equal(sameReference(reference(labels({ l: "1", k: "1" })), reference(labels({ k: "1", l: "1" }))), true);
 });
 
 test("whatever is recorded and forgotten, the index finds what a plain search finds", () => {

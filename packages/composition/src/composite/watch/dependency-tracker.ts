@@ -3,7 +3,7 @@ import type { ResourceSelector } from "@purlin/function-protocol";
 import { type KubeObject, keyText, type ObjectKey, type TypeRef } from "@purlin/kube-client/objects";
 import { kinds } from "../../composite-resource/constants.ts";
 import type { StepRequirement } from "../run/pipeline-outcome.ts";
-import { type ObjectReference, ReferenceIndex } from "./reference-index.ts";
+import { type ObjectReference, ReferenceIndex, sameReference } from "./reference-index.ts";
 
 /** What an XR depends on. */
 export interface Dependencies {
@@ -53,12 +53,18 @@ export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = ()
   return {
     record(xr, { composed, requirements, schemas = [] }) {
       const key = keyText(xr);
-      const before = drop(key);
       const references = [
         ...composed.map(referenceTo),
         ...requirements.map(({ selector }) => selectionOf(selector)),
         ...schemas.map(definitionOf),
       ];
+      const known = entries.get(key)?.references;
+      // Most passes find what the last one found.
+      if (known !== undefined && isSame(known, references)) {
+        entries.set(key, { references: known, requirements });
+        return;
+      }
+      const before = drop(key);
       for (const reference of references) index.add(key, xr, reference);
       entries.set(key, { references, requirements });
       tellUnneeded(before);
@@ -72,6 +78,10 @@ export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = ()
     neededTypes: () => index.types(),
     isNeeded: (type) => index.has(type),
   };
+}
+
+function isSame(a: readonly ObjectReference[], b: readonly ObjectReference[]): boolean {
+  return a.length === b.length && a.every((one, index) => sameReference(one, b[index] as ObjectReference));
 }
 
 function referenceTo({ apiVersion, kind, metadata }: KubeObject): ObjectReference {

@@ -85,6 +85,20 @@ export class ReferenceIndex {
   }
 }
 
+/** Whether two references refer to the same. */
+export function sameReference(a: ObjectReference, b: ObjectReference): boolean {
+  if (a.namespace !== b.namespace || kindKey(a.type) !== kindKey(b.type)) return false;
+  if ("name" in a.match) return "name" in b.match && a.match.name === b.match.name;
+  if ("defines" in a.match) return "defines" in b.match && a.match.defines === b.match.defines;
+  return "labels" in b.match && sameLabels(a.match.labels, b.match.labels);
+}
+
+function sameLabels(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
+  if (a.size !== b.size) return false;
+  for (const [key, value] of a) if (b.get(key) !== value) return false;
+  return true;
+}
+
 function matches({ namespace, match }: ObjectReference, { metadata }: KubeObject): boolean {
   const own = metadata.namespace ?? "";
   if ("name" in match) return namespace === own && match.name === metadata.name;
