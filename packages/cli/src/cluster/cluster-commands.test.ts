@@ -46,6 +46,8 @@ before(async () => {
     "all/z-crd.yaml": crd,
     "bad.yaml": `${widget("bad", "{size: huge}")}---\n${widget("odd", "{siez: small}")}---\n${widget("good", "{size: large}")}`,
     "unknown.yaml": "apiVersion: example.org/v1\nkind: Gadget\nmetadata: {name: g}\n",
+    "wrong.yaml":
+      "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: nowhere\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata:\n  port: 80\n  name: x\n  debug: true\n",
     "team.yaml":
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: team}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n",
   });
@@ -81,6 +83,17 @@ test("what is refused is told with its place and keeps nothing else from being a
   );
 });
 
+test("a namespace that is not there and a value of another type are told by their places", async () => {
+  const { exitCode, stderr } = await purlin("apply", "wrong.yaml");
+  assert.equal(exitCode, 1);
+  assert.deepEqual(stderr.split("\n").sort(), [
+    "",
+    "error: wrong.yaml:11:3: .data.port: expected string, got 80",
+    "error: wrong.yaml:13:3: .data.debug: expected string, got true",
+    'error: wrong.yaml:5:3: ConfigMap nowhere/a: namespace "nowhere" does not exist: create it, or correct metadata.namespace',
+  ]);
+});
+
 test("types are known by all their names, and objects are shown as tables, YAML and JSON", async () => {
   for (const type of ["widgets", "widget", "Widget", "wd", "WIDGETS.example.org"]) {
     const { stdout } = await purlin("get", type, "w");
@@ -104,6 +117,12 @@ test("a patch changes what it names, and null removes", async () => {
   assert.match((await purlin("get", "widget", "w", "-o", "yaml")).stdout, /spec:\n {2}note: hi\n {2}size: large\n/);
   await purlin("patch", "widget", "w", "spec: {note: null}");
   assert.doesNotMatch((await purlin("get", "widget", "w", "-o", "yaml")).stdout, /note/);
+});
+
+test("a patch with a field that is not there names it, and not the whole object", async () => {
+  const { exitCode, stderr } = await purlin("patch", "widget", "w", '{"spec": {"siez": "large", "note": "x"}}');
+  assert.equal(stderr, 'error: the patch: unknown field "spec.siez": a Widget has none of that name\n');
+  assert.equal(exitCode, 1);
 });
 
 test("deletion waits until the object is gone, or says that somebody holds it", async () => {
@@ -138,7 +157,11 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
       exitCode: 1,
       says: /not found: check the name and --namespace\n$/,
     },
-    RefusedPatch: { args: ["patch", "cm", "c", "-n", "team", '{"dta": {}}'], exitCode: 1, says: /unknown field "dta"/ },
+    RefusedPatch: {
+      args: ["patch", "cm", "c", "-n", "team", '{"dta": {}}'],
+      exitCode: 1,
+      says: /^error: the patch: unknown field "dta": a ConfigMap has none of that name\n$/,
+    },
     NoName: { args: ["trace", "widget"], exitCode: 2, says: /^error: name the object too, or nothing/ },
     NoControlPlane: {
       args: ["trace"],

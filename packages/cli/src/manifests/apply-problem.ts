@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { keyOf, keyText } from "@purlin/kube-client";
-import { findStatusError } from "@purlin/kube-objects";
+import { findStatusError, isNotFound } from "@purlin/kube-objects";
 import { parseFieldPath } from "../files/field-path.ts";
 import { textOf } from "../user-error.ts";
 import type { Manifest } from "./manifest.ts";
@@ -17,7 +17,26 @@ export function applyProblems(manifest: Manifest, error: unknown): string[] {
     const what = "unknown field: check its name and indentation";
     return unknown.map((field) => `${manifest.at(pathOf(field))}: ${field}: ${what}`);
   }
+  const mistyped = wrongTypes(textOf(error));
+  if (mistyped.length > 0) return mistyped.map(({ field, what }) => `${manifest.at(pathOf(field))}: ${field}: ${what}`);
+  if (lacksNamespace(manifest, error)) {
+    const { namespace } = manifest.object.metadata;
+    const advice = `namespace "${namespace}" does not exist: create it, or correct metadata.namespace`;
+    return [`${manifest.at(["metadata", "namespace"])}: ${nameOf(manifest)}: ${advice}`];
+  }
   return [`${manifest.at()}: ${nameOf(manifest)}: ${textOf(error)}`];
+}
+
+/** What is not found when an object is applied is the namespace it is to be in. */
+function lacksNamespace({ object }: Manifest, error: unknown): boolean {
+  const { kind = "", name = "" } = findStatusError(error)?.status.details ?? {};
+  return isNotFound(error) && kind === "namespaces" && name === object.metadata.namespace;
+}
+
+/** Server-side apply tells of values of another type in words of the program it comes from. */
+function wrongTypes(text: string): { readonly field: string; readonly what: string }[] {
+  const found = text.matchAll(/(?<=^|\s)(\.[^\s:]+): expected (\w+), got &value\.valueUnstructured\{Value:(.*)\}$/gm);
+  return [...found].map(([, field = "", type = "", value = ""]) => ({ field, what: `expected ${type}, got ${value}` }));
 }
 
 /** An object as it is called in messages. */
@@ -30,7 +49,7 @@ function pathOf(field: string): ReturnType<typeof parseFieldPath> {
 }
 
 /** Strict validation of fields answers with one text about all of them, which says where each is. */
-function unknownFields(text: string): string[] {
+export function unknownFields(text: string): string[] {
   const named = [...text.matchAll(/unknown field "([^"]+)"|(?<=^|[ ,(])(\.[\w.[\]-]+): field not declared in schema/g)];
   return named.map(([, quoted, dotted]) => quoted ?? dotted ?? "");
 }

@@ -6,6 +6,7 @@ import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { manifestManager } from "../manifests/apply-manifests.ts";
+import { unknownFields } from "../manifests/apply-problem.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 /** `purlin patch TYPE NAME PATCH` */
@@ -26,10 +27,19 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     } as const;
     await cluster.client.patch(target, patch, options);
   } catch (error) {
-    const hint = isNotFound(error) && resource.namespaced ? ": check the name and --namespace" : "";
-    throw new UserError(`${textOf(error)}${hint}`, { cause: error });
+    throw new UserError(whyNot(error, resource), { cause: error });
   }
   io.stdout.write(`${resource.kind} ${name} patched\n`);
+}
+
+function whyNot(error: unknown, { kind, namespaced }: { readonly kind: string; readonly namespaced: boolean }): string {
+  // API servers quote the whole object before they name the field.
+  const unknown = unknownFields(textOf(error));
+  if (unknown.length > 0) {
+    const fields = unknown.map((field) => `"${field}"`).join(", ");
+    return `the patch: unknown field ${fields}: a ${kind} has none of that name`;
+  }
+  return `${textOf(error)}${isNotFound(error) && namespaced ? ": check the name and --namespace" : ""}`;
 }
 
 function readPatch(text: string): JsonValue {

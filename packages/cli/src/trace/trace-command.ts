@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createInformerPool, type KubeObject } from "@purlin/kube-client";
+import { createInformerPool, type KubeObject, keyOf, keyText } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { findResource } from "../cluster/find-resource.ts";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
 import { createStyle } from "../terminal/style.ts";
+import { referencesOf } from "../tree/composite-kinds.ts";
 import { buildForest, buildTree, type TreeNode } from "../tree/forest.ts";
+import { composedState } from "../tree/object-state.ts";
 import { renderForest } from "../tree/render-forest.ts";
 import { watchComposites } from "../tree/watch-composites.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -36,8 +38,15 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const object = await cluster.client.get(resource, { name, namespace }, io).catch((error: unknown) => {
     throw isNotFound(error) ? new UserError(`${textOf(error)}: check the name and --namespace`) : error;
   });
-  print([buildTree(object, composites)]);
+  // Of a definition with several versions, another one than its own may be asked for.
+  const isComposite = composites.has(resource) || referencesOf(object).length > 0;
+  print([isComposite ? buildTree(object, composites) : lone(object)]);
   io.stdout.write(await story(object, cluster.client, io));
+}
+
+/** Any other object composes nothing, and is as ready as it says itself. */
+function lone(object: KubeObject): TreeNode {
+  return { title: `${object.kind} ${keyText(keyOf(object))}`, state: composedState(object), children: [] };
 }
 
 async function story(object: KubeObject, client: Parameters<typeof recentEvents>[0], io: Io): Promise<string> {

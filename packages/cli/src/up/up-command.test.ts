@@ -56,6 +56,8 @@ test("the quickstart becomes ready, tells what to try, and each of these works",
   );
   assert.match(traced.stdout, / {3}└─ · Secret default\/shop-login\n/);
   assert.match(traced.stdout, /\nImageFound +True +Available\n/);
+  const part = await purlin(folder, "trace", "configmap", "shop-settings");
+  assert.equal(part.stdout, "· ConfigMap default/shop-settings\n", "what composes nothing is not said to wait");
 
   assert.equal((await purlin(folder, "patch", "app", "shop", image("shop-v9"))).stdout, "App shop patched\n");
   await running.nextAll("stdout", [
