@@ -59,17 +59,16 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   if (packages !== undefined) closing.use(packages);
   // Before everything that reconciles read and write through: what one opens after that nobody would close.
   closing.defer(() => engine.close());
-  const stopped = aborted(signal);
   const others = [...(packages?.controllers ?? []), ...(options.more?.(parts) ?? [])];
   for (const { spec, watches } of [...own, ...others]) {
     engine.start(spec);
     // A server that does not answer must not keep one who is told to stop, or no longer leads, at work.
-    await Promise.race([engine.startWatches(spec.name, watches), stopped]);
-    signal.throwIfAborted();
+    await engine.startWatches(spec.name, watches, signal);
   }
+  signal.throwIfAborted();
   options.onReady(parts);
   log.info("all controllers run");
-  await stopped;
+  await aborted(signal);
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

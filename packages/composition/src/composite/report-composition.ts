@@ -73,14 +73,14 @@ async function afterComposing(
   }
 }
 
-async function startWatches({ ports, state }: Pass): Promise<void> {
+async function startWatches({ ports, state, signal }: Pass): Promise<void> {
   const watches = state.tracker.neededTypes().map((type) => {
     const name = `${type.apiVersion}/${type.kind}`;
     const known = state.dependencyWatches.get(name) ?? watchOn(type, state);
     state.dependencyWatches.set(name, known);
     return known;
   });
-  await ports.engine.startWatches(controllerName(ports.kind.definition), watches);
+  await ports.engine.startWatches(controllerName(ports.kind.definition), watches, signal);
 }
 
 async function publish(

@@ -4,8 +4,10 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { memberAt, withMember } from "@purlin/kube-controller/object";
+import { manualClock } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects";
 import { kinds } from "../composite-resource/constants.ts";
+import { silentAbout } from "../testing/failing-client.ts";
 import { startTestControl, type TestControl } from "../testing/test-control.ts";
 import { numberOf } from "./plan-revisions.ts";
 import { createRevisionsController } from "./revisions-controller.ts";
@@ -168,6 +170,23 @@ suite("revisions of Compositions", () => {
     await control.client.delete({ ...kinds.composition, name: "going" });
     assert.deepEqual(await pass("going"), {});
     assert.deepEqual(await revisions("going"), []);
+  });
+
+  test("running out of time is told, and stopping is not", async () => {
+    await make("slow");
+    control.events.take();
+    for (const [stops, want] of [
+      [false, ["Warning CreateRevision: cannot list CompositionRevisions: the reconcile took longer than 60 s"]],
+      [true, []],
+    ] as const) {
+      const clock = manualClock();
+      const stop = new AbortController();
+      const end = (): void => (stops ? stop.abort(new Error("stopping")) : clock.advance(60_000));
+      const client = silentAbout(kinds.revision.kind, control.client, end);
+      const { spec } = createRevisionsController({ ...control, client, clock });
+      await assert.rejects(spec.reconcile({ name: "slow" }, stop.signal));
+      assert.deepEqual(control.events.take(), want);
+    }
   });
 
   test("a name that is no label value is told", async () => {

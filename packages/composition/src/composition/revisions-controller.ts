@@ -13,7 +13,7 @@ import {
 import { attempt, isDeleted, isReconcileFailure, labelOf } from "@purlin/kube-controller/object";
 import { isConflict } from "@purlin/kube-objects";
 import { fieldManagers, kinds, labels } from "../composite-resource/constants.ts";
-import { reconcileWithin } from "../reconcile-within.ts";
+import { type ReconcileSignals, reconcileWithin } from "../reconcile-within.ts";
 import { planRevisions } from "./plan-revisions.ts";
 
 /** What the controller of Compositions works with. */
@@ -39,8 +39,8 @@ export function createRevisionsController(deps: RevisionsDeps): WatchingControll
   return {
     spec: {
       name,
-      reconcile: reconcileWithin(timeoutMs, deps.clock ?? systemClock, (key, { signal }) =>
-        reconcile({ ...deps, events }, key, signal),
+      reconcile: reconcileWithin(timeoutMs, deps.clock ?? systemClock, (key, signals) =>
+        reconcile({ ...deps, events }, key, signals),
       ),
       backoff: retryBackoff,
     },
@@ -63,14 +63,15 @@ interface RevisionsPass extends RevisionsDeps {
   readonly signal: AbortSignal;
 }
 
-async function reconcile(deps: RevisionsDeps, key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult> {
+async function reconcile(deps: RevisionsDeps, key: ObjectKey, signals: ReconcileSignals): Promise<ReconcileResult> {
+  const { signal, stopping } = signals;
   const composition = await deps.client.get(kinds.composition, key, { signal });
   if (composition === undefined || isDeleted(composition)) return {};
   try {
     await keepRevisions({ ...deps, composition, signal });
     return {};
   } catch (error) {
-    tell({ ...deps, composition, signal }, error);
+    if (!stopping.aborted) tell({ ...deps, composition, signal }, error);
     throw error;
   }
 }
@@ -87,7 +88,7 @@ async function keepRevisions({ client, events, composition, signal }: RevisionsP
 }
 
 /** A Composition has no status, so an event is all its author sees. A lost race is none. */
-function tell({ events, composition, signal }: RevisionsPass, error: unknown): void {
-  if (!isReconcileFailure(error) || isConflict(error) || signal.aborted) return;
+function tell({ events, composition }: RevisionsPass, error: unknown): void {
+  if (!isReconcileFailure(error) || isConflict(error)) return;
   events.event(composition, { type: "Warning", reason: error.reason, message: error.message });
 }

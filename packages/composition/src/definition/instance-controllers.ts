@@ -13,7 +13,7 @@ export interface InstanceControllers {
   /** Does nothing when it runs. */
   start(facts: DefinitionFacts): void;
   /** Starts the watches that do not run yet. */
-  startWatches(definition: string): Promise<void>;
+  startWatches(definition: string, signal: AbortSignal): Promise<void>;
   /** Does nothing when it does not run. */
   stop(definition: string): Promise<void>;
 }
@@ -42,8 +42,8 @@ export function createInstanceControllers(
       engine.start({ name: nameOf(facts.name), reconcile: controller.reconcile, concurrency, backoff });
       made.set(facts.name, { facts, controller });
     },
-    async startWatches(definition) {
-      await engine.startWatches(nameOf(definition), made.get(definition)?.controller.watches ?? []);
+    async startWatches(definition, signal) {
+      await engine.startWatches(nameOf(definition), made.get(definition)?.controller.watches ?? [], signal);
     },
     async stop(definition) {
       await engine.stop(nameOf(definition));

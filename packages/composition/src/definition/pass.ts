@@ -13,7 +13,10 @@ export interface DefinitionPass {
   readonly deps: DefinitionDeps;
   readonly side: DefinitionSide;
   readonly controllers: InstanceControllers;
+  /** Aborts when the time is up, or when the controller stops. */
   readonly signal: AbortSignal;
+  /** Aborts when the controller stops: running out of time can still be told. */
+  readonly stopping: AbortSignal;
 }
 
 /** What is told when a step fails. */
@@ -35,7 +38,7 @@ export async function failing<T>(
   try {
     return await step();
   } catch (error) {
-    if (isConflict(error) || isAlreadyExists(error) || pass.signal.aborted) throw error;
+    if (isConflict(error) || isAlreadyExists(error) || pass.stopping.aborted) throw error;
     const failure = wrapError(text, error);
     const { events } = pass.deps;
     events.with(pass.side.controllerName).event(xrd, { type: "Warning", reason, message: failure.message });
@@ -46,12 +49,12 @@ export async function failing<T>(
 
 /** Best effort: the failure it tells of is what counts, and the next pass tells it again. */
 export async function writeFailure(
-  { deps, side, signal }: DefinitionPass,
+  { deps, side, stopping }: DefinitionPass,
   xrd: KubeObject,
   message: string,
 ): Promise<void> {
   try {
-    await writeStatus(deps, xrd, withFailure(xrd, side, message, deps), signal);
+    await writeStatus(deps, xrd, withFailure(xrd, side, message, deps), stopping);
   } catch (error) {
     deps.log.debug("cannot tell a definition of its failure", { definition: xrd.metadata.name, error: textOf(error) });
   }

@@ -22,8 +22,8 @@ export function definitionReconciler(
   side: DefinitionSide,
   controllers: InstanceControllers,
 ): Reconcile {
-  return reconcileWithin(side.timeoutMs, deps.clock, async (key, { signal }) => {
-    const pass = { deps, side, controllers, signal };
+  return reconcileWithin(side.timeoutMs, deps.clock, async (key, { signal, stopping }) => {
+    const pass = { deps, side, controllers, signal, stopping };
     const xrd = await deps.client.get(kinds.definition, key, { signal });
     if (xrd === undefined) {
       await controllers.stop(key.name);
@@ -108,13 +108,13 @@ async function stopOutdated(pass: DefinitionPass, xrd: KubeObject): Promise<void
 
 /** Whether the controller of the instances runs now; not yet while the API server does not serve the kind. */
 async function startInstances(pass: DefinitionPass, xrd: KubeObject): Promise<boolean> {
-  const { side, controllers } = pass;
+  const { side, controllers, signal } = pass;
   const facts = definitionFacts(xrd);
   const reason = side.reasons.apply;
   await failing(pass, xrd, { reason, text: `cannot start ${side.what} controller` }, () => controllers.start(facts));
   return failing(pass, xrd, { reason, text: `cannot start ${side.what} controller watches` }, async () => {
     try {
-      await controllers.startWatches(facts.name);
+      await controllers.startWatches(facts.name, signal);
       return true;
     } catch (error) {
       if (isNotServed(error)) return false;

@@ -132,12 +132,12 @@ async function isAnyLeft({ deps, signal }: DefinitionPass, type: TypeRef): Promi
  * that controller watches may be gone already.
  */
 async function keepRunning(pass: DefinitionPass, xrd: KubeObject, type: TypeRef): Promise<void> {
-  const { side, controllers } = pass;
+  const { side, controllers, signal } = pass;
   const facts: DefinitionFacts = definitionFacts(xrd);
   await step(pass, xrd, `cannot start ${side.what} controller`, async () => {
     controllers.start(side.prefix === "composite" ? { ...facts, compositeType: type } : { ...facts, claimType: type });
     try {
-      await controllers.startWatches(facts.name);
+      await controllers.startWatches(facts.name, signal);
     } catch (error) {
       if (!isNotServed(error)) throw error;
     }

@@ -4,10 +4,12 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import { crdType, silentLog, systemClock } from "@purlin/kube-controller";
-import type { Condition } from "@purlin/kube-controller/object";
+import { type Condition, conditionOf, conditionsOf } from "@purlin/kube-controller/object";
+import { manualClock } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects";
 import { kinds } from "../composite-resource/constants.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
+import { silentAbout } from "../testing/failing-client.ts";
 import { startTestControl } from "../testing/test-control.ts";
 import { appXrd, startTestDefinitions } from "../testing/test-definitions.ts";
 import { definitionFacts } from "./definition-facts.ts";
@@ -132,4 +134,21 @@ suite("28", () => {
     assert.equal(await running.condition("Established"), undefined);
     assert.ok(!engine.isRunning(`composite/${appXrd}`));
   });
+});
+
+test("a definition that runs out of time says at what", async () => {
+  await using control = await startTestControl();
+  const clock = manualClock(Date.now());
+  const client = silentAbout(crdType.kind, control.client, () => clock.advance(compositeSide.timeoutMs));
+  const instance = () => ({ reconcile: async () => ({}), watches: [] });
+  const deps = { ...control, client, clock, log: silentLog, functionRevisions: false };
+  const { spec } = createDefinedController({ ...deps, compositeController: instance });
+  await control.users.create(appDefinition());
+  const late = "the reconcile took longer than 120 s";
+  await assert.rejects(spec.reconcile({ name: appXrd }, new AbortController().signal), new RegExp(late));
+  const told = `cannot apply rendered composite resource CustomResourceDefinition: ${late}`;
+  assert.deepEqual(control.events.take(), [`Warning EstablishComposite: ${told}`]);
+  const stored = await control.users.get(kinds.definition, { name: appXrd });
+  const { status, message } = conditionOf(conditionsOf(stored), "Synced");
+  assert.deepEqual({ status, message }, { status: "False", message: told });
 });

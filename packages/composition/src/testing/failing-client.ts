@@ -62,3 +62,18 @@ export function intercepted(client: ControllerClient, intercept: Intercept): Con
     },
   };
 }
+
+/** A client whose lists and reads of a kind are answered never; whoever gives up is let go. `onAsked` is told of each. */
+export function silentAbout(kind: string, client: ControllerClient, onAsked: () => void): ControllerClient {
+  const never = (signal: AbortSignal | undefined): Promise<never> => {
+    const { promise, reject } = Promise.withResolvers<never>();
+    signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+    onAsked();
+    return promise;
+  };
+  return {
+    ...client,
+    get: (type, key, options) => (type.kind === kind ? never(options?.signal) : client.get(type, key, options)),
+    list: (type, options) => (type.kind === kind ? never(options?.signal) : client.list(type, options)),
+  };
+}

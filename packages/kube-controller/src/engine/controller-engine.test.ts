@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CacheChange, isNoMatch, keyOf, type ObjectKey } from "@purlin/kube-client";
+import {
+  type CacheChange,
+  createInformerPool,
+  isNoMatch,
+  type KubeClient,
+  keyOf,
+  type ObjectKey,
+} from "@purlin/kube-client";
 import { Registry } from "prom-client";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { eventually } from "../testing/eventually.ts";
@@ -300,6 +307,33 @@ test("a reconcile that is under way when its controller is stopped asks for watc
     assert.deepEqual(engine.watchesOf("test"), []);
     await assert.rejects(engine.startWatches("test", [self("Late")]), /is not running/, "afterwards it is a mistake");
   });
+});
+
+test("who waits for watches may give up; they go on starting, and wake the controller when they have", async () => {
+  await using cluster = await startEmbeddedCluster();
+  const gate = Promise.withResolvers<void>();
+  const list: KubeClient["list"] = async (type, options) => {
+    await gate.promise;
+    return cluster.client.list(type, options);
+  };
+  const informers = createInformerPool({ ...cluster.client, list });
+  const engine = createControllerEngine({ informers });
+  const { seen, reconcile } = recording();
+  engine.start({ name: "test", reconcile });
+  await create(cluster, "there");
+  const impatient = new AbortController();
+  const waiting = engine.startWatches("test", [self("Self")], impatient.signal);
+  const patient = engine.startWatches("test", [self("Self")], new AbortController().signal);
+  impatient.abort(new Error("no time"));
+  await assert.rejects(waiting, /^Error: no time$/);
+  await assert.rejects(engine.startWatches("test", [self("Self")], impatient.signal), /no time/);
+  gate.resolve();
+  await patient;
+  await eventually("what was there is looked at", () => seen.includes("there"));
+  // Nothing is waited for any more, whatever the signal says.
+  await engine.startWatches("test", [self("Self")], impatient.signal);
+  await engine.close();
+  await informers.stop();
 });
 
 test("metrics have the names dashboards know", async () => {

@@ -43,8 +43,9 @@ export interface ControllerEngine {
   /**
    * Starts the watches that do not run yet and resolves when each has seen every object there is. Rejects when a type is
    * not served, naming it; the watches that could be started stay. Does nothing for a controller that is being stopped.
+   * Rejects as well when the signal aborts: the watches go on starting, but nobody waits for them any more.
    */
-  startWatches(name: string, watches: readonly WatchSpec[]): Promise<void>;
+  startWatches(name: string, watches: readonly WatchSpec[], signal?: AbortSignal): Promise<void>;
   stopWatches(name: string, watches: readonly WatchId[]): Promise<void>;
   watchesOf(name: string): readonly WatchId[];
   /** Stops every controller. */

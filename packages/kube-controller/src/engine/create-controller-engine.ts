@@ -113,11 +113,13 @@ class Engine implements ControllerEngine {
     this.#running.get(name)?.controller.enqueue(key, afterMs);
   }
 
-  async startWatches(name: string, specs: readonly WatchSpec[]): Promise<void> {
+  async startWatches(name: string, specs: readonly WatchSpec[], signal?: AbortSignal): Promise<void> {
     if (this.#isEnding(name)) return;
     const running = this.#of(name);
+    // Who reconciles asks at every pass.
+    if (specs.every((spec) => running.watches.get(idOf(spec))?.isReady)) return;
     const started = specs.map((spec) => this.#startWatch(name, running, spec));
-    const results = await Promise.allSettled(started);
+    const results = await unlessAborted(Promise.allSettled(started), signal);
     const failed = results.find((result) => result.status === "rejected");
     if (failed !== undefined) throw failed.reason;
   }
@@ -183,6 +185,15 @@ class Engine implements ControllerEngine {
     if (running === undefined) throw new Error(`controller "${name}" is not running`);
     return running;
   }
+}
+
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", abort));
 }
 
 function idOf({ type, object: { apiVersion, kind } }: { type: string; object: TypeRef }): string {

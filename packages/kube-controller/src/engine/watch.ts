@@ -33,6 +33,11 @@ export class Watch {
     return this.#unsubscribe !== undefined;
   }
 
+  /** Whether it has told every object there is, and there is nothing to wait for. */
+  get isReady(): boolean {
+    return this.hasStarted && this.#lease.informer.isReady;
+  }
+
   /** Resolves when every object there is has been told. Rejects when the type cannot be listed, and may be asked again. */
   async ready(): Promise<void> {
     await this.#lease.informer.ready();
