@@ -6,7 +6,7 @@ import type { KubeObject } from "@purlin/kube-client";
 import { createCrd, free, systemClock } from "@purlin/kube-controller";
 import { conditionsOf } from "@purlin/kube-controller/object";
 import { eventually } from "@purlin/kube-controller/testing";
-import type { JsonObject } from "@purlin/kube-objects";
+import { conflict, isConflict, type JsonObject } from "@purlin/kube-objects";
 import { kinds } from "../composite-resource/constants.ts";
 import { find, startTestControl, type TestControl } from "../testing/test-control.ts";
 import { createRevisionValidityController } from "./validity-controller.ts";
@@ -20,6 +20,7 @@ const loose = (kind: string): KubeObject =>
     versions: [{ name: "v1", fields: { spec: free, status: free }, columns: [], hasStatus: true }],
   });
 
+const resource = { group: "apiextensions.crossplane.io", resource: "compositionrevisions" };
 const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
 const revisionType = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };
 
@@ -155,6 +156,25 @@ suite("the validity of pipelines", () => {
       metadata: { name: "fn", annotations },
       spec: { package: "reg.io/fn:v1" },
     });
+    await becomes(control, "a", "ValidPipeline");
+  });
+
+  test("functions that cannot be read are told, and looked at again", async () => {
+    await using control = await startTestControl([loose("Function"), loose("FunctionRevision")]);
+    const deps = { ...control, clock: systemClock, developmentFunctions: false, revisionSelectors: false };
+    const signal = new AbortController().signal;
+    const check = (client: TestControl["client"] = control.client): Promise<unknown> =>
+      createRevisionValidityController({ ...deps, client }).spec.reconcile({ name: "a" }, signal);
+    await control.users.create(compositionRevision("a"));
+    const broken = { ...control.client, list: () => Promise.reject(new Error("no answer")) };
+    await assert.rejects(check(broken), /no answer/);
+    assert.deepEqual(control.events.take(), [
+      "Warning CheckCapabilities: cannot check the functions of the pipeline: cannot list FunctionRevisions: no answer",
+    ]);
+    const late = { ...control.client, update: () => Promise.reject(conflict(resource, "a", "changed")) };
+    await assert.rejects(check(late), isConflict);
+    assert.deepEqual(control.events.take(), [], "a lost race is no failure");
+    await check();
     await becomes(control, "a", "ValidPipeline");
   });
 

@@ -18,11 +18,13 @@ import {
   labelOf,
   setCondition,
   stampCondition,
+  textOf,
   withConditions,
 } from "@purlin/kube-controller/object";
+import { isConflict } from "@purlin/kube-objects";
 import { fieldManagers, kinds } from "../composite-resource/constants.ts";
 import { reconcileSuccess } from "../composite-resource/standard-conditions.ts";
-import { reconcileWithin } from "../reconcile-within.ts";
+import { type ReconcileSignals, reconcileWithin } from "../reconcile-within.ts";
 import { checkPipeline, type PipelineSurroundings } from "./check-pipeline.ts";
 import {
   functionRevisionsOf,
@@ -59,8 +61,8 @@ export function createRevisionValidityController(deps: RevisionValidityDeps): Wa
       deps.developmentFunctions && (await isUnderDevelopment(client, functionName, signal)),
     revisionSelectors: deps.revisionSelectors,
   };
-  const reconcile = reconcileWithin(timeoutMs, deps.clock, (key, { signal }) =>
-    checkRevision({ ...deps, events, surroundings }, key, signal),
+  const reconcile = reconcileWithin(timeoutMs, deps.clock, (key, signals) =>
+    checkRevision({ ...deps, events, surroundings }, key, signals),
   );
   return {
     spec: { name, reconcile, backoff: retryBackoff },
@@ -89,23 +91,42 @@ interface ValidityPass extends RevisionValidityDeps {
   readonly surroundings: PipelineSurroundings;
 }
 
-async function checkRevision(pass: ValidityPass, key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult> {
-  const { client, events, surroundings } = pass;
-  const revision = await client.get(kinds.revision, key, { signal });
+async function checkRevision(
+  pass: ValidityPass,
+  key: ObjectKey,
+  { signal, stopping }: ReconcileSignals,
+): Promise<ReconcileResult> {
+  const revision = await pass.client.get(kinds.revision, key, { signal });
   if (revision === undefined || isDeleted(revision)) return {};
+  try {
+    await judge(pass, revision, signal);
+    return {};
+  } catch (error) {
+    // Composite resources say that the state of the pipeline is unknown; whoever looks here learns why.
+    if (!isConflict(error) && !stopping.aborted) {
+      const message = `cannot check the functions of the pipeline: ${textOf(error)}`;
+      pass.events.event(revision, { type: "Warning", reason: checkReason, message });
+    }
+    throw error;
+  }
+}
+
+const checkReason = "CheckCapabilities";
+
+async function judge(pass: ValidityPass, revision: KubeObject, signal: AbortSignal): Promise<void> {
+  const { client, events, surroundings } = pass;
   const references: readonly FunctionReference[] = functionReferences(revision);
   const validity = await checkPipeline(references, surroundings, signal);
   const checked = withState(pass, revision, [reconcileSuccess, validity]);
   // An event when something changed, not at each look.
-  if (checked === revision) return {};
+  if (checked === revision) return;
   await client.update(checked, { subresource: "status", fieldManager: fieldManagers.update, signal });
   const isValid = validity.status === "True";
   events.event(revision, {
     type: isValid ? "Normal" : "Warning",
-    reason: "CheckCapabilities",
+    reason: checkReason,
     message: isValid ? "All functions have required composition capability" : (validity.message ?? ""),
   });
-  return {};
 }
 
 function withState({ clock }: ValidityPass, revision: KubeObject, texts: readonly ConditionText[]): KubeObject {

@@ -26,6 +26,9 @@ export interface IndexSnapshot {
   readonly epoch: number;
 }
 
+/** How many kinds are remembered of a document before those it does not describe are looked for each time. */
+const mostKinds = 1000;
+
 interface CachedDocument {
   readonly source: Promise<OpenAPISource>;
   /** Inlined schemas by kind; undefined for kinds the document does not describe. */
@@ -49,6 +52,11 @@ export class OpenAPICache {
   constructor(reader: OpenAPIReader, clock: Clock) {
     this.#reader = reader;
     this.#clock = clock;
+  }
+
+  /** How many answers about kinds are remembered. */
+  get remembered(): number {
+    return [...this.#documents.values()].reduce((sum, { schemas }) => sum + schemas.size, 0);
   }
 
   invalidate(): void {
@@ -115,7 +123,8 @@ export class OpenAPICache {
     if (document.schemas.has(gvk.kind)) return document.schemas.get(gvk.kind);
     const component = findSchema(source, gvk);
     const schema = component === undefined ? undefined : inline(source, component, key);
-    document.schemas.set(gvk.kind, schema);
+    // Functions may ask for any kind, as often as they like; those a document describes are only so many.
+    if (schema !== undefined || document.schemas.size < mostKinds) document.schemas.set(gvk.kind, schema);
     return schema;
   }
 
