@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { clientReader } from "@purlin/composition";
+import { clientReader, functionRevisionsOf, functionType } from "@purlin/composition";
 import {
   createDevelopmentResolver,
   createFunctionRunner,
@@ -13,16 +13,13 @@ import {
   type RequirementFetchers,
   type RunStep,
 } from "@purlin/function-runner";
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client";
 import type { Clock, ControllerClient } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
 import { awaitPublication, createRecentKinds } from "./await-publication.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
 import { serverOpenAPI } from "./open-api-reader.ts";
 import { createRevisionUses } from "./packages/revision-uses.ts";
-
-const functionType: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
-const revisionType: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };
 
 /** How controllers run functions, and what functions may ask for. */
 export interface FunctionPlane {
@@ -45,7 +42,7 @@ export function createFunctionPlane(
   const published = createSchemaFetcher(serverOpenAPI(options.client), clock);
   const schemas = awaitPublication(published, { recent, clock });
   const fetchers = { resources: createResourceFetcher(clientReader(client)), schema: schemas.schema };
-  const revisions = revisionsOf(client);
+  const revisions = functionRevisionsOf(client);
   const revisionSelectors = settings.functionRevisionSelectors;
   const resolver = createDevelopmentResolver(createRevisionResolver(revisions, { revisionSelectors }), {
     functions: functionsOf(client),
@@ -75,14 +72,6 @@ function functionsOf(client: ControllerClient): Functions {
   return {
     get: async (name, signal) => asJson(await client.get(functionType, { name }, { signal })),
     list: async (signal) => (await client.list(functionType, { signal })).map(asJson),
-  };
-}
-
-function revisionsOf(client: ControllerClient): FunctionRevisions {
-  return {
-    get: async (name, signal) => asJson(await client.get(revisionType, { name }, { signal })),
-    list: async (labels, signal) =>
-      (await client.list(revisionType, { labels: Object.fromEntries(labels), signal })).map(asJson),
   };
 }
 
