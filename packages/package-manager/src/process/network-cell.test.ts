@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real cells, and what runs in them.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { findSandbox } from "../sandbox/find-sandbox.ts";
 import { privateNetworkOf } from "../sandbox/private-network.ts";
 import { shellCommand } from "../sandbox/sandbox-arguments.ts";
+import { isAlive, until } from "../testing/process-alive.ts";
+import { processesBelow } from "../testing/process-tree.ts";
 import { type NetworkCell, openCell } from "./network-cell.ts";
 
 /** A cell, where this machine can have one. */
@@ -45,6 +49,27 @@ test("a cell that is told nothing runs nothing, and ends when it is killed", asy
   cell.process.kill();
   assert.equal(await cell.process.ended, "SIGKILL");
   cell.start("true");
+});
+
+test("a cell that waits ends when the process that opened it is killed, with everything in it", async (t) => {
+  const support = await findSandbox();
+  if (!support.isSupported) {
+    assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
+    return t.skip(`${support.reason}: apt-get install bubblewrap`);
+  }
+  const importing = (file: string): string => `await import(${JSON.stringify(new URL(file, import.meta.url).href)})`;
+  const code = `
+    const { openCell } = ${importing("./network-cell.ts")};
+    const { privateNetworkOf } = ${importing("../sandbox/private-network.ts")};
+    const { child } = openCell(${JSON.stringify(support.program)}).process;
+    await privateNetworkOf(child).open().catch(() => {});
+    console.log(child.pid);`;
+  const parent = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: ["ignore", "pipe", "inherit"] });
+  const [pid] = (await once(parent.stdout.setEncoding("utf8"), "data")) as [string];
+  const all = [Number(pid), ...processesBelow(Number(pid))];
+  assert.ok(all.length > 3, "its connector is there");
+  parent.kill("SIGKILL");
+  await until(() => !all.some(isAlive));
 });
 
 test("words with null bytes are refused: a shell would drop them", () => {
