@@ -42,18 +42,19 @@ export function processIo(signal: AbortSignal): Io {
   };
 }
 
-function sink(stream: NodeJS.WriteStream): TextSink {
+/** What an output stream of this process is to commands. */
+export function sink(stream: Pick<NodeJS.WriteStream, "write" | "isTTY" | "columns" | "rows">): TextSink {
   return {
     write: (text) => {
       stream.write(text);
     },
     isTTY: stream.isTTY === true,
-    // Asked anew each time: windows are resized.
+    // Asked anew each time: windows are resized. Terminals that nobody looks at, as in CI, may say that they are 0 wide.
     get columns() {
-      return stream.columns ?? defaultColumns;
+      return stream.columns || defaultColumns;
     },
     get rows() {
-      return stream.rows ?? defaultRows;
+      return stream.rows || defaultRows;
     },
   };
 }
