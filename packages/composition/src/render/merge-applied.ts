@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client/objects";
-import { isJsonObject, type JsonObject, type JsonValue, ownValue, withOwnValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue, setOwnValue } from "@purlin/kube-objects";
 
 /** What applying an object to a stored one makes of it where nobody knows its schema: objects merge, the rest is replaced. */
 export function mergeApplied(stored: KubeObject | undefined, wanted: KubeObject, subresource: string): KubeObject {
@@ -17,8 +17,7 @@ function pick({ apiVersion, kind, metadata, ...rest }: KubeObject, subresource: 
 
 function merge(stored: JsonValue | undefined, wanted: JsonValue): JsonValue {
   if (!isJsonObject(stored) || !isJsonObject(wanted)) return wanted;
-  return Object.entries(wanted).reduce<JsonObject>(
-    (merged, [key, value]) => withOwnValue(merged, key, merge(ownValue(stored, key), value)),
-    stored,
-  );
+  const merged = { ...stored };
+  for (const [key, value] of Object.entries(wanted)) setOwnValue(merged, key, merge(ownValue(stored, key), value));
+  return merged;
 }
