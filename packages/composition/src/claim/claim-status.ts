@@ -13,9 +13,10 @@ import {
   withConditions,
   withMember,
 } from "@purlin/kube-controller/object";
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
 import { systemConditionTypes } from "../composite-resource/standard-conditions.ts";
 import type { AddedStatusFields } from "../definition/definition-facts.ts";
+import { overlaid } from "./overlaid.ts";
 
 /** The claim with a condition that its controller sets. */
 export function withCondition(claim: KubeObject, text: ConditionText, time: string): KubeObject {
@@ -71,13 +72,4 @@ export function withSharedStatus(claim: KubeObject, shared: JsonObject): KubeObj
 export function withMergedStatus(claim: KubeObject, shared: JsonObject): KubeObject {
   const status = memberAt(claim, ["status"]);
   return isJsonObject(status) ? withMember(claim, ["status"], overlaid(status, shared)) : claim;
-}
-
-function overlaid(under: JsonObject, over: JsonObject): JsonObject {
-  const merged: Record<string, JsonValue> = { ...under };
-  for (const [key, value] of Object.entries(over)) {
-    const below = under[key];
-    merged[key] = isJsonObject(below) && isJsonObject(value) ? overlaid(below, value) : value;
-  }
-  return merged;
 }

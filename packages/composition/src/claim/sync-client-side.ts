@@ -3,12 +3,13 @@
 
 import type { KubeObject } from "@purlin/kube-client";
 import { annotationOf, during, objectAt, withMember } from "@purlin/kube-controller/object";
-import { applyMergePatch, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { applyMergePatch, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { annotations, fieldManagers } from "../composite-resource/constants.ts";
 import { machineryField, updatePolicyOf, withMachinery } from "../composite-resource/machinery.ts";
 import { annotationsFor, claimRefTo, compositeOnly, labelsFor, specFor } from "./claim-fields.ts";
 import { sharedStatus, withMergedStatus } from "./claim-status.ts";
 import { revisionToSend, withFlowBack } from "./flow-back.ts";
+import { overlaid } from "./overlaid.ts";
 import { checkSpec, compositeName, type Sync, type SyncInput, storeClaim } from "./sync.ts";
 import { withReference } from "./sync-server-side.ts";
 
@@ -62,16 +63,6 @@ function withFilledSpec(claim: KubeObject, xr: KubeObject): KubeObject {
   // The revision has rules of its own.
   const shared = theirs.filter(([key]) => key !== "compositionRevisionRef");
   const spec = objectAt(claim, ["spec"]);
-  const filled = fill(spec, Object.fromEntries(shared));
+  const filled = overlaid(Object.fromEntries(shared), spec);
   return jsonEqual(spec, filled) ? claim : withMember(claim, ["spec"], filled);
-}
-
-function fill(target: JsonObject, source: JsonObject): JsonObject {
-  const filled: Record<string, JsonValue> = { ...target };
-  for (const [key, value] of Object.entries(source)) {
-    const own = target[key];
-    if (own === undefined) filled[key] = value;
-    else if (isJsonObject(own) && isJsonObject(value)) filled[key] = fill(own, value);
-  }
-  return filled;
 }
