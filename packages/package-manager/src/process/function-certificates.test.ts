@@ -100,3 +100,15 @@ test("our own certificate is written down where somebody asks for it, before the
   client.current();
   assert.notEqual(read("tls.crt"), certificate.toString());
 });
+
+test("a function that comes back while its folder is being removed has its files", async () => {
+  using folder = tempFolder();
+  const certificates = createFunctionCertificates(folder.path, year);
+  await certificates.serverFolder("fn");
+  for (let turn = 0; turn < 20; turn++) {
+    const gone = certificates.forget("fn");
+    const [path] = await Promise.all([certificates.serverFolder("fn"), gone]);
+    assert.deepEqual(readdirSync(path).sort(), ["ca.crt", "tls.crt", "tls.key"], `turn ${turn}`);
+  }
+  assert.deepEqual(readdirSync(folder.path), ["fn"]);
+});

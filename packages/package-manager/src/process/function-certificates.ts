@@ -43,6 +43,7 @@ export function createFunctionCertificates(directory: string, times: Certificate
   // Whoever reads it may come before the first call of ours.
   if (clientFolder !== undefined) client.current();
   const issued = new Map<string, Issued>();
+  const leaving = new Map<string, Promise<unknown>>();
   // What an earlier process left was signed by an authority that is no more.
   const emptied = rm(directory, { recursive: true, force: true });
   emptied.catch(() => {});
@@ -61,7 +62,9 @@ export function createFunctionCertificates(directory: string, times: Certificate
       now: now(),
     });
     const folder = folderOf(name, number);
-    const written = emptied.then(() => writeFiles(folder, pair, authority.certPem));
+    // A function may come back while its folder is still being removed.
+    const isFree = Promise.all([emptied, leaving.get(name)]);
+    const written = isFree.then(() => writeFiles(folder, pair, authority.certPem));
     // The last but one is of no use to anybody any more.
     if (number > 2) void rm(folderOf(name, number - 2), { recursive: true, force: true }).catch(() => {});
     written.catch(() => issued.delete(name));
@@ -85,9 +88,12 @@ export function createFunctionCertificates(directory: string, times: Certificate
       const known = issued.get(name);
       if (known === undefined) return;
       issued.delete(name);
-      await known.written.catch(() => {});
       const folders = [known.number, known.number - 1].map((number) => folderOf(name, number));
-      await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
+      const written = known.written.catch(() => {});
+      const removed = written.then(() => Promise.all(folders.map((one) => rm(one, { recursive: true, force: true }))));
+      const left = removed.catch(() => {});
+      leaving.set(name, left);
+      await removed.finally(() => leaving.get(name) === left && leaving.delete(name));
     },
   };
 }

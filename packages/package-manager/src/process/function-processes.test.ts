@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real functions in real processes.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
@@ -310,3 +310,18 @@ async function accepts(address: string): Promise<boolean> {
   socket.destroy();
   return answer;
 }
+
+test("what is still being stopped when all ends takes nothing from whoever comes next in the same folder", async () => {
+  await using on = scene({ "fn.ts": functionSource("one") });
+  const fn = on.processes.run(on.source("fn"));
+  assert.equal(await on.call(fn), "one");
+  const { hold } = await fn.served();
+  const release = hold();
+  const stopping = on.processes.stop("fn");
+  await on.processes.close();
+  await using next = createFunctionProcesses({ directory: join(on.folder.path, "state"), env: {} });
+  const folder = await next.certificates("fn");
+  release();
+  await stopping;
+  assert.deepEqual(readdirSync(folder).sort(), ["ca.crt", "tls.crt", "tls.key"]);
+});

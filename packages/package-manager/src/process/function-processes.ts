@@ -111,6 +111,8 @@ class ProcessTable implements FunctionProcesses {
   readonly #entries = new Map<string, Entry>();
   /** Those that nobody is given any more, unless they are wanted again. */
   readonly #retiring = new Set<Entry>();
+  readonly #forgetting = new Set<Promise<void>>();
+  #isClosed = false;
 
   constructor(surroundings: ProcessSurroundings, logFolder: string) {
     this.#surroundings = surroundings;
@@ -171,13 +173,23 @@ class ProcessTable implements FunctionProcesses {
     if (entry === undefined) return;
     this.#entries.delete(name);
     await this.#retire(entry);
-    if (!this.#entries.has(name)) await this.#surroundings.certificates.forget(name);
+    if (!this.#entries.has(name)) await this.#forget(name);
+  }
+
+  /** After the end the folder is that of whoever comes next, who starts with an empty one. */
+  async #forget(name: string): Promise<void> {
+    if (this.#isClosed) return;
+    const forgetting = this.#surroundings.certificates.forget(name);
+    this.#forgetting.add(forgetting);
+    await forgetting.finally(() => this.#forgetting.delete(forgetting));
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     const all = [...this.#entries.values(), ...this.#retiring];
     this.#entries.clear();
     await Promise.all([...all.map((entry) => end(entry)), this.#surroundings.cells.close()]);
+    await Promise.allSettled(this.#forgetting);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
