@@ -7,6 +7,8 @@ export {
   type SchemaEnv,
   type SchemaEnvOptions,
 } from "./expression.ts";
+export { type ParsedUrl, parseUrl } from "./library/parse-url.ts";
+export { UrlProblem } from "./library/url-escaping.ts";
 export type { CompileFailure } from "./program.ts";
 export { type CheckOptions, checkRules, checkRulesInTurns } from "./rules/check-rules.ts";
 export { objectCostLimit, ruleCostLimit } from "./rules/cost-limits.ts";

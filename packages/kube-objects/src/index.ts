@@ -67,7 +67,7 @@ export {
   parseApiVersion,
 } from "./gvk.ts";
 // JSON with the reference server's fidelity.
-export { goJson, goNumber, goQuote } from "./json/go-text.ts";
+export { goJson, goNumber, goQuote, isGoPrintable } from "./json/go-text.ts";
 export { goPlain, goTypeName } from "./json/go-value.ts";
 export { jsonEqual } from "./json/json-equal.ts";
 export { jsonKind } from "./json/json-kind.ts";

@@ -3,6 +3,7 @@ import { AddressProblem, parseAddress } from "./ip-address.ts";
 import { quoteGo } from "./quote-go.ts";
 import { escapePart, isValidEncoding, UrlProblem, unescapePart } from "./url-escaping.ts";
 
+/** The parts of a URL. */
 export interface ParsedUrl {
   readonly scheme: string;
   readonly opaque: string;
@@ -23,7 +24,7 @@ function fail(message: string): never {
   throw new UrlProblem(message);
 }
 
-/** Reads a URL that may be relative and may have a fragment. */
+/** Reads a URL as Go does; it may be relative and may have a fragment. Throws a UrlProblem in Go's words. */
 export function parseUrl(text: string): ParsedUrl {
   const hash = text.indexOf("#");
   const main = hash < 0 ? text : text.slice(0, hash);

@@ -58,6 +58,7 @@ test("every kind with rules of its own is asked about, and both answers come", (
     "replicasets",
     "rolebindings",
     "roles",
+    "secrets",
     "serviceaccounts",
     "services",
     "statefulsets",

@@ -4,14 +4,14 @@ import {
   duplicateValue,
   type FieldError,
   invalidValue,
-  isJsonObject,
   type JsonObject,
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects";
 import type { KindRules } from "./kind-rules.ts";
 import { all, type Check, eachItem, listAt, needed, oneOf, within } from "./pods/checks.ts";
-import { textAt, valueAt } from "./read-field.ts";
+import { objectAt, textAt, valueAt } from "./read-field.ts";
+import { webhookTargetErrors } from "./webhook-target.ts";
 import { selectorProblems } from "./workloads/selector.ts";
 
 const SIDE_EFFECTS = ["None", "NoneOnDryRun"];
@@ -47,32 +47,7 @@ const timeout: Check = (hook, path) => {
     : [];
 };
 
-const url: Check = (config, path) => {
-  const text = textAt(config, "url");
-  const at = `${path}.url`;
-  const form = "desired format: https://host[/path]";
-  if (!URL.canParse(text)) return [invalidValue(at, text, `url must be a valid URL; ${form}`)];
-  const { protocol, username, hash, search } = new URL(text);
-  const scheme = protocol.slice(0, -1);
-  return [
-    ...(scheme === "https" ? [] : [invalidValue(at, scheme, `'https' is the only allowed URL scheme; ${form}`)]),
-    ...(username === "" ? [] : [invalidValue(at, username, "user information is not permitted in the URL")]),
-    ...(hash === "" ? [] : [invalidValue(at, hash.slice(1), "fragments are not permitted in the URL")]),
-    ...(search === "" ? [] : [invalidValue(at, search.slice(1), "query parameters are not permitted in the URL")]),
-  ];
-};
-
-const clientConfig: Check = (hook, path) => {
-  const config = valueAt(hook, "clientConfig");
-  const at = `${path}.clientConfig`;
-  const [hasUrl, hasService] = isJsonObject(config)
-    ? [typeof config["url"] === "string", isJsonObject(config["service"])]
-    : [false, false];
-  if (!isJsonObject(config) || hasUrl === hasService) {
-    return [requiredValue(at, "exactly one of url or service is required")];
-  }
-  return hasUrl ? url(config, at) : within("service", all(needed("name"), needed("namespace")))(config, at);
-};
+const clientConfig: Check = (hook, path) => webhookTargetErrors(objectAt(hook, "clientConfig"), `${path}.clientConfig`);
 
 function listed(member: string, what: string): Check {
   return (rule, path) => {

@@ -20,7 +20,9 @@ export function* missingNames(names: JsonObject, path: FieldPath): Generator<Fie
 
 /** What is wrong with names that are there. */
 export function* nameProblems(names: JsonObject, path: FieldPath): Generator<FieldError> {
-  for (const name of ["plural", "singular"]) yield* labelProblems(textAt(names, name), childPath(path, name));
+  for (const name of ["plural", "singular"]) {
+    if (textAt(names, name) !== "") yield* labelProblems(textAt(names, name), childPath(path, name));
+  }
   for (const name of ["kind", "listKind"]) yield* kindProblems(textAt(names, name), childPath(path, name));
   for (const [index, name] of textsAt(names, "shortNames").entries()) {
     yield* labelProblems(name, indexPath(childPath(path, "shortNames"), index));
@@ -35,7 +37,7 @@ export function* nameProblems(names: JsonObject, path: FieldPath): Generator<Fie
 }
 
 function* labelProblems(name: string, path: FieldPath): Generator<FieldError> {
-  const problems = name === "" ? [] : dns1035LabelProblems(name);
+  const problems = dns1035LabelProblems(name);
   if (problems.length > 0) yield invalidValue(path, name, problems.join(","));
 }
 

@@ -100,7 +100,7 @@ function* specProblems(spec: CrdSpec, checkRules: CheckRules): Generator<FieldEr
   const missing = "validations.schema is included";
   const hasStatus = [spec.common, ...spec.versions].some(hasStatusIn);
   yield* memberProblems(spec.common, { path: "spec", schemaPath: "spec.validation", missing, hasStatus, checkRules });
-  yield* conversionProblems(spec.conversion, "spec.conversion");
+  yield* conversionProblems(spec.conversion, "spec.conversion", spec);
 }
 
 function hasStatusIn({ subresources }: CrdSpec["common"]): boolean {

@@ -6,9 +6,11 @@ import {
   duplicateValue,
   type FieldError,
   type FieldPath,
+  goJson,
   indexPath,
   invalidPrinted,
   invalidValue,
+  isGoPrintable,
   type JsonObject,
   printJson,
   requiredValue,
@@ -61,16 +63,16 @@ export function* warningProblems(
   path: FieldPath,
 ): Generator<FieldError> {
   if (deprecationWarning === undefined) return;
-  const say = (problem: string): FieldError => invalidValue(path, deprecationWarning, problem);
+  const say = (problem: string): FieldError => invalidPrinted(path, goJson(deprecationWarning), problem);
   if (!deprecated) {
     yield say("can only be set for deprecated versions");
     return;
   }
   if (Buffer.byteLength(deprecationWarning) > 256) yield say("must be <= 256 characters long");
   if (deprecationWarning === "") yield say("must not be an empty string");
-  const control = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/u.exec(deprecationWarning);
-  if (control !== null) {
-    const index = Buffer.byteLength(deprecationWarning.slice(0, control.index));
+  const hidden = [...deprecationWarning].findIndex((char) => !isGoPrintable(char));
+  if (hidden !== -1) {
+    const index = Buffer.byteLength([...deprecationWarning].slice(0, hidden).join(""));
     yield say(`must only contain printable UTF-8 characters; non-printable character found at index ${index}`);
   }
 }
