@@ -6,10 +6,10 @@ import { after, before, suite, test } from "node:test";
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
 import type { KubeObject } from "@purlin/kube-client";
 import { load } from "js-yaml";
+import { bucketYaml } from "../../packages/composition/src/testing/rollout-manifests.ts";
 import { conditionOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
 import { rendersAsApplied } from "./harness/rendered.ts";
 import { definitionOf, namespaceOf } from "./harness/sample-kinds.ts";
-import { bucketYaml } from "./rollout/seed-manifests.ts";
 
 const bucketType = { apiVersion: "custom-api.example.org/v1alpha1", kind: "AcmeBucket" };
 const claimType = { apiVersion: "custom-api.example.org/v1alpha1", kind: "Bucket" };

@@ -213,4 +213,7 @@ test("both in one pipeline, over mutual TLS: the second sees what the first said
   await post("shared");
   const ready = await claimUntil("shared", "it is ready", says("Ready", "True"));
   assert.deepEqual(statusOf(ready)["trail"], ["python-step", "typescript-step"]);
+  const access = { certificates: certificates.client };
+  const { name = "" } = (await xrOf(ready)).metadata;
+  await rendersAsApplied(plane.users, xrType, { name }, { required: [configMap], schemas: ["api/v1"], access });
 });

@@ -12,6 +12,7 @@ import {
   type TypeRef,
 } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects";
+import { inTime } from "./in-time.ts";
 import { startServer } from "./server.ts";
 
 /** What the control plane under test shall be. */
@@ -89,11 +90,11 @@ export async function startPlane(wish: PlaneWish): Promise<Plane> {
     takeWrites: () => writes.splice(0),
     kubeconfig: () => server.kubeconfig(),
     async [Symbol.asyncDispose]() {
-      await plane[Symbol.asyncDispose]();
-      for (const { served } of running) await served[Symbol.asyncDispose]();
+      await inTime("the control plane", plane[Symbol.asyncDispose]());
+      for (const { name, served } of running) await inTime(name, served[Symbol.asyncDispose]());
       await client.close();
       await users.close();
-      await server.stop();
+      await inTime("the API server", server.stop());
     },
   };
 }

@@ -12,6 +12,7 @@ import {
   type Kubeconfig,
 } from "@purlin/kube-client";
 import { load } from "js-yaml";
+import { inTime } from "./in-time.ts";
 import { eventually } from "./plane.ts";
 
 /** A command that runs, or ran. */
@@ -48,7 +49,7 @@ export function startPurlinIn(env: NodeJS.ProcessEnv, args: readonly string[]): 
     if (!isOver()) {
       const exit = once(child, "exit");
       child.kill(signal);
-      await exit;
+      await inTime(`"purlin ${args[0]}" after ${signal}`, exit);
     }
     return child.exitCode;
   };

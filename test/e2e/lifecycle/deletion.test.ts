@@ -4,13 +4,14 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
-import { conditionOf, eventually, type Plane } from "../harness/plane.ts";
+import { conditionOf, eventually } from "../harness/plane.ts";
 import { namespaceOf } from "../harness/sample-kinds.ts";
 import { watchDeletions } from "./deletions.ts";
 import {
   at,
   boxOf,
   boxType,
+  claimOf,
   claimType,
   composedNames,
   configMap,
@@ -19,30 +20,27 @@ import {
   legacyType,
   mapWith,
   namespace,
+  type ObedientPlane,
   type Orders,
   startObedientPlane,
 } from "./obedient-plane.ts";
 
-let plane: Plane;
+let plane: ObedientPlane;
 before(async () => {
   plane = await startObedientPlane();
 });
 after(() => plane[Symbol.asyncDispose]());
 
-const ready = (type: TypeRef, key: ObjectKey): Promise<KubeObject> =>
-  plane.until(`${key.name} is ready`, type, key, isReady);
 const remove = (type: TypeRef, key: ObjectKey, propagationPolicy?: "Foreground" | "Orphan"): Promise<unknown> =>
   plane.users.delete({ ...type, ...key }, propagationPolicy && { propagationPolicy });
 const hold = (type: TypeRef, key: ObjectKey, finalizers: readonly string[] | null): Promise<unknown> =>
   plane.users.patch({ ...type, ...key }, { metadata: { finalizers: finalizers as never } }, { type: "merge" });
 const isLeaving = (object: KubeObject): boolean => Boolean(object.metadata.deletionTimestamp);
-const claimOf = (name: string, spec: object): KubeObject =>
-  ({ ...claimType, metadata: at(name), spec }) as unknown as KubeObject;
 const xrNameOf = (claim: KubeObject): string => (claim["spec"] as { resourceRef: { name: string } }).resourceRef.name;
 
 test("in the foreground a composite resource stays until all it composed is gone, and makes nothing again", async () => {
   await plane.apply(boxOf("front", { compose: { a: mapWith("a"), b: mapWith("b") } }));
-  const box = await ready(boxType, at("front"));
+  const box = await plane.ready(boxType, at("front"));
   const [first = "", second = ""] = composedNames(box);
   await hold(configMap, at(first), ["test/held"]);
   using deletions = await watchDeletions(plane.users, [boxType, configMap]);
@@ -70,7 +68,7 @@ test("in the foreground a composite resource stays until all it composed is gone
 
 test("in the background a composite resource is gone at once, and what it composed after it", async () => {
   await plane.apply(boxOf("back", { compose: { a: mapWith("a") } }));
-  const [name = ""] = composedNames(await ready(boxType, at("back")));
+  const [name = ""] = composedNames(await plane.ready(boxType, at("back")));
   await hold(configMap, at(name), ["test/held"]);
   await remove(boxType, at("back"));
   await plane.gone(boxType, at("back"));
@@ -82,14 +80,14 @@ test("in the background a composite resource is gone at once, and what it compos
 test("what is orphaned stays, belongs to nobody, and can be taken in again", async () => {
   const compose = { a: mapWith("kept", { name: "orphan" }) };
   await plane.apply(boxOf("parent", { compose }));
-  await ready(boxType, at("parent"));
+  await plane.ready(boxType, at("parent"));
   const { uid } = (await plane.get(configMap, at("orphan"))).metadata;
   await remove(boxType, at("parent"), "Orphan");
   await plane.gone(boxType, at("parent"));
   const orphan = await plane.get(configMap, at("orphan"));
   assert.deepEqual([orphan.metadata.uid, orphan.metadata.ownerReferences ?? []], [uid, []]);
   await plane.apply(boxOf("parent", { compose }));
-  const again = await ready(boxType, at("parent"));
+  const again = await plane.ready(boxType, at("parent"));
   const taken = await plane.get(configMap, at("orphan"));
   assert.equal(taken.metadata.uid, uid, "it was not made again");
   assert.deepEqual(
@@ -100,7 +98,7 @@ test("what is orphaned stays, belongs to nobody, and can be taken in again", asy
 
 test("80: what is no longer wanted but held leaves the tree at once, and the composite resource goes on without it", async () => {
   await plane.apply(boxOf("sheds", { compose: { kept: mapWith("kept"), shed: mapWith("shed") } }));
-  const before = composedNames(await ready(boxType, at("sheds")));
+  const before = composedNames(await plane.ready(boxType, at("sheds")));
   const named = await Promise.all(before.map((name) => plane.get(configMap, at(name))));
   const shed = named.find((map) => (map["data"] as { text: string }).text === "shed")?.metadata.name ?? "";
   await hold(configMap, at(shed), ["test/held"]);
@@ -121,7 +119,7 @@ test("80: what is no longer wanted but held leaves the tree at once, and the com
 
 test("4: one that is paused is not let go; when it is no longer paused it goes", async () => {
   await plane.apply(boxOf("paused", { compose: { a: mapWith("a") } }));
-  const [name = ""] = composedNames(await ready(boxType, at("paused")));
+  const [name = ""] = composedNames(await plane.ready(boxType, at("paused")));
   const pause = (value: string | null): Promise<unknown> =>
     plane.users.patch(
       { ...boxType, ...at("paused") },
@@ -147,7 +145,7 @@ test("4: one that is paused is not let go; when it is no longer paused it goes",
 test("a composite resource goes although its function and its composition are wrong", async () => {
   const compose = { a: mapWith("a") };
   await plane.apply(boxOf("broken", { compose }));
-  await ready(boxType, at("broken"));
+  await plane.ready(boxType, at("broken"));
   await plane.apply(boxOf("broken", { compose, fatal: "never again" }));
   await plane.until("it fails", boxType, at("broken"), (box) => conditionOf(box, "Synced")?.status === "False");
   await remove(boxType, at("broken"));
@@ -157,7 +155,7 @@ test("a composite resource goes although its function and its composition are wr
 test("74: with compositeDeletePolicy Foreground: first what was composed, then the composite resource, then the claim", async () => {
   const compose = { a: mapWith("a", { namespace }) };
   await plane.apply(claimOf("ordered", { compose, compositeDeletePolicy: "Foreground" }));
-  const xr = xrNameOf(await ready(claimType, at("ordered")));
+  const xr = xrNameOf(await plane.ready(claimType, at("ordered")));
   const [map = ""] = composedNames(await plane.get(legacyType, { name: xr }));
   using deletions = await watchDeletions(plane.users, [claimType, legacyType, configMap]);
   await remove(claimType, at("ordered"));
@@ -173,7 +171,7 @@ test("74: with compositeDeletePolicy Foreground: first what was composed, then t
 test("73: with compositeDeletePolicy Background the claim does not wait, also when it is asked to go in the foreground", async () => {
   const compose = { a: mapWith("a", { namespace }) };
   await plane.apply(claimOf("hasty", { compose }));
-  const xr = xrNameOf(await ready(claimType, at("hasty")));
+  const xr = xrNameOf(await plane.ready(claimType, at("hasty")));
   const [map = ""] = composedNames(await plane.get(legacyType, { name: xr }));
   await hold(configMap, at(map), ["test/held"]);
   // A claim owns its composite resource by reference, not as Kubernetes has it: there is nothing to wait for.
@@ -189,8 +187,8 @@ test("one inside another, in the foreground: from the inside out", async () => {
   const inner = { ...boxType, spec: { compose: { a: mapWith("innermost") } } };
   const spec = { compose: { inner: { ...inner, metadata: { namespace, name: "inner" } } } };
   await plane.apply({ ...crateType, metadata: { name: "outer" }, spec } as unknown as KubeObject);
-  await ready(crateType, { name: "outer" });
-  const [map = ""] = composedNames(await ready(boxType, at("inner")));
+  await plane.ready(crateType, { name: "outer" });
+  const [map = ""] = composedNames(await plane.ready(boxType, at("inner")));
   assert.match(map, /^outer-/, "named after the root");
   using deletions = await watchDeletions(plane.users, [crateType, boxType, configMap]);
   await remove(crateType, { name: "outer" }, "Foreground");
@@ -227,5 +225,5 @@ test("a namespace that is being deleted: the composite resource says which and w
   await hold(configMap, { namespace: doomed, name: "holds" }, null);
   await plane.gone(namespaces, { name: doomed });
   await plane.apply(namespaceOf(doomed));
-  await ready(crateType, { name: "misplaced" });
+  await plane.ready(crateType, { name: "misplaced" });
 });

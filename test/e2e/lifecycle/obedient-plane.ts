@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A control plane whose one function composes what composite resources say, so that a test can ask for anything.
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
-import type { KubeObject, ObjectKey } from "@purlin/kube-client";
+import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
 import { conditionOf, type Plane, type PlaneWish, startPlane } from "../harness/plane.ts";
 import { compositionOf, definitionOf, namespaceOf } from "../harness/sample-kinds.ts";
@@ -59,11 +59,17 @@ export const platform: readonly KubeObject[] = [
   ...[boxType, crateType, legacyType].map((type) => compositionOf(type.kind.toLowerCase(), type, "obey")),
 ];
 
+/** A control plane whose function does as it is told. */
+export interface ObedientPlane extends Plane {
+  /** An object once it is ready. */
+  ready(type: TypeRef, key: ObjectKey): Promise<KubeObject>;
+}
+
 /** Starts the control plane with all kinds defined. */
-export async function startObedientPlane(wish: Partial<PlaneWish> = {}): Promise<Plane> {
+export async function startObedientPlane(wish: Partial<PlaneWish> = {}): Promise<ObedientPlane> {
   const plane = await startPlane({ ...wish, functions: { obey, ...wish.functions } });
   await plane.apply(...platform);
-  return plane;
+  return { ...plane, ready: (type, key) => plane.until(`${key.name} is ready`, type, key, isReady) };
 }
 
 /** A ConfigMap as a function composes it. */
@@ -74,6 +80,11 @@ export function mapWith(text: string, metadata: JsonObject = {}): JsonObject {
 /** A composite resource in the namespace of the tests. */
 export function boxOf(name: string, spec: Orders): KubeObject {
   return { ...boxType, metadata: { namespace, name }, spec } as KubeObject;
+}
+
+/** A claim in the namespace of the tests. */
+export function claimOf(name: string, spec: object, metadata: object = {}): KubeObject {
+  return { ...claimType, metadata: { ...at(name), ...metadata }, spec } as unknown as KubeObject;
 }
 
 /** The key of something in the namespace of the tests. */

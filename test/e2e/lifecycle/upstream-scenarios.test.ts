@@ -4,13 +4,14 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client";
 import { isInvalid, type JsonObject } from "@purlin/kube-objects";
-import { conditionOf, eventually, type Plane } from "../harness/plane.ts";
+import { conditionOf, eventually } from "../harness/plane.ts";
 import { rendersAsApplied } from "../harness/rendered.ts";
 import { compositionOf, definitionOf } from "../harness/sample-kinds.ts";
 import {
   at,
   boxOf,
   boxType,
+  claimOf,
   claimType,
   composedNames,
   configMap,
@@ -19,13 +20,14 @@ import {
   legacyType,
   mapWith,
   namespace,
+  type ObedientPlane,
   type Orders,
   startObedientPlane,
 } from "./obedient-plane.ts";
 
 const compositionType: TypeRef = { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition" };
 
-let plane: Plane;
+let plane: ObedientPlane;
 before(async () => {
   plane = await startObedientPlane({
     settings: { circuitBreaker: { burst: 50, refillPerSecond: 0.1, cooldownMs: 60_000 } },
@@ -33,14 +35,10 @@ before(async () => {
 });
 after(() => plane[Symbol.asyncDispose]());
 
-const ready = (type: TypeRef, key: ObjectKey): Promise<KubeObject> =>
-  plane.until(`${key.name} is ready`, type, key, isReady);
 const failed = (type: TypeRef, key: ObjectKey): Promise<KubeObject> =>
   plane.until(`${key.name} fails`, type, key, (one) => conditionOf(one, "Synced")?.status === "False");
 const merge = (type: TypeRef, key: ObjectKey, patch: JsonObject): Promise<KubeObject> =>
   plane.users.patch({ ...type, ...key }, patch, { type: "merge" });
-const claimOf = (name: string, spec: object, metadata: object = {}): KubeObject =>
-  ({ ...claimType, metadata: { ...at(name), ...metadata }, spec }) as unknown as KubeObject;
 const specOf = <T>(object: KubeObject): T => object["spec"] as T;
 
 /** The composite resource of a claim. */
@@ -52,7 +50,7 @@ async function xrOf(name: string): Promise<KubeObject> {
 test("composition/basic-cluster: what it composes is named after it", async () => {
   const spec = { compose: { map: mapWith("x", { namespace }) }, status: { note: "made" } };
   await plane.apply({ ...crateType, metadata: { name: "basic" }, spec } as unknown as KubeObject);
-  const crate = await ready(crateType, { name: "basic" });
+  const crate = await plane.ready(crateType, { name: "basic" });
   assert.equal((crate["status"] as { note: string }).note, "made");
   const [name = ""] = composedNames(crate);
   const { generateName } = (await plane.get(configMap, at(name))).metadata;
@@ -77,12 +75,12 @@ test("composition/namespaced-xr-no-cluster-scoped-resource: it is told which, an
   });
   assert.equal(await plane.find(role, { name: "wide" }), undefined);
   await merge(boxType, at("overreaching"), { spec: { compose: { role: null } } });
-  await ready(boxType, at("overreaching"));
+  await plane.ready(boxType, at("overreaching"));
 });
 
 test("composition/circuit-breaker: closed while all is calm, open after a burst, and the composite resource says whose it was", async () => {
   await plane.apply(boxOf("noisy", { compose: { map: mapWith("x", { name: "loud" }) } }));
-  const calm = await ready(boxType, at("noisy"));
+  const calm = await plane.ready(boxType, at("noisy"));
   assert.equal(conditionOf(calm, "Responsive")?.reason, "WatchCircuitClosed");
   for (let round = 0; round < 80; round++) {
     await merge(configMap, at("loud"), { metadata: { annotations: { round: String(round) } } });
@@ -110,7 +108,7 @@ test("composition/composition-selection: the selector of a claim chooses, and wh
   await plane.apply(labelled("small"), labelled("large"));
   const select = (size: string) => ({ compositionSelector: { matchLabels: { size } } });
   await plane.apply(claimOf("choosy", { compose: { map: mapWith("x", { namespace }) }, ...select("small") }));
-  await ready(claimType, at("choosy"));
+  await plane.ready(claimType, at("choosy"));
   const chosen = async (of: KubeObject): Promise<string> =>
     specOf<{ compositionRef: { name: string } }>(of).compositionRef.name;
   assert.equal(await chosen(await xrOf("choosy")), "small");
@@ -137,7 +135,7 @@ test("composition/realtime-revision-selection: an edited composition is followed
   const revisionOf = (xr: KubeObject): string =>
     specOf<{ crossplane?: { compositionRevisionRef?: { name: string } } }>(xr).crossplane?.compositionRevisionRef
       ?.name ?? "";
-  const before = revisionOf(await ready(type, { name: "follows" }));
+  const before = revisionOf(await plane.ready(type, { name: "follows" }));
   const edited = compositionOf("live", type, "obey");
   await plane.apply({ ...edited, metadata: { name: "live", annotations: { edition: "two" } } });
   const after = await plane.until(
@@ -191,7 +189,7 @@ test("composition/legacy-propagate-field-removals: what a claim no longer says, 
     annotations: { "example.org/keep": "1", "example.org/drop": "1" },
   };
   await plane.apply(claimOf("shrinking", { compose, unready: ["nobody"], status: { note: "a", count: 1 } }, metadata));
-  await ready(claimType, at("shrinking"));
+  await plane.ready(claimType, at("shrinking"));
   const before = await xrOf("shrinking");
   assert.equal(before.metadata.labels?.["drop"], "1");
   await plane.apply(
@@ -233,8 +231,8 @@ test("composition/legacy: a composite resource inside a claim's, ready from the 
     spec: { compose: { map: mapWith("deep") } },
   };
   await plane.apply(claimOf("nesting", { compose: { inner } }));
-  await ready(claimType, at("nesting"));
-  const box = await ready(boxType, at("inner-of-claim"));
+  await plane.ready(claimType, at("nesting"));
+  const box = await plane.ready(boxType, at("inner-of-claim"));
   const [name = ""] = composedNames(box);
   const { labels } = (await plane.get(configMap, at(name))).metadata;
   assert.equal(labels?.["crossplane.io/claim-name"], "nesting", "labels of the root reach the innermost");
@@ -278,7 +276,7 @@ test("xrd/referenceable-version-change: composite resources go on in the new ver
   await plane.apply({ ...definition, spec: versions("v1") }, compositionOf("shape-v1", type("v1"), "obey"));
   const shape = (name: string) => ({ metadata: { name }, spec: { compose: {}, status: { note: name } } });
   await plane.apply({ ...type("v1"), ...shape("old") } as unknown as KubeObject);
-  await ready(type("v1"), { name: "old" });
+  await plane.ready(type("v1"), { name: "old" });
   await plane.apply(compositionOf("shape-v2", type("v2"), "obey"), { ...definition, spec: versions("v2") });
   const xrds: TypeRef = { apiVersion: "apiextensions.crossplane.io/v2", kind: "CompositeResourceDefinition" };
   await plane.until("the controller works on the new version", xrds, { name: `shapes.${group}` }, (xrd) => {
@@ -286,7 +284,7 @@ test("xrd/referenceable-version-change: composite resources go on in the new ver
     return status?.controllers?.compositeResourceType?.apiVersion === `${group}/v2`;
   });
   await plane.apply({ ...type("v2"), ...shape("new") } as unknown as KubeObject);
-  const made = await ready(type("v2"), { name: "new" });
+  const made = await plane.ready(type("v2"), { name: "new" });
   const { crossplane } = specOf<{ crossplane: { compositionRef: { name: string } } }>(made);
   assert.equal(crossplane.compositionRef.name, "shape-v2");
 });
@@ -325,7 +323,7 @@ test("a composition that is deleted takes nothing with it: what it composed stay
   await plane.apply(compositionOf("fleeting", boxType, "obey"));
   const spec = { compose: { map: mapWith("x") }, crossplane: { compositionRef: { name: "fleeting" } } };
   await plane.apply(boxOf("left-alone", spec));
-  const [name = ""] = composedNames(await ready(boxType, at("left-alone")));
+  const [name = ""] = composedNames(await plane.ready(boxType, at("left-alone")));
   await plane.users.delete({ ...compositionType, name: "fleeting" });
   await merge(boxType, at("left-alone"), { spec: { status: { note: "wake" } } });
   const told = await failed(boxType, at("left-alone"));

@@ -129,7 +129,9 @@ suite("activation under Automatic", () => {
       ["lower", "higher"].map(async (channel) => {
         const key = { namespace: "team-a", name: channel };
         await scene.addBucket(key, channel);
-        return ((await scene.composed(key))["data"] as { version?: string }).version;
+        const { version } = (await scene.composed(key))["data"] as { version?: string };
+        await scene.renders(key);
+        return version;
       }),
     );
     assert.deepEqual(made, ["moving-1", "moving-2"]);

@@ -4,6 +4,7 @@ import type { KubeObject } from "@purlin/kube-client";
 import type { Build } from "../harness/packages/function-registry.ts";
 import { type PackagePlane, type PackagePlaneWish, startPackagePlane } from "../harness/packages/package-plane.ts";
 import { conditionOf, eventually } from "../harness/plane.ts";
+import { rendersAsApplied } from "../harness/rendered.ts";
 import {
   compositeText,
   compositionRevisionType,
@@ -67,6 +68,8 @@ export interface BucketScene extends PackagePlane {
   madeBy(key: BucketKey): Promise<{ readonly composition: string; readonly function: string }>;
   /** The object a bucket composed. */
   composed(key: BucketKey): Promise<KubeObject>;
+  /** Whether `purlin render` of buckets that have come to rest, with the functions that run, prints what was applied. */
+  renders(...keys: readonly BucketKey[]): Promise<void>;
   /** What functions did wrong with a bucket so far: its Warning events. */
   warnings(key: BucketKey): Promise<readonly string[]>;
 }
@@ -115,9 +118,11 @@ function bucketOf({ namespace, name }: BucketKey, channel: string): KubeObject {
 export async function startBucketScene(wish: PackagePlaneWish): Promise<BucketScene> {
   // Whoever asks for many looks at once must not be slowed down.
   const circuitBreaker = { burst: 100_000, refillPerSecond: 1000, cooldownMs: 1000 };
-  const plane = await startPackagePlane({ ...wish, settings: { circuitBreaker, ...wish.settings } });
+  await using starting = new AsyncDisposableStack();
+  const plane = starting.use(await startPackagePlane({ ...wish, settings: { circuitBreaker, ...wish.settings } }));
   const namespaces = ["team-a", "team-b"].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }));
   await plane.apply(...namespaces, definition);
+  starting.move();
   return sceneOn(plane);
 }
 
@@ -169,7 +174,7 @@ function functionPart(plane: PackagePlane, packageOf: BucketScene["packageOf"]):
 
 type BucketPart = Pick<
   BucketScene,
-  "compose" | "addBucket" | "bucket" | "move" | "look" | "madeBy" | "composed" | "warnings"
+  "compose" | "addBucket" | "bucket" | "move" | "look" | "madeBy" | "composed" | "renders" | "warnings"
 >;
 
 function bucketPart(plane: PackagePlane): BucketPart {
@@ -203,6 +208,10 @@ function bucketPart(plane: PackagePlane): BucketPart {
         const { items } = await plane.users.list(configMapType, { namespace, labelSelector });
         return items[0];
       });
+    },
+    async renders(...keys) {
+      const access = await plane.machine.access();
+      for (const key of keys) await rendersAsApplied(plane.users, bucketType, key, { access });
     },
     async warnings(key) {
       const events = await plane.events(await bucket(key));

@@ -86,6 +86,7 @@ suite("collection of old revisions", () => {
     assert.equal(((await scene.composed(key))["data"] as { version?: string }).version, "v2");
     await scene.look(key);
     assert.equal((await scene.madeBy(key)).function, names.get("v2"));
+    await scene.renders(key);
   });
 
   test("a history of nothing keeps everything", async () => {

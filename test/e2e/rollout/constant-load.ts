@@ -2,12 +2,13 @@
 // Buckets that are reconciled all the time, and somebody who sees each of them fail.
 import { setTimeout as delay } from "node:timers/promises";
 import { type KubeObject, startInformer } from "@purlin/kube-client";
+import { inTime } from "../harness/in-time.ts";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import { type BucketKey, type BucketScene, bucketType } from "./bucket-scene.ts";
 import { compositeText } from "./kinds.ts";
 
 /** A load that goes on until it is stopped. */
-export interface ConstantLoad {
+export interface ConstantLoad extends AsyncDisposable {
   /** How many times a bucket was looked at, by what buckets themselves say. */
   readonly looks: number;
   /** Resolves when every bucket has been looked at this many times more. */
@@ -32,6 +33,18 @@ export async function startLoad(scene: BucketScene, keys: readonly BucketKey[]):
   await informer.synced();
   const stopping = new AbortController();
   const asking = Promise.all(keys.map((key) => askFor(scene, { key, looks, signal: stopping.signal })));
+  let problem: unknown;
+  asking.catch((error: unknown) => {
+    problem = error;
+  });
+  const end = async (): Promise<void> => {
+    stopping.abort();
+    try {
+      await inTime("the load", asking);
+    } finally {
+      await inTime("the watch on buckets", informer.stop());
+    }
+  };
   const all = (): number => [...looks.values()].reduce((sum, one) => sum + one, 0);
   return {
     get looks() {
@@ -39,17 +52,17 @@ export async function startLoad(scene: BucketScene, keys: readonly BucketKey[]):
     },
     async more(wanted) {
       const before = new Map(looks);
-      await eventually("buckets are looked at", async () =>
-        [...looks].every(([name, had]) => had >= (before.get(name) ?? 0) + wanted),
-      );
+      await eventually("buckets are looked at", async () => {
+        if (problem !== undefined) throw new Error("nobody asks any more", { cause: problem });
+        return [...looks].every(([name, had]) => had >= (before.get(name) ?? 0) + wanted);
+      });
     },
     async stop() {
-      stopping.abort();
-      await asking;
-      await informer.stop();
+      await end();
       for (const key of keys) for (const text of await scene.warnings(key)) failures.add(`${key.name}: ${text}`);
       return [...failures];
     },
+    [Symbol.asyncDispose]: end,
   };
 }
 

@@ -20,22 +20,23 @@ const spec = { revisionHistoryLimit: 9, activeRevisionLimit: 2 };
 const buckets = ["one", "two", "three"].map((name) => ({ namespace: "team-a", name }));
 const chooser = { namespace: "team-b", name: "chooser" };
 
+const closing = new AsyncDisposableStack();
 let scene: BucketScene;
 let load: ConstantLoad;
 /** The composition revision of whoever chooses a function revision. */
 let choosing: string;
 
 before(async () => {
-  scene = await startBucketScene({ functionRevisionSelectors: false });
+  scene = closing.use(await startBucketScene({ functionRevisionSelectors: false }));
   await scene.publish("v1");
   await scene.install({ version: "v1", channel: "stable", spec });
   await scene.serving("v1");
   await scene.compose("plain");
   for (const key of buckets) await scene.addBucket(key, "plain");
   for (const key of buckets) await scene.composed(key);
-  load = await startLoad(scene, buckets);
+  load = closing.use(await startLoad(scene, buckets));
 });
-after(() => scene[Symbol.asyncDispose]());
+after(() => closing.disposeAsync());
 
 /** The versions that are active, lowest number first. */
 async function active(): Promise<readonly string[]> {
@@ -199,11 +200,13 @@ suite("the flag on a system that is in use", () => {
     await load.more(2);
     await scene.until("it is made", bucketType, chooser, (one) => conditionOf(one, "Synced")?.status === "True");
     assert.ok((await active()).includes("v3"));
+    await scene.renders(chooser);
   });
 
   test("nobody else has failed", async () => {
     const { looks } = load;
     assert.deepEqual(await load.stop(), []);
     assert.ok(looks >= buckets.length * 10, `${looks} looks`);
+    await scene.renders(...buckets);
   });
 });

@@ -169,6 +169,7 @@ suite("a step whose function revision cannot be found", () => {
       await scene.until("it is made", bucketType, key, (one) => conditionOf(one, "Ready")?.status === "True");
       assert.equal((await scene.madeBy(key)).function, inactive, name);
       assert.equal(((await scene.composed(key))["data"] as { version?: string }).version, "v1", name);
+      await scene.renders(key);
     }
   });
 
@@ -179,6 +180,7 @@ suite("a step whose function revision cannot be found", () => {
     await scene.until("it is made", bucketType, key, (one) => conditionOf(one, "Ready")?.status === "True");
     assert.equal((await scene.madeBy(key)).function, foreign);
     assert.equal(((await scene.composed(key))["data"] as { version?: string }).version, "other");
+    await scene.renders(key);
   });
 });
 

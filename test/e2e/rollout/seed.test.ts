@@ -9,12 +9,19 @@ import { after, before, suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { isInvalid } from "@purlin/kube-objects";
 import { dump, load } from "js-yaml";
+import {
+  alphaCompositionYaml,
+  alphaFunctionYaml,
+  bucketYaml,
+  functionYaml,
+} from "../../../packages/composition/src/testing/rollout-manifests.ts";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
 import { kubernetes } from "../../../tools/peers/kubernetes.ts";
 import { installed } from "../../../tools/peers/peer.ts";
 import { runProgram } from "../../interop/apiserver/run-program.ts";
 import { type PackagePlane, startPackagePlane } from "../harness/packages/package-plane.ts";
 import { conditionOf, eventually } from "../harness/plane.ts";
+import { rendersAsApplied } from "../harness/rendered.ts";
 import {
   compositionRevisionType,
   compositionType,
@@ -25,7 +32,6 @@ import {
   isServing,
   revisionText,
 } from "./kinds.ts";
-import { alphaCompositionYaml, alphaFunctionYaml, bucketYaml, functionYaml } from "./seed-manifests.ts";
 
 const name = "function-patch-and-transform";
 const bucketType = { apiVersion: "custom-api.example.org/v1alpha1", kind: "AcmeBucket" };
@@ -133,7 +139,9 @@ async function madeBy(key: { readonly name: string }, isWanted: (made: Made) => 
     const isTold = made.version !== "" && versions.get(made.function) === made.version;
     return conditionOf(bucket, "Ready")?.status === "True" && isTold && isWanted(made) && made;
   };
-  return eventually(`${key.name} is made`, look, () => JSON.stringify(bucket, undefined, 1));
+  const made = await eventually(`${key.name} is made`, look, () => JSON.stringify(bucket, undefined, 1));
+  await rendersAsApplied(plane.users, bucketType, key, { access: await plane.machine.access() });
+  return made;
 }
 
 async function compositionRevision(number: number): Promise<KubeObject> {

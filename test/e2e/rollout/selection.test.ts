@@ -22,6 +22,7 @@ async function versionFor(key: { namespace: string; name: string }): Promise<str
   const { version = "" } = (await scene.composed(key))["data"] as { version?: string };
   const revision = (await scene.revisions()).find(({ metadata }) => metadata.name === ran);
   assert.equal(revision && revisionText(revision).spec.image, scene.packageOf(version), "it names the one that ran");
+  await scene.renders(key);
   return version;
 }
 

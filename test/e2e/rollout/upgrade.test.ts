@@ -9,20 +9,21 @@ import { functionType, revisionText } from "./kinds.ts";
 
 const buckets = ["one", "two", "three"].map((name) => ({ namespace: "team-a", name }));
 
+const closing = new AsyncDisposableStack();
 let scene: BucketScene;
 let load: ConstantLoad;
 
 before(async () => {
-  scene = await startBucketScene({ functionRevisionSelectors: false });
+  scene = closing.use(await startBucketScene({ functionRevisionSelectors: false }));
   await scene.publish("v1");
   await scene.install({ version: "v1", channel: "any", spec: { revisionHistoryLimit: 9, activeRevisionLimit: 3 } });
   await scene.serving("v1");
   await scene.compose("any");
   for (const key of buckets) await scene.addBucket(key, "any");
   await made("v1");
-  load = await startLoad(scene, buckets);
+  load = closing.use(await startLoad(scene, buckets));
 });
-after(() => scene[Symbol.asyncDispose]());
+after(() => closing.disposeAsync());
 
 /** Waits until every bucket was made by a version. */
 async function made(version: string): Promise<void> {
@@ -102,6 +103,7 @@ suite("upgrades with the flag off, under constant load", () => {
     const looks = load.looks;
     assert.deepEqual(await load.stop(), []);
     assert.ok(looks >= buckets.length * 8, `${looks} looks`);
+    await scene.renders(...buckets);
     for (const key of buckets) {
       assert.deepEqual(await scene.madeBy(key).then(({ function: name }) => name), "", "no record with the flag off");
     }

@@ -89,6 +89,7 @@ async function assertRow(row: Row): Promise<void> {
     assert.deepEqual(await scene.warnings(key), [], key.name);
   }
   untouched = await versionsOfAll();
+  await scene.renders(...buckets);
 }
 
 async function versionsOfAll(): Promise<string> {

@@ -11,45 +11,11 @@ import { load } from "js-yaml";
 import { kinds } from "../composite-resource/constants.ts";
 import { deriveCompositeCrd } from "../definition/derive-crd.ts";
 import { definitionVersion } from "../testing/definitions.ts";
+import { alphaCompositionYaml, bucketYaml } from "../testing/rollout-manifests.ts";
 import { startTestControl, type TestControl } from "../testing/test-control.ts";
 import { numberOf } from "./plan-revisions.ts";
 import { createRevisionsController } from "./revisions-controller.ts";
 import { createRevisionValidityController } from "./validity-controller.ts";
-
-const compositionYaml = `
-apiVersion: apiextensions.crossplane.io/v1
-kind: Composition
-metadata:
-  name: example
-  labels:
-    release-channel: alpha
-spec:
-  compositeTypeRef:
-    apiVersion: custom-api.example.org/v1alpha1
-    kind: AcmeBucket
-  mode: Pipeline
-  pipeline:
-  - step: patch-and-transform
-    functionRef:
-      name: function-patch-and-transform
-    functionRevisionSelector:
-      matchLabels:
-        release-channel: alpha
-    input:
-      # Removed for brevity
-`;
-
-const bucketYaml = `
-apiVersion: custom-api.example.org/v1alpha1
-kind: AcmeBucket
-metadata:
-  name: my-bucket
-spec:
-  compositionUpdatePolicy: Manual
-  compositionRevisionSelector:
-    matchLabels:
-      release-channel: alpha
-`;
 
 const yaml = (text: string): KubeObject => load(text) as KubeObject;
 
@@ -96,7 +62,7 @@ async function validity(control: TestControl, name: string, revisionSelectors: b
 suite("the design's own YAML (D16)", () => {
   test("the Composition is accepted, and an input that is only a comment is none", async () => {
     await using control = await start();
-    const stored = await control.client.create(yaml(compositionYaml));
+    const stored = await control.client.create(yaml(alphaCompositionYaml));
     const [step] = memberAt(stored, ["spec", "pipeline"]) as readonly JsonObject[];
     assert.deepEqual(step, {
       step: "patch-and-transform",
@@ -107,11 +73,11 @@ suite("the design's own YAML (D16)", () => {
 
   test("changing the step makes a new revision, which carries the Composition's labels", async () => {
     await using control = await start();
-    const stable = compositionYaml.replaceAll("alpha\n", "stable\n").replace("v1stable", "v1alpha1");
+    const stable = alphaCompositionYaml.replaceAll("alpha\n", "stable\n").replace("v1stable", "v1alpha1");
     await control.client.create(yaml(stable));
     assert.equal((await revisionsOf(control)).length, 1);
     const stored = (await control.client.get(kinds.composition, { name: "example" })) as KubeObject;
-    const { spec, metadata } = yaml(compositionYaml);
+    const { spec, metadata } = yaml(alphaCompositionYaml);
     await control.client.update({ ...stored, spec, metadata: { ...stored.metadata, labels: metadata.labels ?? {} } });
     const channels = (await revisionsOf(control)).map(({ metadata: { labels } }) => labels?.["release-channel"]);
     assert.deepEqual(channels, ["stable", "alpha"]);
@@ -125,7 +91,7 @@ suite("the design's own YAML (D16)", () => {
 
   test("with the switch off the revision is invalid and says which switch; with it on it is judged by its function", async () => {
     await using control = await start();
-    await control.client.create(yaml(compositionYaml));
+    await control.client.create(yaml(alphaCompositionYaml));
     const [revision] = await revisionsOf(control);
     const name = revision?.metadata.name ?? "";
     assert.equal(await validity(control, name, false), "FeatureDisabled");

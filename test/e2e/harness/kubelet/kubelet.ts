@@ -76,7 +76,7 @@ async function createPod(node: Node, template: PodTemplate): Promise<Pod> {
   for (const [path, volume] of mountsOf(template, container)) {
     const secret = await client.get(secretType, { namespace, name: volume.secret?.secretName ?? "" });
     const mounted = join(folder, path);
-    await writeSecretFiles(mounted, volume, secret);
+    await writeSecretFiles(mounted, secret, volume);
     mounts.set(path, mounted);
   }
   const image = await images(container.image);

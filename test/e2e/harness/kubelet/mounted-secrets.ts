@@ -15,9 +15,9 @@ export function mountsOf(template: PodTemplate, container: Container): ReadonlyM
 }
 
 /** Writes the files of a Secret as a mounted volume has them. Throws while one of them is missing, as a pod waits then. */
-export async function writeSecretFiles(folder: string, volume: SecretVolume, secret: KubeObject): Promise<void> {
+export async function writeSecretFiles(folder: string, secret: KubeObject, volume?: SecretVolume): Promise<void> {
   const data = (secret["data"] ?? {}) as Record<string, string>;
-  const items = volume.secret?.items ?? Object.keys(data).map((key) => ({ key, path: key }));
+  const items = volume?.secret?.items ?? Object.keys(data).map((key) => ({ key, path: key }));
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const { key, path } of items) {
     const text = data[key];

@@ -3,10 +3,12 @@ import { join } from "node:path";
 import { openClusterPackages } from "@purlin/control-plane";
 import type { KubeClient } from "@purlin/kube-client";
 import { startKubelet } from "../kubelet/kubelet.ts";
+import { writeSecretFiles } from "../kubelet/mounted-secrets.ts";
 import { type PackageMachine, packageNamespace } from "./package-machine.ts";
 
 /** As short as for processes: what a call needs is there for as long as it takes, not for as long as somebody waits. */
 const lingerMs = 1_000;
+const clientSecretName = "crossplane-tls-client";
 const revisionLabel = "pkg.crossplane.io/revision";
 
 /** A cluster: functions are Deployments, which outlive a control plane, and the suite is the node they run on. */
@@ -28,6 +30,12 @@ export async function createClusterMachine(directory: string, client: KubeClient
         .pods()
         .map(({ template }) => template.metadata.labels[revisionLabel] ?? "")
         .toSorted(),
+    async access() {
+      const key = { namespace: packageNamespace, name: clientSecretName };
+      const certificates = join(directory, "function-client");
+      await writeSecretFiles(certificates, await client.get({ apiVersion: "v1", kind: "Secret" }, key));
+      return { certificates, names: kubelet.names };
+    },
     isEndpointOf(endpoint, revision, functionRevisionSelectors) {
       const service = functionRevisionSelectors ? revision.name : revision.function;
       return endpoint === `dns:///${service}.${packageNamespace}:9443`;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ControlPlaneOptions } from "@purlin/control-plane";
+import type { FunctionAccess } from "../rendered.ts";
 
 /** What a control plane that manages packages is started with, and what ends with it. */
 export interface MachineTerm extends AsyncDisposable {
@@ -13,6 +14,8 @@ export interface PackageMachine extends AsyncDisposable {
   begin(functionRevisionSelectors: boolean): Promise<MachineTerm>;
   /** The names of the revisions whose program runs, sorted. */
   running(): readonly string[];
+  /** How somebody else than the control plane calls functions, from now until it is started again. */
+  access(): Promise<FunctionAccess>;
   /** Where a revision answers, given the Function it is of and whether the flag is on. */
   isEndpointOf(endpoint: string, revision: RevisionName, functionRevisionSelectors: boolean): boolean;
 }

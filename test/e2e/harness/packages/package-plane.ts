@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ControlPlaneSettings, startControlPlane } from "@purlin/control-plane";
 import { createKubeClient } from "@purlin/kube-client";
+import { inTime } from "../in-time.ts";
 import { type UserView, userView } from "../plane.ts";
 import { type Server, startServer } from "../server.ts";
 import { createClusterMachine } from "./cluster-machine.ts";
@@ -40,19 +41,21 @@ export async function startPackagePlane({
   const directory = mkdtempSync(join(tmpdir(), "e2e-packages-"));
   starting.defer(() => rmSync(directory, { recursive: true, force: true }));
   const server = await startServer();
-  starting.defer(() => server.stop());
+  starting.defer(() => inTime("the API server", server.stop()));
   const users = createKubeClient(await server.connect("users"));
   starting.defer(() => users.close());
-  const registry = starting.use(await startFunctionRegistry(directory, server.name === "embedded"));
-  const machine = starting.use(
+  const registry = await startFunctionRegistry(directory, server.name === "embedded");
+  starting.defer(() => inTime("the registry", registry[Symbol.asyncDispose]()));
+  const machine =
     server.name === "embedded"
       ? createProcessMachine(directory)
-      : await createClusterMachine(directory, createKubeClient(await server.connect("kubelet"))),
-  );
+      : await createClusterMachine(directory, createKubeClient(await server.connect("kubelet")));
+  starting.defer(() => inTime("the machine that functions run on", machine[Symbol.asyncDispose]()));
   const open = (flag: boolean): Promise<AsyncDisposable> => startTerm({ server, machine, settings, flag });
   let isOn = functionRevisionSelectors;
   let term = await open(isOn);
-  starting.defer(() => term[Symbol.asyncDispose]());
+  const endTerm = (): Promise<void> => inTime("the control plane", term[Symbol.asyncDispose]());
+  starting.defer(endTerm);
   const closing = starting.move();
   return {
     ...userView(users),
@@ -64,7 +67,7 @@ export async function startPackagePlane({
       return isOn;
     },
     async restart(flag) {
-      await term[Symbol.asyncDispose]();
+      await endTerm();
       isOn = flag;
       term = await open(flag);
     },

@@ -6,12 +6,14 @@ import type { PackageMachine } from "./package-machine.ts";
 
 /** This machine: functions are child processes, and end with their control plane, as those of `purlin up` do. */
 export function createProcessMachine(directory: string): PackageMachine {
+  const clientFolder = join(directory, "function-client");
   let current: FunctionProcesses | undefined;
   return {
     async begin(functionRevisionSelectors) {
       let packages: PackageManagement | undefined;
       const processes = createFunctionProcesses({
         directory: join(directory, "functions"),
+        clientFolder,
         env: { PATH: process.env["PATH"] },
         onChange: ({ name }) => packages?.functionChanged(name),
       });
@@ -24,6 +26,7 @@ export function createProcessMachine(directory: string): PackageMachine {
       };
     },
     running: () => (current?.list() ?? []).map(({ name }) => name).toSorted(),
+    access: async () => ({ certificates: clientFolder }),
     // A socket or port of its own; which one is the runtime's business.
     isEndpointOf: (endpoint) => /^(unix:\/.+|localhost:\d+)$/.test(endpoint),
     async [Symbol.asyncDispose]() {},
