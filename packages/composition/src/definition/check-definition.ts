@@ -25,9 +25,7 @@ export function checkClaimNames(xrd: KubeObject): void {
  */
 export function checkVersions(xrd: KubeObject): void {
   const versions = versionsOf(xrd);
-  const names = versions.map(({ name }) => String(name));
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new Error(`spec.versions: ${goQuote(twice)} is there more than once`);
+  requireDistinct(versions.map(({ name }) => String(name)));
   const referenceable = versions.filter((version) => version["referenceable"] === true);
   const [only, second] = referenceable;
   if (only === undefined) {
@@ -40,5 +38,13 @@ export function checkVersions(xrd: KubeObject): void {
   if (only["served"] !== true) {
     const index = versions.indexOf(only);
     throw new Error(`spec.versions[${index}].served: the referenceable version must be served`);
+  }
+}
+
+function requireDistinct(names: readonly string[]): void {
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (seen.has(name)) throw new Error(`spec.versions: ${goQuote(name)} is there more than once`);
+    seen.add(name);
   }
 }

@@ -109,10 +109,10 @@ function redactMembers(object: JsonObject): JsonObject {
 
 /** kubectl and others keep a whole copy of an object, data included, in an annotation. */
 function redactAnnotations(annotations: JsonObject): JsonObject {
-  const names = Object.keys(annotations).filter((name) => name.includes("last-applied"));
-  if (names.length === 0) return annotations;
+  const isCopy = (name: string): boolean => name.includes("last-applied");
+  if (!Object.keys(annotations).some(isCopy)) return annotations;
   const clean: JsonObject = {};
-  for (const [name, value] of Object.entries(annotations)) setOwn(clean, name, names.includes(name) ? redacted : value);
+  for (const [name, value] of Object.entries(annotations)) setOwn(clean, name, isCopy(name) ? redacted : value);
   return clean;
 }
 

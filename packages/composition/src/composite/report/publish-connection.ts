@@ -63,7 +63,8 @@ async function createSecret(
 
 function allowed(details: ConnectionDetails, keys: readonly string[]): ConnectionDetails {
   if (keys.length === 0) return details;
-  return new Map([...details].filter(([key]) => keys.includes(key)));
+  const wanted = new Set(keys);
+  return new Map([...details].filter(([key]) => wanted.has(key)));
 }
 
 function encoded(details: ConnectionDetails): JsonObject {
