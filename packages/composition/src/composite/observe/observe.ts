@@ -8,6 +8,7 @@ import { annotationOf, controllerOf, during } from "@purlin/kube-controller/obje
 import { ignoreNotFound } from "@purlin/kube-objects";
 import { annotations } from "../../composite-resource/constants.ts";
 import { type ResourceRef, resourceRefsOf } from "../../composite-resource/machinery.ts";
+import { forEachLimited } from "../apply/for-each-limited.ts";
 import type { CompositeKind } from "../ports.ts";
 import { type ConnectionDetails, noDetails, readConnectionDetails } from "./connection-details.ts";
 
@@ -23,6 +24,9 @@ export interface Observed {
   /** By name in the pipeline. */
   readonly resources: ReadonlyMap<string, Observation>;
 }
+
+/** Those that no cache has are asked for; a server must not get as many requests at once as an XR has references. */
+const atOnce = 16;
 
 /** Reads the composed resources the XR refers to, and the details that belong to them and to the XR. */
 export async function observe(
@@ -50,7 +54,10 @@ async function observeResources(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Observation>> {
   const named = refs.filter(({ name }) => name !== undefined && name !== "");
-  const objects = await Promise.all(named.map((ref) => readComposed(xr, ref, client, signal)));
+  const objects = new Array<KubeObject | undefined>(named.length);
+  await forEachLimited([...named.entries()], atOnce, async ([index, ref]) => {
+    objects[index] = await readComposed(xr, ref, client, signal);
+  });
   const resources = new Map<string, Observation>();
   for (const object of objects) {
     if (object === undefined || isForeign(object, xr)) continue;
