@@ -10,6 +10,7 @@ import { crdCases } from "../../packages/composition/src/testing/crd-cases.ts";
 import { judgeCrdCase } from "../../packages/composition/src/testing/judge-crd-case.ts";
 import { judgePackageCrdCase } from "../../packages/package-manager/src/testing/judge-package-crd-case.ts";
 import { packageCrdCases } from "../../packages/package-manager/src/testing/package-crd-cases.ts";
+import { eventually } from "../e2e/harness/plane.ts";
 import { startTwoServers, type TwoServers } from "./apiserver/two-servers.ts";
 
 const ours = (): readonly KubeObject[] => [...compositionCrds(), ...keptCrds(), ...packageCrds()];
@@ -97,14 +98,12 @@ const earlierFunction: KubeObject = {
 };
 
 async function untilServed(client: KubeClient, type: { apiVersion: string; kind: string }): Promise<void> {
-  while ((await client.list(type).catch(() => undefined)) === undefined)
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  await eventually(`${type.kind} is served`, () => client.list(type));
 }
 
 async function untilGone(client: KubeClient, name: string): Promise<void> {
-  for (;;) {
+  await eventually(`${name} is gone`, async () => {
     const { items } = await client.list(crdType, { fieldSelector: `metadata.name=${name}` });
-    if (items.length === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    return items.length === 0;
+  });
 }

@@ -221,7 +221,8 @@ async function quiet(users: KubeClient, writes: string[], metrics: Registry): Pr
   };
   await until("nothing happens any more", async () => {
     writes.splice(0);
-    await delay(1_000);
+    // Longer than what failed once waits before it is tried again.
+    await delay(3_000);
     return writes.length === 0;
   });
   const before = await looks();

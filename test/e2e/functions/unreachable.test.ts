@@ -5,7 +5,6 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import {
   type FunctionHandler,
   nopLogger,
@@ -19,7 +18,7 @@ import type { KubeObject } from "@purlin/kube-client";
 import { purlinFunction } from "../../../tools/peers/function-commands.ts";
 import { startFunction } from "../../../tools/peers/function-process.ts";
 import { type CertificateFiles, createCertificateFiles } from "../../interop/certificate-files.ts";
-import { conditionOf, functionAt, type Plane, startPlane } from "../harness/plane.ts";
+import { conditionOf, eventually, functionAt, type Plane, startPlane } from "../harness/plane.ts";
 import { applyCompositions, compositionOf, modernDefinition, namespaceOf } from "./definitions.ts";
 import { serveGrpc, serveSockets } from "./raw-servers.ts";
 
@@ -206,7 +205,7 @@ describe("while a function cannot do its work", () => {
   });
 
   test("a function that nobody waits for any more is told", async () => {
-    while (givenUp === 0) await delay(20);
+    await eventually("it is told", async () => givenUp > 0);
   });
 });
 

@@ -3,7 +3,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { type ApiServer, startApiServer } from "@purlin/kube-apiserver";
 import {
   accessFromKubeconfig,
@@ -12,9 +11,9 @@ import {
   type KubeClient,
   type Kubeconfig,
 } from "@purlin/kube-client";
-import { isNotFound } from "@purlin/kube-objects";
 import { load } from "js-yaml";
 import { startRealCluster } from "../../../tools/peers/real-cluster.ts";
+import { eventually } from "../../e2e/harness/plane.ts";
 
 /** A server that clients reach with a kubeconfig. */
 export interface Server {
@@ -91,14 +90,7 @@ function serverAt(place: Omit<Server, "connect">): Server {
 async function settled(server: Server): Promise<void> {
   const client = await server.connect();
   const account = { apiVersion: "v1", kind: "ServiceAccount" };
-  for (;;) {
-    try {
-      await client.get(account, { namespace: "default", name: "default" });
-      break;
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      await delay(50);
-    }
-  }
+  const key = { namespace: "default", name: "default" };
+  await eventually(`the ${server.name} server has its accounts`, () => client.get(account, key));
   await client.close();
 }
