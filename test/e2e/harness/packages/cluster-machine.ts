@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { openClusterPackages } from "@purlin/control-plane";
 import type { KubeClient } from "@purlin/kube-client";
@@ -32,7 +33,8 @@ export async function createClusterMachine(directory: string, client: KubeClient
         .toSorted(),
     async access() {
       const key = { namespace: packageNamespace, name: clientSecretName };
-      const certificates = join(directory, "function-client");
+      // A folder each: several may ask at the same time.
+      const certificates = await mkdtemp(join(directory, "function-client-"));
       await writeSecretFiles(certificates, await client.get({ apiVersion: "v1", kind: "Secret" }, key));
       return { certificates, names: kubelet.names };
     },
