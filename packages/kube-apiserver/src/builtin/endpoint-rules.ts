@@ -10,16 +10,16 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects";
+import { ADDRESS_TEXT, addressProblem, plainAddress } from "./address-text.ts";
 import type { KindRules } from "./kind-rules.ts";
 import { all, type Check, eachItem, isPort, listAt, maybeNamed, named, oneOf, PORT_RANGE } from "./pods/checks.ts";
 import { textAt, valueAt } from "./read-field.ts";
 
 const PROTOCOLS = ["SCTP", "TCP", "UDP"];
-const ADDRESS_TEXT = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
 /** Addresses that mean something else on every machine are nobody's. */
 function specialProblem(address: string): string | undefined {
-  if (/^(0\.0\.0\.0|::)$/.test(address)) return `may not be unspecified (${address})`;
+  if (/^(0\.0\.0\.0|::)$/.test(address)) return "may not be unspecified ()";
   if (/^127\./.test(address) || address === "::1") return "may not be in the loopback range (127.0.0.0/8, ::1/128)";
   if (/^169\.254\./.test(address) || /^fe[89ab]/i.test(address)) {
     return "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
@@ -31,19 +31,20 @@ function specialProblem(address: string): string | undefined {
 }
 
 function specialErrors(address: string, path: string): FieldError[] {
-  const problem = specialProblem(address);
-  return problem === undefined ? [] : [invalidValue(path, address, problem)];
+  const problem = specialProblem(plainAddress(address));
+  return problem === undefined ? [] : [invalidValue(path, address, problem.replace("()", `(${address})`))];
 }
 
 const address: Check = (object, path) => {
   const ip = textAt(object, "ip");
   const at = `${path}.ip`;
+  const problem = addressProblem(ip);
   return [
-    ...(isIP(ip) ? [] : [invalidValue(at, ip, ADDRESS_TEXT)]),
+    ...(problem === undefined ? [] : [invalidValue(at, ip, problem)]),
     ...maybeNamed("hostname", dns1123LabelProblems)(object, path),
     ...maybeNamed("nodeName", dns1123SubdomainProblems)(object, path),
     // The reference asks once more before it looks at what kind of address it is.
-    ...(isIP(ip) ? specialErrors(ip, at) : [invalidValue(at, ip, "must be a valid IP address")]),
+    ...(problem === ADDRESS_TEXT ? [invalidValue(at, ip, "must be a valid IP address")] : specialErrors(ip, at)),
   ];
 };
 
@@ -82,11 +83,14 @@ function sliceAddressErrors(type: string, text: string, path: string): FieldErro
   if (type === "FQDN") {
     return dns1123SubdomainProblems(text).map((problem) => invalidValue(path, text, problem));
   }
-  if (!isIP(text)) {
-    return [invalidValue(path, text, ADDRESS_TEXT)];
+  const problem = addressProblem(text);
+  if (problem !== undefined) {
+    return [invalidValue(path, text, problem)];
   }
   const family = type === "IPv4" ? 4 : 6;
-  const wrong = isIP(text) === family ? [] : [invalidValue(path, text, `must be an ${type} address`)];
+  // The reference names the list here.
+  const list = path.replace(/\[\d+\]$/, "");
+  const wrong = isIP(text) === family ? [] : [invalidValue(list, text, `must be an ${type} address`)];
   return [...wrong, ...specialErrors(text, path)];
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isIP } from "node:net";
 import {
   dns1123LabelProblems,
   dns1123SubdomainProblems,
@@ -14,6 +13,7 @@ import {
   unsupportedValue,
   validateLabels,
 } from "@purlin/kube-objects";
+import { addressErrors } from "../address-text.ts";
 import { objectAt, textAt, valueAt } from "../read-field.ts";
 import { all, type Check, eachItem, inRange, listAt, maybeNamed, oneOf, within } from "./checks.ts";
 import { containers } from "./containers.ts";
@@ -63,12 +63,6 @@ const dnsConfig: Check = (spec, path) => {
 
 function listOf(value: JsonValue | undefined): string[] {
   return Array.isArray(value) ? value.map(String) : [];
-}
-
-function addressErrors(address: string, path: string): FieldError[] {
-  return isIP(address)
-    ? []
-    : [invalidValue(path, address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")];
 }
 
 const hostAlias: Check = (alias, path) => [

@@ -9,6 +9,7 @@ import {
   type JsonObject,
   notFoundValue,
   requiredValue,
+  unsupportedValue,
 } from "@purlin/kube-objects";
 import { textAt, valueAt } from "../read-field.ts";
 import { all, type Check, eachItem, listAt, named, needed, within } from "./checks.ts";
@@ -42,10 +43,31 @@ const item: Check = (object, path) => {
 };
 const files: Check = all(mode("defaultMode"), eachItem("items", item));
 
+const HOST_TYPES = [
+  "",
+  "BlockDevice",
+  "CharDevice",
+  "Directory",
+  "DirectoryOrCreate",
+  "File",
+  "FileOrCreate",
+  "Socket",
+];
+
+/** A place on the machine, which may not be left by the way it is written. */
+const hostPath: Check = (source, path) => {
+  const [place, type] = [textAt(source, "path"), textAt(source, "type")];
+  if (place === "") return [requiredValue(`${path}.path`)];
+  return [
+    ...(place.split("/").includes("..") ? [invalidValue(`${path}.path`, place, "must not contain '..'")] : []),
+    ...(HOST_TYPES.includes(type) ? [] : [unsupportedValue(`${path}.type`, type, HOST_TYPES)]),
+  ];
+};
+
 /** Sources of volumes with rules of their own here, in the order in which the reference looks at them. */
 const SOURCES: Readonly<Record<string, Check>> = {
   emptyDir: () => [],
-  hostPath: needed("path"),
+  hostPath,
   nfs: all(needed("server"), needed("path")),
   secret: all(needed("secretName"), files),
   persistentVolumeClaim: needed("claimName"),

@@ -11,13 +11,13 @@ import {
   unsupportedValue,
   validateLabels,
 } from "@purlin/kube-objects";
+import { addressErrors } from "../address-text.ts";
 import { maybeNamed, named, oneOf } from "../pods/checks.ts";
 import { objectAt, textAt, valueAt } from "../read-field.ts";
 import { servicePortErrors } from "./service-ports.ts";
 
 const TYPES = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const FAMILIES = ["IPv4", "IPv6"];
-const ADDRESS_TEXT = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 const DAY_SECONDS = 86_400;
 
 /** What is wrong with a Service. */
@@ -25,7 +25,7 @@ export function serviceErrors(service: JsonObject): FieldError[] {
   const spec = objectAt(service, "spec");
   return [
     ...servicePortErrors(spec),
-    ...addressErrors(spec),
+    ...clusterAddressErrors(spec),
     ...validateLabels(objectAt(spec, "selector") as Record<string, string>, "spec.selector"),
     ...affinityErrors(spec),
     ...externalErrors(spec),
@@ -40,7 +40,7 @@ const texts = (spec: JsonObject, name: string): string[] => {
 };
 
 /** Addresses of this cluster are of one family, IPv4. */
-function addressErrors(spec: JsonObject): FieldError[] {
+function clusterAddressErrors(spec: JsonObject): FieldError[] {
   const [type, address] = [textAt(spec, "type"), textAt(spec, "clusterIP")];
   if (type === "ExternalName") {
     return address === "" ? [] : [forbiddenValue("spec.clusterIPs", "may not be set for ExternalName services")];
@@ -56,7 +56,7 @@ function addressErrors(spec: JsonObject): FieldError[] {
   return [
     ...families,
     ...(policy === "RequireDualStack" ? [invalidValue("spec.ipFamilyPolicy", policy, why)] : []),
-    ...(address === "" || isIP(address) ? [] : [invalidValue(path, address, ADDRESS_TEXT)]),
+    ...(address === "" ? [] : addressErrors(address, path)),
   ];
 }
 
@@ -82,8 +82,9 @@ function affinityErrors(spec: JsonObject): FieldError[] {
 function externalErrors(spec: JsonObject): FieldError[] {
   return texts(spec, "externalIPs").flatMap((address, index) => {
     const path = `spec.externalIPs[${index}]`;
-    if (!isIP(address)) {
-      return [invalidValue(path, address, ADDRESS_TEXT)];
+    const wrong = addressErrors(address, path);
+    if (wrong.length > 0) {
+      return wrong;
     }
     const isLoopback = address.startsWith("127.") || address === "::1";
     return isLoopback ? [invalidValue(path, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)")] : [];
