@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { commandTable } from "../commands/command-table.ts";
 import type { GuideBlock } from "./guide-blocks.ts";
@@ -27,11 +29,13 @@ export async function playBlock(block: GuideBlock, play: GuidePlay): Promise<voi
   const { page, cwd, own = (word) => word, mask = (text) => text } = play;
   for (const [index, command] of block.commands.entries()) {
     const where = `${page}:${block.line}: ${command}`;
-    const words = wordsOf(command).map(own);
+    const [line = "", file] = command.split(" > ");
+    const words = wordsOf(line).map(own);
     const isLast = index === block.commands.length - 1;
     for (let tries = 0; ; tries++) {
       const { exitCode, stdout, stderr } = await runInProcess([...words, ...added(words, play)], { cwd });
       assert.equal(exitCode, 0, `${where}\n${stdout}${stderr}`);
+      if (file !== undefined) writeFileSync(join(cwd, file), stdout);
       const lines = mask(stdout).split("\n");
       // In any order: lists are sorted by name, which may end in a digest, and logs by when they were written.
       const missing = block.output.find((line) => !lines.includes(mask(line)));
