@@ -23,6 +23,7 @@ const buckets = new Map<BucketKey, Channel>(
   }),
 );
 
+const closing = new AsyncDisposableStack();
 let scene: BucketScene;
 let fleet: Fleet;
 
@@ -39,19 +40,16 @@ const isElsewhere = process.env["E2E_SERVER"] === "real" && "the embedded contro
 
 suite(`${composites} composite resources, ${upgrades} upgrades of their function`, { skip: isElsewhere }, () => {
   before(async () => {
-    scene = await startBucketScene({ functionRevisionSelectors: true });
+    scene = closing.use(await startBucketScene({ functionRevisionSelectors: true }));
     for (const [index, channel] of channels.entries()) {
       await upgradeTo(index + 1);
       await scene.compose(channel, { functionRevisionSelector: { matchLabels: { "release-channel": channel } } });
     }
     await Promise.all([...buckets].map(([key, channel]) => scene.addBucket(key, channel)));
     for (const key of buckets.keys()) await scene.composed(key);
-    fleet = await startFleet(scene, buckets);
+    fleet = closing.use(await startFleet(scene, buckets));
   });
-  after(async () => {
-    await fleet[Symbol.asyncDispose]();
-    await scene[Symbol.asyncDispose]();
-  });
+  after(() => closing.disposeAsync());
 
   for (let version = channels.length + 1; version <= last; version++) {
     test(`v${version} reaches those who selected it, and all of them`, async (t) => {
@@ -79,12 +77,11 @@ suite(`${composites} composite resources, ${upgrades} upgrades of their function
   });
 
   test("only the last two run in the end", async () => {
-    const owner = await scene.get(functionType, { name: functionName });
+    const newest = (await scene.revisions()).slice(-channels.length).map(({ metadata }) => metadata.name ?? "");
+    const owner = await scene.until("they alone are told", functionType, { name: functionName }, (one) => {
+      return functionStatus(one).activeRevisions?.toReversed().join() === newest.join();
+    });
     const active = functionStatus(owner).activeRevisions ?? [];
-    assert.deepEqual(
-      (await scene.revisions()).slice(-2).map(({ metadata }) => metadata.name),
-      active.toReversed(),
-    );
     const inactive = (await scene.revisions()).filter((one) => revisionText(one).spec.desiredState === "Inactive");
     assert.equal(inactive.length, last - channels.length);
     await eventually("nothing else runs", async () => scene.machine.running().join() === active.toSorted().join());
