@@ -33,7 +33,12 @@ export const namespaceRules: KindRules = {
       case "finalize":
         return withMember(object, "status", old["status"]);
       case "status":
-        return withMember(object, "spec", old["spec"]);
+        // Whoever does not say a phase means the usual one.
+        return withMember(
+          { ...object, status: { phase: "Active", ...objectAt(object, "status") } },
+          "spec",
+          old["spec"],
+        );
       default:
         return withMember(
           { ...object, spec: { ...objectAt(object, "spec"), ...finalizersOf(old) } },

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, invalid, invalidPrinted, isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import {
+  type FieldError,
+  goJson,
+  invalid,
+  invalidPrinted,
+  invalidValue,
+  isJsonObject,
+  type JsonObject,
+} from "@purlin/kube-objects";
 import type { AccessAttributes, AccessDecision, Authorizer } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
 import { objectAt, textAt, valueAt } from "../builtin/read-field.ts";
@@ -11,14 +19,65 @@ export function accessReviews(authorizer: Authorizer): Readonly<Record<string, R
   const decided = (question: Question, user: User, access: AccessAttributes): JsonObject =>
     withStatus(question, verdict(authorizer(user, access)));
   return {
-    selfsubjectaccessreviews: (question) =>
-      decided(question, question.user, accessOf(objectAt(question.review, "spec"))),
-    subjectaccessreviews: (question) =>
-      decided(question, subjectOf(question.review), accessOf(objectAt(question.review, "spec"))),
-    localsubjectaccessreviews: (question) =>
-      decided(question, subjectOf(question.review), localAccess(question.review, question.namespace)),
+    selfsubjectaccessreviews: (question) => {
+      requireValid(attributeErrors(specOf(question)));
+      return decided(question, question.user, accessOf(specOf(question)));
+    },
+    subjectaccessreviews: (question) => {
+      const spec = specOf(question);
+      requireValid([...attributeErrors(spec), ...subjectErrors(spec)]);
+      return decided(question, subjectOf(spec), accessOf(spec));
+    },
+    localsubjectaccessreviews: (question) => {
+      const spec = specOf(question);
+      requireValid([...attributeErrors(spec), ...subjectErrors(spec), ...placeErrors(spec, question.namespace)]);
+      return decided(question, subjectOf(spec), accessOf(spec));
+    },
     selfsubjectrulesreviews: rulesReview(authorizer),
   };
+}
+
+const specOf = ({ review }: Question): JsonObject => objectAt(review, "spec");
+
+/** Answers of the reference name no kind here. */
+function requireValid(errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalid({ group: "authorization.k8s.io", kind: "" }, "", errors);
+}
+
+const RESOURCE = "spec.resourceAttributes";
+const PATH = "spec.nonResourceAttributes";
+
+/** Either an object is asked about or a path. */
+function attributeErrors(spec: JsonObject): FieldError[] {
+  const [resource, path] = [valueAt(spec, "resourceAttributes"), valueAt(spec, "nonResourceAttributes")];
+  if (isJsonObject(resource) && isJsonObject(path)) {
+    return [invalidPrinted(PATH, pathText(path), "cannot be specified in combination with resourceAttributes")];
+  }
+  const problem = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+  return isJsonObject(resource) || isJsonObject(path) ? [] : [invalidPrinted(RESOURCE, "null", problem)];
+}
+
+/** As the reference prints it: with the names of its own type. */
+const pathText = (path: JsonObject): string => goJson({ Path: textAt(path, "path"), Verb: textAt(path, "verb") });
+
+function subjectErrors(spec: JsonObject): FieldError[] {
+  const isSomebody = textAt(spec, "user") !== "" || groupsOf(spec).length > 0;
+  return isSomebody ? [] : [invalidValue("spec.user", "", "at least one of user or group must be specified")];
+}
+
+/** A review in a namespace is of what is in it. */
+function placeErrors(spec: JsonObject, namespace: string): FieldError[] {
+  const [resource, path] = [valueAt(spec, "resourceAttributes"), valueAt(spec, "nonResourceAttributes")];
+  const asked = isJsonObject(resource) ? textAt(resource, "namespace") : namespace;
+  return [
+    ...(asked === namespace ? [] : [invalidValue(`${RESOURCE}.namespace`, asked, "must match metadata.namespace")]),
+    ...(isJsonObject(path) ? [invalidPrinted(PATH, pathText(path), "disallowed on this kind of request")] : []),
+  ];
+}
+
+function groupsOf(spec: JsonObject): string[] {
+  const groups = valueAt(spec, "groups");
+  return Array.isArray(groups) ? groups.map(String) : [];
 }
 
 function verdict({ allowed, reason }: AccessDecision): JsonObject {
@@ -28,11 +87,6 @@ function verdict({ allowed, reason }: AccessDecision): JsonObject {
 function accessOf(spec: JsonObject): AccessAttributes {
   const resource = valueAt(spec, "resourceAttributes");
   const path = valueAt(spec, "nonResourceAttributes");
-  if (isJsonObject(resource) === isJsonObject(path)) {
-    const problem = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-    const error = invalidPrinted("spec.resourceAttributes", "null", problem);
-    throw invalid({ group: "authorization.k8s.io", kind: "" }, "", [error]);
-  }
   if (isJsonObject(path)) {
     return { kind: "path", verb: textAt(path, "verb"), path: textAt(path, "path") };
   }
@@ -50,20 +104,7 @@ function accessOf(spec: JsonObject): AccessAttributes {
   };
 }
 
-function localAccess(review: JsonObject, namespace: string): AccessAttributes {
-  const access = accessOf(objectAt(review, "spec"));
-  if (access.kind !== "resource" || access.namespace !== namespace) {
-    throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
-  }
-  return access;
-}
-
-function subjectOf(review: JsonObject): User {
-  const spec = objectAt(review, "spec");
-  const [name, uid] = [textAt(spec, "user"), textAt(spec, "uid")];
-  const groups = valueAt(spec, "groups");
-  if (name === "" && !Array.isArray(groups)) {
-    throw badRequest('spec.user: Invalid value: "": at least one of user or group must be specified');
-  }
-  return { name, groups: Array.isArray(groups) ? groups.map(String) : [], ...(uid === "" ? {} : { uid }) };
+function subjectOf(spec: JsonObject): User {
+  const uid = textAt(spec, "uid");
+  return { name: textAt(spec, "user"), groups: groupsOf(spec), ...(uid === "" ? {} : { uid }) };
 }

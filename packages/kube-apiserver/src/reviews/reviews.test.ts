@@ -93,6 +93,69 @@ for (const [reason, spec, allowed] of accesses) {
   });
 }
 
+const SUBJECT = "authorization.k8s.io SubjectAccessReview subjectaccessreviews";
+const LOCAL = "authorization.k8s.io LocalSubjectAccessReview namespaces/default/localsubjectaccessreviews";
+const pods = { verb: "get", resource: "pods", namespace: "default" };
+const document = { verb: "get", path: "/x" };
+const ONE =
+  "spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified";
+const NOBODY = 'spec.user: Invalid value: "": at least one of user or group must be specified';
+const PRINTED = 'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}';
+
+// Answers of kube-apiserver 1.36.3.
+const refused: readonly (readonly [reason: string, resource: string, spec: JsonObject, problem: string])[] = [
+  ["nothing is asked", ACCESS, {}, ONE],
+  [
+    "an object and a path",
+    ACCESS,
+    { resourceAttributes: pods, nonResourceAttributes: document },
+    `${PRINTED}: cannot be specified in combination with resourceAttributes`,
+  ],
+  ["about nobody", SUBJECT, { resourceAttributes: pods }, NOBODY],
+  ["about no group", SUBJECT, { resourceAttributes: pods, groups: [] }, NOBODY],
+  ["a uid is nobody", SUBJECT, { resourceAttributes: pods, uid: "x" }, NOBODY],
+  ["nothing about nobody", SUBJECT, {}, `[${ONE}, ${NOBODY}]`],
+  ["nothing about nobody here", LOCAL, {}, `[${ONE}, ${NOBODY}]`],
+  [
+    "elsewhere",
+    LOCAL,
+    { resourceAttributes: { ...pods, namespace: "other" }, user: "eve" },
+    'spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace',
+  ],
+  [
+    "everywhere",
+    LOCAL,
+    { resourceAttributes: { verb: "get", resource: "pods" }, user: "eve" },
+    'spec.resourceAttributes.namespace: Invalid value: "": must match metadata.namespace',
+  ],
+  [
+    "nowhere",
+    LOCAL,
+    { nonResourceAttributes: document, user: "eve" },
+    `${PRINTED}: disallowed on this kind of request`,
+  ],
+];
+
+for (const [reason, resource, spec, problem] of refused) {
+  test(`what cannot be answered is refused: ${resource.split(" ")[1]}: ${reason}`, async () => {
+    const [code, { message }] = await ask(resource, spec);
+    assert.deepEqual([code, message], [422, `.authorization.k8s.io "" is invalid: ${problem}`]);
+  });
+}
+
+test("others are judged by their names and groups", async () => {
+  for (const resource of [SUBJECT, LOCAL]) {
+    const allowed = async (who: JsonObject): Promise<unknown> => {
+      const [code, { status }] = await ask(resource, { resourceAttributes: pods, ...who });
+      assert.equal(code, 201);
+      return (status as JsonObject)["allowed"];
+    };
+    assert.equal(await allowed({ user: "eve" }), false);
+    assert.equal(await allowed({ user: "eve", groups: ["system:masters"] }), true);
+    assert.equal(await allowed({ groups: ["system:masters"] }), true);
+  }
+});
+
 test("a token is known by its id", async () => {
   await server.until("/api/v1/namespaces/default/serviceaccounts/default", ({ code }) => code === 200);
   const made = await server.post("/api/v1/namespaces/default/serviceaccounts/default/token", {});

@@ -49,6 +49,23 @@ test("a namespace goes after what is in it, says what holds it, and takes nothin
   await server.until(path, isGone);
 });
 
+test("the phase of a namespace follows from its deletion, and need not be said", async () => {
+  await using server = await startTestServer();
+  const path = await withNamespace(server, "a");
+  const put = async (status?: JsonObject): Promise<[number, unknown]> => {
+    const body = { metadata: { name: "a" }, ...(status === undefined ? {} : { status }) };
+    const response = await server.send(`${path}/status?dryRun=All`, { method: "PUT", body });
+    const answer = answerValue(response) as JsonObject;
+    return [response.code, response.code === 200 ? answer["status"] : answer["message"]];
+  };
+  for (const status of [undefined, {}, { phase: "Active" }]) {
+    assert.deepEqual(await put(status), [200, { phase: "Active" }], JSON.stringify(status));
+  }
+  const [code, message] = await put({ phase: "Terminating" });
+  assert.equal(code, 422);
+  assert.match(String(message), /status.Phase: Invalid value: "Terminating": may only be 'Active' if/);
+});
+
 test("the namespaces every cluster needs cannot be deleted", async () => {
   await using server = await startTestServer();
   const response = await server.send("/api/v1/namespaces/default", { method: "DELETE" });
