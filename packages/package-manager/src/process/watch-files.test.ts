@@ -55,3 +55,13 @@ test("a folder that is not there yet is watched when it is asked for again", asy
   folder.write("later/a.ts", "2");
   assert.equal(await next(), "a.ts");
 });
+
+test("what is added after the end is not watched, so that nothing keeps the process alive", () => {
+  using folder = tempFolder({ "a.ts": "1" });
+  const { watcher } = watching();
+  watcher[Symbol.dispose]();
+  const watches = (): number => process.getActiveResourcesInfo().filter((name) => name === "FSEventWrap").length;
+  const before = watches();
+  watcher.add(join(folder.path, "a.ts"));
+  assert.equal(watches(), before);
+});

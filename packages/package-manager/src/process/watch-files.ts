@@ -22,6 +22,7 @@ export function watchFiles(onSave: (file: string) => void): FileWatcher {
   const names = new Map<string, Set<string>>();
   const folders = new Map<string, FSWatcher>();
   let beside = false;
+  let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
 
   const changed = (folder: string, name: string): void => {
@@ -32,6 +33,8 @@ export function watchFiles(onSave: (file: string) => void): FileWatcher {
   };
   return {
     add(file) {
+      // A program that is being stopped may still tell what it loads; watching that would keep this process alive for ever.
+      if (isClosed) return;
       const folder = dirname(file);
       const known = names.get(folder);
       if (known !== undefined) {
@@ -49,6 +52,7 @@ export function watchFiles(onSave: (file: string) => void): FileWatcher {
       beside = all;
     },
     [Symbol.dispose]() {
+      isClosed = true;
       clearTimeout(timer);
       for (const watcher of folders.values()) watcher.close();
     },
