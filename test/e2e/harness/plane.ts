@@ -58,8 +58,11 @@ const patienceMs = Number(process.env["E2E_PATIENCE"] ?? 120) * 1000;
 /** Starts server, functions and control plane, and tells the control plane of the functions. */
 export async function startPlane(wish: PlaneWish): Promise<Plane> {
   const { functions, settings, security = "plaintext", prepare } = wish;
+  await using starting = new AsyncDisposableStack();
   const server = await startServer();
+  starting.defer(() => inTime("the API server", server.stop()));
   const users = createKubeClient(await server.connect("users"));
+  starting.defer(() => users.close());
   await prepare?.(users);
   const transport = await server.connect("crossplane");
   const writes: string[] = [];
@@ -71,10 +74,13 @@ export async function startPlane(wish: PlaneWish): Promise<Plane> {
       return transport.request(request);
     },
   });
+  starting.defer(() => client.close());
   const running = await Promise.all(
     Object.entries(functions).map(async ([name, handler]) => {
       const options = { address: "127.0.0.1:0", insecure: true, metricsAddress: "", log: nopLogger };
-      return { name, served: await start(handler, options) };
+      const served = await start(handler, options);
+      starting.defer(() => inTime(name, served[Symbol.asyncDispose]()));
+      return { name, served };
     }),
   );
   const plane = startControlPlane({
@@ -82,20 +88,16 @@ export async function startPlane(wish: PlaneWish): Promise<Plane> {
     functions: { security },
     settings: { developmentFunctions: true, ...settings },
   });
+  starting.defer(() => inTime("the control plane", plane[Symbol.asyncDispose]()));
   await plane.ready;
   const view = userView(users);
   await view.apply(...running.map(({ name, served }) => functionAt(name, served.address)));
+  const closing = starting.move();
   return {
     ...view,
     takeWrites: () => writes.splice(0),
     kubeconfig: () => server.kubeconfig(),
-    async [Symbol.asyncDispose]() {
-      await inTime("the control plane", plane[Symbol.asyncDispose]());
-      for (const { name, served } of running) await inTime(name, served[Symbol.asyncDispose]());
-      await client.close();
-      await users.close();
-      await inTime("the API server", server.stop());
-    },
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }
 

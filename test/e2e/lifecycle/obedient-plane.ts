@@ -67,8 +67,10 @@ export interface ObedientPlane extends Plane {
 
 /** Starts the control plane with all kinds defined. */
 export async function startObedientPlane(wish: Partial<PlaneWish> = {}): Promise<ObedientPlane> {
-  const plane = await startPlane({ ...wish, functions: { obey, ...wish.functions } });
+  await using starting = new AsyncDisposableStack();
+  const plane = starting.use(await startPlane({ ...wish, functions: { obey, ...wish.functions } }));
   await plane.apply(...platform);
+  starting.move();
   return { ...plane, ready: (type, key) => plane.until(`${key.name} is ready`, type, key, isReady) };
 }
 
