@@ -23,7 +23,7 @@ function sources(): string[] {
 
 /** The ways in which the source spells a reason of a condition or an event. */
 const spellings = [
-  /\b(?:reason|Reason)\w* = "([A-Z]\w+)"/g,
+  /\b\w*[rR]eason = "([A-Z]\w+)"/g,
   /\breason(?:: | = )(?:[^"\n;]*\? )?"([A-Z]\w+)"/g,
   /\b(?:normal|warning|invalid|ReconcileFailure)\(\s*"([A-Z]\w+)"/g,
   /\b(?:failure|apply|terminate|bind|delete|propagate|paused): "([A-Z]\w+)"/g,
