@@ -293,6 +293,8 @@ test("one that is killed comes back where it was: who called it meanwhile is ans
   const request = create(RunFunctionRequest, { meta: create(RequestMeta, { tag: "a" }) });
   const { results } = await runner.run(target, request, { deadline: Date.now() + 60_000 });
   assert.equal(results[0]?.message, "one");
+  // A caller may be answered a moment before we have seen it answer.
+  await until(() => fn.state.phase === "serving");
   assert.equal((await fn.served()).endpoint, endpoint);
   runner.close();
   await on.processes.stop("fn");
