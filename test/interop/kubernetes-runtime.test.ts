@@ -190,7 +190,8 @@ async function applied(server: Server, cache: string): Promise<Record<string, un
     });
   }
   await quiet(users, writes, metrics);
-  return storedObjects(users);
+  // Awaited: what it asks is closed when this returns.
+  return await storedObjects(users);
 }
 
 /** Says of every Deployment that all its Pods are ready. */
