@@ -139,7 +139,12 @@ async function madeBy(key: { readonly name: string }, isWanted: (made: Made) => 
     const isTold = made.version !== "" && versions.get(made.function) === made.version;
     return conditionOf(bucket, "Ready")?.status === "True" && isTold && isWanted(made) && made;
   };
-  const made = await eventually(`${key.name} is made`, look, () => JSON.stringify(bucket, undefined, 1));
+  return eventually(`${key.name} is made`, look, () => JSON.stringify(bucket, undefined, 1));
+}
+
+/** Likewise, and what `render` makes of it now is the same. */
+async function rendersAsMade(key: { readonly name: string }, isWanted: (made: Made) => boolean): Promise<Made> {
+  const made = await madeBy(key, isWanted);
   await rendersAsApplied(plane.users, bucketType, key, { access: await plane.machine.access() });
   return made;
 }
@@ -167,7 +172,7 @@ suite("the manifests of the rollout design", () => {
     await eventually("buckets are served", () => plane.users.list(bucketType));
     for (const key of [myBucket, otherBucket]) {
       await kubectlApply(dump({ ...bucketType, metadata: key, spec: { compositionUpdatePolicy: "Manual" } }));
-      const made = await madeBy(key, () => true);
+      const made = await rendersAsMade(key, () => true);
       assert.deepEqual(made, {
         composition: composition.metadata.name,
         function: revision.metadata.name,
@@ -219,12 +224,13 @@ suite("the manifests of the rollout design", () => {
     await kubectlApply(bucketYaml);
     const isMoved = ({ composition, version }: Made): boolean =>
       composition === second.metadata.name && version !== "first";
-    const made = await madeBy(myBucket, isMoved);
+    const made = await rendersAsMade(myBucket, isMoved);
     assert.deepEqual(made, {
       composition: second.metadata.name,
       function: (await servingRevision(2)).metadata.name,
       version: "second",
     });
+    // Not rendered: whether it was looked at since a higher revision of the function serves is a matter of luck.
     const other = await madeBy(otherBucket, () => true);
     assert.equal(other.composition, first.metadata.name);
     assert.equal(other.version, versions.get(other.function));
@@ -234,7 +240,7 @@ suite("the manifests of the rollout design", () => {
 
   test("a bucket made from the manifest as it stands is of the new revision at once", async () => {
     await kubectlApply(bucketYaml.replace("name: my-bucket", "name: new-bucket"));
-    const made = await madeBy({ name: "new-bucket" }, () => true);
+    const made = await rendersAsMade({ name: "new-bucket" }, () => true);
     assert.equal(made.composition, (await compositionRevision(2)).metadata.name);
     assert.equal(made.version, "second");
   });
@@ -242,7 +248,7 @@ suite("the manifests of the rollout design", () => {
   test("without a choice, the highest numbered active revision is used", async () => {
     const annotations = { "crossplane.io/reconcile-requested-at": "now" };
     await plane.users.patch({ ...bucketType, ...otherBucket }, { metadata: { annotations } }, { type: "merge" });
-    const made = await madeBy(otherBucket, ({ version }) => version === "second");
+    const made = await rendersAsMade(otherBucket, ({ version }) => version === "second");
     assert.equal(made.composition, (await compositionRevision(1)).metadata.name);
     assert.equal(versions.get(made.function), "second");
   });
