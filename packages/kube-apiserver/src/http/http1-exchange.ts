@@ -29,7 +29,11 @@ export function http1Exchange(request: IncomingMessage, response: ServerResponse
       for (const chunk of chunks.slice(0, -1)) {
         response.write(chunk);
       }
-      response.end(chunks.at(-1));
+      if (request.complete || response.shouldKeepAlive) {
+        response.end(chunks.at(-1));
+      } else {
+        endLater(request, response, chunks.at(-1));
+      }
       // A body nobody wanted must not stay in front of the next request.
       request.resume();
     },
@@ -40,6 +44,25 @@ export function http1Exchange(request: IncomingMessage, response: ServerResponse
       return outlet(response);
     },
   };
+}
+
+/** How long a client that was answered may go on sending. */
+const LINGER_MS = 2_000;
+
+/**
+ * Node ends a connection that is not kept with its last answer. A client that is still sending then is reset, and may lose the answer
+ * that it has not read yet: it is left to finish what it sends, within reason.
+ */
+function endLater(request: IncomingMessage, response: ServerResponse, lastChunk: Uint8Array | undefined): void {
+  if (lastChunk === undefined) response.flushHeaders();
+  else response.write(lastChunk);
+  const end = (): void => {
+    clearTimeout(limit);
+    if (!response.writableEnded) response.end();
+  };
+  const limit = setTimeout(end, LINGER_MS);
+  request.once("end", end);
+  request.once("close", end);
 }
 
 function outlet(response: ServerResponse): Outlet {

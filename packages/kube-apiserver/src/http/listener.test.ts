@@ -401,6 +401,32 @@ test("large requests that do not wait for large answers are answered in turn", {
   assert.equal(text.split("HTTP/1.1 200 ").length - 1, requests);
 });
 
+// Node resets a connection that is not kept as soon as it is answered, and the answer with it.
+for (const [what, answer] of [
+  ["with words", { kind: "complete", code: 403, payload: textPayload("no") }],
+  ["without", { kind: "complete", code: 403 }],
+] as const) {
+  test(`who is answered ${what} while still sending can finish`, { timeout: 60_000 }, async () => {
+    await using server = await serve(() => answer);
+    const options = { port: server.listener.port, host: "localhost", ca: authority.certPem };
+    const socket = connectTls({ ...options, ALPNProtocols: ["http/1.1"] });
+    const pieces = 16;
+    const piece = "x".repeat(65_536);
+    const length = pieces * piece.length;
+    const head = "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t0ken\r\nConnection: close\r\n";
+    socket.write(`${head}Content-Length: ${length}\r\n\r\n`);
+    const chunks: string[] = [];
+    const answered = new Promise<void>((resolve) => socket.once("data", () => resolve()));
+    socket.on("data", (chunk) => void chunks.push(String(chunk)));
+    const closed = new Promise<void>((resolve, reject) => socket.once("error", reject).once("close", () => resolve()));
+    await answered;
+    // All at once: the server has nothing to wait for in between.
+    for (let sent = 0; sent < pieces; sent += 1) socket.write(piece);
+    await closed;
+    assert.match(chunks.join(""), /^HTTP\/1\.1 403 /);
+  });
+}
+
 /** A connection that says so much and no more; resolves when the server has had enough of it. */
 async function untilDropped(port: number, text: string | Uint8Array, protocol?: "tcp" | "h2"): Promise<void> {
   const options = { port, host: "localhost", ca: authority.certPem, ALPNProtocols: [protocol ?? "http/1.1"] };
