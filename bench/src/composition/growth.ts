@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Figure, figure } from "../measure/figure.ts";
+import { settledRevision } from "./idle.ts";
 import { atMost } from "./mark.ts";
 import { type Plane, startEmbedded } from "./planes.ts";
 import { removeTtl } from "./setup.ts";
@@ -34,10 +35,13 @@ export async function growthFigures({ few, many, count }: GrowthEffort): Promise
 }
 
 async function costs(
-  { processes }: Plane,
+  plane: Plane,
   requester: Requester,
   { prefix, count }: { readonly prefix: string; readonly count: number },
 ): Promise<{ readonly cpuMs: number; readonly ms: number }> {
+  // Events of those before may still wait to be written, up to ten thousand of them.
+  await settledRevision(plane);
+  const { processes } = plane;
   const before = processorTimes(processes);
   const seconds = await requester.untilReady(prefix, count);
   const cpu = total(since(before, processorTimes(processes)));

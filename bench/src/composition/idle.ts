@@ -117,7 +117,7 @@ async function embeddedFigures(
 const quietMs = 3_000;
 
 /** The revision once nothing has changed for a while. */
-async function settledRevision(plane: Plane): Promise<number> {
+export async function settledRevision(plane: Plane): Promise<number> {
   for (let before = await revision(plane); ; ) {
     await delay(quietMs);
     const now = await revision(plane);

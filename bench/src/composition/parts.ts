@@ -31,6 +31,6 @@ export const parts: readonly Part[] = [
   {
     name: "growth",
     measure: (quick) =>
-      growthFigures(quick ? { few: 20, many: 160, count: 40 } : { few: 100, many: 10_000, count: 500 }),
+      growthFigures(quick ? { few: 20, many: 160, count: 40 } : { few: 100, many: 10_000, count: 1500 }),
   },
 ];
