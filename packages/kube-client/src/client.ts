@@ -84,7 +84,8 @@ export interface KubeWriter {
   update(object: KubeObject, options?: WriteOptions): Promise<KubeObject>;
   patch(type: TypeRef & ObjectKey, patch: JsonValue, options: PatchOptions): Promise<KubeObject>;
   apply(object: KubeObject, options: ApplyOptions): Promise<KubeObject>;
-  delete(type: TypeRef & ObjectKey, options?: DeleteOptions): Promise<void>;
+  /** The object as it is now, when something holds it: finalizers, or a time to end in. Undefined when it has gone. */
+  delete(type: TypeRef & ObjectKey, options?: DeleteOptions): Promise<KubeObject | undefined>;
   deleteCollection(type: TypeRef, options?: ListOptions & DeleteOptions): Promise<void>;
 }
 
@@ -182,7 +183,8 @@ export function createKubeClient(
       write("PATCH", asObject(type), { ...options, contentType: patchTypes[kind], body: patch }),
     async delete(type, options = {}) {
       const path = await pathOf(type, type, options);
-      await ofObject(type, send({ method: "DELETE", path, body: deleteBody(options), signal: options.signal }));
+      const sent = send({ method: "DELETE", path, body: deleteBody(options), signal: options.signal });
+      return heldObject(await ofObject(type, sent));
     },
     async deleteCollection(type, options = {}) {
       const path = await pathOf(type, { namespace: options.namespace }, options);
@@ -250,6 +252,15 @@ function writeQuery(options: WriteOptions & { readonly force?: boolean | undefin
     dryRun: options.dryRun ? "All" : undefined,
     force: options.force?.toString(),
   });
+}
+
+/** A delete is answered with the object while it stays, and with a Status, or the object as it was, once it went. */
+function heldObject(answer: JsonValue): KubeObject | undefined {
+  const object = answer as unknown as KubeObject;
+  const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = object.metadata ?? {};
+  if (!deletionTimestamp) return undefined;
+  // A namespace is held by its spec: neither is said of it.
+  return (finalizers ?? []).length > 0 || deletionGracePeriodSeconds !== 0 ? object : undefined;
 }
 
 function deleteBody({ preconditions, propagationPolicy, dryRun }: DeleteOptions): JsonValue {

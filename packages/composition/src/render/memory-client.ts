@@ -88,6 +88,7 @@ export function createMemoryClient(objects: readonly KubeObject[]): MemoryClient
     },
     async delete(type) {
       stored.delete(pathOf(type, type));
+      return undefined;
     },
     deleteCollection: () => Promise.reject(new Error("nothing here deletes collections")),
   };

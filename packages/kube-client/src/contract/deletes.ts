@@ -10,7 +10,7 @@ export const deletes: readonly ContractCase[] = [
     async run(context) {
       const { client, namespace } = context;
       await client.create(configMapOf(context, "a"));
-      await client.delete({ ...configMap, namespace, name: "a" });
+      assert.equal(await client.delete({ ...configMap, namespace, name: "a" }), undefined);
       await assert.rejects(client.delete({ ...configMap, namespace, name: "a" }), isNotFound);
     },
   },
@@ -44,11 +44,20 @@ export const deletes: readonly ContractCase[] = [
       const object = configMapOf(context, "a");
       await client.create({ ...object, metadata: { ...object.metadata, finalizers: ["example.org/hold"] } });
       const target = { ...configMap, namespace, name: "a" };
-      await client.delete(target);
-      const held = await client.get(configMap, target);
-      assert.match(held.metadata.deletionTimestamp ?? "", /^\d{4}-/);
+      const held = await client.delete(target);
+      assert.match(held?.metadata.deletionTimestamp ?? "", /^\d{4}-/);
+      assert.deepEqual(held, await client.get(configMap, target));
       await client.patch(target, { metadata: { finalizers: null } }, { type: "merge" });
       await assert.rejects(client.get(configMap, target), isNotFound);
+    },
+  },
+  {
+    name: "a namespace stays for as long as it is emptied",
+    async run({ client }) {
+      const namespaceType = { apiVersion: "v1", kind: "Namespace" };
+      const { metadata } = await client.create({ ...namespaceType, metadata: { generateName: "goes-" } });
+      const held = await client.delete({ ...namespaceType, name: metadata.name ?? "" });
+      assert.match(held?.metadata.deletionTimestamp ?? "", /^\d{4}-/);
     },
   },
   {

@@ -101,8 +101,10 @@ export function createControllerClient(options: ControllerClientOptions): Closab
     applyIfChanged,
     async delete(type, call = {}) {
       const known = isLive(type) ? undefined : types.known(type, type);
-      await client.delete(type, call);
+      const held = await client.delete(type, call);
+      if (held !== undefined) return noted(held, call);
       if (known !== undefined && goesAtOnce(known, call)) types.deleted(known);
+      return undefined;
     },
     deleteCollection: (type, call) => client.deleteCollection(type, call),
     close: () => types.close(),
