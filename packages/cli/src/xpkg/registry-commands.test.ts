@@ -192,6 +192,11 @@ const refused: Record<string, { readonly args: string[]; readonly code?: number;
   NoTag: { args: ["push", `r.example.org/x@sha256:${"0".repeat(64)}`], says: /a package is pushed under a tag/ },
   NoImage: { args: ["pull", "x"], says: /^error: "x" names no image: it has no registry/ },
   Unreachable: { args: ["pull", "127.0.0.1:1/x:v1"], says: /cannot reach 127\.0\.0\.1:1: .*check the name of the/ },
+  NoPackageToInspect: {
+    args: ["inspect", "a.yaml"],
+    says: /^error: a\.yaml is no package file: it ends too early; .*, or make one with "purlin xpkg build"/,
+  },
+  FolderToInspect: { args: ["inspect", "."], says: /^error: \. is a folder and no package file; make one with / },
   Neither: { args: ["inspect", "x"], says: /^error: there is no file x, and "x" names no image/ },
   NoFormat: { args: ["inspect", "x", "-o", "xml"], code: 2, says: /^error: --output xml: expected text, json or yaml/ },
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { chmod, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -170,30 +170,49 @@ for (const { why, files, says } of refused) {
   });
 }
 
-test("files that are no archives, cut off ones, and those nobody may read", async () => {
+test("files that are no archives, cut off ones, and those nobody may read: what is wrong and what to do", async () => {
   using folder = tempFolder();
   const { store, image } = await built(folder, 100_000);
   const path = join(folder.path, "x.xpkg");
   await writeArchive(store, image, path);
   const bytes = await readFile(path);
-  const rows: Record<string, Buffer> = {
-    text: Buffer.from("hello"),
-    cut: bytes.subarray(0, bytes.length / 2),
-    random: randomBytes(2048),
-  };
-  for (const [why, content] of Object.entries(rows)) {
+  const advice = '; make one with "purlin xpkg build"';
+  const early = `is no package file: it ends too early; copy it again if it should be one, or ${advice.slice(2)}`;
+  const rows: readonly { readonly why: string; readonly content: Buffer; readonly says: string }[] = [
+    { why: "nothing", content: Buffer.alloc(0), says: `is no package file: it has no manifest.json${advice}` },
+    { why: "text", content: Buffer.from("hello"), says: early },
+    {
+      why: "half of one",
+      content: bytes.subarray(0, bytes.length / 2),
+      says: early,
+    },
+    { why: "no tar", content: Buffer.alloc(2048, 7), says: `is no package file: it is no tar archive${advice}` },
+    { why: "compressed", content: gzipSync(bytes), says: `is no package file: it is no tar archive${advice}` },
+  ];
+  for (const { why, content, says } of rows) {
     await writeFile(path, content);
     await assert.rejects(
       readArchive(store, path, "x.xpkg"),
-      (error: Error) => isPackageError(error) && error.message.startsWith("x.xpkg is no package file: "),
+      (error: Error) => isPackageError(error) && error.message === `x.xpkg ${says}`,
       why,
     );
   }
-  await chmod(path, 0o000);
-  await assert.rejects(
-    readArchive(store, join(folder.path, "none"), "none.xpkg"),
-    /none\.xpkg is no package file: ENOENT/,
-  );
+  await assert.rejects(readArchive(store, folder.path, "dir"), {
+    message: `dir is a folder and no package file${advice}`,
+  });
+  await assert.rejects(readArchive(store, join(folder.path, "none"), "none.xpkg"), {
+    message: /^cannot read none\.xpkg: ENOENT/,
+  });
+});
+
+test("more files than any image has are not read to their end", async () => {
+  using folder = tempFolder();
+  const store = await openContentStore(join(folder.path, "store"));
+  const path = join(folder.path, "x.xpkg");
+  await writeFile(path, await tar(Object.fromEntries(Array.from({ length: 4097 }, (_, at) => [String(at), ""]))));
+  await assert.rejects(readArchive(store, path, "x.xpkg"), {
+    message: 'x.xpkg is no package file: it has more than 4096 files; make one with "purlin xpkg build"',
+  });
 });
 
 test("an archive of another tool, without compression or marks, is read", async () => {

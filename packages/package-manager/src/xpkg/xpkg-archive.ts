@@ -110,9 +110,24 @@ async function unpackArchive(path: string, folder: string, name: string): Promis
     }
     await reading;
   } catch (error) {
-    throw new PackageError(`${name} is no package file: ${textOf(error)}`, { cause: error });
+    throw new PackageError(unreadable(name, error), { cause: error });
   }
   return files;
+}
+
+const advice = 'make one with "purlin xpkg build"';
+
+/** What is wrong with a file, or with the disk it is unpacked to: then another file would not help. */
+function unreadable(name: string, error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "EISDIR") return `${name} is a folder and no package file; ${advice}`;
+  if (code !== undefined) return `cannot read ${name}: ${textOf(error)}`;
+  const text = textOf(error);
+  if (/^Unexpected end of data/.test(text)) {
+    return `${name} is no package file: it ends too early; copy it again if it should be one, or ${advice}`;
+  }
+  const why = /^Invalid tar header/.test(text) ? "it is no tar archive" : text;
+  return `${name} is no package file: ${why}; ${advice}`;
 }
 
 async function imageOf(store: ContentStore, files: ArchiveFiles, name: string): Promise<BuiltImage> {
@@ -166,7 +181,7 @@ function tableOf(bytes: Buffer | undefined, name: string): { configName: string;
   if (typeof only?.Config === "string" && Array.isArray(only.Layers)) {
     return { configName: only.Config, layerNames: only.Layers.map(String) };
   }
-  throw new PackageError(`${name} is no package file: it has no manifest.json; make one with "purlin xpkg build"`);
+  throw new PackageError(`${name} is no package file: it has no manifest.json; ${advice}`);
 }
 
 interface TableEntry {
