@@ -6,10 +6,10 @@ import { after, before, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { type ControlPlaneOptions, leaderLeaseName, startControlPlane } from "@purlin/control-plane";
 import {
-  type FunctionHandler,
   nopLogger,
   type RunFunctionRequest,
   type RunFunctionResponse,
+  type RunningFunction,
   request,
   response,
   start,
@@ -24,7 +24,7 @@ import {
   type KubeObject,
   type KubeRequest,
 } from "@purlin/kube-client";
-import { createControllerClient, leaseSpecOf, leaseType } from "@purlin/kube-controller";
+import { crdType, createControllerClient, leaseSpecOf, leaseType } from "@purlin/kube-controller";
 import { load } from "js-yaml";
 import { Registry } from "prom-client";
 import { type RealCluster, startRealCluster } from "../../tools/peers/real-cluster.ts";
@@ -37,7 +37,10 @@ const app = { apiVersion: "example.org/v1", kind: "App" };
 
 let cluster: RealCluster;
 let users: KubeClient;
+/** One for all tests: a control plane that has not heard yet that the function moved would wait for it where it was. */
+let fn: RunningFunction;
 before(async () => {
+  fn = await start(compose, { address: "127.0.0.1:0", insecure: true, metricsAddress: "", log: nopLogger });
   cluster = await startRealCluster({ controllers: ["garbage-collector-controller", "namespace-controller"] });
   users = (await connect()).client;
   await eventually("the default namespace is there", () =>
@@ -45,8 +48,9 @@ before(async () => {
   );
 });
 after(async () => {
-  await users.close();
-  await cluster.stop();
+  await users?.close();
+  await cluster?.stop();
+  await fn?.[Symbol.asyncDispose]();
 });
 
 interface Connection {
@@ -90,6 +94,21 @@ async function metricOf(registry: Registry, name: string): Promise<number> {
   return values.reduce((sum, { value }) => sum + value, 0);
 }
 
+const deniedName = "denied";
+
+function compose(req: RunFunctionRequest): RunFunctionResponse {
+  const { resource: xr } = request.getObservedCompositeResource(req);
+  return xr.getString("metadata.name") === deniedName ? composeIngress(req) : composeText(req);
+}
+
+function composeIngress(req: RunFunctionRequest): RunFunctionResponse {
+  const rsp = response.to(req);
+  const ingress = { apiVersion: "networking.k8s.io/v1", kind: "Ingress" };
+  const spec = { defaultBackend: { service: { name: "shop", port: { number: 80 } } } };
+  response.setDesiredComposedResource(rsp, "entry", { ...ingress, spec }, { ready: true });
+  return rsp;
+}
+
 function composeText(req: RunFunctionRequest): RunFunctionResponse {
   const rsp = response.to(req);
   const { resource: xr } = request.getObservedCompositeResource(req);
@@ -100,9 +119,6 @@ function composeText(req: RunFunctionRequest): RunFunctionResponse {
   response.setDesiredCompositeStatus(rsp, { gadget: gadget.state });
   return rsp;
 }
-
-const serve = (handler: FunctionHandler) =>
-  start(handler, { address: "127.0.0.1:0", insecure: true, metricsAddress: "", log: nopLogger });
 
 const planeOptions = (client: KubeClient, more: Partial<ControlPlaneOptions> = {}): ControlPlaneOptions => ({
   client,
@@ -124,17 +140,22 @@ function isTrue(object: KubeObject, type: string): boolean {
   return status?.conditions?.some((one) => one.type === type && one.status === "True") ?? false;
 }
 
-const readyApp = (name: string): Promise<KubeObject> =>
-  eventually(`App ${name} is ready`, async () => {
-    const found = await users.get(app, { namespace, name });
-    return isTrue(found, "Ready") && isTrue(found, "Synced") && found;
-  });
+async function readyApp(name: string): Promise<KubeObject> {
+  let last: KubeObject | undefined;
+  return eventually(
+    `App ${name} is ready`,
+    async () => {
+      last = await users.get(app, { namespace, name });
+      return isTrue(last, "Ready") && isTrue(last, "Synced") && last;
+    },
+    () => JSON.stringify(last?.["status"]),
+  );
+}
 
 const mapOf = async (name: string): Promise<KubeObject | undefined> =>
   (await users.list(configMap, { namespace, labelSelector: `crossplane.io/composite=${name}` })).items[0];
 
 test("definition, composition, composite resource; a forced look writes nothing; a foreign edit costs one write", async () => {
-  await using fn = await serve(composeText);
   const { client, writes } = await connect();
   const registry = new Registry();
   await using plane = startControlPlane(planeOptions(client, { registry }));
@@ -170,7 +191,6 @@ test("definition, composition, composite resource; a forced look writes nothing;
 });
 
 test("a function sees the schema of a kind that was established a moment ago", async () => {
-  await using fn = await serve(composeText);
   const { client } = await connect();
   await using plane = startControlPlane(planeOptions(client));
   const { engine } = await plane.ready;
@@ -189,8 +209,7 @@ test("a function sees the schema of a kind that was established a moment ago", a
 });
 
 test("two replicas: the leader is cut off, the other takes over, nothing that was made changes", async () => {
-  await using fn = await serve(composeText);
-  const timing = { leaseDurationMs: 8000, renewDeadlineMs: 6000, retryPeriodMs: 1000 };
+  const timing = { leaseDurationMs: 12_000, renewDeadlineMs: 9_000, retryPeriodMs: 1000 };
   const election = (identity: string) => ({ namespace, identity, ...timing });
   const [first, second] = [await connect(), await connect()];
   await using one = startControlPlane(planeOptions(first.client, { election: election("one") }));
@@ -212,21 +231,15 @@ test("two replicas: the leader is cut off, the other takes over, nothing that wa
 });
 
 test("lack-of-rights: a kind that the control plane may not manage is named with the verbs it lacks, and works once granted", async () => {
-  const ingress = { apiVersion: "networking.k8s.io/v1", kind: "Ingress" };
-  const spec = { defaultBackend: { service: { name: "shop", port: { number: 80 } } } };
-  await using fn = await serve((req) => {
-    const rsp = response.to(req);
-    response.setDesiredComposedResource(rsp, "entry", { ...ingress, spec }, { ready: true });
-    return rsp;
-  });
   const groups = ["", "apiextensions.k8s.io", "apiextensions.crossplane.io", "pkg.crossplane.io", "example.org"];
   await grant("robot-core", [...groups, "late.example.org"]);
   const { client } = await connect("robot");
+  await eventually("the server has heard of its rights", () => client.list(crdType));
   await using plane = startControlPlane(planeOptions(client));
   await plane.ready;
-  await applyAll([functionAt(fn.address), definition, composition, appOf("denied", "x")]);
+  await applyAll([functionAt(fn.address), definition, composition, appOf(deniedName, "x")]);
   const denied = await eventually("it says so", async () => {
-    const found = await users.get(app, { namespace, name: "denied" });
+    const found = await users.get(app, { namespace, name: deniedName });
     return syncedText(found).includes("is not allowed") && found;
   });
   const verbs = "[get, list, watch, create, update, patch, delete]";
@@ -239,7 +252,7 @@ test("lack-of-rights: a kind that the control plane may not manage is named with
     return items.some((event) => event["reason"] === "RoleBasedAccessControl" && event["message"] === diagnosis);
   });
   await grant("robot-network", ["networking.k8s.io"]);
-  await readyApp("denied");
+  await readyApp(deniedName);
   await client.close();
 });
 
