@@ -8,7 +8,10 @@ import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-client";
 import {
   type ControllerEngine,
+  crdType,
   createControllerEngine,
+  createCrd,
+  installCrds,
   noEvents,
   silentLog,
   systemClock,
@@ -195,4 +198,33 @@ test("D14: many ready XRs, all reconciled again, cost no write, and one foreign 
   await calm();
   const [ours, ...more] = cluster.takeWrites().slice(1);
   assert.deepEqual([ours, more], [`PATCH /api/v1/namespaces/default/configmaps/${ref?.name}`, []]);
+});
+
+const widgets = { apiVersion: "engine.example.org/v1", kind: "Widget" };
+const widgetCrd = createCrd({
+  group: "engine.example.org",
+  kind: "Widget",
+  plural: "widgets",
+  isNamespaced: true,
+  versions: [{ name: "v1", fields: {}, columns: [], hasStatus: false }],
+});
+
+test("a kind that is not served, or no longer, fails the XR that composes it and no other", async () => {
+  functions.set("widget", { resources: { w: { ...widgets, metadata: {} } } });
+  await bench.compositionOf("widget", ["widget"]);
+  await make("composer", "widget");
+  await eventually("it says so", () => is("composer", "Synced", "False"));
+  await make("other");
+  await eventually("the other is ready", () => is("other", "Ready", "True"));
+
+  await installCrds(cluster.kube, [widgetCrd]);
+  await eventually("it recovers", () => is("composer", "Synced", "True"));
+  await cluster.kube.delete({ ...crdType, name: "widgets.engine.example.org" });
+  await eventually("it says so again", () => is("composer", "Synced", "False"));
+  const before = calls();
+  engine.enqueue(name, key("other"));
+  await eventually("the other is looked at", () => calls() >= before + 2);
+  await calm();
+  const message = conditionOf(conditionsOf(await bench.read(key("other"))), "Synced");
+  assert.deepEqual([message.status, message.message], ["True", undefined]);
 });

@@ -73,8 +73,9 @@ async function afterComposing(
   }
 }
 
-async function startWatches({ ports, state, signal }: Pass): Promise<void> {
-  const watches = state.tracker.neededTypes().map((type) => {
+/** On the kinds of this XR alone: one that another XR depends on and that cannot be watched is no concern of this one. */
+async function startWatches({ key, ports, state, signal }: Pass): Promise<void> {
+  const watches = state.tracker.typesOf(key).map((type) => {
     const name = `${type.apiVersion}/${type.kind}`;
     const known = state.dependencyWatches.get(name) ?? watchOn(type, state);
     state.dependencyWatches.set(name, known);

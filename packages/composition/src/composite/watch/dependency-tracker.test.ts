@@ -64,7 +64,7 @@ test("a schema that functions look at leads from its definition to the XR, and t
   assert.deepEqual(found(tracker, crd("Thing", ["v1"], "y.org")), []);
   assert.deepEqual(found(tracker, { ...crd("Thing", []), spec: "nonsense" } as unknown as KubeObject), []);
   assert.deepEqual(
-    tracker.neededTypes().map(({ kind }) => kind),
+    tracker.typesOf(one).map(({ kind }) => kind),
     ["CustomResourceDefinition"],
   );
   tracker.record(one, { composed: [], requirements: [] });
@@ -133,7 +133,7 @@ test("case 119: a kind is needed until its last dependent lets go, and that is t
   tracker.record(one, { composed: [], requirements: [] });
   assert.deepEqual([tracker.isNeeded(type), told], [true, []]);
   tracker.forget(two);
-  assert.deepEqual([tracker.isNeeded(type), tracker.neededTypes()], [false, []]);
+  assert.deepEqual([tracker.isNeeded(type), tracker.typesOf(two)], [false, []]);
   assert.deepEqual([...new Set(told)], ["ConfigMap"]);
 });
 
@@ -163,7 +163,18 @@ test("what depends on the same as before, under another name, is seeded under th
   tracker.record(one, { composed: [object("a", "ns")], requirements: [after] });
   assert.deepEqual([tracker.seeds(one, "s").size, [...tracker.seeds(one, "t").keys()]], [0, ["renamed"]]);
   tracker.forget(one);
-  assert.deepEqual([found(tracker, object("a", "ns")), tracker.neededTypes()], [[], []]);
+  assert.deepEqual([found(tracker, object("a", "ns")), tracker.typesOf(one)], [[], []]);
+});
+
+test("the kinds of an XR are its own, each once", () => {
+  const tracker = createDependencyTracker();
+  const kindsOf = (xr: ObjectKey): string[] => tracker.typesOf(xr).map(({ kind }) => kind);
+  const composed = [object("a", "ns"), object("b", "ns"), object("c", "ns", {}, "Secret")];
+  tracker.record(one, { composed, requirements: [requirement({ name: "x" })] });
+  tracker.record(two, { composed: [object("d", "ns", {}, "Widget")], requirements: [] });
+  assert.deepEqual([kindsOf(one), kindsOf(two)], [["ConfigMap", "Secret"], ["Widget"]]);
+  tracker.record(one, { composed: [object("c", "ns", {}, "Secret")], requirements: [] });
+  assert.deepEqual(kindsOf(one), ["Secret"]);
 });
 
 const configMaps = { apiVersion: "v1", kind: "ConfigMap" };

@@ -22,13 +22,15 @@ export interface DependencyTracker {
   dependents(object: KubeObject): Iterable<ObjectKey>;
   /** Resources a step of an XR asked for last time, by the name it gave them. */
   seeds(xr: ObjectKey, step: string): ReadonlyMap<string, ResourceSelector>;
-  /** The kinds some XR depends on. */
-  neededTypes(): readonly TypeRef[];
+  /** The kinds an XR depends on. */
+  typesOf(xr: ObjectKey): readonly TypeRef[];
+  /** Whether some XR depends on a kind. */
   isNeeded(type: TypeRef): boolean;
 }
 
 interface Entry {
   readonly references: readonly ObjectReference[];
+  readonly types: readonly TypeRef[];
   readonly requirements: readonly StepRequirement[];
 }
 
@@ -58,15 +60,15 @@ export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = ()
         ...requirements.map(({ selector }) => selectionOf(selector)),
         ...schemas.map(definitionOf),
       ];
-      const known = entries.get(key)?.references;
+      const known = entries.get(key);
       // Most passes find what the last one found.
-      if (known !== undefined && isSame(known, references)) {
-        entries.set(key, { references: known, requirements });
+      if (known !== undefined && isSame(known.references, references)) {
+        entries.set(key, { ...known, requirements });
         return;
       }
       const before = drop(key);
       for (const reference of references) index.add(key, xr, reference);
-      entries.set(key, { references, requirements });
+      entries.set(key, { references, types: typesIn(references), requirements });
       tellUnneeded(before);
     },
     forget: (xr) => tellUnneeded(drop(keyText(xr))),
@@ -75,13 +77,18 @@ export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = ()
       const requirements = entries.get(keyText(xr))?.requirements.filter((wanted) => wanted.step === step) ?? [];
       return requirements.length === 0 ? noSeeds : new Map(requirements.map(({ name, selector }) => [name, selector]));
     },
-    neededTypes: () => index.types(),
+    typesOf: (xr) => entries.get(keyText(xr))?.types ?? [],
     isNeeded: (type) => index.has(type),
   };
 }
 
 function isSame(a: readonly ObjectReference[], b: readonly ObjectReference[]): boolean {
   return a.length === b.length && a.every((one, index) => sameReference(one, b[index] as ObjectReference));
+}
+
+/** Each once. */
+function typesIn(references: readonly ObjectReference[]): readonly TypeRef[] {
+  return [...new Map(references.map(({ type }) => [`${type.apiVersion}/${type.kind}`, type])).values()];
 }
 
 function referenceTo({ apiVersion, kind, metadata }: KubeObject): ObjectReference {

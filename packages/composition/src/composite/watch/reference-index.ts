@@ -28,7 +28,6 @@ interface Slot {
 }
 
 interface KindIndex {
-  readonly type: TypeRef;
   /** By what an object must have for the reference to be worth a look: its name, one label, a kind, or nothing. */
   readonly anchors: Map<string, Map<string, Slot>>;
   size: number;
@@ -40,7 +39,6 @@ export class ReferenceIndex {
 
   add(holder: string, key: ObjectKey, reference: ObjectReference): void {
     const kind = getOrMake(this.#kinds, kindKey(reference.type), () => ({
-      type: reference.type,
       anchors: new Map<string, Map<string, Slot>>(),
       size: 0,
     }));
@@ -64,10 +62,6 @@ export class ReferenceIndex {
 
   has(type: TypeRef): boolean {
     return this.#kinds.has(kindKey(type));
-  }
-
-  types(): readonly TypeRef[] {
-    return [...this.#kinds.values()].map(({ type }) => type);
   }
 
   /** The keys of everybody who refers to the object, each once. */
