@@ -59,7 +59,8 @@ type Writable = Record<string, unknown>;
 /** A new message with every field present: zero, empty or undefined, unless `init` gives a value. */
 export function create<T extends Message>(type: MessageType<T>, init?: Partial<T>): T {
   const message = createEmpty(type);
-  for (const [key, value] of Object.entries(init ?? {})) if (value !== undefined) message[key] = value;
+  if (init === undefined) return message as T;
+  for (const [key, value] of Object.entries(init)) if (value !== undefined) message[key] = value;
   return message as T;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { create, type Field, type Message, type MessageType, type ValueType, zeroOf } from "./descriptor.ts";
 import { isProtocolError, ProtocolError } from "./protocol-error.ts";
-import { appendTo, Struct } from "./struct.ts";
+import { appendTo, Struct, structAt } from "./struct.ts";
 import { readText } from "./struct-keys.ts";
 import { WireReader, WireType } from "./wire-reader.ts";
 
@@ -21,7 +21,7 @@ function readInto<T extends Message>(type: MessageType<T>, message: T, reader: W
   while (reader.position < end) {
     const start = reader.position;
     const tag = readTag(reader, type);
-    const field = type.byNumber.get(Math.floor(tag / 8));
+    const field = type.byNumber.get(tag >>> 3);
     const wireType = tag & 7;
     try {
       if (field !== undefined && accepts(field, wireType)) readField(field, message as Fields, reader, wireType);
@@ -146,10 +146,17 @@ function readValue(type: ValueType, reader: WireReader, earlier: unknown): unkno
       return readInto(message, (earlier as Message | undefined) ?? create(message), reader, end);
     }
     case "struct":
-      return earlier === undefined ? Struct.fromBytes(reader.range()) : appendTo(earlier as Struct, reader.range());
+      return readStruct(reader, earlier as Struct | undefined);
     case "scalar":
       return readScalar(type.scalar, reader);
   }
+}
+
+function readStruct(reader: WireReader, earlier: Struct | undefined): Struct {
+  if (earlier !== undefined) return appendTo(earlier, reader.range());
+  const size = reader.varint();
+  const start = reader.advance(size);
+  return structAt(reader.bytes, start, start + size);
 }
 
 function readScalar(scalar: string, reader: WireReader): unknown {

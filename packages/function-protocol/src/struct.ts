@@ -15,6 +15,9 @@ const constructing = Symbol("Struct");
  */
 export let appendTo: (struct: Struct, more: Uint8Array) => Struct;
 
+/** The Struct encoded from `start` to `end` of bytes that came from the wire, as {@link Struct.fromBytes} takes it over. */
+export let structAt: (bytes: Uint8Array, start: number, end: number) => Struct;
+
 /**
  * A google.protobuf.Struct: a JSON object as it travels. It never changes, so requests, responses, steps and
  * reconciles share it freely. It holds the encoded bytes and decodes them when somebody looks; what nobody reads
@@ -22,6 +25,10 @@ export let appendTo: (struct: Struct, more: Uint8Array) => Struct;
  */
 export class Struct {
   #bytes: Uint8Array;
+  // Where the message is in #bytes, or -1 when it is all of them: a view of its own costs more than the rest of a
+  // Struct that nobody reads.
+  #start = -1;
+  #end = -1;
   #more: Uint8Array[] | undefined;
   #value: JsonObject | undefined;
   #canonical: Uint8Array | undefined;
@@ -32,6 +39,12 @@ export class Struct {
   }
 
   static {
+    structAt = (bytes, start, end) => {
+      const struct = new Struct(bytes, constructing);
+      struct.#start = start;
+      struct.#end = end;
+      return struct;
+    };
     appendTo = (struct, more) => {
       struct.#more ??= [];
       struct.#more.push(more);
@@ -51,6 +64,10 @@ export class Struct {
 
   /** The encoded message. Do not change it. */
   get bytes(): Uint8Array {
+    if (this.#start >= 0) {
+      this.#bytes = this.#bytes.subarray(this.#start, this.#end);
+      this.#start = -1;
+    }
     if (this.#more !== undefined) {
       this.#bytes = Buffer.concat([this.#bytes, ...this.#more]);
       this.#more = undefined;
