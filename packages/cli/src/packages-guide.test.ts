@@ -6,27 +6,24 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { guideBlocks } from "./testing/guide-blocks.ts";
-import { freePort, type GuidePlay, patternOf, playBlock, wordsOf } from "./testing/play-guide.ts";
-import { spawnPurlin } from "./testing/spawn-purlin.ts";
+import { type GuidePlay, playBlock, serveGuide } from "./testing/play-guide.ts";
 import { type TempFolder, tempFolder } from "./testing/temp-folder.ts";
 import { runInProcess } from "./testing/test-io.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const page = "docs/guide/packages.md";
-/** The port of the guide; the test takes one that is free. */
+/** The port of the registry in the guide. */
 const shownPort = "5602";
 
 test("the packages guide does what it says", async () => {
-  const port = await freePort();
   using folder = tempFolder();
   cpSync(join(root, "examples/rollout"), join(folder.path, "examples/rollout"), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(folder.path, "node_modules"));
-  const own = (word: string): string => word.replaceAll(shownPort, port);
-  const play: GuidePlay = { page, cwd: folder.path, own, mask: (text) => masked(text.replaceAll(port, shownPort)) };
   const [first, ...rest] = guideBlocks(new URL(`../../../${page}`, import.meta.url));
-  assert.equal(first?.kind, "serve");
-  await using running = spawnPurlin(wordsOf(first.commands[0] ?? "").map(own), { cwd: folder.path });
-  for (const line of first.output) await running.next("stdout", patternOf(own(line)));
+  await using running = await serveGuide(first, shownPort, folder.path);
+  const [shown, used] = [`127.0.0.1:${shownPort}`, `127.0.0.1:${running.port}`];
+  const own = (word: string): string => word.replaceAll(shown, used);
+  const play: GuidePlay = { page, cwd: folder.path, own, mask: (text) => masked(text.replaceAll(used, shown)) };
   assert.ok(rest.every(({ kind }) => kind === "test"));
   for (const block of rest) await playBlock(block, play);
   await applyManifestsOf(folder, ["docs/guide/on-a-cluster.md", "docs/reference/runtimes.md"]);

@@ -6,27 +6,30 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { guideBlocks } from "./testing/guide-blocks.ts";
-import { freePort, patternOf, playBlock, wordsOf } from "./testing/play-guide.ts";
-import { spawnPurlin } from "./testing/spawn-purlin.ts";
+import { playBlock, serveGuide } from "./testing/play-guide.ts";
 import { type TempFolder, tempFolder } from "./testing/temp-folder.ts";
 import { runInProcess } from "./testing/test-io.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const page = "docs/guide/rollout.md";
 const guide = new URL(`../../../${page}`, import.meta.url);
-/** The port of the guide; the test takes one that is free. */
+/** The port of the registry in the guide. */
 const shownPort = "5601";
 
-/** The example where the guide has it, with another port in it. */
-function copyExample(port: string): TempFolder {
+/** The example where the guide has it. */
+function copyExample(): TempFolder {
   const folder = tempFolder();
   cpSync(join(root, "examples/rollout"), join(folder.path, "examples/rollout"), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(folder.path, "node_modules"));
-  const steps = join(folder.path, "examples/rollout/steps");
-  for (const name of readdirSync(steps)) {
-    writeFileSync(join(steps, name), readFileSync(join(steps, name), "utf8").replaceAll(shownPort, port));
-  }
   return folder;
+}
+
+/** Has the manifests that are to be applied step by step name the registry that runs. */
+function useRegistry({ path }: TempFolder, own: (text: string) => string): void {
+  const steps = join(path, "examples/rollout/steps");
+  for (const name of readdirSync(steps)) {
+    writeFileSync(join(steps, name), own(readFileSync(join(steps, name), "utf8")));
+  }
 }
 
 /** Names by digest, in the order in which they are first seen, as the guide has them. */
@@ -55,14 +58,12 @@ function masked(text: string): string {
 }
 
 test("the rollout guide does what it says", async () => {
-  const port = await freePort();
-  using folder = copyExample(port);
-  const own = (word: string): string => word.replaceAll(shownPort, port);
+  using folder = copyExample();
   const [first, ...rest] = guideBlocks(guide);
-  assert.equal(first?.kind, "serve");
-  await using running = spawnPurlin(wordsOf(first.commands[0] ?? "").map(own), { cwd: folder.path });
-  for (const line of first.output) await running.next("stdout", patternOf(own(line)));
-  const mask = createMask(port);
+  await using running = await serveGuide(first, shownPort, folder.path);
+  const own = (text: string): string => text.replaceAll(`127.0.0.1:${shownPort}`, `127.0.0.1:${running.port}`);
+  useRegistry(folder, own);
+  const mask = createMask(running.port);
   assert.ok(rest.every(({ kind }) => kind === "test"));
   for (const block of rest) await playBlock(block, { page, cwd: folder.path, own, mask });
   assert.equal(await running.stop(), 0);

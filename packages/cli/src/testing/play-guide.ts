@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { commandTable } from "../commands/command-table.ts";
 import type { GuideBlock } from "./guide-blocks.ts";
+import { type PurlinProcess, spawnPurlin } from "./spawn-purlin.ts";
 import { runInProcess } from "./test-io.ts";
 
 /** How the commands of a guide are run in a test. */
@@ -69,12 +69,27 @@ export function sortedConditions(text: string): string {
   return text.replaceAll(/(?<=Ready, )(\w+(?:, \w+)*)$/gm, (names) => names.split(", ").sort().join(", "));
 }
 
-/** A port that nobody listens on. */
-export function freePort(): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>();
-  const server = createServer().listen(0, "127.0.0.1", () => {
-    const { port } = server.address() as { readonly port: number };
-    server.close(() => resolve(String(port)));
-  });
-  return promise;
+/** The control plane of a guide. */
+export interface GuideServer extends PurlinProcess {
+  /** Where its registry listens. */
+  readonly port: string;
+}
+
+/**
+ * Starts it as the guide shows, and waits until it has said all that the guide says it does. Only the port of the registry is any that is free
+ * and not the one shown: several tests may run at a time.
+ */
+export async function serveGuide(block: GuideBlock | undefined, shownPort: string, cwd: string): Promise<GuideServer> {
+  assert.equal(block?.kind, "serve");
+  const words = wordsOf(block.commands[0] ?? "").map((word) => (word === shownPort ? "0" : word));
+  await using starting = new AsyncDisposableStack();
+  const running = starting.use(spawnPurlin(words, { cwd }));
+  let port: string | undefined;
+  for (const line of block.output) {
+    const [text] = await running.next("stdout", patternOf(line.replace(`:${shownPort}`, ":PORT")));
+    if (line.endsWith(`:${shownPort}`)) port = text.split(":").at(-1);
+  }
+  assert.ok(port, "the guide shows where its registry is");
+  starting.move();
+  return { ...running, port };
 }
