@@ -10,7 +10,7 @@ import {
 } from "@purlin/control-plane";
 import { MASTERS_GROUP } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
-import { type Log, systemClock } from "@purlin/kube-controller";
+import { type Clock, type Log, systemClock } from "@purlin/kube-controller";
 import {
   createFunctionProcesses,
   createSourceRuntime,
@@ -45,13 +45,15 @@ export interface PlaneSurroundings {
   readonly log: Log;
   readonly warn: (text: string) => void;
   readonly onFunctionChange: (process: FunctionProcess) => void;
+  /** By which the registry is collected; the machine's own unless given. */
+  readonly clock?: Clock | undefined;
 }
 
 const operator = { name: "admin", groups: [MASTERS_GROUP] };
 
 /** Starts API server, registry, controllers and functions. Resolves when all controllers run. */
 export async function startEmbeddedPlane(options: UpOptions, surroundings: PlaneSurroundings): Promise<EmbeddedPlane> {
-  const { io, log, warn } = surroundings;
+  const { io, log, warn, clock = systemClock } = surroundings;
   await using starting = new AsyncDisposableStack();
   const embedded = starting.use(await startEmbeddedServer({ ...options, warn }));
   const connect = (agent?: string): KubeClient => {
@@ -82,7 +84,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     // Before anybody knows the revisions, none is known to be done without.
     if (parts !== undefined) await registry.collect(await digestsOfRevisions(parts.client, signal));
   };
-  starting.use(collectRegularly(collect, { clock: systemClock, log }));
+  starting.use(collectRegularly(collect, { clock, log }));
   const settings = { developmentFunctions: true, functionRevisionSelectors: options.functionRevisionSelectors };
   packages = await openPackageManagement({ ...settings, directory: options.directory, processes, log });
   const plane = startControlPlane({

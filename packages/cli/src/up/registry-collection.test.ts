@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registry of a whole control plane lets go of images that nobody needs: not of those that a revision names.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { readdir, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { type Clock, silentLog } from "@purlin/kube-controller";
+import {
+  buildImage,
+  createRegistryClient,
+  openContentStore,
+  parseReference,
+  pushPackage,
+} from "@purlin/package-manager";
+import { packageMeta } from "../testing/function-package.ts";
+import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { runInProcess, TestIo } from "../testing/test-io.ts";
+import { type EmbeddedPlane, startEmbeddedPlane } from "./embedded-plane.ts";
+
+const patienceMs = 60_000;
+const hourMs = 3_600_000;
+
+function start(folder: TempFolder, clock: Clock): Promise<EmbeddedPlane> {
+  const directory = join(folder.path, ".purlin");
+  const options = { paths: [], directory, port: 0, waitMs: undefined, debug: false, functionRevisionSelectors: false };
+  const io = new TestIo({ cwd: folder.path, env: { PATH: process.env["PATH"] } });
+  return startEmbeddedPlane(options, { io, log: silentLog, warn: () => {}, onFunctionChange: () => {}, clock });
+}
+
+/** A clock that stands still; what was put off is done when somebody says so. It is over when the next time has been put off. */
+function standingClock(): Clock & { readonly go: () => void; readonly isSet: () => boolean } {
+  const tasks = new Set<() => void>();
+  return {
+    now: () => Date.now(),
+    schedule(_, task) {
+      tasks.add(task);
+      return () => tasks.delete(task);
+    },
+    isSet: () => tasks.size > 0,
+    go() {
+      const due = [...tasks];
+      tasks.clear();
+      for (const task of due) task();
+    },
+  };
+}
+
+/** Pushes another image to the same tag; returns its digest. */
+async function push(folder: TempFolder, address: string, name: string): Promise<string> {
+  const store = await openContentStore(join(folder.path, "build"));
+  const nobody = { entrypoint: [], cmd: [], env: [], workingDir: "/", user: "" };
+  const platform = { os: "linux", architecture: "amd64" };
+  const packageYaml = packageMeta(name, "Configuration");
+  const image = await buildImage(store, { platform, process: nobody, base: [], layers: [], packageYaml });
+  const to = parseReference(`${address}/acme/kept:v1`);
+  await pushPackage(createRegistryClient(), store, { images: [image], to });
+  return image.descriptor.digest;
+}
+
+/** As if everything had been pushed a month ago. */
+async function age(folder: TempFolder): Promise<void> {
+  const registry = join(folder.path, ".purlin", "registry");
+  const lastMonth = new Date(Date.now() - 30 * 24 * hourMs);
+  for (const entry of await readdir(registry, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) await utimes(join(entry.parentPath, entry.name), lastMonth, lastMonth);
+  }
+}
+
+/** Looked up on disk: whoever asks the registry for an image makes it new again. */
+function isThere(folder: TempFolder, digest: string): boolean {
+  const manifests = join(folder.path, ".purlin", "registry", "repositories", "acme", "kept", "_manifests");
+  return existsSync(join(manifests, digest.replace("sha256:", "")));
+}
+
+test("images that lost their tag go, but for those that a revision names, also while nobody knows the revisions yet", async () => {
+  using folder = tempFolder({});
+  const clock = standingClock();
+  let named = "";
+  {
+    await using plane = await start(folder, clock);
+    const { address } = plane.registry;
+    named = await push(folder, address, "named");
+    const unnamed = await push(folder, address, "unnamed");
+    const tagged = await push(folder, address, "tagged");
+    const install = ["xpkg", "install", "configuration", `${address}/acme/kept@${named}`, "kept", "--wait"];
+    const { exitCode, stderr } = await runInProcess(install, { cwd: folder.path });
+    assert.equal(exitCode, 0, stderr);
+    await age(folder);
+    assert.ok([named, unnamed, tagged].every((one) => isThere(folder, one)));
+    clock.go();
+    const limit = performance.now() + patienceMs;
+    while (!clock.isSet()) {
+      assert.ok(performance.now() < limit, "the collection never ended");
+      await delay(20);
+    }
+    const left = [named, unnamed, tagged].map((one) => isThere(folder, one));
+    assert.deepEqual(left, [true, false, true]);
+  }
+  await age(folder);
+  // The first thing it does, long before the API server has told of any revision.
+  const eager: Clock = {
+    now: () => Date.now(),
+    schedule(delayMs, task) {
+      if (delayMs <= 60_000) queueMicrotask(task);
+      return () => {};
+    },
+  };
+  await using _again = await start(folder, eager);
+  assert.equal(isThere(folder, named), true);
+});
