@@ -24,6 +24,7 @@ import { programCases } from "./programs.ts";
 import { readCases } from "./read.ts";
 import { scaleCases } from "./scale.ts";
 import { selectorCases } from "./selectors.ts";
+import { severalVersionsCases } from "./several-versions.ts";
 import { tableCases } from "./tables.ts";
 import { timeoutCases } from "./timeouts.ts";
 import { updateCases } from "./update.ts";
@@ -59,6 +60,7 @@ export const allCases: readonly Case[] = [
   ...containerWarningCases,
   ...crdCases,
   ...crdRefusalCases,
+  ...severalVersionsCases,
   ...customObjectCases,
   ...openApiCases,
   ...compactionCases,

@@ -248,6 +248,7 @@ export const selectorCases: readonly Case[] = [
       "reportingController=finder",
       "reason=Made",
       "type=Normal",
+      "reportingComponent=finder",
       "involvedObject.name=a",
       "metadata.name=two",
     ]) {

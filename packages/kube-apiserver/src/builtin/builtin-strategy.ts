@@ -59,6 +59,7 @@ export function builtinStrategy(type: ResourceType, rules: KindRules, now: () =>
     fieldValue: (object, field) =>
       rules.fields && Object.hasOwn(rules.fields, field) ? rules.fields[field]?.(object) : undefined,
     hasOwnFields: rules.fields !== undefined,
+    fieldProblem: (field) => rules.fieldProblem?.(field),
     toServed: (stored) => rules.toServed?.(stored) ?? stored,
     toStored: (served) => rules.toStored?.(served) ?? served,
     servesStoredBytes,

@@ -12,7 +12,7 @@ import {
 } from "@purlin/kube-objects";
 import { metaOf } from "../rest/object-meta.ts";
 import type { KindRules } from "./kind-rules.ts";
-import { objectAt, textAt, textField, textFields, valueAt } from "./read-field.ts";
+import { objectAt, textAt, textFields, valueAt } from "./read-field.ts";
 
 /** The names of the same fields in the core group and in events.k8s.io. */
 const NAMES: readonly (readonly [core: string, named: string])[] = [
@@ -145,8 +145,5 @@ export const namedEventRules: KindRules = {
   validate: (object) => eventErrors(object, OTHER_NAMES),
   validateNew: strictErrors,
   validateChange: changeErrors,
-  fields: {
-    ...textFields(...SUBJECT_FIELDS.map((name) => `regarding.${name}`), "reason", "reportingController", "type"),
-    reportingComponent: textField("reportingController"),
-  },
+  fields: textFields(...SUBJECT_FIELDS.map((name) => `regarding.${name}`), "reason", "reportingController", "type"),
 };

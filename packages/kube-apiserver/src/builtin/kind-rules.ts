@@ -21,6 +21,8 @@ export interface KindRules {
   readonly blocksDeletion?: (object: JsonObject) => boolean;
   /** Fields that can be selected by, beyond name and namespace. */
   readonly fields?: Readonly<Record<string, (object: JsonObject) => string>>;
+  /** Why a field cannot be selected by, where the kind has its own words for it. */
+  readonly fieldProblem?: (field: string) => string | undefined;
   /** The kind as another group shows it. */
   readonly toServed?: (stored: JsonObject) => JsonObject;
   readonly toStored?: (served: JsonObject) => JsonObject;

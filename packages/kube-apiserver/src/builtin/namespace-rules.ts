@@ -59,6 +59,7 @@ export const namespaceRules: KindRules = {
   // Its content goes first; the controller that sees to it then takes this away.
   blocksDeletion: (object) => finalizers(object).length > 0,
   fields: textFields("status.phase"),
+  fieldProblem: (field) => (field === "metadata.namespace" ? `field label not supported: ${field}` : undefined),
 };
 
 /** Finalizers of a namespace name whose they are. */

@@ -4,6 +4,7 @@ import { type FieldError, type JsonObject, subdomainName } from "@purlin/kube-ob
 import type { CustomKind, CustomVersion } from "../custom/custom-strategy.ts";
 import type { RunRules } from "../custom/custom-validation.ts";
 import type { ResourceType, Subresource } from "../registry/resource-type.ts";
+import { compareVersions } from "../registry/version-order.ts";
 import { scaleFields } from "../scale/scale-paths.ts";
 import { acceptedNames, isConditionTrue } from "./crd-conditions.ts";
 import { objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
@@ -124,7 +125,11 @@ function deprecationWarning(version: JsonObject, { group, kind, versions }: Arou
   const own = textAt(version, "deprecationWarning");
   if (own !== "") return own;
   const name = textAt(version, "name");
-  const newest = versions.find((one) => one["served"] === true && one["deprecated"] !== true);
-  const instead = newest === undefined ? "" : `; use ${group}/${textAt(newest, "name")} ${kind}`;
+  const [newest] = versions
+    .filter((one) => one["served"] === true && one["deprecated"] !== true)
+    .map((one) => textAt(one, "name"))
+    .filter((other) => compareVersions(other, name) < 0)
+    .sort(compareVersions);
+  const instead = newest === undefined ? "" : `; use ${group}/${newest} ${kind}`;
   return `${group}/${name} ${kind} is deprecated${instead}`;
 }

@@ -44,7 +44,6 @@ export function customStrategy(kind: CustomKind, versionName: string, now: () =>
   const version = kind.versions.get(versionName);
   if (version === undefined) throw new Error(`${kind.kind} has no version ${versionName}`);
   const { schema, hasStatus } = version;
-  const apiVersion = `${kind.group}/${versionName}`;
   const served = new WeakMap<JsonObject, JsonObject>();
   const managers = new Map<Endpoint, FieldManager>();
   // Warnings and errors are asked for one after the other, and validation is what costs.
@@ -70,7 +69,7 @@ export function customStrategy(kind: CustomKind, versionName: string, now: () =>
     toServed(stored) {
       const known = served.get(stored);
       if (known !== undefined) return known;
-      const shown = showAs(asStored(stored, kind, versionName), apiVersion, schema);
+      const shown = shownAs(stored, kind, version);
       served.set(stored, shown);
       return shown;
     },
@@ -143,18 +142,25 @@ function selectableValue(object: JsonObject, field: string, selectable: readonly
   return value === undefined || value === null ? "" : String(value);
 }
 
-/** A stored object as it reads in the version it was stored in: that version's defaults come before any other's. */
-function asStored(stored: JsonObject, { group, versions }: CustomKind, shownAs: string): JsonObject {
+/**
+ * A stored object as a version shows it; itself when nothing differs. It gets the defaults that have come since to the version it
+ * was stored in, and none of another one: those are for what is sent in that version.
+ */
+function shownAs(stored: JsonObject, { group, versions }: CustomKind, shown: CustomVersion): JsonObject {
   const name = String(ownValue(stored, "apiVersion")).slice(group.length + 1);
-  const version = name === shownAs ? undefined : versions.get(name);
-  return version === undefined ? stored : showAs(stored, `${group}/${name}`, version.schema);
+  // What was stored in a version that is gone reads as if it had been stored in this one.
+  const { schema } = versions.get(name) ?? shown;
+  const read = applyDefaults(cleaned(stored, schema), schema);
+  return schema === shown.schema ? withApiVersion(read, `${group}/${shown.name}`) : converted(read, group, shown);
 }
 
-/** A stored object in another version, and with the defaults that have come since; itself when nothing differs. */
-function showAs(stored: JsonObject, apiVersion: string, schema: JsonObject): JsonObject {
-  const versioned = withApiVersion(stored, apiVersion);
-  const cleaned = dropForbiddenNulls(prune(versioned, schema).object, schema);
-  return applyDefaults(coerceEmbedded(cleaned, schema, { dropsInvalid: true }).object, schema);
+function converted(object: JsonObject, group: string, { name, schema }: CustomVersion): JsonObject {
+  return cleaned(withApiVersion(object, `${group}/${name}`), schema);
+}
+
+function cleaned(object: JsonObject, schema: JsonObject): JsonObject {
+  const pruned = dropForbiddenNulls(prune(object, schema).object, schema);
+  return coerceEmbedded(pruned, schema, { dropsInvalid: true }).object;
 }
 
 function withApiVersion(object: JsonObject, apiVersion: string): JsonObject {

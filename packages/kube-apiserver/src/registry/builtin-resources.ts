@@ -58,7 +58,8 @@ const TABLE: readonly (readonly [group: string, version: string, rows: readonly 
     [
       { resource: "configmaps", kind: "ConfigMap", short: ["cm"] },
       { resource: "endpoints", kind: "Endpoints", short: ["ep"], rules: { createOnUpdate: true } },
-      event,
+      // Named after their subjects, whatever those are called. In their own group names are as those of others.
+      { ...event, rules: { ...event.rules, name: pathSegmentName } },
       {
         resource: "namespaces",
         kind: "Namespace",
@@ -148,7 +149,7 @@ const TABLE: readonly (readonly [group: string, version: string, rows: readonly 
         short: ["sts"],
         ...workload,
         subresources: [SCALE, STATUS],
-        rules: { generation: "spec" },
+        rules: { name: labelName, generation: "spec" },
       },
     ],
   ],

@@ -150,6 +150,17 @@ for (const [text, want] of Object.entries(selections)) {
   });
 }
 
+test("a kind with its own words for fields is asked first, also about those that every other kind has", () => {
+  const fieldProblem = (field: string): string | undefined =>
+    field === "metadata.namespace" ? `no ${field} here` : undefined;
+  const own = { ...strategy, fieldProblem } as unknown as ObjectStrategy;
+  assert.throws(
+    () => readSelection(query("fieldSelector=metadata.namespace%3Dn"), own),
+    /^StatusError.*no metadata.namespace here/,
+  );
+  assert.equal(readSelection(query("fieldSelector=metadata.name%3Dn"), own).fields.length, 1);
+});
+
 test("fields nobody can select by, and selectors nobody can read, are refused", () => {
   assert.throws(() => readSelection(query("fieldSelector=nope%3D1"), strategy), /field label not supported: nope/);
   const plain = { ...strategy, hasOwnFields: false, fieldValue: () => undefined } as unknown as ObjectStrategy;

@@ -31,6 +31,10 @@ export function readSelection(query: URLSearchParams, strategy: ObjectStrategy):
   const labels = parseLabels(query.get("labelSelector") ?? "");
   const fields = parseFieldSelector(query.get("fieldSelector") ?? "");
   for (const { field } of fields) {
+    const problem = strategy.fieldProblem?.(field);
+    if (problem !== undefined) {
+      throw badRequest(problem);
+    }
     if (fieldValue({}, field, strategy) === undefined) {
       throw strategy.hasOwnFields ? fieldLabelNotSupported(field) : unknownFieldSelector(field);
     }

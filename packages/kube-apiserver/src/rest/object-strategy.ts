@@ -65,6 +65,8 @@ export interface ObjectStrategy {
   fieldValue(object: JsonObject, field: string): string | undefined;
   /** Whether fields that cannot be selected by are refused in the words for types with fields of their own. */
   readonly hasOwnFields: boolean;
+  /** Why a field cannot be selected by, where the type has its own words for it; undefined: it has none. */
+  fieldProblem?(field: string): string | undefined;
   /** A stored object as this version shows it; the same object when that is how it is stored. */
   toServed(stored: JsonObject): JsonObject;
   /** An object of this version as it is stored. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   type FieldError,
+  goQuote,
   invalidValue,
   isJsonObject,
   type JsonObject,
@@ -8,6 +9,7 @@ import {
   jsonEqual,
   requiredValue,
   unsupportedValue,
+  utf8Length,
 } from "@purlin/kube-objects";
 import { metaOf, withMeta } from "../../rest/object-meta.ts";
 import type { KindRules } from "../kind-rules.ts";
@@ -103,11 +105,15 @@ function changeErrors(job: JsonObject, old: JsonObject): FieldError[] {
   });
 }
 
+const SELECTABLE: ReadonlySet<string> = new Set(["metadata.name", "metadata.namespace", "status.successful"]);
+
 export const jobRules: KindRules = {
   decode: withLabels,
   prepareCreate: withOwnSelector,
   validate: (job) => [...specErrors(objectAt(job, "spec"), "spec"), ...ownSelectorErrors(job)],
   validateChange: changeErrors,
+  fields: { "status.successful": (job) => String(valueAt(job, "status", "succeeded") ?? 0) },
+  fieldProblem: (field) => (SELECTABLE.has(field) ? undefined : `field label ${goQuote(field)} not supported for Job`),
 };
 
 function scheduleErrors(spec: JsonObject): FieldError[] {
@@ -141,9 +147,16 @@ function isZone(name: string): boolean {
   }
 }
 
+/** The names of its Jobs are eleven characters longer. */
+function nameErrors(cron: JsonObject): FieldError[] {
+  const { name = "" } = metaOf(cron);
+  return utf8Length(name) > 52 ? [invalidValue("metadata.name", name, "must be no more than 52 characters")] : [];
+}
+
 const CONCURRENCY = ["Allow", "Forbid", "Replace"];
 
 export const cronJobRules: KindRules = {
+  validateNew: nameErrors,
   validate: (cron) => {
     const spec = objectAt(cron, "spec");
     const policy = textAt(spec, "concurrencyPolicy");
