@@ -44,11 +44,13 @@ interface Row {
 }
 
 const deleteXr = (name: string): Promise<unknown> => cluster.kube.delete({ ...bench.kind.type, name });
-const replaceXr = async (name: string): Promise<unknown> => {
+const replaceXr = async (name: string): Promise<void> => {
   const bare = { metadata: { finalizers: null } };
   await cluster.kube.patch({ ...bench.kind.type, name }, bare, { type: "merge" });
   await deleteXr(name);
-  return bench.xr(name);
+  await bench.xr(name);
+  // Until the controller has heard of it, there are no references to store.
+  await bench.seen(bench.kind.type, { name });
 };
 const collect = (key: MapKey): Promise<unknown> => cluster.kube.delete({ ...maps, ...key });
 const orphan = (key: MapKey): Promise<unknown> =>
