@@ -48,7 +48,8 @@ async function annoy(target: Target, { protocol, says, drips }: Loris): Promise<
   socket.on("error", () => {}).resume();
   // Closed or reset: either way it is dropped.
   const dropped = new Promise((resolve) => socket.once("close", resolve));
-  await Promise.race([once(socket, protocol ? "secureConnect" : "connect"), dropped]);
+  const connected = once(socket, protocol ? "secureConnect" : "connect").catch(() => {});
+  await Promise.race([connected, dropped]);
   for (const words of says) socket.write(words);
   const dripping = setInterval(() => socket.writable && socket.write(drips), 1000);
   void dropped.then(() => clearInterval(dripping));

@@ -23,8 +23,10 @@ export interface ServerProcess extends AsyncDisposable {
   readonly child: ChildProcess;
   /** How to reach it, once it says that it serves. Fails when it ends before that. */
   readonly ready: Promise<Target>;
-  /** Everything it has complained about so far. */
+  /** Everything it has complained about so far; all of it once it has ended and `ready` has failed. */
   complaints(): string;
+  /** Waits until it has complained so: what it said before it was ready may be heard after that. */
+  complained(pattern: RegExp, otherwise?: string): Promise<void>;
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>;
   /** Asks it to stop and gives its exit code. */
@@ -35,6 +37,9 @@ export interface ServerProcess extends AsyncDisposable {
 
 // `npm run chaos -- --command=FILE` runs another one, such as the launcher of a built command.
 const command = process.env["CHAOS_COMMAND"] ?? join(import.meta.dirname, "../../../packages/cli/bin/purlin.js");
+
+/** Longer than anything here takes on a machine with much to do. */
+const patienceMs = 120_000;
 
 /** A directory that is removed when the test file ends. */
 export function chaosDirectory(): string {
@@ -69,6 +74,14 @@ export function startServer({ directory, nodeOptions = [], wrapper = [] }: Serve
     child,
     ready,
     complaints: () => said.stderr,
+    async complained(pattern, otherwise = "it did not complain") {
+      const signal = AbortSignal.timeout(patienceMs);
+      while (!pattern.test(said.stderr)) {
+        await once(child.stderr, "data", { signal }).catch((cause: unknown) => {
+          throw new Error(`${otherwise}: ${pattern}: ${said.stderr}`, { cause });
+        });
+      }
+    },
     kill: async () => void (await end("SIGKILL")),
     stop: () => end("SIGTERM"),
     memory: () => residentMemory(child.pid ?? 0),
@@ -81,11 +94,13 @@ async function untilReady(
   said: { readonly stdout: string; readonly stderr: string },
   directory: string,
 ): Promise<Target> {
-  const exit = once(child, "exit");
+  // Not "exit": its last words may come after that.
+  const closed = once(child, "close");
   while (!said.stdout.includes("runs no Pods")) {
-    const [code, signal] = (await Promise.race([exit, once(child.stdout ?? child, "data")])) as unknown[];
+    await Promise.race([closed, once(child.stdout ?? child, "data")]);
     if (child.exitCode !== null || child.signalCode !== null) {
-      throw new Error(`the server left with ${String(code ?? signal)}: ${said.stderr}`);
+      await closed;
+      throw new Error(`the server left with ${String(child.exitCode ?? child.signalCode)}: ${said.stderr}`);
     }
   }
   // Through the process itself: it may see directories that nobody else does.
