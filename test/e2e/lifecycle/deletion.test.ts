@@ -145,11 +145,12 @@ test("4: one that is paused is not let go; when it is no longer paused it goes",
 test("a composite resource goes although its function and its composition are wrong", async () => {
   const compose = { a: mapWith("a") };
   await plane.apply(boxOf("broken", { compose }));
-  await plane.ready(boxType, at("broken"));
+  const [name = ""] = composedNames(await plane.ready(boxType, at("broken")));
   await plane.apply(boxOf("broken", { compose, fatal: "never again" }));
   await plane.until("it fails", boxType, at("broken"), (box) => conditionOf(box, "Synced")?.status === "False");
   await remove(boxType, at("broken"));
   await plane.gone(boxType, at("broken"));
+  await plane.gone(configMap, at(name));
 });
 
 test("74: with compositeDeletePolicy Foreground: first what was composed, then the composite resource, then the claim", async () => {

@@ -3,7 +3,6 @@
 // started again on its data: either way all ends as if nothing had happened, nothing is there twice and nothing is left over.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -88,33 +87,32 @@ async function startReplicas(): Promise<Replicas> {
 /** One `purlin up`, which is started again. */
 async function startEmbedded(): Promise<Replicas> {
   const directory = mkdtempSync(join(tmpdir(), "e2e-killed-"));
-  const port = String(await freePort());
-  const up = (): PurlinProcess => startPurlin("up", "--data-dir", directory, "--port", port);
+  const up = (): PurlinProcess => startPurlin("up", "--data-dir", directory);
+  const connect = (): Promise<KubeClient> => clientOf(join(directory, "kubeconfig"));
   let running = up();
   await running.says("The control plane is ready");
-  const users = await clientOf(join(directory, "kubeconfig"));
+  let users = await connect();
   return {
-    users,
+    get users() {
+      return users;
+    },
     async killLeader() {
       await running.kill();
       running = up();
     },
-    takenOver: () => running.says("control plane at"),
+    async takenOver() {
+      await running.says("control plane at");
+      await users.close();
+      // Its port is that of the last time, unless somebody has taken it meanwhile.
+      users = await connect();
+      view = userView(users);
+    },
     async [Symbol.asyncDispose]() {
       await users.close();
       await running.stop();
       rmSync(directory, { recursive: true, force: true });
     },
   };
-}
-
-function freePort(): Promise<number> {
-  const { promise, resolve } = Promise.withResolvers<number>();
-  const server = createServer().listen(0, "127.0.0.1", () => {
-    const { port } = server.address() as { readonly port: number };
-    server.close(() => resolve(port));
-  });
-  return promise;
 }
 
 const composed = async (): Promise<readonly KubeObject[]> =>

@@ -34,7 +34,7 @@ interface Machine extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-/** Starts `purlin up` on a folder; it is started again on the same one, at the same address. */
+/** Starts `purlin up` on a folder; it is started again on the same one, at the same address unless that was taken meanwhile. */
 async function startMachine(env: NodeJS.ProcessEnv): Promise<Machine> {
   await using starting = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "e2e-kill-"));
@@ -46,17 +46,24 @@ async function startMachine(env: NodeJS.ProcessEnv): Promise<Machine> {
   };
   let running = await up();
   starting.defer(() => running[Symbol.asyncDispose]());
-  const users = await clientOf(join(directory, "kubeconfig"));
+  const connect = (): Promise<KubeClient> => clientOf(join(directory, "kubeconfig"));
+  let users = await connect();
   starting.defer(() => users.close());
   const closing = starting.move();
   return {
-    users,
-    view: userView(users),
+    get users() {
+      return users;
+    },
+    get view() {
+      return userView(users);
+    },
     children: () => descendantsOf(running.pid),
     functions: () => functionsAmong(descendantsOf(running.pid)),
     kill: () => running.kill(),
     async start() {
       running = await up();
+      await users.close();
+      users = await connect();
     },
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
