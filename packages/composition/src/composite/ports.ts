@@ -22,7 +22,7 @@ export interface CompositeSettings {
   /** Wake an XR when something it composed or required changes; without it XRs are looked at in intervals. */
   readonly realtime: boolean;
   readonly pollIntervalMs: number;
-  /** What an XR may ask for at most by annotation. */
+  /** The shortest time an XR may ask for by annotation, and functions by how long their answers hold. */
   readonly minPollIntervalMs: number;
   /** Say in the status which function revision ran each step. */
   readonly functionRevisions: boolean;

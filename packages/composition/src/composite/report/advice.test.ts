@@ -24,6 +24,11 @@ const rows: Readonly<Record<string, { reason: string; error: unknown; want: RegE
     error: wrapError("cannot apply", new NoMatchError({ apiVersion: "x.org/v1", kind: "Gadget" })),
     want: /install the CRD/,
   },
+  NoNamespace: {
+    reason: "so may a namespace",
+    error: wrapError("cannot apply", new Error('namespaces "team" not found')),
+    want: /create the namespace/,
+  },
   Unreachable: {
     reason: "so may a function",
     error: new Error(

@@ -13,6 +13,7 @@ export function adviceOn(error: unknown): string {
   if (/no matches for kind "[^"]*" in version "[^"]*"$/.test(text)) {
     return ": install the CRD that defines it, or correct the function";
   }
+  if (/namespaces "[^"]*" not found$/.test(text)) return ": create the namespace, or correct the function";
   // Some reasons end with a question that says what to look at.
   if (text.includes("the function could not be reached") && !text.endsWith("?")) {
     return ": check that the function runs and can be reached there";

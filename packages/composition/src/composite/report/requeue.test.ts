@@ -43,6 +43,24 @@ const rows: Readonly<Record<string, Row>> = {
     ttlMs: 5 * minute,
     want: { requeueAfterMs: 5 * minute },
   },
+  RealtimeTtlTooShort: {
+    reason: "no more often than an XR may ask for",
+    realtime: true,
+    ttlMs: 1,
+    want: { requeueAfterMs: 1000 },
+  },
+  RealtimeTtlNextToNothing: {
+    reason: "a nanosecond is a time too, and not never",
+    realtime: true,
+    ttlMs: 1e-6,
+    want: { requeueAfterMs: 1000 },
+  },
+  RealtimeTtlLongest: {
+    reason: "ten thousand years are not at once",
+    realtime: true,
+    ttlMs: 315_576_000_000_000,
+    want: { requeueAfterMs: 315_576_000_000_000 },
+  },
   PollUnready: {
     reason: "case 20: at once, through the backoff",
     realtime: false,

@@ -22,7 +22,8 @@ export interface RequeueFacts {
 export function requeueAfter({ xr, settled, ttlMs, settings, random, now }: RequeueFacts): ReconcileResult {
   const asked = askedInterval(xr, settings.minPollIntervalMs);
   if (settings.realtime) {
-    const after = ttlMs ?? asked;
+    // A function that says its answers hold for no time at all would keep everybody busy, its own XR and all others.
+    const after = ttlMs === undefined ? asked : Math.max(ttlMs, settings.minPollIntervalMs);
     return after === undefined ? {} : { requeueAfterMs: inStep(jittered(after, random), now) };
   }
   if (!settled) return { requeue: true };
