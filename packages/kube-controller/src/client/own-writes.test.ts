@@ -77,6 +77,17 @@ test("versions are numbers of any length", () => {
   assert.ok(compareVersions(undefined, "1") < 0);
 });
 
+test("an answer that comes late does not bring back what was deleted since, and a new one of the name is seen", () => {
+  const { informer, writes } = setting();
+  writes.deleted(object("a", 7));
+  writes.stored(object("a", 6));
+  assert.equal(writes.get(key), undefined);
+  writes.stored(object("a", 8, { uid: "another" }));
+  assert.equal(versionOf(writes.get(key)), "8");
+  informer.sees(object("a", 8, { uid: "another" }));
+  assert.deepEqual([versionOf(writes.get(key)), writes.size], ["8", 0]);
+});
+
 test("a write is seen until the informer has it, and then no longer remembered", () => {
   const { informer, writes } = setting();
   informer.sees(object("a", 5));

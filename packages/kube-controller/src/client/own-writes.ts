@@ -40,7 +40,8 @@ export class OwnWrites {
     const key = keyText(keyOf(object));
     const { resourceVersion } = object.metadata;
     const known = this.#writes.get(key);
-    if (known?.kind === "stored" && compareVersions(known.object.metadata.resourceVersion, resourceVersion) > 0) return;
+    // Answers may overtake each other, also that to a write and that to the delete after it.
+    if (known !== undefined && compareVersions(versionOf(known), resourceVersion) > 0) return;
     this.#remember(key, { kind: "stored", object, lists: this.#informer.lists });
   }
 
@@ -138,6 +139,10 @@ export class OwnWrites {
       slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) },
     );
   }
+}
+
+function versionOf(write: OwnWrite): string | undefined {
+  return write.kind === "stored" ? write.object.metadata.resourceVersion : write.version;
 }
 
 /** The last finalizer of a deleted object went, and the object with it. */

@@ -4,7 +4,7 @@ import type { KubeWriter } from "@purlin/kube-client";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
 import { shortened } from "../object/shortened.ts";
-import { EventCorrelator } from "./event-correlator.ts";
+import { EventCorrelator, type EventMemory } from "./event-correlator.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 import { type EventSubject, subjectOf } from "./event-subject.ts";
 import { type EventWrite, EventWriter } from "./event-writer.ts";
@@ -57,10 +57,11 @@ class BackgroundRecorder {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #sleep: (milliseconds: number) => Promise<unknown>;
-  readonly #waiting: EventWrite[] = [];
+  // By the event they are about, whose writes must stay in order; the one that waits longest first.
+  readonly #waiting = new Map<EventMemory, EventWrite[]>();
+  readonly #busy = new Set<EventMemory>();
   readonly #closing = new AbortController();
-  // Writes about one event must stay in order.
-  readonly #busy = new Set<object>();
+  #left = 0;
   #working = 0;
   #idle: PromiseWithResolvers<void> | undefined;
   #closed = false;
@@ -77,16 +78,20 @@ class BackgroundRecorder {
     if (this.#closed) return;
     const correlated = this.#correlator.correlate(subject);
     if (correlated.do === "drop") return;
-    if (this.#waiting.length >= mostWaiting) {
+    if (this.#left >= mostWaiting) {
       this.#log.debug("dropped an event: too many wait to be written", { object: subject.text });
       return;
     }
-    this.#waiting.push({ subject, correlated, at: this.#clock.now() });
+    const { memory } = correlated;
+    const waiting = this.#waiting.get(memory) ?? [];
+    waiting.push({ subject, correlated, at: this.#clock.now() });
+    this.#waiting.set(memory, waiting);
+    this.#left++;
     this.#work();
   }
 
   flush(): Promise<void> {
-    if (this.#waiting.length === 0 && this.#working === 0) return Promise.resolve();
+    if (this.#left === 0 && this.#working === 0) return Promise.resolve();
     this.#idle ??= Promise.withResolvers<void>();
     return this.#idle.promise;
   }
@@ -109,16 +114,24 @@ class BackgroundRecorder {
         this.#working--;
         this.#busy.delete(next.correlated.memory);
         this.#work();
-        if (this.#working > 0 || this.#waiting.length > 0) return;
+        if (this.#working > 0 || this.#left > 0) return;
         this.#idle?.resolve();
         this.#idle = undefined;
       });
     }
   }
 
+  /** Passes over no more events than there are writers, however many wait. */
   #next(): EventWrite | undefined {
-    const free = this.#waiting.findIndex(({ correlated }) => !this.#busy.has(correlated.memory));
-    return free < 0 ? undefined : this.#waiting.splice(free, 1)[0];
+    for (const [memory, waiting] of this.#waiting) {
+      if (this.#busy.has(memory)) continue;
+      const next = waiting.shift();
+      this.#waiting.delete(memory);
+      if (waiting.length > 0) this.#waiting.set(memory, waiting);
+      if (next !== undefined) this.#left--;
+      return next;
+    }
+    return undefined;
   }
 
   async #write(write: EventWrite): Promise<void> {

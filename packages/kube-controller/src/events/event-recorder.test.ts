@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject, KubeWriter } from "@purlin/kube-client";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
+import { eventually } from "../testing/eventually.ts";
 import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
 import { type ClosableEventRecorder, createEventRecorder } from "./create-event-recorder.ts";
 import { noEvents } from "./event-recorder.ts";
@@ -177,6 +178,29 @@ test("what the server refuses is dropped; what it cannot take now is tried again
   await recorder.close();
   recorder.event(bucket, warning("late"));
   assert.equal(tried.length, 4, "a closed recorder writes nothing");
+});
+
+test("an event that takes its time holds up its own repetitions, and no other event", async () => {
+  const tried: string[] = [];
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const writer = {
+    async create(object: KubeObject) {
+      tried.push(`create ${object["message"]}`);
+      if (object["message"] === "slow") await answered;
+      return object;
+    },
+    async patch(_: unknown, { message, count }: { message: string; count: number }) {
+      tried.push(`${message} ${count}`);
+    },
+  } as unknown as KubeWriter;
+  const recorder = createEventRecorder({ client: writer, source: "test" });
+  for (const message of ["slow", "slow", "slow", "quick", "quick"]) recorder.event(bucket, warning(message));
+  await eventually("the quick one is written", () => tried.includes("quick 2"));
+  assert.deepEqual(tried, ["create slow", "create quick", "quick 2"]);
+  answer();
+  await recorder.flush();
+  assert.deepEqual(tried.slice(3), ["slow 2", "slow 3"]);
+  await recorder.close();
 });
 
 test("a server that never answers does not hold up the end, nor an event its teller", async () => {
