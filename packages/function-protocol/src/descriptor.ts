@@ -2,7 +2,7 @@
 
 /** Fields of newer protocol versions, kept as they came so that nothing is lost between two peers that know them. */
 export interface Message {
-  /** The encoded fields this version of the protocol does not know, in the order in which they came. */
+  /** The encoded fields this version of the protocol does not know, in the order in which they came; a part may hold several. */
   $unknown?: Uint8Array[] | undefined;
 }
 

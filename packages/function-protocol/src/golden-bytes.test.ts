@@ -17,7 +17,7 @@ import {
   Schema,
   State,
 } from "./gen/run-function.ts";
-import { decode } from "./message-decode.ts";
+import { decode, maxFields } from "./message-decode.ts";
 import { encode } from "./message-encode.ts";
 import { Struct } from "./struct.ts";
 
@@ -162,8 +162,43 @@ test("C18: a string that is not UTF-8 fails, and the error names the field", () 
 test("a million unknown fields are read in linear time and memory", () => {
   const bytes = Buffer.alloc(3_000_000, Buffer.from("980605", "hex"));
   const request = decode(RunFunctionRequest, bytes);
-  assert.equal(request.$unknown?.length, 1_000_000);
+  assert.equal(request.$unknown?.length, 1, "one part for all of them, not an object for each");
   assert.ok(encode(RunFunctionRequest, request).equals(bytes));
+});
+
+test("unknown fields before, between and after known ones are kept in their order", () => {
+  const response = decode(
+    RunFunctionResponse,
+    Buffer.from("980601" + "980602" + "0a00" + "980603" + "1a00" + "980604", "hex"),
+  );
+  assert.deepEqual(
+    response.$unknown?.map((part) => Buffer.from(part).toString("hex")),
+    ["980601980602", "980603", "980604"],
+  );
+  assert.equal(encode(RunFunctionResponse, response).toString("hex"), "0a001a00" + "980601980602980603980604");
+});
+
+// Two bytes of a peer become an object of a hundred: as many as fit into a message would take all memory there is.
+const floods: Record<string, { readonly unit: string; readonly says: RegExp }> = {
+  "empty results": { unit: "1a00", says: /^RunFunctionResponse\.results: it has more than 1000000 fields$/ },
+  "a context in parts": { unit: "2200", says: /^RunFunctionResponse\.context: it has more than/ },
+  "known and unknown fields in turn": { unit: "9806051a00", says: /^RunFunctionResponse\.results: it has more than/ },
+  "states in parts": {
+    unit: "12020a00",
+    says: /^RunFunctionResponse\.desired: (?:State\.composite: )?it has more than/,
+  },
+};
+
+for (const [name, { unit, says }] of Object.entries(floods)) {
+  test(`a flood of ${name} is refused`, () => {
+    const bytes = Buffer.alloc((unit.length / 2) * (maxFields + 1), Buffer.from(unit, "hex"));
+    assert.throws(() => decode(RunFunctionResponse, bytes), { code: "MALFORMED", message: says });
+  });
+}
+
+test("a message with as many fields as there may be is read", () => {
+  const bytes = Buffer.alloc(2 * maxFields, Buffer.from("1a00", "hex"));
+  assert.equal(decode(RunFunctionResponse, bytes).results.length, maxFields);
 });
 
 test("one Struct sent half a million times is merged in linear time", () => {

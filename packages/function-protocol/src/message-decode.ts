@@ -8,6 +8,12 @@ import { WireReader, WireType } from "./wire-reader.ts";
 type Fields = Record<string, unknown>;
 
 /**
+ * How many fields a message may have, with those of the messages in it. A field of two bytes can become an object of a
+ * hundred; a peer that fills what a message may be long with such fields would exhaust the memory of whoever reads it.
+ */
+export const maxFields = 1_000_000;
+
+/**
  * Reads a message. Structs are left as ranges of `bytes`, which must not change afterwards. Throws a ProtocolError
  * that names the message and field when the bytes are not such a message.
  */
@@ -18,19 +24,26 @@ export function decode<T extends Message>(type: MessageType<T>, bytes: Uint8Arra
 
 /** Reads fields up to `end`. One reader serves all nested messages: a view of its own for each would cost more. */
 function readInto<T extends Message>(type: MessageType<T>, message: T, reader: WireReader, end: number): T {
+  let known = reader.position;
   while (reader.position < end) {
     const start = reader.position;
     const tag = readTag(reader, type);
     const field = type.byNumber.get(tag >>> 3);
     const wireType = tag & 7;
     try {
-      if (field !== undefined && accepts(field, wireType)) readField(field, message as Fields, reader, wireType);
-      else keepUnknown(message, reader, start, wireType);
+      if (field === undefined || !accepts(field, wireType)) {
+        reader.skip(wireType);
+        continue;
+      }
+      if (start > known) keepUnknown(message, reader, known, start);
+      readField(field, message as Fields, reader, wireType);
+      known = reader.position;
     } catch (error) {
-      throw inField(error, type, field?.name ?? `field ${Math.floor(tag / 8)}`);
+      throw inField(error, type, field?.name ?? `field ${tag >>> 3}`);
     }
   }
   checkEnd(reader, end);
+  if (end > known) keepUnknown(message, reader, known, end);
   return message;
 }
 
@@ -74,6 +87,7 @@ function isPackable({ cardinality, value }: Field): boolean {
 }
 
 function readField(field: Field, message: Fields, reader: WireReader, wireType: number): void {
+  if (++reader.fields > maxFields) throw malformed(`it has more than ${maxFields} fields`);
   switch (field.cardinality) {
     case "implicit":
     case "optional":
@@ -174,10 +188,10 @@ function readScalar(scalar: string, reader: WireReader): unknown {
   }
 }
 
-function keepUnknown(message: Message, reader: WireReader, start: number, wireType: number): void {
-  reader.skip(wireType);
+/** Keeps a run of unknown fields in one piece. */
+function keepUnknown(message: Message, reader: WireReader, start: number, end: number): void {
   message.$unknown ??= [];
-  message.$unknown.push(reader.bytes.subarray(start, reader.position));
+  message.$unknown.push(reader.bytes.subarray(start, end));
 }
 
 function malformed(message: string): ProtocolError {
