@@ -8,7 +8,7 @@ import { digestOf } from "./digest.ts";
 import { type ImageReference, parseReference } from "./image-reference.ts";
 import { mediaTypes } from "./media-types.ts";
 import { isOciError, type OciErrorCode } from "./oci-error.ts";
-import { createRegistryHttp } from "./registry-http.ts";
+import { createRegistryHttp, type RegistryResponse } from "./registry-http.ts";
 import { type Ask, listTags, openBlob, uploadBlob } from "./registry-transfer.ts";
 
 const send = createRegistryHttp();
@@ -123,6 +123,22 @@ for (const { why, headers = {}, body, status = 200, outcome } of lists) {
   });
 }
 
+test("a list of more tags than a call has room for arguments comes whole", async (t) => {
+  const tags = Array.from({ length: 300_000 }, (_, at) => `v${at}`);
+  const { reference } = await referenceTo(t, (_, response) => void response.end(JSON.stringify({ tags })));
+  assert.equal((await listTags(ask, reference, undefined)).length, tags.length);
+});
+
+test("lists of tags are not read without end, however few pages they have", async (t) => {
+  const page = JSON.stringify({ tags: ["x".repeat(20 * 1024 * 1024)] });
+  const { reference, asked } = await referenceTo(t, (_, response) => {
+    response.setHeader("link", '</v2/acme/f/tags/list>; rel="next"');
+    response.end(page);
+  });
+  await assert.rejects(listTags(ask, reference, undefined), fails("too-large", /the answer is larger than \d+ bytes/));
+  assert.equal(asked.length, 4);
+});
+
 /** A registry that answers HEAD, POST and PUT as told, and notes what it was sent. */
 async function uploading(
   t: TestContext,
@@ -175,3 +191,18 @@ for (const { why, answers, code, says } of uploads) {
     await assert.rejects(uploadBlob(ask, reference, upload), fails(code, says));
   });
 }
+
+test("an upload that begins with TLS does not go on without", async () => {
+  const sent: string[] = [];
+  const secure: Ask = async (_, path, { method }) => {
+    sent.push(`${method} ${path}`);
+    const headers = { location: "http://r.example.org/v2/acme/f/blobs/uploads/1" };
+    const status = method === "POST" ? 202 : 404;
+    const body = Readable.from([]) as RegistryResponse["body"];
+    return { status, headers, body, url: new URL("https://r.example.org/v2/acme/f/blobs/uploads/") };
+  };
+  const reference = parseReference("r.example.org/acme/f:v1");
+  const says = /^r\.example\.org takes uploads at http:\/\/r\.example\.org, not by HTTPS$/;
+  await assert.rejects(uploadBlob(secure, reference, upload), fails("refused", says));
+  assert.deepEqual(sent, [`HEAD blobs/${descriptor.digest}`, "POST blobs/uploads/"]);
+});

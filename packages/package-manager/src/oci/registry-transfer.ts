@@ -21,7 +21,8 @@ export interface Asked {
 export type Ask = (reference: ImageReference, path: string, request: Asked) => Promise<RegistryResponse>;
 
 const maxTagPages = 1_000;
-const maxTagPageBytes = 16 * 1024 * 1024;
+/** Of all pages together: some registries send hundreds of thousands of tags at once. */
+const maxTagBytes = 64 * 1024 * 1024;
 
 /** Opens a blob from an offset on, or from its beginning where the registry cannot do that. */
 export async function openBlob(
@@ -42,18 +43,21 @@ export async function listTags(
   reference: ImageReference,
   signal: AbortSignal | undefined,
 ): Promise<string[]> {
-  const tags: string[] = [];
+  const pages: string[][] = [];
+  let bytesLeft = maxTagBytes;
   let next: string | undefined = "tags/list";
   for (let page = 0; next !== undefined; page++) {
     if (page === maxTagPages)
       throw new OciError("too-large", `${sourceOf(reference)} has more than ${maxTagPages} pages of tags`);
     const response: RegistryResponse = await ask(reference, next, { method: "GET", signal });
     if (response.status !== 200) throw await refusal(response, sourceOf(reference), "read");
-    tags.push(...tagsOf(await readBody(response.body, maxTagPageBytes), sourceOf(reference)));
+    const body = await readBody(response.body, bytesLeft);
+    bytesLeft -= body.length;
+    pages.push(tagsOf(body, sourceOf(reference)));
     const link = /<([^>]+)>\s*;\s*rel="?next"?/.exec(String(response.headers["link"] ?? ""))?.[1];
     next = link === undefined ? undefined : nextPage(link, response.url);
   }
-  return tags;
+  return pages.flat();
 }
 
 function tagsOf(body: Buffer, source: string): string[] {
@@ -114,5 +118,11 @@ async function startUpload(
   const { location } = started.headers;
   if (started.status !== 202 || location === undefined) throw await refusal(started, name, "write");
   started.body.resume();
-  return new URL(location, started.url);
+  const target = new URL(location, started.url);
+  // As with redirects: what is secret on one way is secret on the other.
+  if (started.url.protocol !== "https:" || target.protocol === "https:") return target;
+  throw new OciError(
+    "refused",
+    `${started.url.host} takes uploads at ${target.protocol}//${target.host}, not by HTTPS`,
+  );
 }

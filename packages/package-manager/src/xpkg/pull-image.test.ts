@@ -206,6 +206,45 @@ suite("pulling and pushing images", () => {
     }
   });
 
+  test("an image that says it is larger than what is unpacked is not fetched", async (t) => {
+    const part = { mediaType: mediaTypes.ociLayerGzip, digest: digestOf("x"), size: 1 };
+    const gigabytes = (count: number): object => ({ ...part, size: count * 1024 ** 3 });
+    const rows: { why: string; config: object; layers: object[]; says: RegExp }[] = [
+      {
+        why: "a configuration that does not belong into memory",
+        config: { ...part, size: 4 * 1024 ** 2 + 1 },
+        layers: [],
+        says: /: its configuration has 4194305 bytes; 4 MiB are allowed$/,
+      },
+      {
+        why: "one layer that fills the disk",
+        config: part,
+        layers: [gigabytes(1024)],
+        says: /: its layers have 1099511627776 bytes; 4 GiB are allowed$/,
+      },
+      {
+        why: "many that do together",
+        config: part,
+        layers: [gigabytes(1), gigabytes(1), gigabytes(1), gigabytes(1), part],
+        says: /: its layers have 4294967297 bytes/,
+      },
+    ];
+    for (const { why, config, layers, says } of rows) {
+      const manifest = JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.ociManifest, config, layers });
+      const { host, asked } = await serveHttp(t, (_, response) => void response.end(manifest));
+      const pulled = pullImage(client, await newStore(), {
+        reference: parseReference(`${host}/acme/f:v1`),
+        options: { platform: amd },
+      });
+      await assert.rejects(pulled, (error: Error) => isOciError(error, "too-large") && says.test(error.message), why);
+      assert.deepEqual(
+        asked.filter((line) => line.includes("/blobs/")),
+        [],
+        why,
+      );
+    }
+  });
+
   test("a store that was damaged is found out when it is read as a manifest", async () => {
     const image = await build(amd, "damaged");
     await pushPackage(client, built, { images: [image], to: reference("damaged") });

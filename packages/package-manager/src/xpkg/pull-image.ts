@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { ContentStore } from "../oci/content-store.ts";
 import { formatReference, type ImageReference } from "../oci/image-reference.ts";
 import { type Descriptor, type ImageManifest, type Platform, parseManifest } from "../oci/manifest.ts";
-import { isOciError } from "../oci/oci-error.ts";
+import { isOciError, OciError } from "../oci/oci-error.ts";
 import { selectPlatform } from "../oci/platform.ts";
 import type { FetchedManifest, RegistryCall, RegistryClient } from "../oci/registry-client.ts";
 
@@ -39,7 +39,9 @@ export async function pullImage(
   }
   if (manifest.kind === "index") throw new Error(`${formatReference(reference)}: an index of indexes is no image`);
   const { image } = manifest;
-  for (const part of [image.config, ...(options.layers?.(image) ?? image.layers)]) {
+  const layers = options.layers?.(image) ?? image.layers;
+  requireRoomFor(image, layers, formatReference(reference));
+  for (const part of [image.config, ...layers]) {
     await client.pullBlob(reference, part, store, options);
   }
   return { digest: top.descriptor.digest, manifest: image, manifestDigest: descriptor.digest };
@@ -61,6 +63,20 @@ async function manifestOf(
   const { descriptor, bytes } = fetched;
   await store.ingest(descriptor, async () => ({ bytes: Readable.from([bytes]), offset: 0 }));
   return fetched;
+}
+
+/** A configuration is read as a whole, and no image is unpacked that is larger: what says it is larger need not come first. */
+const maxConfigBytes = 4 * 1024 ** 2;
+const maxLayerBytes = 4 * 1024 ** 3;
+
+function requireRoomFor({ config }: ImageManifest, layers: readonly Descriptor[], name: string): void {
+  if (config.size > maxConfigBytes) {
+    throw new OciError("too-large", `${name}: its configuration has ${config.size} bytes; 4 MiB are allowed`);
+  }
+  const bytes = layers.reduce((sum, { size }) => sum + size, 0);
+  if (bytes > maxLayerBytes) {
+    throw new OciError("too-large", `${name}: its layers have ${bytes} bytes; 4 GiB are allowed`);
+  }
 }
 
 /** Whether everything of an image is in the store, so that no registry is needed. */

@@ -29,6 +29,7 @@ export async function readPackageText(image: ImageManifest, store: ContentStore,
     name,
     hidden: createHiddenPaths(),
     bytes: layers.length === 1 ? markedBytes : searchedBytes,
+    entries: searchedEntries,
   };
   for (const layer of layers) {
     const found = await findInLayer(layer, store, search);
@@ -41,6 +42,8 @@ export async function readPackageText(image: ImageManifest, store: ContentStore,
 const markedBytes = maxPackageBytes + 64 * 1024 * 1024;
 /** An image as large as those that are run. */
 const searchedBytes = 4 * 1024 ** 3;
+/** Empty files compress to next to nothing, and those that remove others are remembered. */
+const searchedEntries = 500_000;
 
 interface Search {
   readonly name: string;
@@ -48,6 +51,7 @@ interface Search {
   readonly hidden: HiddenPaths;
   /** How much may be unpacked on the way. */
   bytes: number;
+  entries: number;
 }
 
 async function findInLayer(layer: Descriptor, store: ContentStore, search: Search): Promise<string | undefined> {
@@ -67,9 +71,11 @@ async function findInLayer(layer: Descriptor, store: ContentStore, search: Searc
   }
 }
 
-async function findInTar(tar: Extract, { hidden, name }: Search): Promise<string | undefined> {
+async function findInTar(tar: Extract, search: Search): Promise<string | undefined> {
+  const { hidden, name } = search;
   const removed: string[] = [];
   for await (const entry of tar) {
+    if (--search.entries < 0) throw new PackageError(`${name}: its layers have more files than are allowed`);
     const { name: path, type } = entry.header;
     if (basename(path).startsWith(whiteout)) removed.push(path);
     else if (basename(path) === packageFile && type === "file" && !hidden.has(path)) {
