@@ -31,6 +31,12 @@ const wrong: Record<string, { readonly argv: readonly string[]; readonly says: s
     argv: ["function", "call", "--target"],
     says: `option '--target <host:port>' argument missing: see "purlin function call --help"`,
   },
+  EmptyArgument: { argv: ["delete", "app", ""], says: `argument 'name' is empty: see "purlin delete --help"` },
+  EmptyPath: { argv: ["apply", "a.yaml", "b.yaml", ""], says: `argument 'path' is empty: see "purlin apply --help"` },
+  EmptyOption: {
+    argv: ["get", "cm", "--namespace", ""],
+    says: `option '-n, --namespace <name>' argument is empty: see "purlin get --help"`,
+  },
   TooMany: {
     argv: ["function", "certs", "a", "b"],
     says: `too many arguments for 'certs'. Expected 1 argument but got 2: see "purlin function certs --help"`,

@@ -182,6 +182,8 @@ export function createKubeClient(
     patch: (type, patch, { type: kind, ...options }) =>
       write("PATCH", asObject(type), { ...options, contentType: patchTypes[kind], body: patch }),
     async delete(type, options = {}) {
+      // Without a name the path is that of the collection, and everything in it would go.
+      if (!type.name) throw new Error(`cannot delete a ${type.kind} without a name`);
       const path = await pathOf(type, type, options);
       const sent = send({ method: "DELETE", path, body: deleteBody(options), signal: options.signal });
       return heldObject(await ofObject(type, sent));

@@ -119,3 +119,11 @@ test("the client turns calls into requests", async () => {
   ]);
   assert.equal(warnings.length, 7);
 });
+
+test("nothing is deleted without a name: that would be the whole collection", async () => {
+  const transport = server(() => ({ resources: [widgets] }));
+  const client = createKubeClient(transport);
+  const type = { apiVersion: "example.org/v1", kind: "Widget", namespace: "ns" };
+  await assert.rejects(client.delete({ ...type, name: "" }), /cannot delete a Widget without a name/);
+  assert.deepEqual(transport.asked, []);
+});

@@ -61,8 +61,18 @@ function describe(command: Command, spec: CommandSpec, { io, chosen }: Pick<Prog
   for (const option of [...(spec.options ?? []), debugOption]) command.addOption(toOption(option));
   command.addHelpText("after", () => `\n${helpText(spec.name, io.stdout.columns)}`);
   command.action(async () => {
+    refuseEmpty(command);
     await chosen(spec, { args: command.args, options: command.opts() });
   });
+}
+
+/** What a variable of a script was meant to fill in. No value would mean something else: all objects, or this folder. */
+function refuseEmpty(command: Command): void {
+  const argument =
+    command.registeredArguments[Math.min(command.args.indexOf(""), command.registeredArguments.length - 1)];
+  if (argument !== undefined) command.error(`argument '${argument.name()}' is empty`);
+  const option = command.options.find((one) => command.getOptionValue(one.attributeName()) === "");
+  if (option !== undefined) command.error(`option '${option.flags}' argument is empty`);
 }
 
 function toOption({ flags, description, required, repeatable, default: preset }: OptionSpec): Option {

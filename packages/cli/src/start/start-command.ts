@@ -92,7 +92,7 @@ async function ensureNamespace(client: KubeClient, name: string, signal: AbortSi
 function addresses(input: CommandInput): { metricsAddress: string | undefined; healthAddress: string | undefined } {
   const address = (name: string): string | undefined => {
     const text = textOption(input, name);
-    return text === "" || text === "0" ? undefined : text;
+    return text === "0" ? undefined : text;
   };
   return { metricsAddress: address("metricsAddress"), healthAddress: address("healthAddress") };
 }
