@@ -150,13 +150,12 @@ test("files that weigh nothing are counted, in all layers together", async () =>
   using folder = tempFolder();
   const store = await openContentStore(folder.path);
   const config = { mediaType: mediaTypes.ociConfig, digest: digestOf("{}"), size: 2 };
-  // One header, again and again, without the end of an archive: the next layer is read as if nothing had been before it.
+  // One header, again and again.
   const header = (await tarOf({ ".wh.x": "" })).subarray(0, 512);
   const many = await add(store, zstdCompressSync(Buffer.alloc(250_000 * 512, header)), mediaTypes.ociLayerZstd);
   const last = await add(store, await tarOf({ "package.yaml": "x" }), mediaTypes.ociLayer);
   const read = (layers: readonly Descriptor[]): Promise<string> =>
     readPackageText({ mediaType: "", config, layers }, store, "acme/f:v1");
-  assert.equal(await read([last, many]), "x");
   await assert.rejects(
     read([last, many, many]),
     (error: Error) =>
