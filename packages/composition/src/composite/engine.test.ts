@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { create, ResourceSelector } from "@purlin/function-protocol";
 import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
+import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-client";
 import {
   type ControllerEngine,
   crdType,
@@ -18,6 +18,7 @@ import {
 } from "@purlin/kube-controller";
 import { conditionOf, conditionsOf } from "@purlin/kube-controller/object";
 import { eventually } from "@purlin/kube-controller/testing";
+import { Registry } from "prom-client";
 import { resourceRefsOf, revisionRefOf } from "../composite-resource/machinery.ts";
 import { type CompositeBench, configMap, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";
 import { cacheDefinition } from "../testing/definitions.ts";
@@ -33,11 +34,12 @@ let bench: CompositeBench;
 let engine: ControllerEngine;
 let functions: TestFunctions;
 let name: string;
+const registry = new Registry();
 
 before(async () => {
   cluster = await startTestCluster();
   bench = createCompositeBench(cluster, await cluster.define(cacheDefinition("Namespaced")));
-  engine = createControllerEngine({ informers: cluster.informers });
+  engine = createControllerEngine({ informers: cluster.informers, registry });
   const fetchers = { resources: createResourceFetcher(clientReader(cluster.client)), schema: noSchemas };
   functions = createTestFunctions(fetchers);
   const { reconcile, watches } = createCompositeController({
@@ -56,6 +58,8 @@ before(async () => {
   functions.set("compose", { resources: { a: configMap({ x: "1" }), b: configMap({ x: "2" }) } });
   functions.set("ready", autoReady);
   await bench.compositionOf("c", ["compose", "ready"]);
+  functions.set("compose-one", { resources: { a: configMap({ x: "1" }) } });
+  await bench.compositionOf("one-map", ["compose-one", "ready"]);
 });
 after(async () => {
   await engine.close();
@@ -69,22 +73,37 @@ const is = async (xr: string, type: string, status: string): Promise<boolean> =>
   conditionOf(conditionsOf(await bench.read(key(xr))), type).status === status;
 const calls = (): number => functions.calls.length;
 
-/** Waits until nobody is called any more, as far as a few turns of the event loop can tell. */
+/** Whether an object is waiting for a pass, or in one. */
+async function isAtWork(): Promise<boolean> {
+  const metrics = ["controller_runtime_active_workers", "workqueue_depth"].map((one) => registry.getSingleMetric(one));
+  const values = await Promise.all(metrics.map(async (metric) => (await metric?.get())?.values ?? []));
+  return values.flat().some(({ value }) => value > 0);
+}
+
+/** Whether news of everything that is stored has come. */
+async function hasHeard(type: TypeRef): Promise<boolean> {
+  const { items } = await cluster.kube.list(type, { namespace: "default" });
+  const informer = cluster.informers.peek(type);
+  const versionOf = (object: KubeObject | undefined): string | undefined => object?.metadata.resourceVersion;
+  return items.every((object) => versionOf(informer?.get(keyOf(object))) === versionOf(object));
+}
+
+/** Waits until the controller has heard of all that was written, and has nothing left to do. */
 async function calm(): Promise<void> {
-  for (let quiet = 0, before = calls(); quiet < 10; quiet++) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    if (calls() === before) continue;
-    before = calls();
-    quiet = 0;
-  }
+  await eventually("the controller rests", async () => {
+    const before = calls();
+    if (await isAtWork()) return false;
+    if (!(await hasHeard(maps)) || !(await hasHeard(bench.kind.type))) return false;
+    return !(await isAtWork()) && calls() === before;
+  });
 }
 
 test("a fresh XR becomes ready in two passes, and its own status writes wake nobody", async () => {
   const before = calls();
-  await make("one");
+  await make("one", "one-map");
   await eventually("the XR is ready", () => is("one", "Ready", "True"));
   await calm();
-  assert.equal(calls() - before, 4, "two passes of two functions");
+  assert.equal(calls() - before, 4, "two passes of two functions: the second when its ConfigMap is there");
 });
 
 test("case 115: what happens to a composed resource wakes its XR, and no other", async () => {
