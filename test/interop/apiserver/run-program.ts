@@ -28,7 +28,7 @@ export interface RunningProgram {
 }
 
 /** Starts a program; it is ended by force when it outlives everybody's patience. */
-export function startProgram({ program, args, input, env, directory, patienceMs = 60_000 }: Program): RunningProgram {
+export function startProgram({ program, args, input, env, directory, patienceMs = 180_000 }: Program): RunningProgram {
   const child = spawn(program, args, {
     cwd: directory,
     env: { ...process.env, ...env },

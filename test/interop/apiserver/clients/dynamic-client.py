@@ -2,6 +2,7 @@
 """What users of the official Python client do, on the API server of a kubeconfig. Prints what it saw, line by line."""
 
 import sys
+import time
 
 from kubernetes import client, config, dynamic, utils, watch
 from kubernetes.client.exceptions import ApiException
@@ -91,16 +92,28 @@ def watches(dyn):
     maps.patch(body={"data": {"x": "2"}}, name="w", namespace=NAMESPACE)
     print("deleted", maps.delete(name="w", namespace=NAMESPACE, body={}).status)
     watcher = watch.Watch()
-    for event in maps.watch(namespace=NAMESPACE, resource_version=version, timeout=10, watcher=watcher):
+    for event in maps.watch(namespace=NAMESPACE, resource_version=version, timeout=60, watcher=watcher):
         print("event", event["type"], event["object"].metadata.name, event["object"].data.to_dict())
         if event["type"] == "DELETED":
             watcher.stop()
     core = client.CoreV1Api(dyn.client)
     typed = watch.Watch()
-    for event in typed.stream(core.list_namespaced_config_map, NAMESPACE, label_selector="app", timeout_seconds=10):
+    for event in typed.stream(core.list_namespaced_config_map, NAMESPACE, label_selector="app", timeout_seconds=60):
         print("typed event", event["type"], event["object"].metadata.name)
         if event["object"].metadata.name == "b":
             typed.stop()
+
+
+def served(dyn, api_version, kind):
+    """A kind that was just established: the server may list it a moment later."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return dyn.resources.get(api_version=api_version, kind=kind)
+        except ResourceNotFoundError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
 
 
 def custom(dyn):
@@ -111,11 +124,11 @@ def custom(dyn):
     crds = dyn.resources.get(api_version="apiextensions.k8s.io/v1", kind="CustomResourceDefinition")
     crds.create(body=definition())
     watcher = watch.Watch()
-    for event in crds.watch(name=f"snakes.{GROUP}", timeout=20, watcher=watcher):
+    for event in crds.watch(name=f"snakes.{GROUP}", timeout=60, watcher=watcher):
         conditions = event["object"].to_dict().get("status", {}).get("conditions") or []
         if any(one["type"] == "Established" and one["status"] == "True" for one in conditions):
             watcher.stop()
-    snakes = dyn.resources.get(api_version=f"{GROUP}/v1", kind="Snake")
+    snakes = served(dyn, f"{GROUP}/v1", "Snake")
     body = {"apiVersion": f"{GROUP}/v1", "kind": "Snake", "metadata": {"name": "adder"}, "spec": {}}
     made = snakes.create(body=body, namespace=NAMESPACE)
     print("defaulted", made.spec.length, made.metadata.generation)

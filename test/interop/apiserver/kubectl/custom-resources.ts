@@ -60,7 +60,7 @@ export const customResources: Script = {
     { run: "create namespace custom-resources" },
     { run: "get gates" },
     { run: "apply -f -", input: definition },
-    { run: "wait crd gates.interop.example.org --for=condition=Established --timeout=30s" },
+    { run: "wait crd gates.interop.example.org --for=condition=Established --timeout=120s" },
     { run: "get crd gates.interop.example.org" },
     { run: "get crd gates.interop.example.org -o json --show-managed-fields" },
     { run: "describe crd gates.interop.example.org" },
@@ -99,7 +99,7 @@ export const customResources: Script = {
     {
       run: 'patch gate front --subresource=status --type=merge -p \'{"status":{"bars":4,"conditions":[{"type":"Open","status":"True"}]}}\'',
     },
-    { run: "wait gate front --for=condition=Open --timeout=10s" },
+    { run: "wait gate front --for=condition=Open --timeout=120s" },
     { run: "get gates" },
     { run: "apply --server-side --field-manager=other -f -", input: gate("{bars: 4, hinges: [{name: top}]}") },
     { run: "apply --server-side --field-manager=other -f -", input: gate("{bars: 9}") },

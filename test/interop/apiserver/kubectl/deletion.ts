@@ -12,7 +12,7 @@ metadata:
 const owner = [{ run: "create cm owner" }, { run: "get cm owner -o jsonpath={.metadata.uid}", keep: "owner" }];
 
 /** Whether it still has to wait is a matter of who is faster. */
-const gone = (what: string): Step => ({ run: `wait ${what} --for=delete --timeout=30s`, ignore: /condition met$/ });
+const gone = (what: string): Step => ({ run: `wait ${what} --for=delete --timeout=120s`, ignore: /condition met$/ });
 
 /** Deleting owners and what they own, and whole namespaces. */
 export const deletion: Script = {
@@ -25,11 +25,11 @@ export const deletion: Script = {
     gone("cm child"),
     ...owner,
     { run: "create -f -", input: (kept) => child("child", kept, true) },
-    { run: "delete cm owner --cascade=foreground --timeout=30s" },
+    { run: "delete cm owner --cascade=foreground --timeout=120s" },
     { run: "get cm child" },
     ...owner,
     { run: "create -f -", input: (kept) => child("child", kept) },
-    { run: "delete cm owner --cascade=orphan --timeout=30s" },
+    { run: "delete cm owner --cascade=orphan --timeout=120s" },
     { run: "get cm child -o yaml" },
     { run: "delete cm child" },
     ...owner,
@@ -38,7 +38,7 @@ export const deletion: Script = {
       input: (kept) => child("held", kept, true).replace("  name:", "  finalizers: [example.org/hold]\n  name:"),
     },
     { run: "delete cm owner --cascade=foreground --wait=false" },
-    { run: "wait cm held --for=jsonpath='{.metadata.deletionTimestamp}' --timeout=30s" },
+    { run: "wait cm held --for=jsonpath='{.metadata.deletionTimestamp}' --timeout=120s" },
     { run: "get cm owner -o jsonpath={.metadata.finalizers}" },
     { run: 'patch cm held --type=merge -p \'{"metadata":{"finalizers":null}}\'' },
     gone("cm owner"),
@@ -51,11 +51,11 @@ export const deletion: Script = {
       input: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: last, finalizers: [example.org/hold]}\n",
     },
     {
-      run: "delete namespace deletion --timeout=60s",
+      run: "delete namespace deletion --timeout=120s",
       meanwhile: {
         after: 1,
         steps: [
-          { run: "wait namespace deletion --for=condition=NamespaceFinalizersRemaining --timeout=30s" },
+          { run: "wait namespace deletion --for=condition=NamespaceFinalizersRemaining --timeout=120s" },
           { run: "get namespace deletion" },
           { run: "create cm refused" },
           {

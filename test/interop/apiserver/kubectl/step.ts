@@ -82,7 +82,7 @@ async function runStep(session: Session, step: Step): Promise<Outcome[]> {
   return [...inner, { step, ...shown }];
 }
 
-const patienceMs = 60_000;
+const patienceMs = 120_000;
 const pauseMs = 250;
 
 async function runUntil(program: Program, wanted: RegExp | undefined): Promise<ProgramResult> {

@@ -32,7 +32,8 @@ export const workloads: Script = {
     { run: "set serviceaccount deployment web robot" },
     { run: "get deployment web -o yaml" },
     { run: "describe deployment web" },
-    { run: "rollout status deployment web --timeout=1s" },
+    // Long enough to look once: what it prints then is what there is to see.
+    { run: "rollout status deployment web --timeout=5s" },
     { run: "rollout history deployment web" },
     { run: "rollout pause deployment web" },
     { run: "rollout resume deployment web" },
