@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ApiListener, type ApiServer, isStoreError, startApiServer } from "@purlin/kube-apiserver";
+import { makeFolder, whyNoFolder } from "../files/make-folder.ts";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { collectWhenIdle } from "./collect-when-idle.ts";
@@ -63,7 +64,7 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
 async function start(options: EmbeddedServerOptions, onRenewed: () => void): Promise<ApiServer> {
   const { directory, warn, servesReadOnly = false } = options;
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeFolder(directory, 0o700);
     const server = await startApiServer({
       directory,
       servesReadOnly,
@@ -84,21 +85,6 @@ async function start(options: EmbeddedServerOptions, onRenewed: () => void): Pro
 
 const isFileError = (error: unknown): boolean => typeof (error as NodeJS.ErrnoException)?.syscall === "string";
 
-/** The usual reasons in words, with what to do. */
-function whyNoFolder(error: unknown): string {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case "EEXIST":
-    case "ENOTDIR":
-      return "it is, or lies in, a file and not a folder: name another";
-    case "EACCES":
-    case "EPERM":
-    case "EROFS":
-      return `it cannot be written: ${textOf(error)}: name another, or change who may write there`;
-    default:
-      return textOf(error);
-  }
-}
-
 /** Listens on the port asked for, else on that of the last time, else on any: clients keep their kubeconfig. */
 async function listen(server: ApiServer, { directory, port, warn }: EmbeddedServerOptions): Promise<ApiListener> {
   const file = join(directory, "port");
@@ -117,7 +103,9 @@ async function listenOn(server: ApiServer, port: number): Promise<ApiListener> {
   try {
     return await server.listen({ port });
   } catch (error) {
-    throw new UserError(`--port ${port}: ${textOf(error)}; choose another, or none for any free one`, { cause: error });
+    const isTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+    const what = isTaken ? `port ${port} is taken` : `--port ${port}: ${textOf(error)}`;
+    throw new UserError(`${what}: choose another one with --port, or none for any free one`, { cause: error });
   }
 }
 

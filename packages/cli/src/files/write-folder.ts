@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
+import { readdir, rename, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Io } from "../io.ts";
 import { isUserError, UserError } from "../user-error.ts";
+import { makeFolder, whyNoFolder } from "./make-folder.ts";
 import { explain } from "./read-text.ts";
 
 /**
@@ -16,14 +17,14 @@ export async function writeFolder(path: string, io: Io, fill: (folder: string) =
   let draft: string | undefined;
   try {
     draft = join(dirname(target), `.${basename(target)}-${randomUUID().slice(0, 8)}`);
-    await mkdir(draft, { recursive: true });
+    await makeFolder(draft);
     await fill(draft);
     if (existed) await rmdir(target);
     await rename(draft, target);
   } catch (error) {
     if (draft !== undefined) await rm(draft, { recursive: true, force: true });
     if (isUserError(error)) throw error;
-    throw new UserError(`cannot make ${path}: ${explain(error)}`, { cause: error });
+    throw new UserError(`cannot make ${path}: ${whyNoFolder(error)}`, { cause: error });
   }
 }
 

@@ -5,8 +5,9 @@ import { join, resolve } from "node:path";
 import { type ClusterPackageOptions, type ClusterPackages, openClusterPackages } from "@purlin/control-plane";
 import type { Log } from "@purlin/kube-controller";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
+import { makeFolder, whyNoFolder } from "../files/make-folder.ts";
 import type { Io } from "../io.ts";
-import { textOf, UserError } from "../user-error.ts";
+import { UserError } from "../user-error.ts";
 import { parsePackageRuntime } from "./package-runtime.ts";
 import { wholeOption } from "./start-settings.ts";
 
@@ -44,6 +45,7 @@ export async function openPackages(
 ): Promise<OpenedPackages> {
   const wanted = cacheFolder(input, io);
   try {
+    if (wanted !== undefined) await makeFolder(wanted, 0o700);
     const directory = wanted ?? (await mkdtemp(join(tmpdir(), "purlin-xpkg-")));
     const packages = await openClusterPackages({ ...options, directory });
     return {
@@ -53,7 +55,7 @@ export async function openPackages(
       },
     };
   } catch (error) {
-    throw new UserError(`cannot keep packages in ${wanted ?? tmpdir()}: ${textOf(error)}; see --xpkg-cache-dir`, {
+    throw new UserError(`cannot keep packages in ${wanted ?? tmpdir()}: ${whyNoFolder(error)}; see --xpkg-cache-dir`, {
       cause: error,
     });
   }
