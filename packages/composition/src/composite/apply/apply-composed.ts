@@ -3,9 +3,9 @@
 import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-controller/object";
-import { isInvalid } from "@purlin/kube-objects";
+import { isInvalid, isNotFound } from "@purlin/kube-objects";
 import { composedFieldManager } from "../../composite-resource/field-manager.ts";
-import type { Observed } from "../observe/observe.ts";
+import { type Observed, sameKind } from "../observe/observe.ts";
 import { ComposedResourceError } from "../run/compose-error.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
 import type { DesiredResource } from "./desired-resources.ts";
@@ -48,7 +48,7 @@ export async function applyComposed(
     try {
       await client.applyIfChanged(object, { ...options, observed: known, beforeSend });
     } catch (error) {
-      if (!isInvalid(error)) throw failed(text, object, error);
+      if (!isInvalid(error)) throw failed(text, object, await explained(object, error, client, signal));
       refused.set(name, warn(`${text}: ${textOf(error)}`));
     }
   });
@@ -56,9 +56,18 @@ export async function applyComposed(
   return { resources, events: resources.flatMap(({ name }) => refused.get(name) ?? []) };
 }
 
-/** A resource whose kind changed is another object under the same name in the pipeline. */
-function sameKind(observed: KubeObject | undefined, { apiVersion, kind }: KubeObject): KubeObject | undefined {
-  return observed?.apiVersion === apiVersion && observed.kind === kind ? observed : undefined;
+/** To a path without the namespace that its kind has the server answers that it is not there, which helps nobody. */
+async function explained(
+  object: KubeObject,
+  error: unknown,
+  { mapper }: ControllerClient,
+  signal: AbortSignal,
+): Promise<unknown> {
+  if (object.metadata.namespace || !isNotFound(error)) return error;
+  const mapping = await mapper.mapping(object, signal).catch(() => undefined);
+  if (!mapping?.namespaced) return error;
+  const what = `a ${object.kind} lives in a namespace, and the function names none`;
+  return new Error(`${what}: set its metadata.namespace`, { cause: error });
 }
 
 function failed(text: string, { apiVersion, kind, metadata: { namespace } }: KubeObject, error: unknown): Error {

@@ -135,6 +135,17 @@ const rows: Readonly<Record<string, Row>> = {
     resource: cm({ namespace: "anywhere" }),
     want: { namespace: "anywhere" },
   },
+  ClusterScopedPlaced: {
+    reason: "a namespace means nothing to a cluster-scoped kind: its events would not be found under it",
+    resource: { apiVersion: "v1", kind: "ClusterThing", metadata: { name: "n", namespace: "anywhere" } },
+    want: { namespace: undefined } as unknown as JsonObject,
+  },
+  UnknownPlaced: {
+    reason: "who says where it belongs is believed, and applying will tell that there is no such kind",
+    resource: { apiVersion: "v1", kind: "Nothing", metadata: { name: "n", namespace: "shop" } },
+    on: namespaced,
+    want: { namespace: "shop" },
+  },
   RoleName: {
     reason: "case 69: roles may have colons",
     resource: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "a:b" } },
@@ -152,7 +163,10 @@ for (const [name, { reason, resource, on, observed, want }] of Object.entries(ro
 }
 
 const refusals: Readonly<
-  Record<string, { reason: string; resource: JsonObject | undefined; on?: KubeObject; want: string }>
+  Record<
+    string,
+    { reason: string; resource: JsonObject | undefined; on?: KubeObject; observed?: KubeObject; want: string }
+  >
 > = {
   NoObject: {
     reason: "there is nothing to apply",
@@ -224,6 +238,25 @@ const refusals: Readonly<
     on: namespaced,
     want: 'cannot apply cluster scoped composed resource "bucket" (a ClusterThing named n) for a namespaced composite resource.',
   },
+  ClusterScopedInOwnNamespace: {
+    reason: "case 72: nor does it when its function names the XR's namespace",
+    resource: { apiVersion: "v1", kind: "ClusterThing", metadata: { name: "n", namespace: "shop" } },
+    on: namespaced,
+    want: 'cannot apply cluster scoped composed resource "bucket" (a ClusterThing named n) for a namespaced composite resource.',
+  },
+  ClusterScopedElsewhere: {
+    reason: "case 72: nor when it names another",
+    resource: { apiVersion: "v1", kind: "ClusterThing", metadata: { name: "n", namespace: "other" } },
+    on: namespaced,
+    want: 'cannot apply cluster scoped composed resource "bucket" (a ClusterThing named n) for a namespaced composite resource.',
+  },
+  ClusterScopedInstead: {
+    reason: "case 72: nor when it was a namespaced one before",
+    resource: { apiVersion: "v1", kind: "ClusterThing", metadata: { name: "n" } },
+    observed: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "old", namespace: "shop" } },
+    on: namespaced,
+    want: 'cannot apply cluster scoped composed resource "bucket" (a ClusterThing named old) for a namespaced composite resource.',
+  },
   UnnamedClusterScoped: {
     reason: "case 72: one that has no name of its own has none in the text",
     resource: { apiVersion: "v1", kind: "ClusterThing" },
@@ -238,9 +271,9 @@ const refusals: Readonly<
   },
 };
 
-for (const [name, { reason, resource, on, want }] of Object.entries(refusals)) {
+for (const [name, { reason, resource, on, observed, want }] of Object.entries(refusals)) {
   test(`desired resource refused, ${name}: ${reason}`, async () => {
-    await assert.rejects(build(resource, on), { message: want });
+    await assert.rejects(build(resource, on, observed), { message: want });
   });
 }
 

@@ -4,7 +4,8 @@ import { Ready, type State } from "@purlin/function-protocol";
 import type { KubeObject, RestMapper } from "@purlin/kube-client/objects";
 import { during, withMember } from "@purlin/kube-controller/object";
 import { compareUtf8 } from "@purlin/kube-objects";
-import { described, kindAndName, type Observation, type Observed } from "../observe/observe.ts";
+import { isNotServed } from "../../not-served.ts";
+import { described, kindAndName, type Observation, type Observed, sameKind } from "../observe/observe.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
 import { withComposedMetadata } from "./composed-metadata.ts";
 import { requireValidName } from "./composed-name.ts";
@@ -44,9 +45,9 @@ export async function desiredResources(state: State | undefined, context: Desire
   const events: PipelineEvent[] = [];
   for (const [name, resource] of entries) {
     const identified = identify(decodeDesired(name, resource), context.observed.resources.get(name));
-    const event = await checkNamespace(name, identified, context);
+    const { object: placed, event } = await place(name, identified, context);
     if (event !== undefined) events.push(event);
-    const object = withComposedMetadata(name, identified, context.xr);
+    const object = withComposedMetadata(name, placed, context.xr);
     requireValidName(name, object);
     resources.push({ name, object, ready: resource.ready === Ready.READY_TRUE });
   }
@@ -62,21 +63,39 @@ function identify(object: KubeObject, observed: Observation | undefined): KubeOb
   return identity.reduce((o, [field, value]) => withMember(o, ["metadata", field], value || undefined), object);
 }
 
-/** A namespaced XR composes namespaced resources, in its own namespace. */
-async function checkNamespace(
-  name: string,
-  object: KubeObject,
-  { xr, mapper, signal }: DesiredContext,
-): Promise<PipelineEvent | undefined> {
-  const own = xr.metadata.namespace;
+/** An object where its kind belongs, and what there is to say about that. */
+interface Placed {
+  readonly object: KubeObject;
+  readonly event?: PipelineEvent | undefined;
+}
+
+/** A namespaced XR composes namespaced resources, in its own namespace. What is cluster-scoped has none. */
+async function place(name: string, object: KubeObject, context: DesiredContext): Promise<Placed> {
+  const own = context.xr.metadata.namespace;
   const wanted = object.metadata.namespace;
-  if (!own || wanted === own) return undefined;
-  if (wanted) {
-    const text = `cannot create composed resource "${name}" in namespace "${wanted}", using XR namespace "${own}" instead`;
-    return { type: "Warning", reason: "NamespaceOverridden", message: text, forClaim: false, detail: "" };
-  }
-  const question = `cannot check if composed resource "${name}" is namespaced ${kindAndName(object)}`;
-  const { namespaced } = await during(question, () => mapper.mapping(object, signal));
-  if (namespaced) return undefined;
+  if (!own && !wanted) return { object };
+  const isNamespaced = await hasNamespace(name, object, context);
+  if (isNamespaced) return { object, event: own && wanted ? overridden(name, wanted, own) : undefined };
+  if (!own) return { object: withMember(object, ["metadata", "namespace"], undefined) };
   throw new Error(`cannot apply cluster scoped ${described(name, object)} for a namespaced composite resource.`);
+}
+
+async function hasNamespace(name: string, object: KubeObject, context: DesiredContext): Promise<boolean> {
+  const { observed, mapper, signal } = context;
+  // What was found in a namespace is of a kind that has them.
+  if (sameKind(observed.resources.get(name)?.object, object)?.metadata.namespace) return true;
+  const question = `cannot check if composed resource "${name}" is namespaced ${kindAndName(object)}`;
+  try {
+    return (await during(question, () => mapper.mapping(object, signal))).namespaced;
+  } catch (error) {
+    // Who says where it belongs is believed: that nobody serves the kind will be told by whoever applies it.
+    if (object.metadata.namespace && isNotServed(error)) return true;
+    throw error;
+  }
+}
+
+function overridden(name: string, wanted: string, own: string): PipelineEvent | undefined {
+  if (wanted === own) return undefined;
+  const text = `cannot create composed resource "${name}" in namespace "${wanted}", using XR namespace "${own}" instead`;
+  return { type: "Warning", reason: "NamespaceOverridden", message: text, forClaim: false, detail: "" };
 }

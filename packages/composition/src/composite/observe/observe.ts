@@ -105,6 +105,11 @@ function resourceNameOf(object: KubeObject): string {
   throw new Error(`${what} ${kindAndName(object)}: ${advice}`);
 }
 
+/** The observed object when it is of the wanted kind; otherwise it is another one under the same name in the pipeline. */
+export function sameKind(observed: KubeObject | undefined, { apiVersion, kind }: KubeObject): KubeObject | undefined {
+  return observed?.apiVersion === apiVersion && observed.kind === kind ? observed : undefined;
+}
+
 /** A composed resource in messages. */
 export function described(name: string, object: KubeObject): string {
   return `composed resource "${name}" ${kindAndName(object)}`;
