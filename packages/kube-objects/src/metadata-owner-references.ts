@@ -4,22 +4,26 @@ import { childPath, type FieldPath } from "./field-path.ts";
 import { goJsonString } from "./json/go-text.ts";
 import type { OwnerReference } from "./metadata.ts";
 
+/** Each of these errors shows the whole list, so of many controllers only the first ones are told. */
+const mostControllers = 10;
+
 /** What is wrong with a list of owner references. Paths carry no index, as in the reference. */
 export function validateOwnerReferences(references: readonly OwnerReference[], path: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
-  let controller: string | undefined;
+  const [first, ...others] = references.filter(({ controller }) => controller === true);
+  const told = new Set(others.slice(0, mostControllers));
+  const printed = told.size === 0 ? "" : `[${references.map(printReference).join(",")}]`;
   for (const reference of references) {
     errors.push(...referenceErrors(reference, path));
-    if (reference.controller !== true) continue;
-    const name = `${reference.kind ?? ""}/${reference.name ?? ""}`;
-    if (controller === undefined) {
-      controller = name;
-      continue;
-    }
-    const detail = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`;
-    errors.push(invalidPrinted(path, `[${references.map(printReference).join(",")}]`, detail));
+    if (first === undefined || !told.has(reference)) continue;
+    const detail = `Only one reference can have Controller set to true. Found "true" in references for ${shortName(first)} and ${shortName(reference)}`;
+    errors.push(invalidPrinted(path, printed, detail));
   }
   return errors;
+}
+
+function shortName({ kind = "", name = "" }: OwnerReference): string {
+  return `${kind}/${name}`;
 }
 
 function referenceErrors(reference: OwnerReference, path: FieldPath): FieldError[] {

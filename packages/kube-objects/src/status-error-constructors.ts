@@ -97,10 +97,24 @@ export function applyConflict(message: string, causes: readonly StatusCause[]): 
 
 /** 422: `<Kind.group> "<name>" is invalid: <findings>`, one cause for each finding in the given order. */
 export function invalid({ group, kind }: KindName, name: string, errors: readonly FieldError[]): StatusError {
-  const causes = errors.map(({ type, body, field }) => ({ reason: type, message: body, field }));
+  const told = tellable(errors);
+  const causes = told.map(({ type, body, field }) => ({ reason: type, message: body, field }));
   const text = `${qualified(kind, group)} ${goQuote(name)} is invalid`;
-  const message = errors.length === 0 ? text : `${text}: ${fieldErrorsText(errors)}`;
+  const rest = told.length < errors.length ? ` and ${errors.length - told.length} more` : "";
+  const message = errors.length === 0 ? text : `${text}: ${fieldErrorsText(told)}${rest}`;
   return failure({ code: 422, reason: "Invalid", message, details: details({ name, group, kind, causes }) });
+}
+
+/** As much of what is wrong with one object as anybody may be told: many findings that each show a long list would have no end. */
+const mostFindingsText = 1 << 20;
+
+function tellable(errors: readonly FieldError[]): readonly FieldError[] {
+  let length = 0;
+  const beyond = errors.findIndex(({ field, body }) => {
+    length += field.length + body.length;
+    return length > mostFindingsText;
+  });
+  return beyond < 0 ? errors : errors.slice(0, Math.max(1, beyond));
 }
 
 /** 422 for a patch that cannot be applied: a fixed text, as the reference does not tell which operation failed. */

@@ -218,3 +218,20 @@ test("paths print as messages show them", () => {
     "spec.ports[0].labels[a/b]",
   );
 });
+
+test("of findings without end the first ones are told, and how many more there are", () => {
+  const errors = Array.from({ length: 3_000 }, (_, index) =>
+    fields.invalidValue(`spec.items[${index}]`, "x".repeat(1_000), "no"),
+  );
+  const { status } = make.invalid({ group: "", kind: "ConfigMap" }, "a", errors);
+  const causes = status.details?.causes ?? [];
+  assert.ok(causes.length > 900 && causes.length < 1_100, `${causes.length} causes`);
+  assert.match(status.message ?? "", new RegExp(` and ${3_000 - causes.length} more$`));
+  const [first, second] = [fields.invalidValue("spec.a", "x".repeat(2_000_000), "no"), fields.requiredValue("spec.b")];
+  const alone = make.invalid({ group: "", kind: "ConfigMap" }, "a", [first, second]).status;
+  assert.deepEqual(
+    alone.details?.causes?.map(({ field }) => field),
+    ["spec.a"],
+    "one at least is told",
+  );
+});

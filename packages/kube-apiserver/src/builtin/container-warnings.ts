@@ -12,14 +12,14 @@ import {
 import { textAt, valueAt } from "./read-field.ts";
 
 /** What whoever writes a Pod, or a template for Pods, is told about its containers: what one of them takes from another. */
-export function containerWarnings(spec: JsonObject, path: FieldPath): string[] {
+export function* containerWarnings(spec: JsonObject, path: FieldPath): Generator<string> {
   const containers = ["initContainers", "containers", "ephemeralContainers"].flatMap((member) =>
     itemsOf(spec, member, path),
   );
-  return [
-    ...containers.flatMap(([container, at]) => [...hiddenVariables(container, at)]),
-    ...portWarnings(containers.flatMap(([container, at]) => itemsOf(container, "ports", at))),
-  ];
+  for (const [container, at] of containers) yield* hiddenVariables(container, at);
+  const ports = containers.flatMap(([container, at]) => itemsOf(container, "ports", at));
+  yield* doubledPorts(ports);
+  yield* doubledNames(ports);
 }
 
 type Item = readonly [item: JsonObject, path: FieldPath];
@@ -46,25 +46,32 @@ function* hiddenVariables(container: JsonObject, path: FieldPath): Generator<str
   }
 }
 
-function portWarnings(ports: readonly Item[]): string[] {
+/** A port is held against this many others of its number: an answer has no room for what more would have to say. */
+const MOST_OTHERS = 20;
+
+function* doubledPorts(ports: readonly Item[]): Generator<string> {
   const numbers = new Map<string, Item[]>();
-  const names = new Map<string, FieldPath>();
-  const [doubled, named]: [string[], string[]] = [[], []];
   for (const item of ports) {
     const [port, at] = item;
     const key = `${String(port["containerPort"])}/${textAt(port, "protocol")}`;
     const others = numbers.get(key) ?? [];
-    for (const [other, where] of others) doubled.push(...overlap(port, other).map((how) => `${at}: ${how} ${where}`));
-    numbers.set(key, [...others, item]);
+    for (const [other, where] of others) yield* overlap(port, other).map((how) => `${at}: ${how} ${where}`);
+    if (others.length < MOST_OTHERS) others.push(item);
+    numbers.set(key, others);
+  }
+}
+
+function* doubledNames(ports: readonly Item[]): Generator<string> {
+  const names = new Map<string, FieldPath>();
+  for (const [port, at] of ports) {
     const name = textAt(port, "name");
     const first = names.get(name);
     if (name !== "" && first === undefined) names.set(name, at);
     if (name !== "" && first !== undefined) {
       const use = `services and probes that select ports by name will use ${first}`;
-      named.push(`${at}: duplicate port name ${goQuote(name)} with ${first}, ${use}`);
+      yield `${at}: duplicate port name ${goQuote(name)} with ${first}, ${use}`;
     }
   }
-  return [...doubled, ...named];
 }
 
 function overlap(port: JsonObject, other: JsonObject): string[] {

@@ -14,19 +14,32 @@ export interface Front {
   readonly tokens: readonly TokenAuthenticator[];
   /** Never rejects: what goes wrong is a Status. */
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
+  /** Told about an answer that could not be written; the client only learns that there was a failure. */
+  readonly onUnexpected?: (error: unknown, request: RequestLine) => void;
 }
+
+/** What a request was for. */
+export type RequestLine = Pick<ApiRequest, "method" | "path">;
 
 /** Larger bodies are refused, as the reference does. */
 export const MAX_BODY_BYTES: number = 3 * 1024 * 1024;
 
-/** Answers one HTTP request. */
+/** Answers one HTTP request. Never rejects: an answer that cannot be written, as one too long for a text, is a failure of its own. */
 export async function serveExchange(exchange: Exchange, front: Front): Promise<void> {
-  const auditId = exchange.headers["audit-id"] ?? randomUUID();
-  const response = await answer(exchange, front);
-  if (response.kind === "stream") {
-    writeStream(exchange, response, auditId);
-  } else {
-    await writeComplete(exchange, response, auditId);
+  const { method, url, headers } = exchange;
+  const { path, query } = splitUrl(url);
+  const auditId = headers["audit-id"] ?? randomUUID();
+  const failed = (error: unknown): void => front.onUnexpected?.(error, { method, path });
+  try {
+    const response = await answer(exchange, front);
+    if (response.kind === "stream") {
+      writeStream(exchange, response, { auditId, failed });
+    } else {
+      await writeComplete(exchange, response, auditId);
+    }
+  } catch (error) {
+    failed(error);
+    await writeComplete(exchange, errorResponse(error, { headers, query }), auditId).catch(failed);
   }
 }
 

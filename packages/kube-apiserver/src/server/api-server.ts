@@ -4,8 +4,7 @@ import type { JsonObject } from "@purlin/kube-objects";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import type { Authorizer } from "../auth/authorizer.ts";
 import { type Listener, listen } from "../http/listener.ts";
-import { serveExchange } from "../http/serve-exchange.ts";
-import type { ApiRequest } from "../request/api-request.ts";
+import { type RequestLine, serveExchange } from "../http/serve-exchange.ts";
 import { objectCodec } from "../rest/object-codec.ts";
 import type { HistoryLimits } from "../store/history.ts";
 import { openStore } from "../store/open-store.ts";
@@ -32,7 +31,7 @@ export interface ApiServerOptions {
   /** How long events are kept. Default: an hour. */
   readonly eventTtlSeconds?: number;
   /** Told about failures nobody foresaw. */
-  readonly onUnexpected?: (error: unknown, request: ApiRequest) => void;
+  readonly onUnexpected?: (error: unknown, request: RequestLine) => void;
   /** Told about what the server's own controllers failed at; they try again. */
   readonly onControllerError?: (error: unknown) => void;
   /** Told when certificates were renewed while the server runs: kubeconfigs made from now on hold the new ones. */
@@ -133,7 +132,8 @@ class RunningServer implements ApiServer {
 
   async listen({ host, port }: { readonly host?: string; readonly port?: number } = {}): Promise<ApiListener> {
     const { authority, server } = this.certificates;
-    const front = { tokens: this.#core.tokens, handle: this.handle };
+    const { onUnexpected } = this.#options;
+    const front = { tokens: this.#core.tokens, handle: this.handle, ...(onUnexpected && { onUnexpected }) };
     const listener = await listen({
       ...(host === undefined ? {} : { host }),
       ...(port === undefined ? {} : { port }),

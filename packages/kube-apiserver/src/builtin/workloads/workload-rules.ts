@@ -44,10 +44,14 @@ function deadlineErrors(object: JsonObject): FieldError[] {
 
 const required = { isRequired: true, unreadable: "invalid label selector" };
 
+/** More than an answer has room for. */
+const MOST_WARNINGS = 500;
+
 /** Told when the template may be another one. */
 function templateWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
   const isChanged = old === undefined || metaOf(object).generation !== metaOf(old).generation;
-  return isChanged ? containerWarnings(objectAt(object, "spec", "template", "spec"), "spec.template.spec") : [];
+  const found = containerWarnings(objectAt(object, "spec", "template", "spec"), "spec.template.spec");
+  return isChanged ? [...found.take(MOST_WARNINGS)] : [];
 }
 
 export const deploymentRules: KindRules = {

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ApiResponse, EventStream, Payload } from "../request/api-response.ts";
+import { textPayload } from "../request/payload.ts";
+import type { Exchange, OutgoingHeaders } from "./exchange.ts";
+import { type RequestLine, serveExchange } from "./serve-exchange.ts";
+
+/** An exchange that writes down what it is told. */
+interface Recorded {
+  readonly exchange: Exchange;
+  readonly answers: { readonly code: number; readonly headers: OutgoingHeaders; readonly text: string }[];
+  readonly written: string[];
+  isEnded: boolean;
+  leave(): void;
+}
+
+function recorded(respond: Exchange["respond"] = () => {}): Recorded {
+  const leaving: (() => void)[] = [];
+  const known: Recorded = {
+    answers: [],
+    written: [],
+    isEnded: false,
+    leave: () => {
+      for (const call of leaving) call();
+    },
+    exchange: {
+      method: "GET",
+      url: "/a/b?pretty=false",
+      headers: {},
+      certificate: undefined,
+      hasBody: false,
+      readBody: () => Promise.resolve(new Uint8Array()),
+      onGone: (callback) => leaving.push(callback),
+      respond: (code, headers, chunks) => {
+        respond(code, headers, chunks);
+        known.answers.push({ code, headers, text: Buffer.concat(chunks).toString() });
+      },
+      begin: () => ({
+        write: (bytes) => {
+          known.written.push(Buffer.from(bytes).toString());
+          return true;
+        },
+        onDrain: () => {},
+        end: () => {
+          known.isEnded = true;
+        },
+      }),
+    },
+  };
+  return known;
+}
+
+type Told = { readonly error: unknown; readonly request: RequestLine };
+
+async function serve(known: Recorded, response: ApiResponse | Error): Promise<Told[]> {
+  const told: Told[] = [];
+  await serveExchange(known.exchange, {
+    tokens: [],
+    handle: () => (response instanceof Error ? Promise.reject(response) : Promise.resolve(response)),
+    onUnexpected: (error, request) => told.push({ error, request }),
+  });
+  return told;
+}
+
+const tooLong = new RangeError("Invalid string length");
+const unwritable: Payload = {
+  contentType: "application/json",
+  chunks: () => {
+    throw tooLong;
+  },
+  value: () => null,
+};
+const line = { method: "GET", path: "/a/b" };
+
+test("an answer too long to be written is a failure the client is told, and nobody else suffers", async () => {
+  const known = recorded();
+  const told = await serve(known, { kind: "complete", code: 200, payload: unwritable });
+  assert.deepEqual(told, [{ error: tooLong, request: line }]);
+  const [answer] = known.answers;
+  assert.equal(answer?.code, 500);
+  const { kind, reason, message } = JSON.parse(answer?.text ?? "") as Record<string, string>;
+  assert.deepEqual([kind, reason], ["Status", "InternalError"]);
+  assert.doesNotMatch(message ?? "", /string length/, "what went wrong is for the log");
+});
+
+test("so is a handler that rejects although it must not", async () => {
+  const known = recorded();
+  const bug = new Error("a bug");
+  assert.deepEqual(await serve(known, bug), [{ error: bug, request: line }]);
+  assert.equal(known.answers[0]?.code, 500);
+});
+
+test("where nothing can be written any more, that is told and all", async () => {
+  const closed = new Error("write after end");
+  const known = recorded(() => {
+    throw closed;
+  });
+  const told = await serve(known, { kind: "complete", code: 200, payload: textPayload("x") });
+  assert.deepEqual(
+    told.map(({ error }) => error),
+    [closed, closed],
+  );
+});
+
+/** A stream whose second event cannot be written. */
+function breaking(): { response: ApiResponse; ready: () => void; isClosed: () => boolean } {
+  let [isClosed, taken] = [false, 0];
+  let ready = (): void => {};
+  const event = (parts: () => Uint8Array[]): ReturnType<EventStream["take"]> => [{ parts, value: () => null }];
+  const stream: EventStream = {
+    take: () => {
+      taken += 1;
+      if (taken === 2) return [];
+      return event(() => {
+        if (taken > 2) throw tooLong;
+        return [Buffer.from("first\n")];
+      });
+    },
+    close: () => {
+      isClosed = true;
+    },
+  };
+  const open = (onReady: () => void): EventStream => {
+    ready = onReady;
+    return stream;
+  };
+  const response: ApiResponse = { kind: "stream", code: 200, contentType: "application/json", open };
+  return { response, ready: () => ready(), isClosed: () => isClosed };
+}
+
+test("an event that cannot be written ends its own stream, not the store that told of it", async () => {
+  const known = recorded();
+  const { response, ready, isClosed } = breaking();
+  const told = await serve(known, response);
+  assert.deepEqual([known.written, known.isEnded, told], [["first\n"], false, []]);
+  assert.doesNotThrow(ready);
+  assert.deepEqual([known.written, known.isEnded, isClosed()], [["first\n"], true, true]);
+  assert.deepEqual(told, [{ error: tooLong, request: line }]);
+  assert.doesNotThrow(ready, "and later news find it ended");
+  assert.equal(told.length, 1);
+  known.leave();
+});
