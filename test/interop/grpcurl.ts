@@ -16,7 +16,7 @@ export interface GrpcurlResult {
 export function grpcurl(...args: readonly string[]): Promise<GrpcurlResult> {
   const program = grpcurlIn(installed(peer, cacheDirectory));
   return new Promise((resolve, reject) => {
-    execFile(program, ["-max-time", "20", "-connect-timeout", "5", ...args], (error, stdout, stderr) => {
+    execFile(program, ["-max-time", "120", "-connect-timeout", "60", ...args], (error, stdout, stderr) => {
       if (error !== null && typeof error.code !== "number") reject(error);
       else resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
     });

@@ -183,7 +183,7 @@ describe("mutual TLS with the public SDKs", () => {
     test(`${sdk} refuses a runner of another authority, and the runner says so`, async () => {
       await using secured = await startFunction(storefronts[sdk]({ certsDir: certificates.server }));
       using stranger = createControlPlane({ security: tlsFromDirectory(certificates.stranger) });
-      const call = { deadline: Date.now() + 3_000 };
+      const call = { deadline: Date.now() + 8_000 };
       const error = await failureOf(stranger.callOnce(secured.port, create(RunFunctionRequest), call));
       assert.equal(error.status, "DeadlineExceeded");
       assert.match(error.message, /the function could not be reached/);

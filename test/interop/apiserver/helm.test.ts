@@ -27,7 +27,7 @@ const details =
 const steps: readonly string[] = [
   "helm install fruit CHART --create-namespace",
   "helm install fruit CHART",
-  "kubectl wait crd trees.orchard.example.org --for=condition=Established --timeout=30s",
+  "kubectl wait crd trees.orchard.example.org --for=condition=Established --timeout=120s",
   state,
   details,
   "kubectl get cm fruit-extra fruit-hook -o jsonpath='{.items[*].data}'",
@@ -46,7 +46,7 @@ const steps: readonly string[] = [
   details,
   "helm get values fruit -o yaml",
   "helm get manifest fruit",
-  "helm upgrade --install other CHART --set extra=false --timeout=20s --wait=hookOnly",
+  "helm upgrade --install other CHART --set extra=false --timeout=120s --wait=hookOnly",
   "kubectl get secrets -o name",
   "helm uninstall fruit",
   "helm uninstall fruit",

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -15,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -156,6 +159,9 @@ func (c *checks) createFleets(ctx context.Context) error {
 	return c.settled(ctx)
 }
 
+// patience is for a controller that writes the same fleet all the time: it rests in the end.
+var patience = wait.Backoff{Steps: 12, Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.1}
+
 // churn scales, paints and robs fleets at random until the time is over.
 func (c *checks) churn(ctx context.Context, duration time.Duration) error {
 	random := rand.New(rand.NewPCG(4, 2))
@@ -169,7 +175,7 @@ func (c *checks) churn(ctx context.Context, duration time.Duration) error {
 			fleet.Spec.Ships, fleet.Spec.Colour = random.IntN(8), fmt.Sprintf("c%d", random.IntN(3))
 			return c.live.Update(ctx, fleet)
 		}
-		if err := retry.RetryOnConflict(retry.DefaultBackoff, change); err != nil {
+		if err := retry.RetryOnConflict(patience, change); err != nil {
 			return fmt.Errorf("cannot change %s: %w", key, err)
 		}
 		victim := &corev1.ConfigMap{}
@@ -181,28 +187,45 @@ func (c *checks) churn(ctx context.Context, duration time.Duration) error {
 	return c.settled(ctx)
 }
 
-// settled waits until every fleet reports what it wants and has exactly those ships.
+// settled waits until every fleet reports what it wants and has exactly those ships, and the controller knows it: one
+// that works on what was before would write again.
 func (c *checks) settled(ctx context.Context) error {
 	return until(ctx, "every fleet is as it should be", func() (bool, error) {
-		list := &FleetList{}
-		if err := c.live.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		before, err := versions(ctx, c.live)
+		if err != nil {
 			return false, err
 		}
-		for i := range list.Items {
-			fleet := &list.Items[i]
-			ships := &corev1.ConfigMapList{}
-			selection := client.MatchingLabels{fleetLabel: fleet.Name}
-			if err := c.live.List(ctx, ships, client.InNamespace(namespace), selection); err != nil {
-				return false, err
-			}
-			ready := meta.IsStatusConditionTrue(fleet.Status.Conditions, "Ready")
-			current := fleet.Status.ObservedGeneration == fleet.Generation && fleet.Status.Ships == fleet.Spec.Ships
-			if !ready || !current || len(ships.Items) != fleet.Spec.Ships || !painted(ships, fleet) {
-				return false, nil
-			}
+		known, err := versions(ctx, c.cached)
+		if err != nil || known != before || c.reconciler.working.Load() > 0 {
+			return false, err
 		}
-		return len(list.Items) == fleets, nil
+		if right, err := c.asWanted(ctx); err != nil || !right {
+			return false, err
+		}
+		after, err := versions(ctx, c.live)
+		return after == before, err
 	})
+}
+
+func (c *checks) asWanted(ctx context.Context) (bool, error) {
+	list := &FleetList{}
+	if err := c.live.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return false, err
+	}
+	for i := range list.Items {
+		fleet := &list.Items[i]
+		ships := &corev1.ConfigMapList{}
+		selection := client.MatchingLabels{fleetLabel: fleet.Name}
+		if err := c.live.List(ctx, ships, client.InNamespace(namespace), selection); err != nil {
+			return false, err
+		}
+		ready := meta.IsStatusConditionTrue(fleet.Status.Conditions, "Ready")
+		current := fleet.Status.ObservedGeneration == fleet.Generation && fleet.Status.Ships == fleet.Spec.Ships
+		if !ready || !current || len(ships.Items) != fleet.Spec.Ships || !painted(ships, fleet) {
+			return false, nil
+		}
+	}
+	return len(list.Items) == fleets, nil
 }
 
 func painted(ships *corev1.ConfigMapList, fleet *Fleet) bool {
@@ -216,7 +239,7 @@ func painted(ships *corev1.ConfigMapList, fleet *Fleet) bool {
 
 // steady reconciles everything once more and sees that no version moved.
 func (c *checks) steady(ctx context.Context) error {
-	before, err := c.versions(ctx)
+	before, err := versions(ctx, c.live)
 	if err != nil {
 		return err
 	}
@@ -226,7 +249,7 @@ func (c *checks) steady(ctx context.Context) error {
 			return err
 		}
 	}
-	after, err := c.versions(ctx)
+	after, err := versions(ctx, c.live)
 	if err != nil {
 		return err
 	}
@@ -236,21 +259,24 @@ func (c *checks) steady(ctx context.Context) error {
 	return nil
 }
 
-func (c *checks) versions(ctx context.Context) (string, error) {
-	text := ""
+// versions names every ship and fleet that a client sees, with its version.
+func versions(ctx context.Context, from client.Client) (string, error) {
+	lines := []string{}
 	ships, list := &corev1.ConfigMapList{}, &FleetList{}
 	for _, objects := range []client.ObjectList{ships, list} {
-		if err := c.live.List(ctx, objects, client.InNamespace(namespace)); err != nil {
+		if err := from.List(ctx, objects, client.InNamespace(namespace)); err != nil {
 			return "", err
 		}
 	}
 	for _, ship := range ships.Items {
-		text += ship.Name + "@" + ship.ResourceVersion + " "
+		lines = append(lines, ship.Name+"@"+ship.ResourceVersion)
 	}
 	for _, fleet := range list.Items {
-		text += fleet.Name + "@" + fleet.ResourceVersion + " "
+		lines = append(lines, fleet.Name+"@"+fleet.ResourceVersion)
 	}
-	return text, nil
+	// A cache lists in no order.
+	slices.Sort(lines)
+	return strings.Join(lines, " "), nil
 }
 
 func (c *checks) events(ctx context.Context) error {

@@ -74,7 +74,7 @@ func run(ctx context.Context, kubeconfig string, churn time.Duration) error {
 	return handOver(ctx, access, scheme, stopFirst)
 }
 
-// prepare makes the namespace and the kind, as an installer would.
+// prepare makes the namespace and the kind, as an installer would, and waits until it is served.
 func prepare(ctx context.Context, live client.Client) error {
 	if err := live.Create(ctx, namespaceObject()); err != nil {
 		return fmt.Errorf("cannot create the namespace: %w", err)
@@ -83,7 +83,7 @@ func prepare(ctx context.Context, live client.Client) error {
 	if err := live.Create(ctx, definition); err != nil {
 		return fmt.Errorf("cannot create the definition: %w", err)
 	}
-	return until(ctx, "the definition is established", func() (bool, error) {
+	err := until(ctx, "the definition is established", func() (bool, error) {
 		if err := live.Get(ctx, client.ObjectKeyFromObject(definition), definition); err != nil {
 			return false, err
 		}
@@ -94,10 +94,18 @@ func prepare(ctx context.Context, live client.Client) error {
 		}
 		return false, nil
 	})
+	if err != nil {
+		return err
+	}
+	// A server may say so a moment before it serves the kind.
+	return until(ctx, "the kind is served", func() (bool, error) {
+		return live.List(ctx, &FleetList{}) == nil, nil
+	})
 }
 
 func startManager(ctx context.Context, access *rest.Config, scheme *runtime.Scheme) (ctrl.Manager, *fleetReconciler, error) {
-	lease, renew, retry := 4*time.Second, 3*time.Second, 500*time.Millisecond
+	// Long enough for a busy machine: nobody has to wait for the end of a lease that is given back.
+	lease, renew, retry := 30*time.Second, 20*time.Second, 500*time.Millisecond
 	skipNames := true
 	manager, err := ctrl.NewManager(access, ctrl.Options{
 		Scheme:                        scheme,

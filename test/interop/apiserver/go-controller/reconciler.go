@@ -27,9 +27,10 @@ const (
 // A fleetReconciler keeps as many ConfigMaps as a Fleet wants, and says so in its status.
 type fleetReconciler struct {
 	client.Client
-	recorder  events.EventRecorder
-	scuttled  atomic.Int64
-	conflicts atomic.Int64
+	recorder events.EventRecorder
+	scuttled atomic.Int64
+	// working counts the passes under way.
+	working atomic.Int64
 }
 
 func (r *fleetReconciler) setup(ctx context.Context, mgr ctrl.Manager) error {
@@ -41,6 +42,8 @@ func (r *fleetReconciler) setup(ctx context.Context, mgr ctrl.Manager) error {
 }
 
 func (r *fleetReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	r.working.Add(1)
+	defer r.working.Add(-1)
 	fleet := &Fleet{}
 	if err := r.Get(ctx, request.NamespacedName, fleet); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
