@@ -5,6 +5,7 @@ import { type GuardedProcess, type Program, spawnGuarded } from "./guarded-proce
 import type { Launch, LaunchEvents } from "./launch.ts";
 import { type ImageProgram, type PreparedProgram, prepareSandboxed } from "./launch-image.ts";
 import type { NetworkCell } from "./network-cell.ts";
+import { readPaced } from "./paced-output.ts";
 import { isWorkerMessage } from "./worker-message.ts";
 import { workerProgram } from "./worker-program.ts";
 
@@ -160,7 +161,8 @@ function programOf(
 
 function listenTo({ child }: GuardedProcess, events: LaunchEvents): void {
   for (const stream of ["stdout", "stderr"] as const) {
-    child[stream]?.setEncoding("utf8").on("data", (text: string) => events.output(stream, text));
+    const output = child[stream];
+    if (output !== null) readPaced(output, (text) => events.output(stream, text));
   }
   child.on("message", (message: unknown) => {
     if (isWorkerMessage(message)) events.message(message);
