@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
 
-const patienceMs = 60_000;
+// The garbage collector of a cluster looks for new kinds every half minute, and on a busy machine it may miss a turn.
+const patienceMs = 120_000;
 const pauseMs = 5;
 
 /** Looks again and again until there is something to see, and gives it. What a look throws counts as nothing. */
