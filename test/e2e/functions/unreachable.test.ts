@@ -72,7 +72,7 @@ const rows: Readonly<Record<string, Row>> = {
   silent: {
     reason: "it ends the call without an answer",
     serve: (port) => serveGrpc(port, { status: 0 }),
-    want: /code = Unimplemented desc = No message received$/,
+    want: /code = Internal desc = the function says OK and sends no whole answer$/,
   },
   refusing: {
     reason: "it speaks gRPC and has an error of its own",

@@ -9,6 +9,7 @@ import { FunctionCredentials } from "./channel-credentials.ts";
 import { ChannelResolver, scheme } from "./channel-resolver.ts";
 import { authorityOf, type Endpoint, parseEndpoint, serverNameOf } from "./endpoint.ts";
 import type { NameResolver } from "./name-resolver.ts";
+import { explainOddAnswer } from "./odd-answer.ts";
 import { Outage } from "./outage.ts";
 import type { TlsSource } from "./tls-directory.ts";
 
@@ -100,17 +101,21 @@ export class FunctionConnection {
   /** Sends one message and waits for the answer. Rejects with gRPC's ServiceError. */
   invoke(path: string, request: Buffer, { deadline, signal }: InvokeOptions): Promise<Buffer> {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    let headers: Metadata | undefined;
     const cancel = (): void => call.cancel();
     const done = (error: ServiceError | null, response?: Buffer): void => {
       signal?.removeEventListener("abort", cancel);
       this.#calls.delete(call);
       if (this.#turnedAway.has(call)) reject(this.#unreachable());
-      else if (error !== null || response === undefined) reject(error);
-      else resolve(response);
+      else if (error !== null) reject(explainOddAnswer(error, headers));
+      else resolve(response as Buffer);
     };
     if (this.#outage.isLong && this.#calls.size >= mostWaiting) return Promise.reject(this.#unreachable());
     const call = this.#client.makeUnaryRequest(path, asIs, asIs, request, waitForReady, { deadline }, done);
     this.#calls.add(call);
+    call.once("metadata", (received: Metadata) => {
+      headers = received;
+    });
     signal?.addEventListener("abort", cancel);
     if (signal?.aborted) cancel();
     return promise;

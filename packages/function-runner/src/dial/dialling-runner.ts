@@ -177,7 +177,6 @@ function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && "code" in error && typeof error.code === "number" && "details" in error;
 }
 
-/** gRPC's client reports an OK without a message under the same status; that says nothing about the version. */
 function isUnimplemented(error: unknown): boolean {
-  return isServiceError(error) && error.code === status.UNIMPLEMENTED && error.details !== "No message received";
+  return isServiceError(error) && error.code === status.UNIMPLEMENTED;
 }
