@@ -64,18 +64,26 @@ function* mapProblems(schema: SchemaProps, path: FieldPath): Generator<FieldErro
     return;
   }
   const seen = new Set<string>();
+  const properties = new Map(items.properties);
+  // Each of these errors shows all keys, so of many only the first ones are told.
+  let left = MOST_KEY_ERRORS;
   for (const key of listMapKeys) {
-    const property = propertyOf(items, key);
+    const property = properties.get(key);
     if (property === undefined) {
-      yield invalidValue(keysPath, [...listMapKeys], "entries must all be names of item properties");
+      if (left-- > 0) yield invalidValue(keysPath, [...listMapKeys], "entries must all be names of item properties");
     } else if (property.type === "array" || property.type === "object") {
       const at = childPath(keyPath(childPath(itemsPath, "properties"), key), "type");
       yield invalidValue(at, items.type, "must be a scalar type if parent array's x-kubernetes-list-type is map");
     }
-    if (seen.has(key)) yield invalidValue(keysPath, [...listMapKeys], "must not contain duplicate entries");
+    if (seen.has(key) && left-- > 0) {
+      yield invalidValue(keysPath, [...listMapKeys], "must not contain duplicate entries");
+    }
     seen.add(key);
   }
 }
+
+/** How often the whole list of keys is shown. */
+const MOST_KEY_ERRORS = 10;
 
 /** A key that may be missing or null could not tell two items apart. */
 function* presenceProblems(schema: SchemaProps, path: FieldPath, listType: "map" | "set"): Generator<FieldError> {
@@ -89,18 +97,15 @@ function* presenceProblems(schema: SchemaProps, path: FieldPath, listType: "map"
     );
   }
   if (listType === "set") return;
+  const [properties, required] = [new Map(items.properties), new Set(items.required)];
   for (const key of schema.listMapKeys) {
-    const property = propertyOf(items, key);
+    const property = properties.get(key);
     if (property === undefined) continue;
     const at = keyPath(childPath(itemsPath, "properties"), key);
     const isKey = "this property is in x-kubernetes-list-map-keys, so it";
-    if (!items.required.includes(key) && property.default === undefined) {
+    if (!required.has(key) && property.default === undefined) {
       yield requiredValue(childPath(at, "default"), `${isKey} must have a default or be a required property`);
     }
     if (property.is("nullable")) yield forbiddenValue(childPath(at, "nullable"), `${isKey} cannot be nullable`);
   }
-}
-
-function propertyOf(schema: SchemaProps, name: string): SchemaProps | undefined {
-  return schema.properties.find(([property]) => property === name)?.[1];
 }

@@ -38,9 +38,9 @@ function* nestedProblems(said: SchemaProps, at: FieldPath, { schema, path }: Dec
       path: childPath(path, "items"),
     });
   }
+  const declared = new Map(said.properties.length === 0 ? [] : schema.properties);
   for (const [name, property] of said.properties) {
     const inside = (place: FieldPath): FieldPath => keyPath(childPath(place, "properties"), name);
-    const own = schema.properties.find(([known]) => known === name)?.[1];
-    yield* nestedProblems(property, inside(at), { schema: own, path: inside(path) });
+    yield* nestedProblems(property, inside(at), { schema: declared.get(name), path: inside(path) });
   }
 }

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonEqual, ownValue } from "@purlin/kube-objects";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  ownValue,
+  printJson,
+} from "@purlin/kube-objects";
 
 type Step = { readonly field: string } | { readonly index: number };
 
@@ -28,7 +36,19 @@ function walk(steps: readonly Step[], place: Place): boolean {
 }
 
 function isSame({ now, before }: Place): boolean {
-  return now !== undefined && before !== undefined && jsonEqual(now, before);
+  if (now === undefined || before === undefined) return false;
+  return isJsonArray(now) ? isSameList(now, before) : jsonEqual(now, before);
+}
+
+// Every finding inside a list asks about the whole list.
+const compared = new WeakMap<readonly JsonValue[], { readonly before: JsonValue; readonly same: boolean }>();
+
+function isSameList(now: readonly JsonValue[], before: JsonValue): boolean {
+  const known = compared.get(now);
+  if (known !== undefined && known.before === before) return known.same;
+  const same = jsonEqual(now, before);
+  compared.set(now, { before, same });
+  return same;
 }
 
 function member({ now, before, schema }: Place, name: string): Place {
@@ -51,10 +71,25 @@ function item({ now, before, schema }: Place, index: number): Place {
   const keys = schema && ownValue(schema, "x-kubernetes-list-map-keys");
   const current = isJsonArray(now) ? now[index] : undefined;
   const names = isJsonArray(keys) ? keys.map(String) : [];
-  const sameKeys = (one: JsonValue): boolean =>
-    names.every((name) => jsonEqual(memberOf(one, name) ?? null, memberOf(current, name) ?? null));
-  const earlier = isJsonArray(before) && current !== undefined ? before.find(sameKeys) : undefined;
+  const earlier =
+    isJsonArray(before) && current !== undefined ? itemsByKeys(before, names).get(keyText(current, names)) : undefined;
   return { now: current, before: earlier, schema: isJsonObject(items) ? items : undefined };
+}
+
+// There may be a finding about every item of a list, and going through all items for each would take the square of that.
+const indexed = new WeakMap<readonly JsonValue[], ReadonlyMap<string, JsonValue>>();
+
+/** The items of a map-like list by their keys; of several with the same, the first. */
+function itemsByKeys(items: readonly JsonValue[], names: readonly string[]): ReadonlyMap<string, JsonValue> {
+  const known = indexed.get(items);
+  if (known !== undefined) return known;
+  const made = new Map(items.map((one) => [keyText(one, names), one] as const).reverse());
+  indexed.set(items, made);
+  return made;
+}
+
+function keyText(item: JsonValue, names: readonly string[]): string {
+  return printJson(names.map((name) => memberOf(item, name) ?? null));
 }
 
 /** Reads `spec.list[0].a` and `spec.map[key]`; a key that looks like a number is an index only where there is a list. */

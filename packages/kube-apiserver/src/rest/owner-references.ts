@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonObject, type JsonValue, jsonEqual, type OwnerReference } from "@purlin/kube-objects";
+import type { JsonObject, OwnerReference } from "@purlin/kube-objects";
 import { metaOf, withMeta } from "./object-meta.ts";
 
 /** The object with every owner once, and a warning about those that came twice. */
@@ -8,18 +8,20 @@ export function dedupedOwners(object: JsonObject): {
   readonly warnings: readonly string[];
 } {
   const owners = metaOf(object).ownerReferences ?? [];
-  const distinct: OwnerReference[] = [];
+  const distinct = new Map<string, OwnerReference>();
   const repeated: string[] = [];
   for (const owner of owners) {
-    if (distinct.some((known) => jsonEqual(known as unknown as JsonValue, owner as unknown as JsonValue))) {
+    // All members are texts and switches, so two that say the same have the same text.
+    const text = JSON.stringify(Object.entries(owner).sort());
+    if (distinct.has(text)) {
       repeated.push(owner.uid);
     } else {
-      distinct.push(owner);
+      distinct.set(text, owner);
     }
   }
   if (repeated.length === 0) {
     return { object, warnings: [] };
   }
   const warning = `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${repeated.join(", ")}`;
-  return { object: withMeta(object, { ownerReferences: distinct }), warnings: [warning] };
+  return { object: withMeta(object, { ownerReferences: [...distinct.values()] }), warnings: [warning] };
 }

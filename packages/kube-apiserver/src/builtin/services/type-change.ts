@@ -31,12 +31,16 @@ function withKept(spec: JsonObject, old: JsonObject): JsonObject {
 }
 
 function withNodePortsOf(spec: JsonObject, old: JsonObject): JsonObject {
-  const olds = listAt(old, "ports");
+  const place = (port: JsonObject): string => `${String(port["port"])}/${textAt(port, "protocol")}`;
+  // Turned round, so that the first of several at one place is the one that stays.
+  const olds = new Map(
+    listAt(old, "ports")
+      .reverse()
+      .map((port) => [place(port), port]),
+  );
   const ports = listAt(spec, "ports");
-  const had = (port: JsonObject): JsonObject | undefined =>
-    olds.find((one) => one["port"] === port["port"] && textAt(one, "protocol") === textAt(port, "protocol"));
   const filled = ports.map((port) => {
-    const nodePort = valueAt(port, "nodePort") || valueAt(had(port) ?? {}, "nodePort");
+    const nodePort = valueAt(port, "nodePort") || valueAt(olds.get(place(port)) ?? {}, "nodePort");
     return nodePort ? { ...port, nodePort } : port;
   });
   return ports.length === 0 ? spec : { ...spec, ports: filled };
