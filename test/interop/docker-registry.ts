@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash, createPrivateKey, randomUUID, sign } from "node:crypto";
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,7 +21,6 @@ const service = "the registry";
 /** Starts Debian's docker-registry on a free port of loopback and returns its address. */
 export async function startDockerRegistry(t: TestContext, auth: RegistryAuth): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "purlin-docker-registry-"));
-  t.after(() => rm(directory, { recursive: true, force: true }));
   const config = {
     version: 0.1,
     log: { level: "info" },
@@ -31,8 +31,16 @@ export async function startDockerRegistry(t: TestContext, auth: RegistryAuth): P
   const path = join(directory, "config.json");
   await writeFile(path, JSON.stringify(config));
   const child = spawn("docker-registry", ["serve", path], { stdio: ["ignore", "ignore", "pipe"] });
-  t.after(() => child.kill("SIGKILL"));
+  t.after(() => ended(child).then(() => rm(directory, { recursive: true, force: true })));
   return `127.0.0.1:${await portOf(child)}`;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  // Without a process there is no exit to wait for.
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, "exit");
+  child.kill("SIGKILL");
+  await exit;
 }
 
 async function authConfig(t: TestContext, auth: RegistryAuth, directory: string): Promise<object> {

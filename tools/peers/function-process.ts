@@ -30,8 +30,8 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-const startTimeoutMs = 60_000;
-const defaultGraceMs = 15_000;
+const startTimeoutMs = 120_000;
+const defaultGraceMs = 60_000;
 
 /** Starts a function on a free port of the loopback interface and waits until it accepts connections. */
 export async function startFunction({ program, args, env, port: wanted }: FunctionCommand): Promise<FunctionProcess> {
