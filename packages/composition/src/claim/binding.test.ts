@@ -209,7 +209,25 @@ suite("binding a claim", () => {
     });
     await claims.create("moved", { resourceRef: { ...appKind.compositeType, name: "versioned" } });
     await claims.pass("moved");
-    assert.match((await claims.condition("moved", "Synced"))?.message ?? "", /^refusing to operate/);
+    assert.equal(
+      (await claims.condition("moved", "Synced"))?.message,
+      'refusing to operate on composite resource "versioned" that is not bound to this claim: bound to claim "moved" of version platform.example.org/v1: set apiVersion: platform.example.org/v1alpha1 in the claimRef of the composite resource, or start with --accept-other-claim-versions',
+    );
+  });
+
+  test("44: a claim of the same name, elsewhere or of another kind, is told by where and what it is", async () => {
+    const others = {
+      'bound to claim "twin-0" in namespace "far"': { namespace: "far" },
+      'bound to claim "twin-1" of kind Other': { kind: "Other" },
+    };
+    for (const [index, [text, difference]] of Object.entries(others).entries()) {
+      const name = `twin-${index}`;
+      const spec = { claimRef: { ...claimRefTo(name), ...difference } };
+      await claims.control.client.create({ ...appKind.compositeType, metadata: { name }, spec });
+      await claims.create(name, { resourceRef: { ...appKind.compositeType, name } });
+      await claims.pass(name);
+      assert.ok((await claims.condition(name, "Synced"))?.message?.endsWith(`: ${text}`), text);
+    }
   });
 
   test("48: a composite resource that cannot be read is told", async () => {

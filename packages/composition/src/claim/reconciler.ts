@@ -12,7 +12,7 @@ import {
   textAt,
   textOf,
 } from "@purlin/kube-controller/object";
-import { ignoreNotFound, isConflict, parseApiVersion } from "@purlin/kube-objects";
+import { goQuote, ignoreNotFound, isConflict, parseApiVersion } from "@purlin/kube-objects";
 import { type ClaimRef, claimRefOf } from "../composite-resource/machinery.ts";
 import { reconcileError, reconcilePaused } from "../composite-resource/standard-conditions.ts";
 import { isNotServed } from "../not-served.ts";
@@ -98,10 +98,20 @@ function boundElsewhere({ stored, settings }: ClaimPass, xr: KubeObject): ClaimR
 /** Trying again would not help: somebody has to correct one of the references, and that wakes the claim. */
 async function refuse(pass: ClaimPass, xr: KubeObject, other: ClaimRef): Promise<ReconcileResult> {
   const what = `refusing to operate on composite resource "${xr.metadata.name}" that is not bound to this claim`;
-  const message = `${what}: bound to claim "${other.name}"`;
+  const message = `${what}: bound to claim ${differenceOf(other, claimRefTo(pass.stored))}`;
   tellEvent(pass, { type: "Warning", reason: claimReasons.bind, message });
   await writeStatus(pass, tellIn(pass, pass.stored, reconcileError(message)));
   return {};
+}
+
+/** A claim by what tells it from another one. */
+function differenceOf({ apiVersion, namespace, kind, name }: ClaimRef, own: ClaimRef): string {
+  const named = goQuote(name);
+  if (name !== own.name) return named;
+  if (namespace !== own.namespace) return `${named} in namespace ${goQuote(namespace)}`;
+  if (kind !== own.kind) return `${named} of kind ${kind}`;
+  const repair = `set apiVersion: ${own.apiVersion} in the claimRef of the composite resource`;
+  return `${named} of version ${apiVersion}: ${repair}, or start with --accept-other-claim-versions`;
 }
 
 async function upgrade(pass: ClaimPass, xr: KubeObject | undefined): Promise<KubeObject | undefined> {

@@ -70,7 +70,10 @@ const rows: Readonly<Record<string, Row>> = {
     reason: "the one that is named is not there",
     steps: null,
     crossplane: ({ name }) => ({ compositionRef: { name } }),
-    says: ({ name }) => ["cannot fetch Composition: cannot get Composition", `"${name}" not found`],
+    says: ({ name }) => [
+      "cannot fetch Composition: cannot get Composition",
+      `"${name}" not found: apply it, or name another one in compositionRef`,
+    ],
     repair: ({ name }) => bench.compositionOf(name, [make()]),
   },
   NoRevisionMatches: {

@@ -153,7 +153,10 @@ test("D2: pinned one gone, and nothing matches", async () => {
     ...pinned,
   });
   await assert.rejects(bench.reconcile(name));
-  assert.match(await synced(name), /^cannot fetch Composition: cannot get CompositionRevision: .*-9" not found$/);
+  assert.match(
+    await synced(name),
+    /^cannot fetch Composition: cannot get CompositionRevision: .*-9" not found: name another one in compositionRevisionRef, or take it out for the newest$/,
+  );
 });
 
 test("D2: not pinned, and nothing matches", async () => {

@@ -88,7 +88,10 @@ test("a definition that cannot be read is told", async () => {
 test("case 10: a Composition that does not exist is told with the reason of composing", async () => {
   const name = await xrWith({ compositionRef: { name: "gone" } });
   await assert.rejects(bench.reconcile(name));
-  assert.match(await synced(name), /^cannot fetch Composition: cannot get Composition: .*"gone" not found$/);
+  assert.match(
+    await synced(name),
+    /^cannot fetch Composition: cannot get Composition: .*"gone" not found: apply it, or name another one in compositionRef$/,
+  );
   assert.match(bench.takeEvents().join(), /Warning ComposeResources: cannot fetch Composition: /);
 });
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createResourceFetcher, noSchemas, objectsReader } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-client";
+import { withMember } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
 import { appDefinition } from "../testing/definitions.ts";
 import {
@@ -197,6 +198,36 @@ test("an observed resource nobody desires is gone from the references", async ()
   assert.equal(crossplane.resourceRefs.length, 1);
 });
 
+/** An XR that selects its Composition by labels. */
+function selecting(matchLabels: Record<string, string>, crossplane: JsonObject = {}): KubeObject {
+  return app(undefined, { spec: { crossplane: { ...crossplane, compositionSelector: { matchLabels } } } });
+}
+
+function labelled(labels: Record<string, string>): KubeObject {
+  return withMember(composition(["t"]), ["metadata", "labels"], labels);
+}
+
+test("an XR is rendered by a Composition with the labels it selects, or the one it names", async () => {
+  const selected = await render({ t: {} }, { xr: selecting({ tier: "gold" }), composition: labelled({ tier: "gold" }) });
+  const named = await render({ t: {} }, { xr: selecting({ tier: "gold" }, { compositionRef: { name: "comp" } }) });
+  assert.deepEqual([selected.failure, named.failure], [undefined, undefined]);
+});
+
+test("D18: conditions that the XR came with or a function desires have the fixed time as well", async () => {
+  const then = { lastTransitionTime: "2026-05-05T05:05:05Z" };
+  const synced = { type: "Synced", status: "True", reason: "ReconcileSuccess", ...then };
+  const own = { type: "Own", status: "True", reason: "Mine", ...then };
+  const xr = app(undefined, { status: { conditions: [synced, own] } });
+  const a = { ...map(), status: { conditions: [own, "no condition"], other: then } };
+  const { xr: output, resources: made } = await render({ t: { resources: { a } } }, { xr });
+  const at = { lastTransitionTime: "2024-01-01T00:00:00Z" };
+  for (const form of [output.short, output.full]) {
+    const { conditions } = form["status"] as { conditions: (typeof own)[] };
+    assert.deepEqual(conditions.slice(0, 2), [{ ...synced, ...at }, { ...own, ...at }]);
+  }
+  assert.deepEqual(made[0]?.["status"], { conditions: [{ ...own, ...at }, "no condition"], other: then });
+});
+
 const wrong: Readonly<Record<string, { inputs: Partial<RenderInputs>; want: string; input: string; field: string }>> = {
   Kind: {
     inputs: { xr: { ...app(), kind: "Other" } },
@@ -209,6 +240,24 @@ const wrong: Readonly<Record<string, { inputs: Partial<RenderInputs>; want: stri
     want: "composition's compositeTypeRef.apiVersion (bench.example.org/v1) does not match XR's apiVersion (bench.example.org/v2)",
     input: "composition",
     field: "spec.compositeTypeRef.apiVersion",
+  },
+  Mode: {
+    inputs: { composition: withMember(composition(["t"]), ["spec", "mode"], "Resources") },
+    want: 'render only supports Composition Function pipelines: Composition "comp" must use spec.mode: Pipeline',
+    input: "composition",
+    field: "spec.mode",
+  },
+  MissingLabel: {
+    inputs: { xr: selecting({ tier: "gold" }) },
+    want: 'composition "comp" is missing required label "tier"',
+    input: "composition",
+    field: "metadata.labels",
+  },
+  OtherLabel: {
+    inputs: { xr: selecting({ tier: "gold" }), composition: labelled({ tier: "silver", zone: "a" }) },
+    want: 'composition "comp" has incorrect value for label "tier": want "gold", got "silver"',
+    input: "composition",
+    field: "metadata.labels",
   },
   ForeignObserved: {
     inputs: {

@@ -131,7 +131,17 @@ function composedIn({ applied }: MemoryClient): readonly KubeObject[] {
     const name = annotationOf(object, annotations.resourceName);
     return name === undefined || subresource !== "" ? [] : [{ name, object }];
   });
-  return composed.sort((a, b) => compareUtf8(a.name, b.name)).map(({ object }) => object);
+  return composed.sort((a, b) => compareUtf8(a.name, b.name)).map(({ object }) => stamped(object));
+}
+
+/** All conditions of one time, also those that the input had or a function made: the output of equal inputs is equal. */
+function stamped(object: KubeObject): KubeObject {
+  const { status } = object;
+  if (!isJsonObject(status) || !Array.isArray(status["conditions"])) return object;
+  const conditions = status["conditions"].map((condition) =>
+    isJsonObject(condition) ? { ...condition, lastTransitionTime: stampedAt } : condition,
+  );
+  return { ...object, status: { ...status, conditions } };
 }
 
 function outputOf(input: KubeObject, stored: KubeObject, { xr, schema, claim }: PreparedInputs): Rendered["xr"] {
@@ -139,9 +149,10 @@ function outputOf(input: KubeObject, stored: KubeObject, { xr, schema, claim }: 
   const { name = "", namespace } = xr.metadata;
   const identity: KubeObject = { ...typeOf(xr), metadata: { name, ...(namespace ? { namespace } : {}) } };
   const status = isJsonObject(stored["status"]) ? { status: stored["status"] } : {};
-  const output = (base: KubeObject): KubeObject => ({
-    ...(refs.length > 0 ? withMachinery(base, schema, { resourceRefs: refs as never }) : base),
-    ...status,
-  });
+  const output = (base: KubeObject): KubeObject =>
+    stamped({
+      ...(refs.length > 0 ? withMachinery(base, schema, { resourceRefs: refs as never }) : base),
+      ...status,
+    });
   return { short: output(identity), full: output(claim === undefined ? input : xr) };
 }

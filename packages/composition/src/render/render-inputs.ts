@@ -5,7 +5,12 @@ import { controllerOf, textAt, withMember } from "@purlin/kube-controller/object
 import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { referencesTo } from "../composite/apply/references.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";
-import { type CompositeSchema, withMachinery } from "../composite-resource/machinery.ts";
+import {
+  type CompositeSchema,
+  compositionRefOf,
+  compositionSelectorOf,
+  withMachinery,
+} from "../composite-resource/machinery.ts";
 import { definitionFacts } from "../definition/definition-facts.ts";
 import { uidOf } from "./name-uuid.ts";
 import { RenderError } from "./render-error.ts";
@@ -35,6 +40,8 @@ export function prepareInputs(inputs: RenderInputs): PreparedInputs {
   const schema = schemaOf(inputs.definition);
   const { xr: plain, claim } = fromClaim(inputs);
   requireMatch(composition, plain);
+  requirePipeline(composition);
+  requireSelected(composition, plain, schema);
   const xr = withIdentity(plain, composition, schema);
   const observed = (inputs.observed ?? []).flatMap((object, index) =>
     isRendered(object) || isSame(object, xr) ? [] : [observedBy(xr, object, index)],
@@ -84,7 +91,30 @@ function requireMatch(composition: KubeObject, xr: KubeObject): void {
   }
 }
 
-/** The given Composition is the one that counts, whatever the XR would select in a cluster. */
+function requirePipeline(composition: KubeObject): void {
+  const mode = textAt(composition, ["spec", "mode"]) ?? "Pipeline";
+  if (mode === "Pipeline") return;
+  const name = composition.metadata.name ?? "";
+  const text = `render only supports Composition Function pipelines: Composition "${name}" must use spec.mode: Pipeline`;
+  throw new RenderError(text, "composition", { field: ["spec", "mode"] });
+}
+
+/** An XR that selects by labels this Composition lacks would never be composed by it, unless it names it. */
+function requireSelected(composition: KubeObject, xr: KubeObject, schema: CompositeSchema): void {
+  const { name = "", labels: own = {} } = composition.metadata;
+  if (compositionRefOf(xr, schema) === name) return;
+  for (const [label, wanted] of Object.entries(compositionSelectorOf(xr, schema) ?? {})) {
+    const value = own[label];
+    if (value === wanted) continue;
+    const problem =
+      value === undefined
+        ? `is missing required label "${label}"`
+        : `has incorrect value for label "${label}": want "${wanted}", got "${value}"`;
+    throw new RenderError(`composition "${name}" ${problem}`, "composition", { field: ["metadata", "labels"] });
+  }
+}
+
+/** The given Composition is the one that counts, whichever the XR would select in a cluster. */
 function withIdentity(xr: KubeObject, composition: KubeObject, schema: CompositeSchema): KubeObject {
   const stored = withMember(withMember(xr, ["metadata", "uid"], uidOf(xr)), ["spec"], specOf(xr));
   const undecided = withMachinery(stored, schema, {
@@ -95,9 +125,8 @@ function withIdentity(xr: KubeObject, composition: KubeObject, schema: Composite
     compositionUpdatePolicy: undefined,
     resourceRefs: undefined,
   });
-  const named = textAt(xr, [...(schema === "legacy" ? ["spec"] : ["spec", "crossplane"]), "compositionRef", "name"]);
   const { name = "" } = composition.metadata;
-  return named === name ? withMachinery(undecided, schema, { compositionRef: { name } }) : undecided;
+  return compositionRefOf(xr, schema) === name ? withMachinery(undecided, schema, { compositionRef: { name } }) : undecided;
 }
 
 function specOf(xr: KubeObject): JsonValue {

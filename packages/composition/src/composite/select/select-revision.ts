@@ -70,7 +70,8 @@ async function pinnedRevision(
 
 function missing(name: string): never {
   const gone = notFound({ group: apiGroup, resource: "compositionrevisions" }, name);
-  throw new Error(`cannot get CompositionRevision: ${gone.message}`, { cause: gone });
+  const repair = "name another one in compositionRevisionRef, or take it out for the newest";
+  throw new Error(`cannot get CompositionRevision: ${gone.message}: ${repair}`, { cause: gone });
 }
 
 async function findNewest(
@@ -84,7 +85,8 @@ async function findNewest(
     const found = await client.get(kinds.composition, { name }, { signal });
     // A pinned XR whose Composition is gone has nowhere to move, and no reason to fail.
     if (found !== undefined || use === "newest-or-stay") return found;
-    throw notFound({ group: apiGroup, resource: "compositions" }, name);
+    const gone = notFound({ group: apiGroup, resource: "compositions" }, name);
+    throw new Error(`${gone.message}: apply it, or name another one in compositionRef`, { cause: gone });
   });
   if (composition === undefined) return undefined;
   const revisions = await during("cannot fetch composition revision: cannot list CompositionRevisions", () =>
