@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Io } from "./io.ts";
+import { harmlessLine } from "./terminal/harmless.ts";
 import { createStyle } from "./terminal/style.ts";
-import { isUserError, textOf } from "./user-error.ts";
+import { isAnswer, isUserError, textOf } from "./user-error.ts";
 
 /**
  * Tells the user about an error in one line on stderr, with stack traces only when asked for, and returns the exit code.
@@ -10,14 +11,13 @@ import { isUserError, textOf } from "./user-error.ts";
 export function reportError(error: unknown, io: Io, options: { readonly debug: boolean }): number {
   const style = createStyle(io.stderr, io.env);
   const expected = isUserError(error);
-  const hint = expected || options.debug ? "" : ": this should not happen; add --debug to see where it comes from";
-  io.stderr.write(`${style.bad("error:")} ${oneLine(textOf(error))}${hint}\n`);
+  const hint =
+    expected || isAnswer(error) || options.debug
+      ? ""
+      : ": this should not happen; add --debug to see where it comes from";
+  io.stderr.write(`${style.bad("error:")} ${harmlessLine(textOf(error))}${hint}\n`);
   if (options.debug) io.stderr.write(`${stackOf(error)}\n`);
   return expected ? error.exitCode : 1;
-}
-
-function oneLine(text: string): string {
-  return text.trim().replaceAll(/\s*[\r\n]+\s*/g, " ");
 }
 
 /** The stack traces of an error and its causes. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { constants } from "node:os";
 import { processIo } from "./io.ts";
+import { OutputGone } from "./output-gone.ts";
 import { run } from "./run.ts";
 
 /** npm sends Ctrl-C on to its child, which has it from the terminal already: that is one wish, not two. */
@@ -19,10 +20,18 @@ export async function main(): Promise<void> {
       stop.abort(new Error(`stopped by ${signal}`));
     });
   }
-  // A reader such as `head` that has seen enough is no error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    process.exit(0);
+    if (stop.signal.aborted) return;
+    const gone = new OutputGone(error);
+    // The command may have ended before the output is known to be lost.
+    if (gone.problem !== undefined) {
+      process.exitCode = gone.exitCode;
+      process.stderr.write(`error: ${gone.problem}\n`);
+    }
+    stop.abort(gone);
   });
-  process.exitCode = await run(process.argv.slice(2), processIo(stop.signal));
+  // There is nobody left who could be told.
+  process.stderr.on("error", () => {});
+  const exitCode = await run(process.argv.slice(2), processIo(stop.signal));
+  process.exitCode ??= exitCode;
 }

@@ -5,6 +5,7 @@ import { commandName } from "./command-name.ts";
 import { type Chosen, createProgram } from "./commands/program.ts";
 import { reportError } from "./error-report.ts";
 import type { Io } from "./io.ts";
+import { OutputGone } from "./output-gone.ts";
 import { textOf, UserError } from "./user-error.ts";
 
 /** What shells expect of a command that was interrupted. */
@@ -12,7 +13,7 @@ const stoppedExitCode = 130;
 
 /** Runs one command line and resolves to its exit code. Never throws and never exits. */
 export async function run(words: readonly string[], io: Io): Promise<number> {
-  const argv = withHelp(words);
+  const argv = apart(withHelp(words));
   const debug = argv.includes("--debug") || argv.includes("-d");
   let exitCode = 0;
   const chosen: Chosen = async (spec, input) => {
@@ -37,8 +38,20 @@ function withHelp(words: readonly string[]): readonly string[] {
   return words[0] === "help" ? [...words.slice(1), "--help"] : words;
 }
 
+/** Commands that take a type and a name. */
+const ofObjects: ReadonlySet<string | undefined> = new Set(["get", "trace", "patch", "delete"]);
+
+/** `get app/shop` is `get app shop`: no type has a slash in it, and other tools write it so. */
+function apart(words: readonly string[]): readonly string[] {
+  const [command, object = "", ...rest] = words;
+  const [, type, name] = /^([^-/][^/]*)\/([^/]+)$/.exec(object) ?? [];
+  if (!ofObjects.has(command) || type === undefined || name === undefined) return words;
+  return [command ?? "", type, name, ...rest];
+}
+
 /** What a command was doing when the user stopped it has failed, but that is no news to the user. */
 function reportStop(io: Io): number {
+  if (io.signal.reason instanceof OutputGone) return io.signal.reason.exitCode;
   io.stderr.write(`${textOf(io.signal.reason)}\n`);
   return stoppedExitCode;
 }

@@ -25,6 +25,13 @@ export function isUserError(value: unknown): value is UserError {
   return typeof value === "object" && value !== null && brand in value;
 }
 
+const answer = Symbol.for("purlin.dev/kube-objects/StatusError");
+
+/** Whether an error is what an API server answered: nobody's mistake here. Told by its brand, as errors do not wait for libraries. */
+export function isAnswer(error: unknown): boolean {
+  return typeof error === "object" && error !== null && answer in error;
+}
+
 /** The text of anything that was thrown. */
 export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -5,13 +5,17 @@ import type { Io } from "../io.ts";
 import { appliedLine, applyManifests } from "../manifests/apply-manifests.ts";
 import { readManifests } from "../manifests/manifest.ts";
 import { reportProblems } from "../manifests/report-problems.ts";
+import { UserError } from "../user-error.ts";
 
 /** A kind that is defined a moment before its first object needs about this long. */
 const kindWaitMs = 30_000;
 
 /** `purlin apply PATH…` */
 export async function run(input: CommandInput, io: Io): Promise<number> {
-  const manifests = await readManifests(input.args, io);
+  const manifests = await readManifests(input.args, io, { stdin: true });
+  // A pipe whose first half failed must not look like success.
+  if (manifests.length === 0)
+    throw new UserError(`${input.args.join(", ")}: there is no object in it: nothing to apply`);
   await using cluster = await openCluster(input, io);
   // Awaited here, or the connection would be closed first.
   return await reportProblems(io, () =>

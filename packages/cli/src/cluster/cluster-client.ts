@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import {
   accessFromKubeconfig,
@@ -11,6 +10,7 @@ import {
 } from "@purlin/kube-client";
 import { commandName } from "../command-name.ts";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -26,10 +26,12 @@ export interface Cluster extends AsyncDisposable {
 export async function openCluster(input: CommandInput, io: Io): Promise<Cluster> {
   const file = kubeconfigFile(input, io);
   try {
-    const [document] = parseYaml(await readFile(file, "utf8"), file);
+    const text = await readText(file, io, { what: "kubeconfig" });
+    const [document] = parseYaml(text, file);
     const access = await accessFromKubeconfig((document?.value ?? {}) as Kubeconfig, { file, env: io.env });
     const client = createKubeClient(createHttpsTransport(access), { onWarning: warnOnce(io) });
-    await reach(client, { file, server: access.server, io });
+    const mine = textOption(input, "kubeconfig") === undefined;
+    await reach(client, { file, server: access.server, mine, io });
     return { client, namespace: access.namespace ?? "default", [Symbol.asyncDispose]: () => client.close() };
   } catch (error) {
     throw error instanceof UserError ? error : new UserError(textOf(error), { cause: error });
@@ -55,16 +57,24 @@ function kubeconfigFile(input: CommandInput, io: Io): string {
   throw new UserError(`there is no ${shown}: ${given === undefined ? start : "check the path"}`);
 }
 
+interface Reaching {
+  readonly file: string;
+  readonly server: string;
+  /** Whether the file is that of `purlin up`, and not one that the user named. */
+  readonly mine: boolean;
+  readonly io: Io;
+}
+
 /** Says who is missing before a command fails in the middle of its work. */
-async function reach(
-  client: KubeClient,
-  { file, server, io }: { readonly file: string; readonly server: string; readonly io: Io },
-): Promise<void> {
+async function reach(client: KubeClient, { file, server, mine, io }: Reaching): Promise<void> {
   try {
     await client.raw({ method: "GET", path: "/version", signal: io.signal });
   } catch (error) {
     await client.close();
-    const advice = `is the control plane of ${relative(io.cwd, file)} running? start it with "${commandName(io.env)} up"`;
+    const shown = relative(io.cwd, file);
+    const advice = mine
+      ? `is the control plane of ${shown} running? start it with "${commandName(io.env)} up"`
+      : `check server and credentials in ${shown}`;
     throw new UserError(`cannot reach ${server}: ${textOf(error)}: ${advice}`, { cause: error });
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // purlin apply, get, patch, delete and trace, on a real API server.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
@@ -52,6 +53,9 @@ before(async () => {
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: team}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n",
   });
   server = await startEmbeddedServer({ directory: join(folder.path, ".purlin"), port: 0, warn: () => {} });
+  const kubeconfig = readFileSync(server.kubeconfig, "utf8");
+  folder.write("elsewhere.yaml", kubeconfig.replace(server.url, "https://127.0.0.1:1"));
+  folder.write("anonymous.yaml", kubeconfig.replaceAll(/^ +client-(certificate|key)-data: .*\n/gm, ""));
 });
 after(async () => {
   await server[Symbol.asyncDispose]();
@@ -109,7 +113,49 @@ test("types are known by all their names, and objects are shown as tables, YAML 
   };
   assert.ok(json.items.length >= 5);
   assert.ok(!json.items.some(({ metadata }) => "managedFields" in metadata));
-  assert.equal((await purlin("get", "pods")).stdout, "There are no pods in namespace default.\n");
+  const names = await purlin("get", "widgets.example.org", "-o", "name");
+  assert.deepEqual(names, { exitCode: 0, stdout: "widget.example.org/good\nwidget.example.org/w\n", stderr: "" });
+  assert.equal((await purlin("get", "cm", "c", "-n", "team", "-o", "name")).stdout, "configmap/c\n");
+});
+
+test("that there is nothing is no result", async () => {
+  const nothing = { exitCode: 0, stdout: "", stderr: "There are no pods in namespace default.\n" };
+  assert.deepEqual(await purlin("get", "pods"), nothing);
+  assert.deepEqual(await purlin("get", "pods", "-o", "name"), nothing);
+  const everywhere = await purlin("get", "pods", "-A");
+  assert.equal(everywhere.stderr, "There are no pods.\n");
+});
+
+test("a type and a name may be one word", async () => {
+  assert.match((await purlin("get", "widget/w")).stdout, /^NAME +SIZE\nw +large\n$/);
+  assert.match((await purlin("trace", "widget.example.org/w")).stderr, /^error: there is no control plane here/);
+  assert.equal((await purlin("patch", "widget/w", "spec: {note: x}")).stdout, "Widget w patched\n");
+});
+
+test("objects are applied from standard input, and told by their place in it", async () => {
+  const stdin = `${widget("piped", "{size: large}")}---\n${widget("bad", "{siez: small}")}`;
+  const { exitCode, stdout, stderr } = await runInProcess(["apply", "-"], { cwd: folder.path, stdin });
+  assert.deepEqual([exitCode, stdout], [1, "Widget piped created\n"]);
+  assert.equal(stderr, "error: stdin:9:8: .spec.siez: unknown field: check its name and indentation\n");
+  assert.equal((await purlin("delete", "widget/piped")).stdout, "Widget piped deleted\n");
+});
+
+test("what others wrote does nothing to the terminal", async () => {
+  const event = (name: string, message: string): string =>
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name, namespace: "default" },
+      involvedObject: { kind: "Widget", name: "w", namespace: "default" },
+      reason: "Odd",
+      message,
+    });
+  const { stdout } = await runInProcess(["apply", "-"], {
+    cwd: folder.path,
+    stdin: event("odd", "a\u001b[2Jb\u0007\nc"),
+  });
+  assert.equal(stdout, "Event default/odd created\n");
+  assert.match((await purlin("get", "events")).stdout, / Odd +widget\/w +ab c\n/);
 });
 
 test("a patch changes what it names, and null removes", async () => {
@@ -121,7 +167,7 @@ test("a patch changes what it names, and null removes", async () => {
 
 test("a patch with a field that is not there names it, and not the whole object", async () => {
   const { exitCode, stderr } = await purlin("patch", "widget", "w", '{"spec": {"siez": "large", "note": "x"}}');
-  assert.equal(stderr, 'error: the patch: unknown field "spec.siez": a Widget has none of that name\n');
+  assert.equal(stderr, 'error: the patch: unknown field "spec.siez": Widget has none of that name\n');
   assert.equal(exitCode, 1);
 });
 
@@ -148,7 +194,7 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     NoFormat: {
       args: ["get", "cm", "-o", "xml"],
       exitCode: 2,
-      says: /^error: --output xml: expected table, yaml or json\n$/,
+      says: /^error: --output xml: expected table, yaml, json or name\n$/,
     },
     NoPatch: { args: ["patch", "cm", "c", "1"], exitCode: 2, says: /^error: the patch: expected an object, such as / },
     BadPatch: { args: ["patch", "cm", "c", "{"], exitCode: 1, says: /^error: the patch:1:\d+: not valid YAML/ },
@@ -160,7 +206,7 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     RefusedPatch: {
       args: ["patch", "cm", "c", "-n", "team", '{"dta": {}}'],
       exitCode: 1,
-      says: /^error: the patch: unknown field "dta": a ConfigMap has none of that name\n$/,
+      says: /^error: the patch: unknown field "dta": ConfigMap has none of that name\n$/,
     },
     NoName: { args: ["trace", "widget"], exitCode: 2, says: /^error: name the object too, or nothing/ },
     NoControlPlane: {
@@ -182,6 +228,31 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
       args: ["get", "cm", "--kubeconfig", "unknown.yaml"],
       exitCode: 1,
       says: /^error: kubeconfig .*unknown\.yaml has no current-context/,
+    },
+    AKubeconfigFolder: {
+      args: ["get", "cm", "--kubeconfig", "all"],
+      exitCode: 1,
+      says: /^error: cannot read the kubeconfig .*all: it is a folder: name a file in it\n$/,
+    },
+    NobodyThere: {
+      args: ["get", "cm", "--kubeconfig", "elsewhere.yaml"],
+      exitCode: 1,
+      says: /^error: cannot reach https:\/\/127\.0\.0\.1:1: .*: check server and credentials in elsewhere\.yaml\n$/,
+    },
+    Anonymous: {
+      args: ["get", "cm", "--kubeconfig", "anonymous.yaml"],
+      exitCode: 1,
+      says: /^error: forbidden: User "system:anonymous" cannot get path "\/apis?"\n$/,
+    },
+    OneWordTooLate: {
+      args: ["get", "-n", "team", "cm/c"],
+      exitCode: 1,
+      says: /^error: the API server has no type "cm\/c": write the type first, and the name after it: cm c\n$/,
+    },
+    NothingPiped: {
+      args: ["apply", "-"],
+      exitCode: 1,
+      says: /^error: -: there is no object in it: nothing to apply\n$/,
     },
     NoManifest: {
       args: ["apply", "nope.yaml"],

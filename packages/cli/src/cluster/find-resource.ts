@@ -43,7 +43,10 @@ export async function findResource(client: KubeClient, name: string, signal: Abo
       if (found !== undefined) return toResource(found, group, version);
     }
   }
-  throw new UserError(`the API server has no type "${name}": check the spelling, or apply its definition first`);
+  const advice = name.includes("/")
+    ? `write the type first, and the name after it: ${name.replace("/", " ")}`
+    : "check the spelling, or apply its definition first";
+  throw new UserError(`the API server has no type "${name}": ${advice}`);
 }
 
 function namesOf(

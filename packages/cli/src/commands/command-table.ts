@@ -57,7 +57,7 @@ export const commandTable: readonly CommandSpec[] = [
   {
     name: "apply",
     summary: "apply manifests to a running control plane",
-    arguments: [{ name: "<path...>", description: "YAML files, or folders with such files" }],
+    arguments: [{ name: "<path...>", description: "YAML files, or folders with such files; - reads stdin" }],
     options: clusterOptions,
     load: () => import("../apply/apply-command.ts"),
   },
@@ -71,7 +71,7 @@ export const commandTable: readonly CommandSpec[] = [
     options: [
       namespaceOption,
       { flags: "-A, --all-namespaces", description: "the objects of all namespaces" },
-      { flags: "-o, --output <format>", description: "table, yaml or json", default: "table" },
+      { flags: "-o, --output <format>", description: "table, yaml, json or name", default: "table" },
       ...clusterOptions,
     ],
     load: () => import("../get/get-command.ts"),

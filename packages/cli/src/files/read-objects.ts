@@ -19,6 +19,7 @@ const extensions = [".yaml", ".yml", ".json"];
 
 /** The files a path stands for: itself, or those in the folder whose names end in one of the endings, by name. */
 export async function listFiles(path: string, io: Io, endings: readonly string[] = extensions): Promise<string[]> {
+  if (path === "-") return [path];
   const absolute = resolve(io.cwd, path);
   try {
     if (!(await stat(absolute)).isDirectory()) return [path];
@@ -44,7 +45,7 @@ export async function readObjects(
   const objects: AuthoredObject[] = [];
   for (const file of await listFiles(path, io)) {
     const text = await readText(file, io, { what: "file" });
-    const documents = parseYaml(text, file);
+    const documents = parseYaml(text, file === "-" ? "stdin" : file);
     const wanted = documents.filter(({ value }) => ignore === undefined || !isJsonObject(value) || !ignore(value));
     objects.push(...wanted.flatMap(objectsOf));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { addAbortSignal } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -12,7 +13,7 @@ export interface ReadTextOptions {
 
 /** The text of a file the user named; `-` is standard input. */
 export async function readText(path: string, io: Io, { what }: ReadTextOptions): Promise<string> {
-  if (path === "-") return text(io.stdin);
+  if (path === "-") return text(addAbortSignal(io.signal, io.stdin));
   try {
     return await readFile(resolve(io.cwd, path), "utf8");
   } catch (error) {

@@ -5,6 +5,7 @@ import { findResource, pathOf, type Resource } from "../cluster/find-resource.ts
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import { printYaml } from "../files/print-yaml.ts";
 import type { Io } from "../io.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { formatTable } from "../terminal/table.ts";
 import { textOf, UserError } from "../user-error.ts";
 
@@ -14,8 +15,8 @@ const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io";
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const [type = "", name] = input.args;
   const output = textOption(input, "output") ?? "table";
-  if (!["table", "yaml", "json"].includes(output)) {
-    throw new UserError(`--output ${output}: expected table, yaml or json`, { exitCode: 2 });
+  if (!["table", "yaml", "json", "name"].includes(output)) {
+    throw new UserError(`--output ${output}: expected table, yaml, json or name`, { exitCode: 2 });
   }
   await using cluster = await openCluster(input, io);
   const resource = await findResource(cluster.client, type, io.signal);
@@ -26,7 +27,10 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const answer = await cluster.client
     .raw({ method: "GET", path, accept, signal: io.signal })
     .catch((error: unknown) => explain(error, resource));
-  io.stdout.write(printAnswer(answer, output, everywhere && resource.namespaced) || nothing(resource, namespace));
+  const text =
+    output === "name" ? names(answer, resource) : printAnswer(answer, output, everywhere && resource.namespaced);
+  if (text === "") io.stderr.write(nothing(resource, namespace));
+  else io.stdout.write(text);
 }
 
 function explain(error: unknown, { namespaced }: Resource): never {
@@ -52,6 +56,18 @@ function printAnswer(answer: JsonValue, output: string, withNamespace: boolean):
   return `${formatTable([[...(withNamespace ? ["NAMESPACE"] : []), ...title], ...lines])}\n`;
 }
 
+/** One `TYPE/NAME` a line, as this command and kubectl take it again. */
+function names(answer: JsonValue, { kind, apiVersion }: Resource): string {
+  const [group = ""] = apiVersion.includes("/") ? apiVersion.split("/") : [];
+  const type = `${kind.toLowerCase()}${group === "" ? "" : `.${group}`}`;
+  const { items } = answer as { readonly items?: readonly Named[] };
+  return (items ?? [answer as unknown as Named]).map(({ metadata }) => `${type}/${metadata.name}\n`).join("");
+}
+
+interface Named {
+  readonly metadata: { readonly name: string };
+}
+
 interface Table {
   readonly columnDefinitions: readonly { readonly name: string; readonly priority?: number }[];
   readonly rows?: readonly {
@@ -61,7 +77,7 @@ interface Table {
 }
 
 function cellText(cell: unknown): string {
-  return cell === null || cell === undefined ? "" : String(cell);
+  return cell === null || cell === undefined ? "" : harmlessLine(String(cell));
 }
 
 /** By name, as kubectl has it. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { stripVTControlCharacters } from "node:util";
 import type { TextSink } from "../io.ts";
+import { harmless } from "../terminal/harmless.ts";
 
 /** Prints what several programs wrote. */
 export interface LogPrinter {
@@ -24,10 +24,4 @@ export function createLogPrinter(sink: TextSink, options: { readonly several: bo
       atLineStart = text.endsWith("\n");
     },
   };
-}
-
-/** Everything that moves the cursor, sets titles or rings bells goes; lines and tabs stay. */
-function harmless(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
-  return stripVTControlCharacters(text).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
 }

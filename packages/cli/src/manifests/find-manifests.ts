@@ -13,6 +13,8 @@ const skipped = new Set(["node_modules"]);
 export interface FindOptions {
   /** Folders of this name below a path are left out: what is in there is applied by hand. */
   readonly except?: ReadonlySet<string>;
+  /** Whether `-` stands for standard input: where it is read once. */
+  readonly stdin?: boolean;
 }
 
 /**
@@ -33,6 +35,7 @@ export async function findManifests(paths: readonly string[], io: Io, options: F
 }
 
 async function filesAt(path: string, io: Io, options: FindOptions): Promise<string[]> {
+  if (path === "-" && options.stdin === true) return [path];
   try {
     const isFolder = (await stat(resolve(io.cwd, path))).isDirectory();
     return isFolder ? await filesBelow(path, io, options) : [path];

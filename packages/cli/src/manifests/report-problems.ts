@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Io } from "../io.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
 import { ApplyError } from "./apply-manifests.ts";
 
@@ -11,7 +12,7 @@ export async function reportProblems(io: Io, apply: () => Promise<void>): Promis
   } catch (error) {
     if (!(error instanceof ApplyError)) throw error;
     const style = createStyle(io.stderr, io.env);
-    for (const problem of error.problems) io.stderr.write(`${style.bad("error:")} ${problem}\n`);
+    for (const problem of error.problems) io.stderr.write(`${style.bad("error:")} ${harmlessLine(problem)}\n`);
     return 1;
   }
 }

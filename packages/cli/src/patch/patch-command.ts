@@ -37,7 +37,7 @@ function whyNot(error: unknown, { kind, namespaced }: { readonly kind: string; r
   const unknown = unknownFields(textOf(error));
   if (unknown.length > 0) {
     const fields = unknown.map((field) => `"${field}"`).join(", ");
-    return `the patch: unknown field ${fields}: a ${kind} has none of that name`;
+    return `the patch: unknown field ${fields}: ${kind} has none of that name`;
   }
   return `${textOf(error)}${isNotFound(error) && namespaced ? ": check the name and --namespace" : ""}`;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject, KubeReader } from "@purlin/kube-client";
+import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
 import { formatTable } from "../terminal/table.ts";
 import { conditionsOf } from "../tree/conditions.ts";
@@ -7,10 +8,10 @@ import { conditionsOf } from "../tree/conditions.ts";
 /** The conditions of an object; empty when it has none. */
 export function conditionsTable(object: KubeObject, style: Style): string {
   const rows = conditionsOf(object).map(({ type, status, reason, message }) => [
-    type,
+    harmlessLine(type),
     status === "True" ? style.good(status) : status === "False" ? style.bad(status) : style.doubtful(status),
-    reason,
-    oneLine(message),
+    harmlessLine(reason),
+    harmlessLine(message),
   ]);
   return rows.length === 0 ? "" : formatTable([["CONDITION", "STATUS", "REASON", "MESSAGE"], ...rows]);
 }
@@ -52,8 +53,8 @@ export async function recentEvents(
 export function eventsTable(events: readonly ObjectEvent[], style: Style): string {
   const rows = events.map(({ type, reason, message, count }) => [
     type === "Warning" ? style.bad(type) : type,
-    count > 1 ? `${reason} (x${count})` : reason,
-    oneLine(message),
+    harmlessLine(count > 1 ? `${reason} (x${count})` : reason),
+    harmlessLine(message),
   ]);
   return rows.length === 0 ? "" : formatTable([["EVENT", "REASON", "MESSAGE"], ...rows]);
 }
@@ -61,8 +62,4 @@ export function eventsTable(events: readonly ObjectEvent[], style: Style): strin
 function textAt(object: KubeObject, name: string): string {
   const value = object[name];
   return typeof value === "string" ? value : "";
-}
-
-function oneLine(text: string): string {
-  return text.trim().replaceAll(/\s*\n\s*/g, " ");
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type KubeObject, keyOf, keyText, type TypeRef } from "@purlin/kube-client";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { functionRevisionsOf, type ObjectReference, referencesOf } from "./composite-kinds.ts";
 import { composedState, compositeState, type ObjectState } from "./object-state.ts";
 
@@ -86,7 +87,7 @@ function factsOf(object: KubeObject): Facts {
     type: typeText(object),
     ...namesOf({ apiVersion: object.apiVersion, kind: object.kind, ...keyOf(object) }),
     state: compositeState(object),
-    madeBy: functionRevisionsOf(object),
+    madeBy: functionRevisionsOf(object).map(harmlessLine),
     references: referencesOf(object).map((to) => ({ to, ...namesOf(to) })),
   };
   known.set(object, facts);
@@ -95,7 +96,7 @@ function factsOf(object: KubeObject): Facts {
 
 function namesOf(reference: ObjectReference): Pick<Reference, "text" | "title"> {
   const key = keyText(reference);
-  return { text: `${typeText(reference)} ${key}`, title: `${reference.kind} ${key}` };
+  return { text: `${typeText(reference)} ${key}`, title: harmlessLine(`${reference.kind} ${key}`) };
 }
 
 function typeText({ apiVersion, kind }: TypeRef): string {

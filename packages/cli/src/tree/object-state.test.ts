@@ -48,6 +48,16 @@ const composites: Record<string, { readonly object: KubeObject; readonly expecte
     expected: "failed Failing: Synced: ReconcileError: one two",
     why: "not synced comes first, and in one line",
   },
+  Hostile: {
+    object: objectWith([
+      synced,
+      ["Ready", "True"],
+      ["A\u001b[2J", "True"],
+      ["B", "False", "\u0007C", "\u001b]0;x\u0007d\re"],
+    ]),
+    expected: "troubled Ready, A: B: C: d e",
+    why: "functions and users write conditions, and a terminal does what it reads",
+  },
   Troubled: {
     object: objectWith([synced, ["Ready", "True"], ["ImageFound", "False", "NotFound", "no"], ["Other", "Unknown"]]),
     expected: "troubled Ready: ImageFound: NotFound: no; Other",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { type Condition, conditionsOf } from "./conditions.ts";
 
 /**
@@ -35,7 +36,7 @@ export function compositeState(object: KubeObject): ObjectState {
     const more = conditions.filter(({ type, status }) => status === "True" && !ours.has(type));
     return {
       health: reasons.length > 0 ? "troubled" : "ready",
-      word: ["Ready", ...more.map(({ type }) => type)].join(", "),
+      word: ["Ready", ...more.map(({ type }) => harmlessLine(type))].join(", "),
       reasons,
     };
   }
@@ -59,5 +60,8 @@ export function composedState(object: KubeObject | undefined): ObjectState {
 
 /** A condition that is not met, in one line: `Ready: Creating: Unready resources: database`. */
 function reasonText({ type, reason, message }: Condition): string {
-  return [type, reason, message.replaceAll(/\s*\n\s*/g, " ")].filter((part) => part !== "").join(": ");
+  return [type, reason, message]
+    .map(harmlessLine)
+    .filter((part) => part !== "")
+    .join(": ");
 }

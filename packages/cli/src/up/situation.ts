@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type KubeObject, keyOf } from "@purlin/kube-client";
 import type { FunctionProcess } from "@purlin/package-manager";
+import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
 import type { ObjectReference } from "../tree/composite-kinds.ts";
 import { conditionsOf } from "../tree/conditions.ts";
@@ -51,21 +52,17 @@ function definitionPart(definition: KubeObject): Part {
   const reason = conditionsOf(definition).find(({ status, message }) => status !== "True" && message !== "");
   const title = `${definition.kind} ${definition.metadata.name ?? ""}`;
   if (reason === undefined) return { title, text: "not offered yet", isProblem: false };
-  return { title, text: oneLine(reason.message), isProblem: true };
+  return { title, text: harmlessLine(reason.message), isProblem: true };
 }
 
 function functionPart({ name, state, root }: FunctionProcess): Part {
   // What runs from an image is a revision of a package.
   const title = `${root === undefined ? "Function" : "FunctionRevision"} ${name}`;
-  if (state.phase === "failed") return { title, text: oneLine(state.problem), isProblem: true };
+  if (state.phase === "failed") return { title, text: harmlessLine(state.problem), isProblem: true };
   if (state.phase === "starting") return { title, text: "starting", isProblem: false };
   if (state.problem === undefined) return { title, text: "serving", isProblem: false };
-  const text = `${oneLine(state.problem)} (the last good version keeps serving)`;
+  const text = `${harmlessLine(state.problem)} (the last good version keeps serving)`;
   return { title, text, isProblem: true };
-}
-
-function oneLine(text: string): string {
-  return text.trim().replaceAll(/\s*\n\s*/g, " ");
 }
 
 function referenceTo(object: KubeObject): ObjectReference {

@@ -7,6 +7,7 @@ import type { CommandInput } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
 import { ApplyError, applyManifests } from "../manifests/apply-manifests.ts";
 import { type Manifest, readManifests } from "../manifests/manifest.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { watchComposites } from "../tree/watch-composites.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -116,7 +117,7 @@ async function apply(
     return true;
   } catch (error) {
     if (!(error instanceof ApplyError)) throw error;
-    for (const problem of error.problems) view.say(`${style.bad("error:")} ${problem}`);
+    for (const problem of error.problems) view.say(`${style.bad("error:")} ${harmlessLine(problem)}`);
     return false;
   }
 }
@@ -147,7 +148,7 @@ async function applyAgain(scene: Scene): Promise<void> {
       view.say(`${style.good("✓")} applied ${count(manifests.length, "object")} again, as a file has changed`);
     }
   } catch (error) {
-    if (!io.signal.aborted) view.say(`${style.bad("error:")} ${textOf(error)}`);
+    if (!io.signal.aborted) view.say(`${style.bad("error:")} ${harmlessLine(textOf(error))}`);
   }
 }
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** What shells show for a program that wrote to a reader that had gone. */
+const nobodyReadsExitCode = 141;
+
+/** Why a command stops whose output goes nowhere any more. */
+export class OutputGone extends Error {
+  readonly exitCode: number;
+  /** What to tell the user; nothing of a reader such as `head` that has seen enough. */
+  readonly problem: string | undefined;
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(`cannot write the output: ${cause.message}`, { cause });
+    this.name = "OutputGone";
+    const hasSeenEnough = cause.code === "EPIPE";
+    this.exitCode = hasSeenEnough ? nobodyReadsExitCode : 1;
+    this.problem = hasSeenEnough ? undefined : this.message;
+  }
+}
