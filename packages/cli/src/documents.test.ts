@@ -99,3 +99,14 @@ for (const page of pages.filter((one) => textOf(one).includes("purlin "))) {
     }
   });
 }
+
+test("the decision about dependencies lists every one of them, and who uses it", () => {
+  const rows = [...textOf("docs/adr/0007-dependencies.md").matchAll(/^\| `([^`]+)` \| ([^|]+) \|/gm)];
+  const listed = rows.flatMap(([, name, users = ""]) => users.split(", ").map((user) => `${user}: ${name}`));
+  const declared = readdirSync(join(root, "packages")).flatMap((folder) => {
+    const manifest = JSON.parse(textOf(join("packages", folder, "package.json"))) as { dependencies?: object };
+    const names = Object.keys(manifest.dependencies ?? {}).filter((name) => !name.startsWith("@purlin/"));
+    return names.map((name) => `${folder}: ${name}`);
+  });
+  assert.deepEqual(listed.toSorted(), declared.toSorted());
+});
