@@ -208,7 +208,10 @@ function labelled(labels: Record<string, string>): KubeObject {
 }
 
 test("an XR is rendered by a Composition with the labels it selects, or the one it names", async () => {
-  const selected = await render({ t: {} }, { xr: selecting({ tier: "gold" }), composition: labelled({ tier: "gold" }) });
+  const selected = await render(
+    { t: {} },
+    { xr: selecting({ tier: "gold" }), composition: labelled({ tier: "gold" }) },
+  );
   const named = await render({ t: {} }, { xr: selecting({ tier: "gold" }, { compositionRef: { name: "comp" } }) });
   assert.deepEqual([selected.failure, named.failure], [undefined, undefined]);
 });
@@ -223,7 +226,10 @@ test("D18: conditions that the XR came with or a function desires have the fixed
   const at = { lastTransitionTime: "2024-01-01T00:00:00Z" };
   for (const form of [output.short, output.full]) {
     const { conditions } = form["status"] as { conditions: (typeof own)[] };
-    assert.deepEqual(conditions.slice(0, 2), [{ ...synced, ...at }, { ...own, ...at }]);
+    assert.deepEqual(conditions.slice(0, 2), [
+      { ...synced, ...at },
+      { ...own, ...at },
+    ]);
   }
   assert.deepEqual(made[0]?.["status"], { conditions: [{ ...own, ...at }, "no condition"], other: then });
 });

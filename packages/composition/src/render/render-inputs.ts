@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { type KubeObject, keyOf } from "@purlin/kube-client/objects";
-import { controllerOf, textAt, withMember } from "@purlin/kube-controller/object";
+import { controllerOf, labelOf, textAt, withMember } from "@purlin/kube-controller/object";
 import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { referencesTo } from "../composite/apply/references.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";
@@ -101,10 +101,10 @@ function requirePipeline(composition: KubeObject): void {
 
 /** An XR that selects by labels this Composition lacks would never be composed by it, unless it names it. */
 function requireSelected(composition: KubeObject, xr: KubeObject, schema: CompositeSchema): void {
-  const { name = "", labels: own = {} } = composition.metadata;
+  const { name = "" } = composition.metadata;
   if (compositionRefOf(xr, schema) === name) return;
   for (const [label, wanted] of Object.entries(compositionSelectorOf(xr, schema) ?? {})) {
-    const value = own[label];
+    const value = labelOf(composition, label);
     if (value === wanted) continue;
     const problem =
       value === undefined
@@ -126,7 +126,9 @@ function withIdentity(xr: KubeObject, composition: KubeObject, schema: Composite
     resourceRefs: undefined,
   });
   const { name = "" } = composition.metadata;
-  return compositionRefOf(xr, schema) === name ? withMachinery(undecided, schema, { compositionRef: { name } }) : undecided;
+  return compositionRefOf(xr, schema) === name
+    ? withMachinery(undecided, schema, { compositionRef: { name } })
+    : undecided;
 }
 
 function specOf(xr: KubeObject): JsonValue {
