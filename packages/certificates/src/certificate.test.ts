@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { test } from "node:test";
-import { type CertificateOptions, createAuthority, issueCertificate } from "./certificate.ts";
+import { type CertificateOptions, createAuthority, issueCertificate, renewAuthority } from "./certificate.ts";
 
 const authority = createAuthority({ commonName: "test authority" });
 const base: CertificateOptions = { commonName: "server", usages: ["server"] };
@@ -235,4 +235,50 @@ MC4CAQAwBQYDK2VwBCIEIOlGWvZ4VdRIgz2LH15XCHMV+bnfMK+BsKBqEFXX8R7l
 
 test("an authority with a key of a kind not known here is refused by name", () => {
   assert.throws(() => issueCertificate(edwards, base), /type "ed25519": the authority's key must be EC or RSA/);
+});
+
+test("a renewed authority says what it said before, for longer; what it signed before counts", () => {
+  const now = new Date("2030-01-01T00:00:00Z");
+  for (const one of [foreign, createAuthority({ commonName: "mine", dnsNames: ["ca.example.org"], now, days: 30 })]) {
+    const renewed = renewAuthority(one, { now, days: 100 });
+    assert.equal(renewed.keyPem, one.keyPem);
+    const [before, after] = [new X509Certificate(one.certPem), new X509Certificate(renewed.certPem)];
+    assert.deepEqual([after.subject, after.issuer, after.ca], [before.subject, before.subject, true]);
+    assert.equal(after.subjectAltName, before.subjectAltName);
+    assert.notEqual(after.serialNumber, before.serialNumber);
+    assert.equal(after.validToDate.toISOString(), "2030-04-11T00:00:00.000Z");
+    assert.equal(after.verify(after.publicKey), true);
+    for (const authority of [one, renewed]) {
+      const issued = new X509Certificate(issueCertificate(authority, { ...base, now }).certPem);
+      assert.deepEqual([issued.checkIssued(before), issued.checkIssued(after)], [true, true]);
+      assert.equal(issued.verify(after.publicKey), true);
+    }
+  }
+});
+
+// Also made with OpenSSL: an authority that another one signed.
+const middle = {
+  certPem: `-----BEGIN CERTIFICATE-----
+MIIBdzCCAR2gAwIBAgIUALbjQnnDiViR/yFSetzU4ddMvXswCgYIKoZIzj0EAwIw
+DzENMAsGA1UEAwwEcm9vdDAgFw0yNjExMTUxODA0MTBaGA8yMTI2MTAyMjE4MDQx
+MFowETEPMA0GA1UEAwwGbWlkZGxlMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
+pwPoInsSdgXzNUlh1Z8vCEYhfxKdbdpDmgUQIDvMR2ybbJ4M5HIxBJ1aXY9p85Qi
+yjXGT8CGgKcYIYbJr5I4iqNTMFEwDwYDVR0TAQH/BAUwAwEB/zAdBgNVHQ4EFgQU
+jM8sHiCobJoHQU+O3hbUiQTb3BEwHwYDVR0jBBgwFoAU5qH6iml06JowGMHghGOB
+0fy95akwCgYIKoZIzj0EAwIDSAAwRQIhAJqB1MxcmeOe8ya9CXGg4bTePLheMrqV
+W6bTB6tof4cJAiB4c6ygng7WD6VSNhmzhK6Cxw9ZbnJeo/CpRBFyi6HWiQ==
+-----END CERTIFICATE-----
+`,
+  keyPem: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgh8LPnS3ZLLJP6Xze
+JrHQ6SESyPHRgrH9ualrjBrAQDOhRANCAASnA+giexJ2BfM1SWHVny8IRiF/Ep1t
+2kOaBRAgO8xHbJtsngzkcjEEnVpdj2nzlCLKNcZPwIaApxghhsmvkjiK
+-----END PRIVATE KEY-----
+`,
+};
+
+test("an authority that another one signed is not renewed, nor one that has ended or whose key is another", () => {
+  assert.throws(() => renewAuthority(middle), /cannot renew an authority that another one signed/);
+  assert.throws(() => renewAuthority(expired), /expired on 2001-01-02/);
+  assert.throws(() => renewAuthority({ ...authority, keyPem: other.keyPem }), /the private key belongs to another/);
 });

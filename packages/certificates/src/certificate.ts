@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type KeyObject, randomBytes, sign } from "node:crypto";
+import { createPublicKey, type KeyObject, randomBytes, sign } from "node:crypto";
 import * as der from "./der-writer.ts";
 import * as extensions from "./extensions.ts";
 import { readIssuer } from "./issuer.ts";
@@ -60,6 +60,25 @@ export function createAuthority(options: AuthorityOptions): KeyPair {
       ...(altName ? [altName] : []),
     ],
   });
+}
+
+/**
+ * The same authority for longer: another certificate of its key and its name. Whatever it signed, before or after, counts for those who
+ * trust either certificate, until that one ends. Only for one that vouches for itself.
+ */
+export function renewAuthority(authority: KeyPair, options: Pick<AuthorityOptions, "days" | "now"> = {}): KeyPair {
+  const now = options.now ?? new Date();
+  const { key, subject, extensions: said, isSelfSigned } = readIssuer(authority, now);
+  if (!isSelfSigned) throw new Error("cannot renew an authority that another one signed: ask that one");
+  const { certPem } = seal(key, key, {
+    issuer: subject,
+    subject,
+    notBefore: new Date(now.getTime() - BACKDATE_MS),
+    notAfter: validUntil(now, options.days ?? 3650),
+    publicKey: createPublicKey(key),
+    extensions: said,
+  });
+  return { certPem, keyPem: authority.keyPem };
 }
 
 /** Issues a certificate with a fresh key, signed by the authority. The authority may be one this package did not make. */

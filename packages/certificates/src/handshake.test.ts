@@ -4,15 +4,15 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import * as tls from "node:tls";
-import { createAuthority, issueCertificate } from "./certificate.ts";
+import { createAuthority, issueCertificate, renewAuthority } from "./certificate.ts";
 import type { KeyAlgorithm, KeyPair } from "./key-pair.ts";
 
 const authority = createAuthority({ commonName: "handshake authority" });
 const stranger = createAuthority({ commonName: "handshake authority" });
 const client = issueCertificate(authority, { commonName: "alice", organizations: ["devs"], usages: ["client"] });
 
-async function serve(certificate: KeyPair): Promise<number> {
-  const options = { cert: certificate.certPem, key: certificate.keyPem, ca: authority.certPem, requestCert: true };
+async function serve(certificate: KeyPair, ca: string = authority.certPem): Promise<number> {
+  const options = { cert: certificate.certPem, key: certificate.keyPem, ca, requestCert: true };
   const server = tls.createServer(options, (socket) => {
     socket.on("error", () => socket.destroy());
     socket.end(`hello ${socket.getPeerCertificate().subject.CN}`);
@@ -94,3 +94,21 @@ test("an expired server certificate is refused", async () => {
   );
   await assert.rejects(greet(port, { ca: ca.certPem }), { code: "CERT_HAS_EXPIRED" });
 });
+
+for (const algorithm of ["ecdsa-p256", "rsa-2048"] as const) {
+  test(`a renewed ${algorithm} authority and the one before it vouch for each other's certificates`, async () => {
+    const before = createAuthority({ commonName: "renewed", dnsNames: ["ca.example.org"], days: 30, algorithm });
+    const after = renewAuthority(before);
+    const issued = [before, after].map((one) =>
+      issueCertificate(one, { commonName: "x", dnsNames: ["localhost"], usages: ["server", "client"] }),
+    );
+    for (const server of issued) {
+      for (const ca of [before.certPem, after.certPem]) {
+        const port = await serve(server, ca);
+        for (const caller of issued) {
+          assert.equal(await greet(port, { ca, cert: caller.certPem, key: caller.keyPem }), "hello x");
+        }
+      }
+    }
+  });
+}

@@ -10,6 +10,10 @@ export interface Issuer {
   readonly subject: Uint8Array;
   readonly keyIdentifier: Uint8Array | undefined;
   readonly notAfter: Date;
+  /** Whether it vouches for itself. */
+  readonly isSelfSigned: boolean;
+  /** Everything its certificate says beside name, key and time, but for who signed it. */
+  readonly extensions: readonly Uint8Array[];
 }
 
 /**
@@ -35,8 +39,8 @@ export function readIssuer(authority: KeyPair, now: Date): Issuer {
       `cannot issue with "${oneLine(certificate.subject)}": the authority expired on ${notAfter.toISOString()}; create a new one`,
     );
   }
-  const fields = tbsFields(certificate.raw);
-  return { key, subject: fields.subject, keyIdentifier: fields.keyIdentifier, notAfter };
+  const isSelfSigned = certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey);
+  return { key, notAfter, isSelfSigned, ...tbsFields(certificate.raw) };
 }
 
 interface Element {
@@ -65,27 +69,28 @@ function first(der: Uint8Array): Uint8Array {
   return elements(der).next().value?.content ?? new Uint8Array();
 }
 
-function tbsFields(certificate: Uint8Array): { subject: Uint8Array; keyIdentifier: Uint8Array | undefined } {
+function tbsFields(certificate: Uint8Array): Pick<Issuer, "subject" | "keyIdentifier" | "extensions"> {
   const fields = [...elements(first(first(certificate)))];
   // The version is optional; after it come serial, signature, issuer, validity, subject, key, extensions.
   const offset = fields[0]?.tag === 0xa0 ? 1 : 0;
   const subject = fields[offset + 4]?.whole ?? new Uint8Array();
-  const extensions = fields.find((field) => field.tag === 0xa3);
-  return { subject, keyIdentifier: extensions && subjectKeyIdentifier(first(extensions.content)) };
+  const list = fields.find((field) => field.tag === 0xa3);
+  const extensions = list === undefined ? [] : [...elements(first(list.content))];
+  return {
+    subject,
+    keyIdentifier: subjectKeyIdentifier(extensions),
+    extensions: extensions.filter((one) => !isOf(one, OID.authorityKeyIdentifier)).map(({ whole }) => whole),
+  };
 }
 
-function subjectKeyIdentifier(extensions: Uint8Array): Uint8Array | undefined {
-  for (const extension of elements(extensions)) {
-    const parts = [...elements(extension.content)];
-    const value = parts.at(-1);
-    if (
-      Buffer.compare(parts[0]?.whole ?? new Uint8Array(), OID.subjectKeyIdentifier) === 0 &&
-      value?.tag === TAG.octetString
-    ) {
-      return first(value.content);
-    }
-  }
-  return undefined;
+function isOf({ content }: Element, oid: Uint8Array): boolean {
+  return Buffer.compare(elements(content).next().value?.whole ?? new Uint8Array(), oid) === 0;
+}
+
+function subjectKeyIdentifier(extensions: readonly Element[]): Uint8Array | undefined {
+  const found = extensions.find((one) => isOf(one, OID.subjectKeyIdentifier));
+  const value = found && [...elements(found.content)].at(-1);
+  return value?.tag === TAG.octetString ? first(value.content) : undefined;
 }
 
 function oneLine(subject: string): string {

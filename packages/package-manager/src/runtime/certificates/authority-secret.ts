@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createPrivateKey } from "node:crypto";
-import { createAuthority, type KeyPair } from "@purlin/certificates";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createAuthority, type KeyPair, renewAuthority, shouldRenew } from "@purlin/certificates";
 import type { KubeObject } from "@purlin/kube-client";
 import { type Clock, type ControllerClient, during } from "@purlin/kube-controller";
 import { packageFieldManagers } from "../../manager/package-manager-ports.ts";
@@ -21,7 +21,7 @@ export interface CertificatePorts {
 
 /**
  * The authority of a cluster. It is made when its Secret is missing or lacks a part, in the form Crossplane reads: a
- * cluster may change hands in either direction.
+ * cluster may change hands in either direction. In the last third of its life its certificate is renewed.
  */
 export async function ensureAuthority(ports: CertificatePorts, signal: AbortSignal): Promise<KeyPair> {
   const { client, namespace, clock } = ports;
@@ -29,8 +29,9 @@ export async function ensureAuthority(ports: CertificatePorts, signal: AbortSign
   return during(`cannot get the certificate authority of Secret "${namespace}/${authoritySecretName}"`, async () => {
     const existing = await client.get(otherKinds.secret, key, { signal });
     const known = existing && authorityIn(existing);
-    if (known !== undefined) return known;
-    const authority = newAuthority(new Date(clock.now()));
+    const now = new Date(clock.now());
+    if (known !== undefined && !isToBeRenewed(known, now)) return known;
+    const authority = known === undefined ? newAuthority(now) : renewAuthority(known, { now });
     const data = secretData({ "tls.crt": authority.certPem, "tls.key": authority.keyPem });
     const options = { fieldManager: packageFieldManagers.update, signal };
     // Whoever else makes one at this moment is noticed: neither write overwrites anything.
@@ -43,6 +44,21 @@ export async function ensureAuthority(ports: CertificatePorts, signal: AbortSign
 function authorityIn(secret: KubeObject): KeyPair | undefined {
   const [certPem, keyPem] = [secretText(secret, "tls.crt"), secretText(secret, "tls.key")];
   return certPem === undefined || keyPem === undefined ? undefined : { certPem, keyPem };
+}
+
+/**
+ * Only one as we or Crossplane make it: others have somebody who looks after them. It keeps its key, so what trusts the certificate before
+ * goes on, and has years to learn the new one.
+ */
+function isToBeRenewed({ certPem }: KeyPair, now: Date): boolean {
+  try {
+    const certificate = new X509Certificate(certPem);
+    const isOurs = certificate.subject === "O=Crossplane\nCN=Crossplane" && certificate.checkIssued(certificate);
+    return isOurs && certificate.validToDate > now && shouldRenew(certPem, now);
+  } catch {
+    // What is wrong with it is told when something is to be signed with it.
+    return false;
+  }
 }
 
 function newAuthority(now: Date): KeyPair {

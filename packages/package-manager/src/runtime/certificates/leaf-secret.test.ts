@@ -128,11 +128,74 @@ test("it is renewed when a third of its life is left, and the mark tells", async
   assert.notEqual(third.mark, second.mark);
 });
 
+const yearMs = 365 * dayMs;
+
+test("an authority in the last third of its life gets another certificate of its key; what it signed stays, and learns of it in time", async () => {
+  await using scene = await start();
+  const before = await ensureAuthority(scene.ports, signal);
+  scene.advance(6 * yearMs);
+  const leaf = await scene.leaf();
+  assert.deepEqual(await ensureAuthority(scene.ports, signal), before);
+  scene.advance(0.75 * yearMs);
+  const after = await ensureAuthority(scene.ports, signal);
+  assert.equal(after.keyPem, before.keyPem);
+  const [one, other] = [new X509Certificate(before.certPem), new X509Certificate(after.certPem)];
+  assert.deepEqual([other.subject, other.subjectAltName, other.ca], [one.subject, one.subjectAltName, true]);
+  assert.ok(other.validToDate.getTime() - one.validToDate.getTime() > 6.7 * yearMs);
+  assert.equal(secretText(await scene.secret("crossplane-root-ca"), "tls.crt"), after.certPem);
+  assert.deepEqual(await ensureAuthority(scene.ports, signal), after, "once");
+  const renewed = await scene.leaf();
+  assert.notEqual(secretText(renewed.secret, "tls.crt"), secretText(leaf.secret, "tls.crt"), "its own time had come");
+  assert.equal(secretText(renewed.secret, "ca.crt"), after.certPem);
+  for (const ca of [one, other]) {
+    for (const { secret } of [leaf, renewed]) assert.ok(certificateOf(secret).checkIssued(ca));
+  }
+});
+
+test("a certificate with the authority's certificate of before is the authority's, and renewed with it", async () => {
+  await using scene = await start();
+  await ensureAuthority(scene.ports, signal);
+  scene.advance(6.6 * yearMs);
+  const first = await scene.leaf();
+  scene.advance(0.2 * yearMs);
+  const after = await ensureAuthority(scene.ports, signal);
+  scene.cluster.takeWrites();
+  const kept = await scene.leaf();
+  assert.deepEqual(scene.cluster.takeWrites(), [], "nothing is made anew before its time");
+  assert.notEqual(secretText(kept.secret, "ca.crt"), after.certPem);
+  const days = (kept.renewInMs ?? 0) / dayMs;
+  assert.ok(days > 170 && days < 171, `renewed after ${days} days`);
+  scene.advance(kept.renewInMs ?? 0);
+  const second = await scene.leaf();
+  assert.equal(secretText(second.secret, "ca.crt"), after.certPem);
+  assert.notEqual(second.mark, first.mark);
+});
+
+const lookedAfter = createAuthority({ commonName: "vault", now: new Date(Date.now() - 9.9 * yearMs) });
+const expired = createAuthority({
+  commonName: "Crossplane",
+  organizations: ["Crossplane"],
+  now: new Date(Date.now() - 10.1 * yearMs),
+});
+for (const [name, authority] of Object.entries({ "of somebody else": lookedAfter, "that has ended": expired })) {
+  test(`an authority ${name} is left as it is`, async () => {
+    await using scene = await start();
+    const data = secretData({ "tls.crt": authority.certPem, "tls.key": authority.keyPem });
+    await scene.cluster.kube.create({
+      ...otherKinds.secret,
+      metadata: { name: "crossplane-root-ca", namespace },
+      data,
+    });
+    assert.deepEqual(await ensureAuthority(scene.ports, signal), authority);
+    assert.deepEqual((await scene.secret("crossplane-root-ca"))["data"], data);
+  });
+}
+
 test("one that ends with its authority is the last: making another one would change nothing", async () => {
   await using scene = await start(30);
-  scene.advance(-3_640 * dayMs);
-  await ensureAuthority(scene.ports, signal);
-  scene.advance(3_640 * dayMs);
+  const authority = createAuthority({ commonName: "vault", days: 10 });
+  const data = secretData({ "tls.crt": authority.certPem, "tls.key": authority.keyPem });
+  await scene.cluster.kube.create({ ...otherKinds.secret, metadata: { name: "crossplane-root-ca", namespace }, data });
   const last = await scene.leaf();
   assert.equal(last.renewInMs, undefined);
   scene.advance(9 * dayMs);

@@ -44,24 +44,27 @@ export async function ensureLeaf(ports: CertificatePorts, request: LeafRequest, 
     const existing = await client.get(otherKinds.secret, { namespace, name: request.secretName }, { signal });
     const isEmpty = existing === undefined || certificateKeys.every((key) => secretText(existing, key) === undefined);
     if (isEmpty)
-      return leafOf(await apply(ports, { request, existing, data: issue(ports, authority, request) }, signal));
+      return leafOf(
+        await apply(ports, { request, existing, data: issue(ports, authority, request) }, signal),
+        authority,
+      );
     const certPem = signedBy(authority, existing);
     if (certPem === undefined) return { secret: existing, mark: undefined, renewInMs: undefined };
     if (shouldRenew(certPem, new Date(clock.now()), lastThird) && endsBefore(certPem, authority.certPem)) {
       const data = issue(ports, authority, request);
       const mark = fingerprint(data["tls.crt"] ?? "");
-      return leafOf(await apply(ports, { request, existing, data, mark }, signal));
+      return leafOf(await apply(ports, { request, existing, data, mark }, signal), authority);
     }
     const data = Object.fromEntries(certificateKeys.map((key) => [key, secretText(existing, key) ?? ""]));
     const mark = annotationOf(existing, renewedAnnotation);
-    return leafOf(await apply(ports, { request, existing, data, mark }, signal));
+    return leafOf(await apply(ports, { request, existing, data, mark }, signal), authority);
   });
 
-  function leafOf(secret: KubeObject): Leaf {
+  function leafOf(secret: KubeObject, authority: KeyPair): Leaf {
     const certPem = secretText(secret, "tls.crt") ?? "";
     const { notBefore, notAfter } = readValidity(certPem);
     const renewAt = notAfter.getTime() - (notAfter.getTime() - notBefore.getTime()) * lastThird;
-    const isLast = !endsBefore(certPem, secretText(secret, "ca.crt") ?? "");
+    const isLast = !endsBefore(certPem, authority.certPem);
     const renewInMs = isLast ? undefined : Math.max(0, renewAt - clock.now());
     return { secret, mark: annotationOf(secret, renewedAnnotation), renewInMs };
   }
@@ -105,13 +108,14 @@ async function apply(
   return applyOwned(client, wanted, { existing, signal });
 }
 
-/** The certificate of a complete Secret, if the authority signed it. */
+/** The certificate of a complete Secret, if the authority signed it, by whichever certificate of its own. */
 function signedBy(authority: KeyPair, secret: KubeObject): string | undefined {
   const certPem = secretText(secret, "tls.crt");
-  if (certPem === undefined || secretText(secret, "tls.key") === undefined) return undefined;
-  if (secretText(secret, "ca.crt")?.trim() !== authority.certPem.trim()) return undefined;
+  const trusted = secretText(secret, "ca.crt");
+  if (certPem === undefined || trusted === undefined || secretText(secret, "tls.key") === undefined) return undefined;
   try {
     const { publicKey } = new X509Certificate(authority.certPem);
+    if (!new X509Certificate(trusted).publicKey.equals(publicKey)) return undefined;
     return new X509Certificate(certPem).verify(publicKey) ? certPem : undefined;
   } catch {
     // What is no certificate was not signed by anybody.
