@@ -51,8 +51,10 @@ export const compositeSide: DefinitionSide = {
   derive: deriveCompositeCrd,
   typeOf: ({ compositeType }) => compositeType,
   // Scope, schema and version are fixed when the controller starts, so any change of the spec counts. One that was
-  // started since is not stopped again only because the definition could not be told yet.
+  // started since is not stopped again only because the definition could not be told yet; one for another version is,
+  // also when nobody was told that it runs.
   isOutdated(xrd, made, now) {
+    if (made.compositeType.apiVersion !== now.compositeType.apiVersion) return true;
     const { reason, observedGeneration = 0 } = conditionOf(conditionsOf(xrd), "Established");
     const isOld = observedGeneration !== 0 && observedGeneration !== now.generation;
     return reason === "WatchingCompositeResource" && isOld && made.generation !== now.generation;

@@ -25,20 +25,35 @@ const condition: Condition = {
 };
 
 suite("32: whether the controller of composite resources is restarted", () => {
-  const cases: Record<string, { reason: string; conditions: Partial<Condition>[]; made?: number; want: boolean }> = {
+  interface Row {
+    readonly reason: string;
+    readonly conditions: Partial<Condition>[];
+    /** The generation its controller was made for, and another version than it has now. */
+    readonly made?: number;
+    readonly version?: string;
+    readonly want: boolean;
+  }
+  const cases: Record<string, Row> = {
     Missing: { reason: "no condition, nothing known", conditions: [], want: false },
     OtherReason: { reason: "not running", conditions: [{ reason: "TerminatingCompositeResource" }], want: false },
     NoGeneration: { reason: "an old one without generation", conditions: [{ observedGeneration: 0 }], want: false },
     Equal: { reason: "nothing changed", conditions: [{ observedGeneration: 2 }], want: false },
     Different: { reason: "the spec changed", conditions: [{ observedGeneration: 1 }], want: true },
+    Untold: {
+      reason: "the condition was not written, as the version changed meanwhile",
+      conditions: [],
+      version: "platform.example.org/v0",
+      want: true,
+    },
     JustStarted: { reason: "started for this generation, not told yet", conditions: [{}], made: 2, want: false },
   };
-  for (const [name, { reason, conditions, made = 1, want }] of Object.entries(cases)) {
+  for (const [name, { reason, conditions, made = 1, version, want }] of Object.entries(cases)) {
     test(`${name}: ${reason}`, () => {
       const status = { conditions: conditions.map((change) => ({ ...condition, ...change })) };
       const xrd = { ...appDefinition({ metadata: { generation: 2 } }), status };
       const now = definitionFacts(xrd);
-      assert.equal(compositeSide.isOutdated(xrd, { ...now, generation: made }, now), want);
+      const compositeType = { ...now.compositeType, ...(version !== undefined && { apiVersion: version }) };
+      assert.equal(compositeSide.isOutdated(xrd, { ...now, compositeType, generation: made }, now), want);
     });
   }
 });
