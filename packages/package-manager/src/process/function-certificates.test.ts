@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "../testing/temp-folder.ts";
@@ -111,4 +111,17 @@ test("a function that comes back while its folder is being removed has its files
     assert.deepEqual(readdirSync(path).sort(), ["ca.crt", "tls.crt", "tls.key"], `turn ${turn}`);
   }
   assert.deepEqual(readdirSync(folder.path), ["fn"]);
+});
+
+test("what the disk does not let go of stops nobody: whoever is forgotten is forgotten", async () => {
+  using folder = tempFolder();
+  const path = join(folder.path, "certificates");
+  const certificates = createFunctionCertificates(path, year);
+  await certificates.serverFolder("fn");
+  rmSync(path, { recursive: true });
+  writeFileSync(path, "in the way");
+  await certificates.forget("fn");
+  await assert.rejects(certificates.serverFolder("fn"), { code: /^(ENOTDIR|EEXIST)$/ });
+  rmSync(path);
+  assert.deepEqual(readdirSync(await certificates.serverFolder("fn")).sort(), ["ca.crt", "tls.crt", "tls.key"]);
 });

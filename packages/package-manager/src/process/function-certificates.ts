@@ -16,7 +16,7 @@ export interface FunctionCertificates {
   serverFolder(functionName: string): Promise<string>;
   /** How long until that is another one. */
   renewInMs(functionName: string): number;
-  /** Removes what was made for a function that is gone. */
+  /** Removes what was made for a function that is gone, as far as the disk allows. */
   forget(functionName: string): Promise<void>;
 }
 
@@ -91,9 +91,11 @@ export function createFunctionCertificates(directory: string, times: Certificate
       const folders = [known.number, known.number - 1].map((number) => folderOf(name, number));
       const written = known.written.catch(() => {});
       const removed = written.then(() => Promise.all(folders.map((one) => rm(one, { recursive: true, force: true }))));
+      // What cannot be removed now goes when the next control plane starts, and is of no use to anybody until then.
       const left = removed.catch(() => {});
       leaving.set(name, left);
-      await removed.finally(() => leaving.get(name) === left && leaving.delete(name));
+      await left;
+      if (leaving.get(name) === left) leaving.delete(name);
     },
   };
 }
