@@ -7,6 +7,7 @@ import { all, type Check, eachItem, listAt } from "./checks.ts";
 import { admitted, type FindAccount } from "./pod-admission.ts";
 import { podChangeErrors } from "./pod-change.ts";
 import { podSpec } from "./pod-spec.ts";
+import { nameWarnings, podWarnings } from "./pod-warnings.ts";
 import { qosClassOf } from "./qos-class.ts";
 
 const trimmed: Check = (container, path) => {
@@ -19,11 +20,19 @@ const trimmed: Check = (container, path) => {
 /** What only a Pod itself must not have, a template may. */
 const onlyPod: Check = all(eachItem("containers", trimmed), eachItem("initContainers", trimmed));
 
+/** A Pod that gives itself less than no time to end gets a second. */
+function withGrace(pod: JsonObject): JsonObject {
+  const spec = objectAt(pod, "spec");
+  const seconds = spec["terminationGracePeriodSeconds"];
+  const isNegative = typeof seconds === "number" && seconds < 0;
+  return isNegative ? { ...pod, spec: { ...spec, terminationGracePeriodSeconds: 1 } } : pod;
+}
+
 /** The rules of Pods. Nothing runs them here; what the server decides about a new one is decided all the same. */
 export function podRules(findAccount: FindAccount): KindRules {
   return {
     prepareCreate: (pod) => {
-      const known = admitted(pod, findAccount);
+      const known = admitted(withGrace(pod), findAccount);
       return { ...known, status: { phase: "Pending", qosClass: qosClassOf(known) } };
     },
     prepareUpdate: (pod, old, endpoint) =>
@@ -33,6 +42,9 @@ export function podRules(findAccount: FindAccount): KindRules {
       listAt(pod, "spec", "ephemeralContainers").length > 0
         ? [forbiddenValue("spec.ephemeralContainers", "cannot be set on create")]
         : [],
+    // Pods change often, and mostly through programs that read no warnings.
+    warnings: (pod, old) =>
+      old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podWarnings(pod, "")] : [],
     validateChange: (pod: JsonObject, old: JsonObject) => podChangeErrors(pod, old),
     fields: textFields(
       "spec.nodeName",

@@ -14,6 +14,7 @@ import {
 import { metaOf, withMeta } from "../../rest/object-meta.ts";
 import type { KindRules } from "../kind-rules.ts";
 import { notNegative, oneOf } from "../pods/checks.ts";
+import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
 import { objectAt, textAt, valueAt } from "../read-field.ts";
 import { scheduleProblem } from "./cron-schedule.ts";
 import { selectorErrors } from "./selector.ts";
@@ -105,9 +106,29 @@ function changeErrors(job: JsonObject, old: JsonObject): FieldError[] {
   });
 }
 
+const MANY =
+  "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail";
+
+/** What is told about the spec of a Job, its template included. */
+function specWarnings(spec: JsonObject, path: string): string[] {
+  const above = (name: string, limit: number): boolean => Number(valueAt(spec, name) ?? 0) > limit;
+  const isMuch = spec["completionMode"] === "Indexed" && above("completions", 100_000) && above("parallelism", 10_000);
+  return [...(isMuch ? [`${path}: ${MANY}`] : []), ...podWarnings(objectAt(spec, "template"), `${path}.template`)];
+}
+
+/** Told about what is new: all of it, or a spec that changed. */
+function warningsAt(...path: readonly string[]) {
+  return (object: JsonObject, old: JsonObject | undefined): string[] => {
+    const name = old === undefined ? nameWarnings(object, "Pod names and hostnames") : [];
+    const isChanged = old === undefined || metaOf(object).generation !== metaOf(old).generation;
+    return [...name, ...(isChanged ? specWarnings(objectAt(object, ...path), path.join(".")) : [])];
+  };
+}
+
 const SELECTABLE: ReadonlySet<string> = new Set(["metadata.name", "metadata.namespace", "status.successful"]);
 
 export const jobRules: KindRules = {
+  warnings: warningsAt("spec"),
   decode: withLabels,
   prepareCreate: withOwnSelector,
   validate: (job) => [...specErrors(objectAt(job, "spec"), "spec"), ...ownSelectorErrors(job)],
@@ -156,6 +177,7 @@ function nameErrors(cron: JsonObject): FieldError[] {
 const CONCURRENCY = ["Allow", "Forbid", "Replace"];
 
 export const cronJobRules: KindRules = {
+  warnings: warningsAt("spec", "jobTemplate", "spec"),
   validateNew: nameErrors,
   validate: (cron) => {
     const spec = objectAt(cron, "spec");

@@ -10,9 +10,10 @@ import {
 } from "@purlin/kube-objects";
 import { metaOf, withMeta } from "../../rest/object-meta.ts";
 import type { Endpoint } from "../../rest/object-strategy.ts";
-import { containerWarnings } from "../container-warnings.ts";
 import type { KindRules } from "../kind-rules.ts";
-import { maybeNamed, notNegative } from "../pods/checks.ts";
+import { listAt, maybeNamed, notNegative } from "../pods/checks.ts";
+import { fractionOfBytes } from "../pods/container-warnings.ts";
+import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
 import { objectAt, textAt, valueAt } from "../read-field.ts";
 import { daemonStrategyErrors, deploymentStrategyErrors, statefulStrategyErrors } from "./rolling-update.ts";
 import { selectorErrors } from "./selector.ts";
@@ -44,18 +45,44 @@ function deadlineErrors(object: JsonObject): FieldError[] {
 
 const required = { isRequired: true, unreadable: "invalid label selector" };
 
-/** More than an answer has room for. */
-const MOST_WARNINGS = 500;
-
 /** Told when the template may be another one. */
 function templateWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
   const isChanged = old === undefined || metaOf(object).generation !== metaOf(old).generation;
-  const found = containerWarnings(objectAt(object, "spec", "template", "spec"), "spec.template.spec");
-  return isChanged ? [...found.take(MOST_WARNINGS)] : [];
+  return isChanged ? podWarnings(objectAt(object, "spec", "template"), "spec.template") : [];
+}
+
+/** New ones are told about their names too. */
+function namedTemplateWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
+  const name = old === undefined ? nameWarnings(object, "Pod names and hostnames") : [];
+  return [...name, ...templateWarnings(object, old)];
+}
+
+/** Every change of a template is a new generation of it, and no other change is. */
+function daemonWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
+  const [now, before] = [object, old ?? {}].map((one) => objectAt(one, "spec", "template")) as [JsonObject, JsonObject];
+  return old !== undefined && jsonEqual(now, before) ? [] : podWarnings(now, "spec.template");
+}
+
+/** What a StatefulSet keeps of the past, and what it asks for each of its Pods. */
+function statefulWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
+  const isChanged = old === undefined || metaOf(object).generation !== metaOf(old).generation;
+  const claims = isChanged ? listAt(object, "spec", "volumeClaimTemplates") : [];
+  const limit = valueAt(object, "spec", "revisionHistoryLimit");
+  const advice = "a negative value retains all historical revisions; a value >= 0 is recommended";
+  return [
+    ...templateWarnings(object, old),
+    ...claims.flatMap((claim, index) => claimWarnings(claim, `spec.volumeClaimTemplates[${index}].resources`)),
+    ...(typeof limit === "number" && limit < 0 ? [`spec.revisionHistoryLimit: ${advice}`] : []),
+  ];
+}
+
+function claimWarnings(claim: JsonObject, path: string): string[] {
+  const resources = objectAt(claim, "spec", "resources");
+  return ["requests", "limits"].flatMap((member) => [...fractionOfBytes(resources, { member, name: "storage", path })]);
 }
 
 export const deploymentRules: KindRules = {
-  warnings: templateWarnings,
+  warnings: namedTemplateWarnings,
   validate: (object) => [
     ...numbers(object, "replicas"),
     ...selectorErrors(object, { ...required, noun: "deployment" }),
@@ -69,7 +96,7 @@ export const deploymentRules: KindRules = {
 };
 
 export const replicaSetRules: KindRules = {
-  warnings: templateWarnings,
+  warnings: namedTemplateWarnings,
   validate: (object) => [
     ...numbers(object, "replicas", "minReadySeconds"),
     ...selectorErrors(object, { ...required, noun: "deployment" }),
@@ -80,7 +107,7 @@ export const replicaSetRules: KindRules = {
 
 /** What a DaemonSet must be; what else is particular about it is beside. */
 export const daemonSetChecks: KindRules = {
-  warnings: templateWarnings,
+  warnings: daemonWarnings,
   validate: (object) => [
     ...selectorErrors(object, { ...required, isRequired: false, noun: "daemonset" }),
     ...lastingTemplateErrors(object, "DaemonSet"),
@@ -143,7 +170,7 @@ function fixedSpec(object: JsonObject): JsonObject {
 }
 
 export const statefulSetRules: KindRules = {
-  warnings: templateWarnings,
+  warnings: statefulWarnings,
   validate: (object) => [
     ...statefulErrors(object),
     ...selectorErrors(object, { ...required, unreadable: "", noun: "statefulset" }),

@@ -7,19 +7,76 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  keyPath,
   ownValue,
 } from "@purlin/kube-objects";
-import { textAt, valueAt } from "./read-field.ts";
+import { metaOf } from "../../rest/object-meta.ts";
+import { objectAt, textAt, valueAt } from "../read-field.ts";
 
-/** What whoever writes a Pod, or a template for Pods, is told about its containers: what one of them takes from another. */
-export function* containerWarnings(spec: JsonObject, path: FieldPath): Generator<string> {
-  const containers = ["initContainers", "containers", "ephemeralContainers"].flatMap((member) =>
-    itemsOf(spec, member, path),
-  );
-  for (const [container, at] of containers) yield* hiddenVariables(container, at);
-  const ports = containers.flatMap(([container, at]) => itemsOf(container, "ports", at));
+/** What whoever writes a Pod, or a template for Pods, is told about each of its containers. */
+export function* containerWarnings(pod: JsonObject, prefix: string): Generator<string> {
+  for (const [container, at] of containersOf(objectAt(pod, "spec"), `${prefix}spec`)) {
+    yield* profileWarnings(pod, container, prefix);
+    yield* fractionWarnings(container, at);
+    yield* hiddenVariables(container, at);
+  }
+}
+
+/** What one container takes from another: all of them share their ports. */
+export function* portWarnings(spec: JsonObject, path: FieldPath): Generator<string> {
+  const ports = containersOf(spec, path).flatMap(([container, at]) => itemsOf(container, "ports", at));
   yield* doubledPorts(ports);
   yield* doubledNames(ports);
+}
+
+function containersOf(spec: JsonObject, path: FieldPath): Item[] {
+  return ["initContainers", "containers", "ephemeralContainers"].flatMap((member) => itemsOf(spec, member, path));
+}
+
+/** Annotations that were there before the fields, by what they begin with. */
+const PROFILES: readonly (readonly [prefix: string, field: string, text: string])[] = [
+  [
+    "container.seccomp.security.alpha.kubernetes.io/",
+    "seccompProfile",
+    'non-functional in v1.27+; use the "seccompProfile" field instead',
+  ],
+  [
+    "container.apparmor.security.beta.kubernetes.io/",
+    "appArmorProfile",
+    'deprecated since v1.30; use the "appArmorProfile" field instead',
+  ],
+];
+
+function* profileWarnings(pod: JsonObject, container: JsonObject, prefix: string): Generator<string> {
+  const annotations = metaOf(pod).annotations ?? {};
+  for (const [begin, field, text] of PROFILES) {
+    const name = begin + textAt(container, "name");
+    const isSaid = valueAt(container, "securityContext", field) !== undefined;
+    if (!isSaid && Object.hasOwn(annotations, name)) {
+      yield `${keyPath(`${prefix}metadata.annotations`, name)}: ${text}`;
+    }
+  }
+}
+
+/** A part of a byte is more than anybody can have. */
+function* fractionWarnings(container: JsonObject, path: FieldPath): Generator<string> {
+  for (const name of ["memory", "ephemeral-storage"]) {
+    for (const member of ["limits", "requests"]) {
+      yield* fractionOfBytes(objectAt(container, "resources"), { member, name, path: `${path}.resources` });
+    }
+  }
+}
+
+/** A warning where an amount of bytes is not whole. */
+export function* fractionOfBytes(
+  resources: JsonObject,
+  { member, name, path }: { readonly member: string; readonly name: string; readonly path: FieldPath },
+): Generator<string> {
+  const amount = textAt(resources, member, name);
+  // Amounts are stored in the largest unit that leaves no fraction.
+  if (/[mun]$/.test(amount)) {
+    yield `${keyPath(`${path}.${member}`, name)}: fractional byte value ${goQuote(amount)} is invalid, must be an integer`;
+  }
 }
 
 type Item = readonly [item: JsonObject, path: FieldPath];

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects";
-import { containerWarnings } from "./container-warnings.ts";
+import { containerWarnings, portWarnings } from "./container-warnings.ts";
 
+const warningsOf = (spec: JsonObject): string[] => [...containerWarnings({ spec }, ""), ...portWarnings(spec, "spec")];
 const port = (containerPort: number, more: JsonObject = {}): JsonObject => ({
   containerPort,
   protocol: "TCP",
@@ -67,13 +68,13 @@ const cases: Readonly<Record<string, { spec: JsonObject; want: readonly string[]
 
 for (const [name, { spec, want, reason }] of Object.entries(cases)) {
   test(`what containers take from each other: ${name}`, () => {
-    assert.deepEqual([...containerWarnings(spec, "spec")], want, reason);
+    assert.deepEqual(warningsOf(spec), want, reason);
   });
 }
 
 test("thousands of ports are not held against thousands of others", () => {
   const same = withPorts(...Array.from({ length: 20_000 }, () => port(1)));
-  const found = [...containerWarnings(same, "spec")];
+  const found = warningsOf(same);
   assert.ok(found.length <= 20_000 * 20, `${found.length} warnings`);
   assert.deepEqual(found.slice(0, 3), [
     `${at(1)}: duplicate port definition with ${at(0)}`,
@@ -81,5 +82,5 @@ test("thousands of ports are not held against thousands of others", () => {
     `${at(2)}: duplicate port definition with ${at(1)}`,
   ]);
   const apart = withPorts(...Array.from({ length: 20_000 }, (_, index) => port(1, { hostPort: index + 1 })));
-  assert.deepEqual([...containerWarnings(apart, "spec")], [], "on the host they are different ones");
+  assert.deepEqual(warningsOf(apart), [], "on the host they are different ones");
 });
