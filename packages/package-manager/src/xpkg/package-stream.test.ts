@@ -47,6 +47,7 @@ const rows: { why: string; text: string; documents: [value: unknown, line: numbe
     ],
   },
   { why: "words are words, as kubectl reads them", text: "a: yes\n", documents: [[true, 1]] },
+  { why: "aliases repeat", text: "a: &x [1, {b: &y c}]\nd: [*x, *x, *y]\n", documents: [[[1, { b: "c" }], 1]] },
   { why: "times are texts", text: "a: 2026-01-01\n", documents: [["2026-01-01", 1]] },
 ];
 for (const { why, text, documents } of rows) {
@@ -59,6 +60,19 @@ for (const { why, text, documents } of rows) {
   });
 }
 
+const aliases = /^p\.yaml:1: its aliases stand for more than 16 MiB, or for themselves$/;
+
+/** Each line stands for ten times what the one before it does. */
+function laughs(lines: number): string {
+  const line = (at: number): string => `l${at}: &x${at + 1} [${Array(10).fill(`*x${at}`).join(", ")}]\n`;
+  return Array.from({ length: lines }, (_, at) => line(at)).join("");
+}
+
+/** Each line holds the one before it. */
+function chain(lines: number): string {
+  return Array.from({ length: lines }, (_, at) => `l${at}: &x${at + 1} [*x${at}]\n`).join("");
+}
+
 const refused: { why: string; text: string; says: RegExp }[] = [
   { why: "broken YAML, with its line in the stream", text: "a: 1\n---\nb: [\n", says: /^p\.yaml:\d: not valid YAML: / },
   { why: "a list", text: "- a\n", says: /^p\.yaml:1: expected an object with apiVersion and kind$/ },
@@ -68,6 +82,14 @@ const refused: { why: string; text: string; says: RegExp }[] = [
     why: "more than anybody writes",
     text: `a: ${"x".repeat(8 * 1024 * 1024)}\n`,
     says: /^p\.yaml:1: the document is larger than 8 MiB$/,
+  },
+  { why: "aliases of aliases", text: `a: &x0 [x]\n${laughs(12)}`, says: aliases },
+  { why: "an alias of itself", text: "a: &x [*x]\n", says: aliases },
+  { why: "aliases in one another", text: `a: &x0 [x]\n${chain(100_000)}`, says: aliases },
+  {
+    why: "an alias of a long text",
+    text: `a: &x ${"x".repeat(100_000)}\nb: [${"*x, ".repeat(10_000)}]\n`,
+    says: aliases,
   },
   { why: "deeper than anybody writes", text: `a: ${"[".repeat(5000)}${"]".repeat(5000)}\n`, says: /not valid YAML/ },
 ];

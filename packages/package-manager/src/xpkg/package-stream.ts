@@ -3,6 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
 import { kubectlSchema } from "@purlin/kube-objects/yaml";
 import { load, YAMLException } from "js-yaml";
+import { isBounded } from "./expanded-size.ts";
 import { PackageError } from "./package-error.ts";
 
 /** One object of a package and the line of the stream on which its document begins. */
@@ -18,6 +19,8 @@ export type StreamPlace = (line?: number) => string;
 export const maxPackageBytes: number = 200 * 1024 * 1024;
 const maxDocumentLength = 8 * 1024 * 1024;
 const maxDepth = 1_000;
+/** Aliases may repeat parts of a document, as long as it stands for little more than documents may have. */
+const expansion = { size: 2 * maxDocumentLength, depth: maxDepth + 1 };
 
 /**
  * Reads the documents of `package.yaml` one by one, and lets others have their turn in between: real ones hold hundreds of CRDs.
@@ -69,5 +72,8 @@ function parseDocument(body: string, line: number, place: StreamPlace): JsonObje
     throw new PackageError(`${place(line + (mark?.line ?? 0))}: not valid YAML: ${reason}`, { cause: error });
   }
   if (!isJsonObject(value)) throw new PackageError(`${place(line)}: expected an object with apiVersion and kind`);
+  if (!isBounded(value, expansion)) {
+    throw new PackageError(`${place(line)}: its aliases stand for more than 16 MiB, or for themselves`);
+  }
   return value;
 }
