@@ -126,10 +126,13 @@ test("case 6: a deleted XR is let go, and nothing of it is deleted", async () =>
   await assert.rejects(bench.read(name), isNotFound);
 });
 
-test("case 6: one that others hold says that it is going, once", async () => {
+test("case 6: one that others hold says that it is going, once, and what it composed wakes nobody any more", async () => {
   const name = await freshXr({ finalizers: ["example.org/mine", finalizers.composite] });
+  await bench.reconcile(name);
+  assert.notDeepEqual(bench.state.tracker.typesOf({ name }), []);
   await cluster.kube.delete({ ...bench.kind.type, name });
   await bench.reconcile(name);
+  assert.deepEqual(bench.state.tracker.typesOf({ name }), []);
   const { status, reason } = await bench.condition(name, "Ready");
   assert.deepEqual([status, reason], ["False", "Deleting"]);
   assert.equal((await bench.condition(name, "Synced")).reason, "ReconcileSuccess");

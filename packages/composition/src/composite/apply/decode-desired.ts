@@ -41,7 +41,15 @@ function metadataOf({ metadata = {} }: JsonObject): JsonObject {
   for (const [field, wanted] of Object.entries(metadataShape)) {
     requireShape(`metadata.${field}`, members[field], wanted);
   }
+  requireOwners(members["ownerReferences"]);
   return { ...members };
+}
+
+function requireOwners(owners: JsonValue | undefined): void {
+  for (const [index, owner] of ((owners ?? []) as readonly JsonValue[]).entries()) {
+    if (owner === null) throw new Error(`metadata.ownerReferences[${index}] must be an object, and is null`);
+    requireShape(`metadata.ownerReferences[${index}]`, owner, "object");
+  }
 }
 
 function requireShape(path: string, value: JsonValue | undefined, wanted: "string" | "object" | "list"): void {

@@ -198,6 +198,16 @@ const refusals: Readonly<
     resource: cm({ ownerReferences: { kind: "Pod" } }),
     want: 'cannot unmarshal desired composed resource "bucket" from RunFunctionResponse: metadata.ownerReferences must be a list, not an object',
   },
+  NoOwner: {
+    reason: "each of them is one",
+    resource: cm({ ownerReferences: [{ kind: "Pod" }, null] }),
+    want: 'cannot unmarshal desired composed resource "bucket" from RunFunctionResponse: metadata.ownerReferences[1] must be an object, and is null',
+  },
+  TextOwner: {
+    reason: "and no text",
+    resource: cm({ ownerReferences: ["Pod"] }),
+    want: 'cannot unmarshal desired composed resource "bucket" from RunFunctionResponse: metadata.ownerReferences[0] must be an object, not a string',
+  },
   BadName: {
     reason: "case 69: the API server would not take it",
     resource: cm({ name: "A_b" }),
