@@ -8,6 +8,8 @@ export interface Screen {
   print(text: string): void;
   /** Replaces the part at the bottom. */
   draw(lines: readonly string[]): void;
+  /** How many lines are shown of what is drawn. */
+  room(): number;
 }
 
 /** Lines at the bottom that are left free, so that the cursor never scrolls what is drawn away. */
@@ -24,6 +26,7 @@ export function createScreen(sink: TextSink): Screen {
     return fitting.map((line) => `${line}\n`).join("");
   };
   return {
+    room: () => roomOf(sink),
     print(text) {
       sink.write(`${erase()}${text}${paint(shown)}`);
     },
@@ -35,10 +38,14 @@ export function createScreen(sink: TextSink): Screen {
   };
 }
 
+function roomOf({ rows = 24 }: TextSink): number {
+  return Math.max(rows - margin, 3);
+}
+
 /** As much as there is room for: what does not fit could not be erased. */
-function fit(lines: readonly string[], { columns, rows = 24 }: TextSink): string[] {
-  const room = Math.max(rows - margin, 3);
-  const wrapped = lines.flatMap((line) => wrap(line, columns));
+function fit(lines: readonly string[], sink: TextSink): string[] {
+  const room = roomOf(sink);
+  const wrapped = lines.flatMap((line) => wrap(line, sink.columns));
   if (wrapped.length <= room) return wrapped;
   return [...wrapped.slice(0, room - 1), `… and ${wrapped.length - room + 1} more lines`];
 }

@@ -22,7 +22,7 @@ function onTerminal(io: Io): LiveView {
   const style = createStyle(io.stdout, io.env);
   return {
     say: (text) => screen.print(`${text}\n`),
-    show: (situation) => screen.draw(["", ...situationLines(situation, style)]),
+    show: (situation) => screen.draw(["", ...situationLines(situation, style, screen.room() - 1)]),
   };
 }
 

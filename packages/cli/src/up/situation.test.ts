@@ -106,6 +106,19 @@ test("a screen shows trees and what is wrong; lines tell of functions that serve
   );
 });
 
+test("a screen that is too small shows what needs somebody first, else everything by name", () => {
+  const failing = { status: { conditions: [{ type: "Synced", status: "False", reason: "No" }] } };
+  const nodes = [composite("a", "True"), composite("b", "False"), { ...composite("c", "True"), ...failing }];
+  const bad = { name: "bad", state: { phase: "failed", problem: "no" } } as unknown as FunctionProcess;
+  const situation = takeIn(sourceOf(nodes), [bad]);
+  const byName = ["✓ X a  Ready", "… X b  Waiting", "✗ X c  Failing", "✗ Function bad"];
+  const titles = (rows?: number): string[] =>
+    situationLines(situation, plainStyle, rows).filter((line) => !line.startsWith(" "));
+  assert.deepEqual(titles(), byName);
+  assert.deepEqual(titles(7), byName);
+  assert.deepEqual(titles(6), ["✗ Function bad", "✗ X c  Failing", "… X b  Waiting", "✓ X a  Ready"]);
+});
+
 test("without a terminal each change is a line; on one the tree is drawn again", () => {
   const before = takeIn(sourceOf([composite("a", "False")]), []);
   const after = takeIn(sourceOf([composite("a", "True")]), []);

@@ -6,6 +6,7 @@ import type { Style } from "../terminal/style.ts";
 import type { ObjectReference } from "../tree/composite-kinds.ts";
 import { conditionsOf } from "../tree/conditions.ts";
 import { buildForest, type ForestSource, type TreeNode } from "../tree/forest.ts";
+import type { Health } from "../tree/object-state.ts";
 import { renderForest, stateLines, stateText } from "../tree/render-forest.ts";
 
 /** How everything is at one moment. */
@@ -84,11 +85,26 @@ function isReady({ state, children }: TreeNode): boolean {
   return state.health !== "waiting" && state.health !== "failed" && children.every(isReady);
 }
 
-/** Everything as lines for a screen. */
-export function situationLines({ forest, functions, definitions }: Situation, style: Style): string[] {
+/** Everything as lines for a screen of so many rows. Where not all of it fits, what needs somebody comes first. */
+export function situationLines(
+  { forest, functions, definitions }: Situation,
+  style: Style,
+  rows: number = Number.POSITIVE_INFINITY,
+): string[] {
   const trouble = [...definitions, ...functions].filter(({ isProblem }) => isProblem);
   const lines = trouble.flatMap(({ title, text }) => [`${style.bad("✗")} ${title}`, `    ${text}`]);
-  return [...renderForest(forest, style), ...lines];
+  const all = [...renderForest(forest, style), ...lines];
+  if (all.length <= rows) return all;
+  const ranked = forest.map((node) => ({ node, urgency: urgencyOf(node) }));
+  const sorted = ranked.toSorted((a, b) => b.urgency - a.urgency).map(({ node }) => node);
+  return [...lines, ...renderForest(sorted, style)];
+}
+
+const urgencies: Readonly<Record<Health, number>> = { none: 0, ready: 0, troubled: 1, waiting: 2, failed: 3 };
+
+/** That of whatever in a tree needs somebody most. */
+function urgencyOf({ state, children }: TreeNode): number {
+  return Math.max(urgencies[state.health], ...children.map(urgencyOf));
 }
 
 /** Everything by name, in a line each, to see what changes. */
