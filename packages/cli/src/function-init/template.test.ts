@@ -15,6 +15,7 @@ test("every gap of the template is filled", async () => {
     .map((entry) => join(entry.parentPath, entry.name));
   assert.ok(files.includes(join(folder.path, ".gitignore")));
   for (const file of files) assert.doesNotMatch(readFileSync(file, "utf8"), /__[A-Z]+__/, file);
+  assert.match(readFileSync(join(folder.path, "README.md"), "utf8"), /^# my-function\n/);
   const manifest = JSON.parse(readFileSync(join(folder.path, "package.json"), "utf8")) as Record<string, unknown>;
   assert.equal(manifest["name"], "my-function");
   assert.deepEqual(manifest["dependencies"], { "@purlin/function-sdk": "file:vendor/sdk.tgz" });
