@@ -5,7 +5,7 @@ import { TEMPLATE_GENERATION } from "../builtin/daemon-set-rules.ts";
 import { at, count, items, labelText, number, selectorText, text } from "./cell-values.ts";
 import { eventCells } from "./event-cells.ts";
 import { ageOf, humanDuration } from "./human-duration.ts";
-import { podCells } from "./pod-cells.ts";
+import { podCells, podConditions } from "./pod-cells.ts";
 import { serviceCells } from "./service-cells.ts";
 import { column, type TableColumn, type TablePrinter } from "./table.ts";
 
@@ -294,5 +294,6 @@ const otherKinds: TablePrinter = printer([name, column("Created At", { type: "da
 /** The printer of a built-in kind. */
 export function builtinPrinter(kind: string): TablePrinter {
   const printer = Object.hasOwn(printers, kind) ? (printers[kind] ?? otherKinds) : otherKinds;
+  if (kind === "Pod") return { ...printer, conditions: podConditions };
   return kind === "DaemonSet" ? { ...printer, hiddenAnnotations: [TEMPLATE_GENERATION] } : printer;
 }

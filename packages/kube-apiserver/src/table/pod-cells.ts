@@ -1,32 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
-import { at, count, items, number, text } from "./cell-values.ts";
+import { at, items, text } from "./cell-values.ts";
 import { ageOf } from "./human-duration.ts";
+import { podProgress } from "./pod-status.ts";
 
 /** The cells of a Pod; nobody runs Pods here, but another program may write their status. */
 export function podCells(object: JsonObject, now: number): JsonValue[] {
-  const statuses = items(object, "status", "containerStatuses");
-  const ready = statuses.filter((one) => at(one, "ready") === true && at(one, "state", "running") !== undefined).length;
-  const restarts = statuses.reduce((sum, one) => sum + number(one, "restartCount"), 0);
-  const gates = count(object, "spec", "readinessGates");
+  const { reason, ready, total, restarts, restartedAt } = podProgress(object);
+  const ago = restarts === 0 || restartedAt === undefined ? "" : ` (${ageOf(restartedAt, now)} ago)`;
   return [
     text(object, "metadata", "name"),
-    `${ready}/${count(object, "spec", "containers")}`,
-    podStatus(object, statuses),
-    String(restarts),
+    `${ready}/${total}`,
+    reason,
+    `${restarts}${ago}`,
     ageOf(at(object, "metadata", "creationTimestamp"), now),
-    text(object, "status", "podIP") || "<none>",
+    text(object, "status", "podIP") || text(items(object, "status", "podIPs")[0], "ip") || "<none>",
     text(object, "spec", "nodeName") || "<none>",
     text(object, "status", "nominatedNodeName") || "<none>",
-    gates === 0 ? "<none>" : `0/${gates}`,
+    gatesText(object),
   ];
 }
 
-function podStatus(object: JsonObject, statuses: readonly JsonObject[]): string {
-  if (text(object, "metadata", "deletionTimestamp") !== "") return "Terminating";
-  for (const status of statuses.toReversed()) {
-    const reason = text(status, "state", "waiting", "reason") || text(status, "state", "terminated", "reason");
-    if (reason !== "") return reason;
-  }
-  return text(object, "status", "reason") || text(object, "status", "phase");
+function gatesText(object: JsonObject): string {
+  const gates = items(object, "spec", "readinessGates").map((gate) => text(gate, "conditionType"));
+  const passed = new Set(
+    items(object, "status", "conditions")
+      .filter((one) => text(one, "status") === "True")
+      .map((one) => text(one, "type")),
+  );
+  return gates.length === 0 ? "<none>" : `${gates.filter((gate) => passed.has(gate)).length}/${gates.length}`;
+}
+
+const ENDED: Readonly<Record<string, string>> = {
+  Succeeded: "The pod has completed successfully.",
+  Failed: "The pod failed.",
+};
+
+/** What a row says about a Pod that has come to its end, so that clients may leave it out. */
+export function podConditions(object: JsonObject): JsonObject[] {
+  const phase = text(object, "status", "phase");
+  const message = Object.hasOwn(ENDED, phase) ? ENDED[phase] : undefined;
+  return message === undefined ? [] : [{ type: "Completed", status: "True", reason: phase, message }];
 }

@@ -17,6 +17,8 @@ export interface TablePrinter {
   readonly columns: readonly TableColumn[];
   /** The cells of one object, one for each column. */
   cells(object: JsonObject, now: number): JsonValue[];
+  /** What the row says about the object besides its cells. */
+  conditions?(object: JsonObject): JsonObject[];
   /** Annotations that v1 shows and that rows do not have. */
   readonly hiddenAnnotations?: readonly string[];
 }
@@ -51,7 +53,12 @@ export function toTable(printer: TablePrinter, objects: readonly JsonObject[], o
 }
 
 function toRow(printer: TablePrinter, object: JsonObject, { include, now }: TableOptions): JsonObject {
-  return { cells: printer.cells(object, now), object: rowObject(printer, object, include) };
+  const conditions = printer.conditions?.(object) ?? [];
+  return {
+    cells: printer.cells(object, now),
+    ...(conditions.length === 0 ? {} : { conditions }),
+    object: rowObject(printer, object, include),
+  };
 }
 
 /** Rows are made before an object becomes what its version shows. */
