@@ -37,7 +37,7 @@ export const programCases: readonly Case[] = [
     await s.program("two candidates", {
       program: await goClients(),
       args: ["election", s.server.kubeconfig, s.namespace],
-      patienceMs: 120_000,
+      patienceMs: 240_000,
     });
   }),
 
@@ -94,10 +94,10 @@ export const programCases: readonly Case[] = [
     await s.kubectl(["get", "wd.example.org", "w", "-o", "wide"]);
     await s.kubectl(["wait", "widgets.example.org/w", "--for=condition=Ready", "--timeout=1s"]);
     const ready = { status: { conditions: [{ type: "Ready", status: "True" }] } };
-    const waiting = s.kubectl(["wait", "widgets.example.org/w", "--for=condition=Ready", "--timeout=30s"]);
+    const waiting = s.kubectl(["wait", "widgets.example.org/w", "--for=condition=Ready", "--timeout=60s"]);
     await s.patch(`${widgets(s, "w")}/status`, "merge", ready, { quiet: true });
     await waiting;
-    await s.kubectl(["wait", "widgets.example.org/w", "--for=jsonpath={.spec.size}=2", "--timeout=10s"]);
+    await s.kubectl(["wait", "widgets.example.org/w", "--for=jsonpath={.spec.size}=2", "--timeout=60s"]);
     await s.kubectl([
       "patch",
       "widgets.example.org",
@@ -107,13 +107,15 @@ export const programCases: readonly Case[] = [
       "-p",
       '{"status":{"phase":"Done"}}',
     ]);
-    await s.kubectl(["wait", "widgets.example.org/w", "--for=jsonpath={.status.phase}=Done", "--timeout=10s"]);
+    await s.kubectl(["wait", "widgets.example.org/w", "--for=jsonpath={.status.phase}=Done", "--timeout=60s"]);
     await s.patch(widgets(s, "w"), "merge", { metadata: { finalizers: ["example.org/wait"] } }, { quiet: true });
     await s.kubectl(["delete", "widgets.example.org", "w", "--wait=false"]);
-    const gone = s.kubectl(["wait", "widgets.example.org/w", "--for=delete", "--timeout=30s"]);
+    const gone = s.kubectl(["wait", "widgets.example.org/w", "--for=delete", "--timeout=60s"], { quiet: true });
     await s.patch(widgets(s, "w"), "merge", { metadata: { finalizers: null } }, { quiet: true });
-    await gone;
-    await s.kubectl(["wait", "widgets.example.org/w", "--for=delete", "--timeout=10s"]);
+    // What it prints says whether it was gone before the command had looked.
+    const { exitCode, stderr } = await gone;
+    s.note("a wait for its end", { exitCode, stderr });
+    await s.kubectl(["wait", "widgets.example.org/w", "--for=delete", "--timeout=60s"]);
   }),
 
   line(131, "kubectl deletes with and without dependents", async (s) => {

@@ -28,7 +28,7 @@ export function runCommand({
   input = "",
   env,
   directory,
-  patienceMs = 60_000,
+  patienceMs = 120_000,
   isEnough = () => false,
 }: CommandLine): Promise<CommandResult> {
   const child = spawn(program, args, {

@@ -31,6 +31,8 @@ export interface Ask {
   readonly as?: Partial<Target>;
   /** Told apart in the transcript, where the path alone does not say it. */
   readonly title?: string;
+  /** Shows every bookmark of a watch that asked for some, and not only the one that ends the initial events. */
+  readonly everyBookmark?: boolean;
 }
 
 const patchTypes = {
@@ -98,7 +100,13 @@ export class Session {
     const stream = await openStream({ ...this.server.target, ...ask.as }, { method: "GET", path, headers });
     this.#streams.push(stream);
     this.note(`WATCH ${title}`, { code: stream.code, contentType: stream.headers["content-type"] });
-    const peek = async (withinMs?: number): Promise<Loose> => stream.next(withinMs);
+    const isHidden = path.includes("allowWatchBookmarks=true") && !ask.everyBookmark ? isPassing : () => false;
+    const peek = async (withinMs?: number): Promise<Loose> => {
+      for (;;) {
+        const event = (await stream.next(withinMs)) as Loose;
+        if (event === undefined || !isHidden(event)) return event;
+      }
+    };
     const next = async (withinMs?: number): Promise<Loose> => {
       const event = await peek(withinMs);
       this.note(`event of ${title}`, event ?? "end");
@@ -161,6 +169,11 @@ export class Session {
     const shown = ask.part ? ask.part(body) : body;
     this.note(asked, { code, contentType: headers["content-type"], ...compared, body: shown });
   }
+}
+
+/** A bookmark that comes when the server likes: any moment, or never. */
+function isPassing(event: Loose): boolean {
+  return event.type === "BOOKMARK" && !JSON.stringify(event.object).includes("k8s.io/initial-events-end");
 }
 
 /** A watch of a {@link Session}. */

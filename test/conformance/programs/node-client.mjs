@@ -64,9 +64,9 @@ async function informer() {
   });
   await made.start();
   const until = async (text) => {
-    for (let n = 0; n < 300 && !seen.has(text); n += 1) await delay(50);
+    for (let n = 0; n < 1200 && !seen.has(text); n += 1) await delay(50);
   };
-  for (let n = 0; n < 100 && lists < 2; n += 1) await delay(50);
+  for (let n = 0; n < 1200 && lists < 2; n += 1) await delay(50);
   await custom.createNamespacedCustomObject({
     ...coordinates,
     body: { apiVersion, kind: "Widget", metadata: { name: "node" }, spec: { size: 1 } },

@@ -44,7 +44,7 @@ def crud():
 def follow():
     """Watches from a version that is forgotten, lists again, and goes on from there."""
     try:
-        events = [event["type"] for event in widgets.watch(namespace=namespace, resource_version=old_version, timeout=5)]
+        events = [event["type"] for event in widgets.watch(namespace=namespace, resource_version=old_version, timeout=60)]
         found["old"] = events
     except ApiException as error:
         found["old"] = error.status
@@ -56,7 +56,7 @@ def follow():
     widgets.delete(name="python", namespace=namespace)
     seen = []
     watcher = watch.Watch()
-    for event in widgets.watch(namespace=namespace, resource_version=version, timeout=10, watcher=watcher):
+    for event in widgets.watch(namespace=namespace, resource_version=version, timeout=60, watcher=watcher):
         seen.append([event["type"], event["object"].metadata.name, event["object"].spec.size])
         if len(seen) == 3:
             watcher.stop()

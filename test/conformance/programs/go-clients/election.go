@@ -24,7 +24,7 @@ type election struct {
 	TransitionsAtLast int32  `json:"transitionsAtLast"`
 }
 
-const leaseDuration = 4 * time.Second
+const leaseDuration = 12 * time.Second
 
 type candidate struct {
 	elector *leaderelection.LeaderElector
@@ -62,7 +62,7 @@ func runElection(ctx context.Context, config *rest.Config, namespace string) (an
 	select {
 	case <-loser.led:
 		found.SecondTookOver = true
-	case <-time.After(10 * leaseDuration):
+	case <-time.After(5 * leaseDuration):
 	}
 	found.NotBeforeExpiry = time.Since(stopped) > leaseDuration/2
 	lease, err := client.CoordinationV1().Leases(namespace).Get(ctx, "election", metav1.GetOptions{})
@@ -85,7 +85,7 @@ func newCandidate(client kubernetes.Interface, namespace, name string) (*candida
 		LockConfig: resourcelock.ResourceLockConfig{Identity: name},
 	}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lock, LeaseDuration: leaseDuration, RenewDeadline: 3 * time.Second, RetryPeriod: 500 * time.Millisecond,
+		Lock: lock, LeaseDuration: leaseDuration, RenewDeadline: 9 * time.Second, RetryPeriod: 500 * time.Millisecond,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { once.Do(func() { close(made.led) }) },
 			OnStoppedLeading: func() {},
@@ -101,7 +101,7 @@ func race(one, two *candidate) (winner, loser *candidate, err error) {
 		return one, two, nil
 	case <-two.led:
 		return two, one, nil
-	case <-time.After(30 * time.Second):
-		return nil, nil, fmt.Errorf("nobody was elected within 30 seconds")
+	case <-time.After(2 * leaseDuration):
+		return nil, nil, fmt.Errorf("nobody was elected within %s", 2*leaseDuration)
 	}
 }

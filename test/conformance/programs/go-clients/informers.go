@@ -212,7 +212,7 @@ func (c *clients) compare(ctx context.Context, one *watched) (outcome, error) {
 		want[item.GetName()] = item.GetResourceVersion()
 	}
 	found := outcome{Informer: one.name, Synced: one.informer.HasSynced(), Saw: one.events.Load() > objects}
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		found.Objects, found.Missing, found.Stale, found.Left = differences(want, one.informer.GetStore().List())
 		if found.Missing+found.Stale+found.Left == 0 {
 			break
