@@ -77,7 +77,7 @@ export async function renderComposite(inputs: RenderInputs, options: RenderOptio
     (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
   );
   const stored = await client.live.get(prepared.xr, keyOf(prepared.xr));
-  return { xr: outputOf(inputs.xr, stored, prepared), resources: composedIn(client), results, context, failure };
+  return { xr: outputOf(stored, prepared), resources: composedIn(client), results, context, failure };
 }
 
 function settingsOf({ timeoutMs, functionRevisions = false }: RenderOptions): CompositePorts["settings"] {
@@ -144,7 +144,7 @@ function stamped(object: KubeObject): KubeObject {
   return { ...object, status: { ...status, conditions } };
 }
 
-function outputOf(input: KubeObject, stored: KubeObject, { xr, schema, claim }: PreparedInputs): Rendered["xr"] {
+function outputOf(stored: KubeObject, { xr, given, schema, claim }: PreparedInputs): Rendered["xr"] {
   const refs = resourceRefsOf(stored, schema);
   const { name = "", namespace } = xr.metadata;
   const identity: KubeObject = { ...typeOf(xr), metadata: { name, ...(namespace ? { namespace } : {}) } };
@@ -154,5 +154,5 @@ function outputOf(input: KubeObject, stored: KubeObject, { xr, schema, claim }: 
       ...(refs.length > 0 ? withMachinery(base, schema, { resourceRefs: refs as never }) : base),
       ...status,
     });
-  return { short: output(identity), full: output(claim === undefined ? input : xr) };
+  return { short: output(identity), full: output(claim === undefined ? given : xr) };
 }

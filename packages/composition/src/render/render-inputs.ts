@@ -13,6 +13,7 @@ import {
 } from "../composite-resource/machinery.ts";
 import { definitionFacts } from "../definition/definition-facts.ts";
 import { uidOf } from "./name-uuid.ts";
+import { storedDefinition, withSchemaDefaults } from "./render-definition.ts";
 import { RenderError } from "./render-error.ts";
 
 /** What is rendered: the objects a platform team and its users write. */
@@ -28,6 +29,8 @@ export interface RenderInputs {
 /** The inputs made fit for the reconciler. */
 export interface PreparedInputs {
   readonly xr: KubeObject;
+  /** The XR before it was made fit, with the defaults of its schema. */
+  readonly given: KubeObject;
   readonly schema: CompositeSchema;
   readonly claim: KubeObject | undefined;
   readonly definition: KubeObject;
@@ -37,12 +40,14 @@ export interface PreparedInputs {
 /** Checks the inputs against each other. Throws a RenderError that names the input and field at fault. */
 export function prepareInputs(inputs: RenderInputs): PreparedInputs {
   const { composition } = inputs;
-  const schema = schemaOf(inputs.definition);
-  const { xr: plain, claim } = fromClaim(inputs);
+  const definition = storedDefinition(inputs.definition);
+  const schema = schemaOf(definition);
+  const { xr: plain, claim } = fromClaim({ ...inputs, definition });
   requireMatch(composition, plain);
   requirePipeline(composition);
   requireSelected(composition, plain, schema);
-  const xr = withIdentity(plain, composition, schema);
+  const given = definition === undefined ? plain : withSchemaDefaults(plain, definition);
+  const xr = withIdentity(given, composition, schema);
   const observed = (inputs.observed ?? []).flatMap((object, index) =>
     isRendered(object) || isSame(object, xr) ? [] : [observedBy(xr, object, index)],
   );
@@ -50,7 +55,7 @@ export function prepareInputs(inputs: RenderInputs): PreparedInputs {
     observed.length === 0
       ? xr
       : withMachinery(xr, schema, { resourceRefs: referencesTo(observed, xr) as unknown as JsonValue });
-  return { xr: referred, schema, claim, definition: inputs.definition ?? unwritten(xr), observed };
+  return { xr: referred, given, schema, claim, definition: definition ?? unwritten(xr), observed };
 }
 
 function schemaOf(definition: KubeObject | undefined): CompositeSchema {
