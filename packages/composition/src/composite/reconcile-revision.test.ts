@@ -43,7 +43,7 @@ async function edit(name: string, crossplane: JsonObject): Promise<void> {
   await cluster.kube.patch({ ...bench.kind.type, name }, { spec: { crossplane } }, { type: "merge" });
 }
 
-test("case 47: the default revision selector is for XRs without one", async () => {
+test("case 47: the default revision selector is for XRs that neither select nor name a revision", async () => {
   const composition = fresh("c");
   await bench.compositionOf(composition, ["f"], { labels: { channel: "stable" } });
   await define({ defaultCompositionRevisionSelector: { matchLabels: { channel: "stable" } } });
@@ -58,6 +58,17 @@ test("case 47: the default revision selector is for XRs without one", async () =
   const own = await xrWith({ compositionRef: { name: composition }, compositionRevisionSelector: { matchLabels: {} } });
   await bench.reconcile(own);
   assert.deepEqual(revisionSelectorOf(await bench.read(own), "modern"), {});
+  const pinned = await xrWith({
+    compositionRef: { name: composition },
+    compositionRevisionRef: { name: `${composition}-1` },
+    compositionUpdatePolicy: "Manual",
+  });
+  await bench.reconcile(pinned);
+  assert.equal(
+    revisionSelectorOf(await bench.read(pinned), "modern"),
+    undefined,
+    "one that names a revision needs none",
+  );
   await define({});
 });
 
