@@ -11,8 +11,8 @@ const cases: Record<string, { reason: string; header: string; want: readonly str
     want: ["application/yaml", "application/json"],
   },
   Weights: { reason: "the heavier first", header: "a/b;q=0.5, c/d;q=0.9, e/f", want: ["e/f", "c/d", "a/b"] },
-  Refused: { reason: "weight 0 is not wanted", header: "a/b;q=0, c/d", want: ["c/d"] },
-  NoWeight: { reason: "what is no number weighs nothing", header: "a/b;q=x, c/d", want: ["c/d"] },
+  Weightless: { reason: "weight 0 is the last resort", header: "a/b;q=0, c/d;q=0.1", want: ["c/d", "a/b"] },
+  NoWeight: { reason: "so is what is no weight", header: "a/b;q=heavy, c/d;q=0.1", want: ["c/d", "a/b"] },
   Wildcards: {
     reason: "behind what is named",
     header: "*/*, application/*, application/json",

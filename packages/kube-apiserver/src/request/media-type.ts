@@ -7,11 +7,13 @@ export interface MediaClause {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** The clauses of an Accept header, the most wanted first: by weight, concrete before wildcard, else as they came. */
+/**
+ * The clauses of an Accept header, the most wanted first: by weight, concrete before wildcard, else as they came. As in the reference a
+ * weight of nothing, or one that is no number, only makes a clause the last.
+ */
 export function parseAccept(header: string): readonly MediaClause[] {
   const clauses = splitOutsideQuotes(header, ",").flatMap((text) => parseClause(text));
   return clauses
-    .filter(({ weight }) => weight > 0)
     .sort((a, b) => b.weight - a.weight || wildcards(a.clause) - wildcards(b.clause))
     .map(({ clause }) => clause);
 }

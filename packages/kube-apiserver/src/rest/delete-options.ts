@@ -6,6 +6,7 @@ import {
   invalidValue,
   isJsonObject,
   type JsonObject,
+  type JsonValue,
   TypedFormError,
   toTypedForm,
   unsupportedValue,
@@ -28,6 +29,10 @@ export interface DeleteOptions {
   readonly resourceVersion: string | undefined;
 }
 
+/** Only Jobs leave what is theirs behind unless told otherwise. */
+const PRESERVED =
+  "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
+
 const POLICIES = ["Foreground", "Background", "Orphan"];
 
 /** Reads the options of a delete from its body, or else from its query. Throws 422 for those that mean nothing. */
@@ -39,6 +44,9 @@ export async function readDeleteOptions(rest: RestRequest): Promise<DeleteOption
     throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
   }
   const { dryRun, propagationPolicy, ...options } = raw;
+  if (rest.type.rules.orphansByDefault && propagationPolicy === undefined && options.orphanDependents === undefined) {
+    rest.notes.push(PRESERVED);
+  }
   return { ...options, dryRun: dryRun.length > 0, propagation: propagationPolicy as Propagation | undefined };
 }
 
@@ -81,9 +89,12 @@ function fromBody(body: DecodedBody): RawOptions {
 }
 
 /** Options may come under any version, or none; their fields must be what they should. */
-function typedOptions({ value, fractions }: DecodedBody): JsonObject {
+function typedOptions({ value: sent, fractions }: DecodedBody): JsonObject {
+  const value = sent ?? {};
   if (!isJsonObject(value)) {
-    throw badRequest("the body of a delete must be DeleteOptions");
+    throw badRequest(
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(value)} ${INTO_META}`,
+    );
   }
   const { kind = "DeleteOptions", apiVersion = "meta.k8s.io/v1" } = value;
   if (kind !== "DeleteOptions") {
@@ -97,6 +108,15 @@ function typedOptions({ value, fractions }: DecodedBody): JsonObject {
   } catch (error) {
     throw error instanceof TypedFormError ? badRequest(error.message, error) : error;
   }
+}
+
+/** What the reference reads first of any body. */
+const INTO_META =
+  'into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
+function goKind(value: JsonValue): string {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "boolean" ? "bool" : typeof value === "string" ? "string" : "number";
 }
 
 const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);

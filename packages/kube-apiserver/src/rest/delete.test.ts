@@ -65,7 +65,20 @@ const refusals: Record<string, { reason: string; query?: string; body?: JsonValu
     code: 409,
     text: /the ResourceVersion in the precondition \(1\) does not match the ResourceVersion in record/,
   },
-  NoOptions: { reason: "a list says nothing", body: [], code: 400, text: /must be DeleteOptions/ },
+  List: {
+    reason: "a list says nothing",
+    body: [],
+    code: 400,
+    text: /cannot unmarshal array into Go value of type struct/,
+  },
+  Text: {
+    reason: "nor does a text",
+    body: "x",
+    code: 400,
+    text: /cannot unmarshal string into Go value of type struct/,
+  },
+  Number: { reason: "nor a number", body: 1, code: 400, text: /cannot unmarshal number into Go value of type struct/ },
+  Switch: { reason: "nor a switch", body: true, code: 400, text: /cannot unmarshal bool into Go value of type struct/ },
   OtherKind: {
     reason: "a Pod is no way to delete",
     body: { kind: "Pod", apiVersion: "v1" },
@@ -121,6 +134,7 @@ test("options may come under any version, with keys nobody knows, and as YAML", 
   const rows: readonly (readonly [string, string])[] = [
     ["application/json", '{"kind":"DeleteOptions","apiVersion":"apps/v1","nope":1}'],
     ["application/json", '{"kind":"DeleteOptions"}'],
+    ["application/json", "null"],
     ["application/yaml", "propagationPolicy: Background\n"],
   ];
   for (const [type, text] of rows) {
@@ -193,6 +207,15 @@ test("jobs leave their pods alone unless they are told not to", async () => {
   assert.deepEqual(metaOf(byDefault)["finalizers"], ["orphan"]);
   const told = objectOf(await remove(`${JOBS}/j?dryRun=All&propagationPolicy=Background`));
   assert.equal(told["status"], "Success");
+});
+
+test("whoever deletes jobs without saying what becomes of their pods is told", async () => {
+  const about = /child pods are preserved by default/;
+  assert.match((await remove(`${JOBS}?dryRun=All`)).warnings?.join() ?? "", about);
+  for (const query of ["propagationPolicy=Background", "propagationPolicy=Orphan", "orphanDependents=false"]) {
+    assert.deepEqual((await remove(`${JOBS}?dryRun=All&${query}`)).warnings ?? [], [], query);
+  }
+  assert.deepEqual((await remove(`${CONFIG_MAPS}?dryRun=All`)).warnings ?? [], [], "other kinds leave nothing behind");
 });
 
 test("a collection goes in portions, marks what is held, and says what was there", async () => {
