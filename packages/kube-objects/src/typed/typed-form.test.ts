@@ -25,6 +25,36 @@ for (const { protobuf } of read("../protobuf/testdata/real-server.json") as read
   });
 }
 
+const unknownInSchemas: Record<string, { reason: string; schema: JsonObject; want: string[] }> = {
+  Root: { reason: "in the schema itself", schema: { type: "object", nope: 1 }, want: ["nope"] },
+  Property: {
+    reason: "in a property, by the name of the property",
+    schema: { properties: { a: { nope: 1, properties: { b: { typ: "x" } } }, c: { nope: 1 } } },
+    want: ["properties.a.nope", "properties.a.properties.b.typ", "properties.c.nope"],
+  },
+  AllOf: { reason: "in a list of schemas", schema: { allOf: [{}, { nope: 1 }] }, want: ["allOf[1].nope"] },
+  Items: {
+    reason: "not in what may be a schema or a list of them: nobody is told there",
+    schema: { properties: { l: { items: { nope: 1, properties: { a: { nope: 1 } } } } } },
+    want: [],
+  },
+  ItemsList: { reason: "nor in such a list", schema: { items: [{ nope: 1 }] }, want: [] },
+  Additional: { reason: "nor where a switch may stand", schema: { additionalProperties: { nope: 1 } }, want: [] },
+};
+for (const [name, { reason, schema, want }] of Object.entries(unknownInSchemas)) {
+  test(`unknown in schemas: ${name}: ${reason}`, () => {
+    const versions = [{ name: "v1", schema: { openAPIV3Schema: schema } }];
+    const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", spec: { versions } };
+    const { object, unknown } = toTypedForm(crd);
+    const at = "spec.versions[0].schema.openAPIV3Schema";
+    assert.deepEqual(
+      [...unknown].sort(),
+      want.map((path) => `${at}.${path}`),
+    );
+    assert.doesNotMatch(JSON.stringify(object), /nope|typ"/, "gone they are in any case");
+  });
+}
+
 test("unknown fields go and are told, at every level", () => {
   const { object, unknown } = toTypedForm({
     apiVersion: "apps/v1",
@@ -40,6 +70,19 @@ test("unknown fields go and are told, at every level", () => {
     "spec.template.spec.containers[0].imagee",
   ]);
   assert.equal(JSON.stringify(object).includes("imagee"), false);
+});
+
+test("unknown fields are told in the order in which they came", () => {
+  const spec = { template: { spec: { containers: [{ b: 1, name: "a", a: 1 }], odd: 1 } }, zz: 1, replicas: 1, aa: 1 };
+  const { unknown } = toTypedForm({ apiVersion: "apps/v1", kind: "Deployment", spec, metadata: { odd: 1 } });
+  assert.deepEqual(unknown, [
+    "spec.template.spec.containers[0].b",
+    "spec.template.spec.containers[0].a",
+    "spec.template.spec.odd",
+    "spec.zz",
+    "spec.aa",
+    "metadata.odd",
+  ]);
 });
 
 test("empty optional fields go, fields that are always written come", () => {

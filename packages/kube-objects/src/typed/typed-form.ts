@@ -42,11 +42,25 @@ function write(
 ): { readonly written: JsonObject; readonly unknown: readonly FieldPath[] } {
   const unknown: FieldPath[] = [];
   try {
-    return { written: new TypedWriter(unknown).message(name, value, path) as JsonObject, unknown };
+    const written = new TypedWriter(unknown).message(name, value, path) as JsonObject;
+    return { written, unknown: unknown.length < 2 ? unknown : [...inOrderOf(value, path, new Set(unknown))] };
   } catch (error) {
     // Found in the order of the type; Go reads in the order of the document.
     if (error instanceof TypedFormError) refuseMisfits(name, value);
     throw error;
+  }
+}
+
+/** Fields in the order of the document: they are found in the order of the type. */
+function* inOrderOf(value: JsonValue, path: FieldPath, wanted: ReadonlySet<FieldPath>): Generator<FieldPath> {
+  if (isJsonArray(value)) {
+    for (const [index, item] of value.entries()) yield* inOrderOf(item, indexPath(path, index), wanted);
+    return;
+  }
+  for (const [key, member] of isJsonObject(value) ? Object.entries(value) : []) {
+    const at = childPath(path, key);
+    if (wanted.has(at)) yield at;
+    else yield* inOrderOf(member, at, wanted);
   }
 }
 
@@ -101,17 +115,21 @@ class TypedWriter {
     return ["apiVersion", "kind"];
   }
 
-  /** Schemas may be booleans, lists of schemas or lists of names in a few places. */
+  /**
+   * Schemas may be booleans, lists of schemas or lists of names in a few places. The reference reads these with a decoder that does not
+   * mind fields it does not know, so CRDs that have some there are taken even by whoever is strict.
+   */
   #schemaUnion(name: string, value: JsonValue, path: FieldPath): JsonValue | undefined {
     if (!name.startsWith("apiextensions.v1.JSONSchemaPropsOr")) return undefined;
     const isList = isJsonArray(value) && !name.endsWith("OrBool");
     if (typeof value === "boolean" || value === null) return value;
     const schema = "apiextensions.v1.JSONSchemaProps";
-    if (isJsonObject(value)) return this.message(schema, value, path);
+    const lenient = new TypedWriter([]);
+    if (isJsonObject(value)) return lenient.message(schema, value, path);
     if (name.endsWith("OrBool")) throw misfit();
     if (!isList) return null;
     return value.map((item, index) => {
-      if (isJsonObject(item)) return this.message(schema, item, indexPath(path, index));
+      if (isJsonObject(item)) return lenient.message(schema, item, indexPath(path, index));
       if (name.endsWith("OrArray") && item !== null) throw misfit();
       return item;
     });
@@ -177,7 +195,9 @@ class TypedWriter {
     if (!isJsonObject(value)) throw misfit();
     const written: Record<string, JsonValue> = {};
     // Go writes maps in the order of their keys.
-    for (const key of sortedKeys(value)) setOwnValue(written, key, this.#item(of, ownValue(value, key) ?? null, path));
+    for (const key of sortedKeys(value)) {
+      setOwnValue(written, key, this.#item(of, ownValue(value, key) ?? null, childPath(path, key)));
+    }
     return written;
   }
 }
