@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
-import { crdType } from "@purlin/kube-controller";
+import { type ControllerClient, crdType, silentLog, systemClock } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { refusal } from "../testing/refusal.ts";
 import { appKind, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 import { find } from "../testing/test-control.ts";
+import { createClaimController } from "./setup.ts";
 
 const deleted = "Normal DeleteCompositeResource: Successfully deleted composite resource";
 
@@ -55,6 +56,27 @@ suite("deleting a claim", () => {
     assert.equal((await claims.condition("kept", "Ready"))?.reason, "Deleting");
     assert.equal((await claims.condition("kept", "Synced"))?.status, "True");
     assert.deepEqual((await claims.claim("kept")).metadata.finalizers, ["test/held"]);
+  });
+
+  test("73: a composite resource that the cache has not seen yet is not left behind", async () => {
+    await claims.create("unseen", {});
+    await claims.pass("unseen");
+    await remove("unseen");
+    const { client, events } = claims.control;
+    const behind: ControllerClient = {
+      ...client,
+      get: async (type, key, options) =>
+        type.kind === appKind.compositeType.kind ? undefined : client.get(type, key, options),
+    };
+    const { reconcile } = createClaimController({
+      kind: appKind,
+      client: behind,
+      events,
+      clock: systemClock,
+      log: silentLog,
+    });
+    await reconcile({ namespace: shop, name: "unseen" }, new AbortController().signal);
+    assert.deepEqual([await xrs("unseen"), await claim("unseen")], [[], undefined]);
   });
 
   test("74: in the foreground the claim stays until its composite resource is gone", async () => {

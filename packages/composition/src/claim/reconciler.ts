@@ -66,8 +66,12 @@ async function pause(pass: ClaimPass): Promise<ReconcileResult> {
 async function observe({ ports, stored, signal }: ClaimPass): Promise<KubeObject | undefined> {
   const name = textAt(stored, ["spec", "resourceRef", "name"]);
   if (name === undefined) return undefined;
+  const { client, kind } = ports;
   try {
-    return await ports.client.get(ports.kind.compositeType, { name }, { signal });
+    const cached = await client.get(kind.compositeType, { name }, { signal });
+    // Without a composite resource a deleted claim goes, and nobody would delete one that the cache has not seen yet.
+    if (cached !== undefined || !isDeleted(stored)) return cached;
+    return await ignoreNotFound(client.live.get(kind.compositeType, { name }, { signal }));
   } catch (error) {
     // A definition that goes may take the kind away before the last claim. Nothing less is proof that there is none.
     if (isNotServed(error) && (await isKindGone(ports, signal))) return undefined;
