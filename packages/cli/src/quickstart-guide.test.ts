@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the commands of the quickstart guide as it shows them, on a folder of the test.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -21,6 +21,14 @@ function startCommand(): string {
   return scripts.start.replace("node packages/cli/bin/purlin.js", "npx purlin");
 }
 
+/** What the guide on keeping a control plane says its folder has, once it has stopped and before its log is long. */
+function explainedEntries(): string[] {
+  const operating = readFileSync(join(root, "docs/guide/operating.md"), "utf8");
+  const cells = [...operating.matchAll(/^\| (`[^|]+) \|/gm)].map(([, cell = ""]) => cell);
+  const names = cells.flatMap((cell) => [...cell.matchAll(/`([^`/]+)\/?`/g)].map(([, name = ""]) => name));
+  return names.filter((name) => name !== "store.db-wal").sort();
+}
+
 test("the quickstart guide does what it says", async () => {
   using folder = tempFolder();
   const more = ["--data-dir", folder.path] as const;
@@ -34,6 +42,7 @@ test("the quickstart guide does what it says", async () => {
   assert.deepEqual([...known].sort(), ["check", "test"]);
   for (const block of rest.filter(({ kind }) => kind === "test")) await playBlock(block, play);
   assert.equal(await running.stop(), 0);
+  assert.deepEqual(readdirSync(folder.path).sort(), explainedEntries());
   for (const block of rest.filter(({ kind }) => kind === "check")) await playBlock(block, play);
 });
 

@@ -140,6 +140,24 @@ test("objects are applied from standard input, and told by their place in it", a
   assert.equal((await purlin("delete", "widget/piped")).stdout, "Widget piped deleted\n");
 });
 
+test("a file that was saved from another object, or an older version of it, says what to take out of it", async () => {
+  const again = async (text: string): Promise<Outcome> =>
+    runInProcess(["apply", "-"], { cwd: folder.path, stdin: text });
+  const saved = (await purlin("get", "widget", "w", "-o", "yaml")).stdout;
+  assert.equal(
+    (await again(saved)).stdout,
+    "Widget default/w configured\n",
+    "it is whose fields these are that changed",
+  );
+  const advice =
+    "it is another object, or has changed since: take metadata.uid and metadata.resourceVersion out of the file";
+  const other = await again(saved.replace("name: w\n", "name: other\n"));
+  assert.match(other.stderr, new RegExp(`^error: stdin:\\d+:3: Widget default/other: ${advice}\n$`));
+  await purlin("patch", "widget", "w", "spec: {note: y}");
+  const older = await again(saved.replace(/^ +uid: .*\n/m, ""));
+  assert.match(older.stderr, new RegExp(`^error: stdin:\\d+:3: Widget default/w: ${advice}\n$`));
+});
+
 test("what others wrote does nothing to the terminal", async () => {
   const event = (name: string, message: string): string =>
     JSON.stringify({

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { keyOf, keyText } from "@purlin/kube-client";
-import { findStatusError, isNotFound } from "@purlin/kube-objects";
+import { findStatusError, isConflict, isNotFound } from "@purlin/kube-objects";
 import { parseFieldPath } from "../files/field-path.ts";
 import { textOf } from "../user-error.ts";
 import type { Manifest } from "./manifest.ts";
@@ -24,6 +24,13 @@ export function applyProblems(manifest: Manifest, error: unknown): string[] {
     const advice = `namespace "${namespace}" does not exist: create it, or correct metadata.namespace`;
     return [`${manifest.at(["metadata", "namespace"])}: ${nameOf(manifest)}: ${advice}`];
   }
+  if (isOfAnother(manifest, error)) {
+    const field = manifest.object.metadata.uid ? "uid" : "resourceVersion";
+    const advice = "take metadata.uid and metadata.resourceVersion out of the file";
+    return [
+      `${manifest.at(["metadata", field])}: ${nameOf(manifest)}: it is another object, or has changed since: ${advice}`,
+    ];
+  }
   return [`${manifest.at()}: ${nameOf(manifest)}: ${textOf(error)}`];
 }
 
@@ -31,6 +38,12 @@ export function applyProblems(manifest: Manifest, error: unknown): string[] {
 function lacksNamespace({ object }: Manifest, error: unknown): boolean {
   const { kind = "", name = "" } = findStatusError(error)?.status.details ?? {};
   return isNotFound(error) && kind === "namespaces" && name === object.metadata.namespace;
+}
+
+/** Files that were saved from a server say which object they mean, and in which version; force overrides everything else. */
+function isOfAnother({ object }: Manifest, error: unknown): boolean {
+  const { uid, resourceVersion } = object.metadata;
+  return isConflict(error) && Boolean(uid || resourceVersion);
 }
 
 /** Server-side apply tells of values of another type in words of the program it comes from. */
