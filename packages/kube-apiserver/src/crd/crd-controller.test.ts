@@ -6,6 +6,8 @@ import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
 import { Registry } from "../registry/registry.ts";
 import { objectCodec } from "../rest/object-codec.ts";
 import { openStore } from "../store/open-store.ts";
+import type { Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
 import { isConditionTrue } from "./crd-conditions.ts";
 import { CrdController } from "./crd-controller.ts";
@@ -202,4 +204,44 @@ test("a definition goes after its objects, and waits for one that is held", asyn
   await eventually(t, () => assert.equal(store.get(`${prefix}widgets.example.org`), undefined));
   await eventually(t, () => assert.equal(registry.catalog.find("example.org", "v1", "widgets"), undefined));
   assert.ok(deleted.length >= 2);
+});
+
+/** A store whose disk is full for its first writes. */
+function fullAtFirst(store: Store<JsonObject>, refusals: number): Store<JsonObject> {
+  let left = refusals;
+  const write: Store<JsonObject>["write"] = (key, decide) => {
+    left -= 1;
+    if (left >= 0) return Promise.reject(new StoreError("unavailable", "the disk is full"));
+    return store.write(key, decide);
+  };
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === "write") return write;
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+}
+
+test("a definition whose status could not be written is looked at again", async (t) => {
+  const store = openStore<JsonObject>({ directory: tempDirectory(), codec: objectCodec });
+  const failures: unknown[] = [];
+  const controller = new CrdController({
+    store: fullAtFirst(store, 3),
+    registry: new Registry(BUILTIN_RESOURCES),
+    now: time,
+    retryDelayMs: 1,
+    onError: (error) => failures.push(error),
+    endWatches: () => {},
+    deleteObjects: () => Promise.resolve(),
+  });
+  t.after(async () => {
+    await controller.stop();
+    await store.close();
+  });
+  controller.start();
+  const key = `${prefix}widgets.example.org`;
+  await store.write(key, () => ({ action: "put", value: crd("widgets", "Widget") }));
+  await eventually(t, () => assert.ok(isConditionTrue(store.get(key)?.value ?? {}, "Established")));
+  assert.equal(failures.length, 3);
 });

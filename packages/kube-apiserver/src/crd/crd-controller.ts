@@ -25,6 +25,8 @@ export interface CrdControllerOptions {
   /** Deletes all objects of a type, as a client would. */
   readonly deleteObjects: (type: ResourceType) => Promise<void>;
   readonly onError: (error: unknown) => void;
+  /** How long after a failure a definition is looked at again. Default a second. */
+  readonly retryDelayMs?: number;
   /** Told after what is served has changed. */
   readonly onPublished?: () => void;
 }
@@ -47,6 +49,7 @@ export class CrdController {
   readonly #published = new Map<string, Published>();
   readonly #waiting = new Set<string>();
   readonly #leaving = new Map<string, Watch<JsonObject>>();
+  readonly #retries = new Set<NodeJS.Timeout>();
   #watch: Watch<JsonObject> | undefined;
   #working: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -73,6 +76,7 @@ export class CrdController {
     this.#stopped = true;
     this.#watch?.close();
     for (const watch of this.#leaving.values()) watch.close();
+    for (const timer of this.#retries) clearTimeout(timer);
     await this.#working;
   }
 
@@ -117,8 +121,19 @@ export class CrdController {
     try {
       await this.#reconcile(key);
     } catch (error) {
-      if (!this.#stopped) this.#options.onError(error);
+      if (this.#stopped) return;
+      this.#options.onError(error);
+      this.#retryLater(key);
     }
+  }
+
+  /** A disk that was full may have room again, and nobody else would look at the definition. */
+  #retryLater(key: string): void {
+    const timer = setTimeout(() => {
+      this.#retries.delete(timer);
+      this.#enqueue(key);
+    }, this.#options.retryDelayMs ?? 1000);
+    this.#retries.add(timer.unref());
   }
 
   async #reconcile(key: string): Promise<void> {
