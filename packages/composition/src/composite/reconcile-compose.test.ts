@@ -194,7 +194,7 @@ test("case 66: a bootstrap requirement that cannot be fetched is told with its n
   );
 });
 
-test("cases 67 and 80, C104: what nobody desires loses its labels and is deleted in the foreground", async () => {
+test("cases 67 and 80, C104: what nobody desires loses its labels and is deleted, before its reference goes", async () => {
   const { name, nameOf } = await xr({ resources: { a: map(), b: map() } });
   want({ nothingDesired: true });
   cluster.takeWrites();
@@ -210,6 +210,17 @@ test("cases 67 and 80, C104: what nobody desires loses its labels and is deleted
       writes.indexOf(`PATCH /apis/platform.example.org/v1/caches/${name}`),
   );
   assert.deepEqual(await refs(name), []);
+});
+
+test("case 80: it is deleted in the foreground, and stays until what depends on it is gone", async () => {
+  const { name, nameOf } = await xr({ resources: { a: map() } });
+  const { uid = "" } = (await read(nameOf("a"))).metadata;
+  const ownerReferences = [{ ...maps, name: nameOf("a"), uid, blockOwnerDeletion: true }];
+  const held = { ...at, name: `${name}-dependent`, ownerReferences, finalizers: ["example.org/hold"] };
+  await cluster.kube.create({ ...maps, metadata: held });
+  want({});
+  await bench.reconcile(name);
+  assert.deepEqual((await read(nameOf("a"))).metadata.finalizers, ["foregroundDeletion"]);
 });
 
 test("case 80: the uid is a precondition, so that a namesake is not deleted", async () => {
