@@ -60,12 +60,13 @@ async function setUp(t: TestContext, before: readonly JsonObject[] = []) {
     });
   const did: string[] = [];
   const errors: unknown[] = [];
-  let refuse = 0;
+  let [refuse, trouble] = [0, 0];
   const collector = new GarbageCollector({
     store,
     onError: (error) => errors.push(error),
     retryDelayMs: 1,
     ownerOf: ({ name, uid }) => {
+      if (trouble-- > 0) throw new Error("cannot look");
       const entry = store.get(keyOf(name));
       const owner = entry && ownedObject(entry.value);
       return owner?.uid === uid ? owner : "absent";
@@ -101,7 +102,9 @@ async function setUp(t: TestContext, before: readonly JsonObject[] = []) {
   collector.start();
   const names = (): string[] => store.list({ prefix: "/" }).entries.map(({ key }) => key.slice(keyOf("").length));
   const until = (...expected: string[]): Promise<void> => eventually(t, () => assert.deepEqual(names(), expected));
-  return { put, remove, until, did, errors, collector, refuseNext: (times: number) => (refuse = times) };
+  const refuseNext = (times: number): number => (refuse = times);
+  const troubleNext = (times: number): number => (trouble = times);
+  return { put, remove, until, did, errors, collector, refuseNext, troubleNext };
 }
 
 test("dependents go when their owner has gone, all the way down", async (t) => {
@@ -153,4 +156,12 @@ test("an action that fails is told and tried again", async (t) => {
   await remove("owner");
   await until();
   assert.equal(errors.length, 2);
+});
+
+test("an owner that cannot be looked for is looked for again, and nothing else suffers", async (t) => {
+  const { put, until, errors, troubleNext } = await setUp(t);
+  troubleNext(2);
+  await put(configMap("child", { owners: [{ name: "gone" }] }));
+  await until();
+  assert.deepEqual(errors.map(String), ["Error: cannot look", "Error: cannot look"]);
 });

@@ -131,12 +131,22 @@ export class GarbageCollector {
       ownerOf: (reference: OwnerReference, dependent) => this.#options.ownerOf(reference, dependent),
       dependentsOf: (owner) => this.#index.dependentsOf(owner),
     };
-    for (const action of decide(object, world)) {
+    for (const action of this.#decided(object, world)) {
       try {
         await this.#act(action);
       } catch (error) {
         this.#failed(uid, error);
       }
+    }
+  }
+
+  /** Nobody waits for a visit, so whatever goes wrong in it has to be told here. */
+  #decided(object: OwnedObject, world: World): readonly Action[] {
+    try {
+      return decide(object, world);
+    } catch (error) {
+      this.#failed(object.uid, error);
+      return [];
     }
   }
 
