@@ -1,20 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 import { beyond, type Case } from "../harness/case.ts";
 import { configMap, core } from "../harness/fixtures.ts";
+import type { Loose } from "../harness/loose.ts";
+import type { Answer, Session } from "../harness/session.ts";
 
 const nobodysTime = "timeout=1ns";
+const mostTries = 50;
+
+/**
+ * Asks, and notes the answer. The reference lets a request and the clock race: when both are done at once, chance decides whose
+ * answer goes out, so it is asked until it is the clock's.
+ */
+async function inNoTime(s: Session, path: string, { method = "GET", body, accept = "" }: Late = {}): Promise<void> {
+  const once = (): Promise<Answer> => s.ask(method, path, body, { quiet: true, headers: accept ? { accept } : {} });
+  let answer = await once();
+  for (let n = 1; n < mostTries && answer.code !== 504 && s.server.name === "reference"; n += 1) answer = await once();
+  const { code, headers } = answer;
+  s.note(`${method} ${path}`, { code, contentType: headers["content-type"], body: answer.body });
+}
+
+interface Late {
+  readonly method?: string;
+  readonly body?: Loose;
+  readonly accept?: string;
+}
 
 /** The time a client leaves for an answer. A nanosecond is never enough, whatever the server. */
 export const timeoutCases: readonly Case[] = [
   beyond("requests that leave no time for an answer", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
-    await s.get(`${core(s, "configmaps", "a")}?${nobodysTime}`);
-    await s.get(`${core(s, "configmaps")}?${nobodysTime}&limit=1`);
-    await s.get(`${core(s, "configmaps", "a")}?${nobodysTime}`, { headers: { accept: "application/yaml" } });
-    await s.post(`${core(s, "configmaps")}?${nobodysTime}`, configMap("b"));
-    await s.get("/api?timeout=1us");
-    await s.get(`/version?${nobodysTime}`);
-    await s.get(`/apis/nothing.example.org/v1/things?${nobodysTime}`);
+    await inNoTime(s, `${core(s, "configmaps", "a")}?${nobodysTime}`);
+    await inNoTime(s, `${core(s, "configmaps")}?${nobodysTime}&limit=1`);
+    await inNoTime(s, `${core(s, "configmaps", "a")}?${nobodysTime}`, { accept: "application/yaml" });
+    await inNoTime(s, `${core(s, "configmaps")}?${nobodysTime}`, { method: "POST", body: configMap("b") });
+    await inNoTime(s, "/api?timeout=1us");
+    await inNoTime(s, `/version?${nobodysTime}`);
+    await inNoTime(s, `/apis/nothing.example.org/v1/things?${nobodysTime}`);
   }),
 
   beyond("requests that leave more time than there is, or none at all", async (s) => {

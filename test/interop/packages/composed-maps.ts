@@ -4,7 +4,7 @@ import type { KubeObject } from "@purlin/kube-client";
 import { type EmbeddedPlane, purlin } from "./embedded-plane.ts";
 import { definition, greeting } from "./greeting-pipeline.ts";
 
-const patienceMs = 60_000;
+const patienceMs = 120_000;
 
 /** Installs a package that is a file and returns when it is healthy. */
 export async function install(plane: EmbeddedPlane, name: string, file: string): Promise<void> {

@@ -20,7 +20,7 @@ import { load } from "js-yaml";
 
 const program = join(import.meta.dirname, "..", "..", "..", "packages", "cli", "bin", "purlin.js");
 const execute = promisify(execFile);
-const patienceMs = 90_000;
+const patienceMs = 120_000;
 
 /** Runs a command of ours and returns what it printed. */
 export async function purlin(...args: readonly string[]): Promise<string> {
