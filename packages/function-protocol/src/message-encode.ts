@@ -2,7 +2,7 @@
 import type { Buffer } from "node:buffer";
 import type { Field, Message, MessageType, ValueType } from "./descriptor.ts";
 import { isProtocolError, ProtocolError } from "./protocol-error.ts";
-import type { Struct } from "./struct.ts";
+import { isStruct } from "./struct.ts";
 import { compareUtf8 } from "./struct-encode.ts";
 import { WireType } from "./wire-reader.ts";
 import {
@@ -76,6 +76,7 @@ class MessageWriter {
   }
 
   #list(field: Field, list: readonly unknown[], end: number): number {
+    if (!Array.isArray(list)) throw mismatch("a list", list);
     if (list.length === 0) return end;
     let position = end;
     const packed = field.value.kind === "enum" || (field.value.kind === "scalar" && field.value.scalar === "int32");
@@ -86,6 +87,7 @@ class MessageWriter {
   }
 
   #map(field: Field, map: ReadonlyMap<string, unknown>, end: number): number {
+    if (typeof map?.keys !== "function") throw mismatch("a Map", map);
     if (map.size === 0) return end;
     const keys = [...map.keys()];
     if (this.#sorted) keys.sort(compareUtf8);
@@ -115,9 +117,11 @@ class MessageWriter {
       case "enum":
         return this.#int32(value as number, end);
       case "message":
+        if (typeof value !== "object" || value === null) throw mismatch("a message", value);
         return this.message(type.message(), value as Message, end);
       case "struct":
-        return this.#raw(this.#sorted ? (value as Struct).canonicalBytes : (value as Struct).bytes, end);
+        if (!isStruct(value)) throw mismatch("a Struct, as Struct.from(object) makes it", value);
+        return this.#raw(this.#sorted ? value.canonicalBytes : value.bytes, end);
     }
   }
 
@@ -125,22 +129,26 @@ class MessageWriter {
     reserve(end, frameRoom);
     switch (scalar) {
       case "string":
-        reserve(end, stringRoom(value as string) + frameRoom);
-        return putString(this.#bytes, value as string, end);
+        if (typeof value !== "string") throw mismatch("a text", value);
+        reserve(end, stringRoom(value) + frameRoom);
+        return putString(this.#bytes, value, end);
       case "bytes": {
-        const position = this.#raw(value as Uint8Array, end);
+        if (!(value instanceof Uint8Array)) throw mismatch("bytes", value);
+        const position = this.#raw(value, end);
         return putVarint(this.#bytes, end - position, position);
       }
       case "bool":
         return putVarint(this.#bytes, value === true ? 1 : 0, end);
       case "int64":
-        return putVarint64(this.#bytes, value as bigint, end);
+        if (typeof value !== "bigint") throw mismatch("a bigint", value);
+        return putVarint64(this.#bytes, value, end);
       default:
         return this.#int32(value as number, end);
     }
   }
 
   #int32(value: number, end: number): number {
+    if (!Number.isInteger(value)) throw mismatch("a whole number", value);
     reserve(end, frameRoom);
     return value < 0 ? putVarint64(this.#bytes, BigInt(value), end) : putVarint(this.#bytes, value, end);
   }
@@ -164,7 +172,16 @@ function wireTypeOf(type: ValueType): number {
 }
 
 function isZero(value: unknown): boolean {
-  return value === "" || value === 0 || value === false || value === 0n || (value as Uint8Array).length === 0;
+  return value === "" || value === 0 || value === false || value === 0n || (value as Uint8Array | null)?.length === 0;
+}
+
+/**
+ * Types do not hold in JavaScript, and a value of another type would be written as zeros or not at all. The value itself is
+ * not told: it may be secret.
+ */
+function mismatch(expected: string, value: unknown): ProtocolError {
+  const found = value === null ? "null" : `a value of type ${typeof value}`;
+  return new ProtocolError("INVALID_VALUE", `expected ${expected}, not ${found}`);
 }
 
 function inField(error: unknown, type: MessageType<Message>, field: Field): unknown {

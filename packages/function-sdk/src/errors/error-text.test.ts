@@ -49,6 +49,30 @@ const cases: Record<string, { reason: string; error: unknown; want: string }> = 
     want: "an error that cannot be printed",
   },
   Unprintable: { reason: "nor does what refuses", error: new Unprintable(), want: "an error that cannot be printed" },
+  UnprintableCause: {
+    reason: "what can be printed around it is",
+    error: new Error("cannot read", { cause: circular }),
+    want: "cannot read: an error that cannot be printed",
+  },
+  NumberMessage: {
+    reason: "a message may be anything in JavaScript",
+    error: Object.assign(new Error(), { message: 5 }),
+    want: "5",
+  },
+  UndefinedMessage: {
+    reason: "or nothing",
+    error: Object.assign(new TypeError(), { message: undefined }),
+    want: "TypeError",
+  },
+  RefusingMessage: {
+    reason: "or refuse to be read",
+    error: {
+      get message(): never {
+        throw new Error("no");
+      },
+    },
+    want: "an error that cannot be printed",
+  },
   LoneSurrogate: { reason: "half a pair could not be sent", error: new Error("a\ud800b"), want: "a\ufffdb" },
 };
 

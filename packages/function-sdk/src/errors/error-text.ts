@@ -11,8 +11,16 @@ export function errorText(error: unknown): string {
   return textOf(error, longestChain).toWellFormed();
 }
 
+/** A thrown value may refuse to be printed; the report of the failure must not fail as well. */
 function textOf(error: unknown, remaining: number): string {
-  if (!(error instanceof Error)) return textOfOther(error);
+  try {
+    return error instanceof Error ? textOfError(error, remaining) : textOfOther(error);
+  } catch {
+    return "an error that cannot be printed";
+  }
+}
+
+function textOfError(error: Error, remaining: number): string {
   const own = ownText(error, remaining);
   if (error.cause === undefined || error.cause === null || remaining === 0) return own;
   const cause = textOf(error.cause, remaining - 1);
@@ -21,7 +29,8 @@ function textOf(error: unknown, remaining: number): string {
 }
 
 function ownText(error: Error, remaining: number): string {
-  if (error.message !== "") return error.message;
+  const message: unknown = error.message;
+  if (message !== "" && message !== undefined) return String(message);
   if (error instanceof AggregateError && remaining > 0) {
     return error.errors.map((inner: unknown) => textOf(inner, remaining - 1)).join("; ");
   }
@@ -33,14 +42,5 @@ function textOfOther(value: unknown): string {
   if (typeof value === "object" && value !== null && "message" in value && typeof value.message === "string") {
     return value.message;
   }
-  return printable(value);
-}
-
-function printable(value: unknown): string {
-  try {
-    return typeof value === "object" ? (JSON.stringify(value) ?? String(value)) : String(value);
-  } catch {
-    // A thrown value may refuse to be printed; the report of the failure must not fail as well.
-    return "an error that cannot be printed";
-  }
+  return typeof value === "object" ? (JSON.stringify(value) ?? String(value)) : String(value);
 }

@@ -17,7 +17,7 @@ export type FunctionErrorCode =
   | "DUPLICATE_CONDITION"
   | "MISSING_REASON"
   | "RESERVED_CONDITION"
-  | "NO_RESPONSE" // a handler that returned nothing
+  | "NO_RESPONSE" // a handler that returned nothing, or nothing that is a response
   // Field paths and schemas.
   | "INVALID_PATH"
   | "NOT_FOUND"

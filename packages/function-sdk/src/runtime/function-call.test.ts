@@ -6,6 +6,7 @@ import {
   create,
   decode,
   encode,
+  type Resource,
   ResponseMeta,
   Result,
   RunFunctionRequest,
@@ -66,6 +67,40 @@ const failures: Record<string, { reason: string; run: RunFunction; text: RegExp 
     reason: "also in an async handler",
     run: (async () => undefined) as unknown as RunFunction,
     text: /returned no response/,
+  },
+  NumberReturned: {
+    reason: "a number is no response that desires nothing",
+    run: (() => 5) as unknown as RunFunction,
+    text: /returned no response/,
+  },
+  ListReturned: {
+    reason: "nor is a list",
+    run: (() => []) as unknown as RunFunction,
+    text: /returned no response/,
+  },
+  OtherObjectReturned: {
+    reason: "nor is an object with nothing of a response",
+    run: (async () => ({ statusCode: 200 })) as unknown as RunFunction,
+    text: /returned no response/,
+  },
+  PlainObject: {
+    reason: "an object where a Struct should be is told by its place",
+    run: (req) => {
+      const rsp = response.to(req);
+      rsp.desired?.resources.set("x", { resource: { kind: "A" } } as unknown as Resource);
+      return rsp;
+    },
+    text: /^RunFunctionResponse\.desired: State\.resources: Resource\.resource: expected a Struct, as Struct\.from\(object\) makes it, not a value of type object$/,
+  },
+  RefusingStack: {
+    reason: "an error whose stack cannot be read",
+    run: () => {
+      const refuse = (): never => {
+        throw new Error("no");
+      };
+      throw Object.defineProperty(new Error("told all the same"), "stack", { get: refuse });
+    },
+    text: /^told all the same$/,
   },
   Unencodable: {
     reason: "a response that cannot be sent is the function's failure, not the transport's",

@@ -79,11 +79,16 @@ function finish(
 ): Buffer {
   call.finish();
   try {
-    if (rsp === undefined || rsp === null) throw new FunctionError("NO_RESPONSE", "the function returned no response");
+    if (!isResponse(rsp)) throw new FunctionError("NO_RESPONSE", "the function returned no response");
     return encode(RunFunctionResponse, withTag(rsp, req, call));
   } catch (error) {
     return fail(settings, req, call, error);
   }
+}
+
+/** Anything else would be sent as a response that desires nothing, and everything composed so far would be deleted. */
+function isResponse(rsp: unknown): rsp is RunFunctionResponse {
+  return typeof rsp === "object" && rsp !== null && ("desired" in rsp || "meta" in rsp);
 }
 
 /** The tag must come back as it was sent. A response made by hand may lack it; a copy gets it, as it may be shared. */
@@ -100,10 +105,17 @@ function withTag(rsp: RunFunctionResponse, req: RunFunctionRequest, call: Call):
 
 function fail(settings: FunctionCallSettings, req: RunFunctionRequest, call: Call, error: unknown): Buffer {
   call.finish();
-  const stack = error instanceof Error ? error.stack : undefined;
-  call.log.error("the function failed", { error: errorText(error), stack });
+  call.log.error("the function failed", { error: errorText(error), stack: stackOf(error) });
   if (settings.onHandlerError === "status") throw new CallFailure("UNKNOWN", error);
   const rsp = responseTo(req, settings.ttlDuration);
   fatal(rsp, error);
   return encode(RunFunctionResponse, rsp);
+}
+
+function stackOf(error: unknown): string | undefined {
+  try {
+    return error instanceof Error ? error.stack : undefined;
+  } catch {
+    return undefined;
+  }
 }
