@@ -90,6 +90,21 @@ const refused: { what: string; text: string; problem: RegExp }[] = [
   { what: "a text", text: "hello", problem: /package\.yaml:1: expected an object/ },
   { what: "no name", text: "apiVersion: meta.pkg.crossplane.io/v1\nkind: Function", problem: /:1: metadata\.name/ },
   {
+    what: "an object without metadata",
+    text: `${meta("Provider")}---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n`,
+    problem: /^PackageError: package\.yaml:5: metadata\.name: expected the name of the CustomResourceDefinition$/,
+  },
+  {
+    what: "an object that the server would name, another one each time",
+    text: `${meta("Configuration")}---\n${xrd.replace("name: a.b", "generateName: a-")}`,
+    problem: /package\.yaml:5: metadata\.name: expected the name of the CompositeResourceDefinition/,
+  },
+  {
+    what: "an object whose name is a number",
+    text: `${meta("Configuration")}---\n${xrd.replace("name: a.b", "name: 7")}`,
+    problem: /metadata\.name: expected the name/,
+  },
+  {
     what: "a constraint that is none",
     text: meta("Function", "{crossplane: {version: new}}"),
     problem: /:1: spec\.crossplane\.version: "new" is no version constraint/,

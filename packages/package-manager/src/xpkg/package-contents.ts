@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonObject, parseApiVersion } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, parseApiVersion } from "@purlin/kube-objects";
 import { PackageError } from "./package-error.ts";
 import { isPackageMeta, metaGroup, type PackageKind, type PackageMeta, readPackageMeta } from "./package-meta.ts";
 import { type PackageDocument, parsePackageStream, type StreamPlace } from "./package-stream.ts";
@@ -81,8 +81,13 @@ function requireKnown({ object, line }: PackageDocument, place: StreamPlace): vo
     throw new PackageError(`${place(line)}: expected an object with apiVersion and kind`);
   }
   const { group, version } = parseApiVersion(apiVersion);
-  if (Object.hasOwn(known, group) && known[group]?.includes(version)) return;
-  throw new PackageError(`${place(line)}: a package cannot hold ${kind} of ${apiVersion}`);
+  if (!Object.hasOwn(known, group) || known[group]?.includes(version) !== true) {
+    throw new PackageError(`${place(line)}: a package cannot hold ${kind} of ${apiVersion}`);
+  }
+  // One that the server were to name would be another one each time somebody looks.
+  const { name } = isJsonObject(object["metadata"]) ? object["metadata"] : {};
+  if (typeof name === "string" && name !== "") return;
+  throw new PackageError(`${place(line)}: metadata.name: expected the name of the ${kind}`);
 }
 
 function belongs({ object }: PackageDocument, kind: PackageKind): boolean {
