@@ -71,6 +71,7 @@ test("the end is told also while somebody that fled keeps the output open", asyn
     await stop(60_000);
     assert.equal(await ended, "SIGTERM");
     assert.ok(isAlive(Number(pid)), "it is still there");
+    assert.ok(child.stdout?.destroyed && child.stderr?.destroyed, "but keeps nobody from ending");
   } finally {
     process.kill(Number(pid), "SIGKILL");
   }

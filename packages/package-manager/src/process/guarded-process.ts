@@ -87,13 +87,22 @@ function endOf(child: ChildProcess): Promise<string> {
     // The part of the guard that waits for our end, and whatever the program left behind.
     signalGroup(child, "SIGKILL");
     const tell = (): void => resolve(signal ?? describeExit(code ?? 0));
-    const limit = setTimeout(tell, lastWordsMs);
+    const limit = setTimeout(() => {
+      letGo(child);
+      tell();
+    }, lastWordsMs);
     child.once("close", () => {
       clearTimeout(limit);
       tell();
     });
   });
   return promise;
+}
+
+/** Closes our ends of all pipes: who holds the others hears of it, and does not keep this process from ending. */
+function letGo(child: ChildProcess): void {
+  for (const pipe of child.stdio) pipe?.destroy();
+  if (child.connected) child.disconnect();
 }
 
 /** A shell reports the signal that ended a program as its number above 128. */

@@ -72,6 +72,21 @@ test("a cell that waits ends when the process that opened it is killed, with eve
   await until(() => !all.some(isAlive));
 });
 
+test("what has left the process group of a cell ends with it, however the cell ends", async (t) => {
+  for (const how of ["kill", "stop"] as const) {
+    const cell = await open((why) => t.skip(why));
+    if (cell === undefined) return;
+    // As a sandbox does that is just being made: it has left, and its parent's end means nothing to it yet.
+    cell.start(shellCommand(["/bin/sh", "-c", "setsid /bin/sh -c 'echo up; exec sleep 1000' & wait"]));
+    for await (const line of cell.process.child.stdout ?? []) if (String(line).includes("up")) break;
+    const all = processesBelow(cell.process.child.pid ?? 0);
+    assert.ok(all.length > 4, "it is among them");
+    await (how === "kill" ? cell.process.kill() : cell.process.stop(60_000));
+    await cell.process.ended;
+    await until(() => !all.some(isAlive));
+  }
+});
+
 test("words with null bytes are refused: a shell would drop them", () => {
   assert.throws(() => shellCommand(["a", "b\0c"]), /null bytes/);
 });

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { ChildProcess } from "node:child_process";
 import type { Writable } from "node:stream";
 import { connectorProgram } from "../sandbox/connector-program.ts";
 import { cellArguments } from "../sandbox/sandbox-arguments.ts";
 import { type GuardedProcess, spawnGuarded } from "./guarded-process.ts";
 import { defaultPath } from "./image-process.ts";
+import { processesBelow } from "./processes-below.ts";
 
 /** A private network with a connector in it, for one function. */
 export interface NetworkCell {
@@ -23,5 +25,51 @@ export function openCell(sandbox: string): NetworkCell {
   const inlet = guarded.child.stdio?.[4] as Writable | null | undefined;
   // A cell that ended before it was told anything says so by its end.
   inlet?.on("error", () => {});
-  return { process: guarded, start: (command) => void inlet?.end(command) };
+  return { process: withSandbox(guarded), start: (command) => void inlet?.end(command) };
+}
+
+/**
+ * A sandbox leaves the process group of its cell, and ends when its parent does. But while it is being made there is a moment in which it has
+ * left and would not hear that its parent has died: ended in that moment, the function would go on for ever. So the group is held while all
+ * below it are looked for, that nobody is started meanwhile, and each of them is ended, wherever it has gone.
+ */
+function withSandbox(guarded: GuardedProcess): GuardedProcess {
+  const { child } = guarded;
+  return {
+    ...guarded,
+    kill() {
+      const all = holdAll(child);
+      guarded.kill();
+      endAll(all);
+    },
+    async stop(graceMs) {
+      const all = holdAll(child);
+      const stopped = guarded.stop(graceMs);
+      // A sandbox that is asked to end does so at once, with all that is in it. The guard hears of it when it goes on.
+      endAll(all);
+      signal(-(child.pid ?? 0), "SIGCONT");
+      await stopped;
+    },
+  };
+}
+
+/** Holds the process group of a child. Returns all that was started below it. */
+function holdAll({ pid, exitCode, signalCode }: ChildProcess): readonly number[] {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return [];
+  signal(-pid, "SIGSTOP");
+  return processesBelow(pid);
+}
+
+function endAll(all: readonly number[]): void {
+  for (const pid of all) signal(pid, "SIGKILL");
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  // 0 would be our own group.
+  if (pid === 0) return;
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended.
+  }
 }

@@ -9,13 +9,14 @@ export type SandboxSupport =
   | { readonly isSupported: false; readonly reason: string };
 
 const run = promisify(execFile);
-const timeoutMs = 10_000;
+/** Much longer than it takes, also on a machine with much to do: what is not answered by then counts as not supported. */
+const timeoutMs = 60_000;
 
 /** Looks for bubblewrap and tries it: some machines have it and forbid what it does. */
 export async function findSandbox(program = "bwrap"): Promise<SandboxSupport> {
   try {
     // One inside the other, as it will be used.
-    const inner = [program, "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--", "true"];
+    const inner = [program, "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--", "true"];
     await run(program, privateNetworkArguments(inner), { timeout: timeoutMs });
     return { isSupported: true, program };
   } catch (error) {
