@@ -226,6 +226,7 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
       exitCode: 1,
       says: /^error: the patch: unknown field "dta": ConfigMap has none of that name\n$/,
     },
+    NoTree: { args: ["trace", "-o", "dot"], exitCode: 2, says: /^error: --output dot: expected tree, yaml or json\n$/ },
     NoName: { args: ["trace", "widget"], exitCode: 2, says: /^error: name the object too, or nothing/ },
     NoControlPlane: {
       args: ["trace"],

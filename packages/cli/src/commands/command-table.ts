@@ -83,7 +83,11 @@ export const commandTable: readonly CommandSpec[] = [
       { name: "[type]", description: "the type of one of them, as for purlin get; all of them without it" },
       { name: "[name]", description: "its name" },
     ],
-    options: [namespaceOption, ...clusterOptions],
+    options: [
+      namespaceOption,
+      { flags: "-o, --output <format>", description: "tree, yaml or json", default: "tree" },
+      ...clusterOptions,
+    ],
     load: () => import("../trace/trace-command.ts"),
   },
   {

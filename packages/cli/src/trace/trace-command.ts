@@ -4,10 +4,12 @@ import { isNotFound } from "@purlin/kube-objects";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { findResource } from "../cluster/find-resource.ts";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import { printYaml } from "../files/print-yaml.ts";
 import type { Io } from "../io.ts";
 import { createStyle } from "../terminal/style.ts";
 import { referencesOf } from "../tree/composite-kinds.ts";
 import { buildForest, buildTree, type TreeNode } from "../tree/forest.ts";
+import { type TreeData, treeData } from "../tree/forest-data.ts";
 import { composedState } from "../tree/object-state.ts";
 import { renderForest } from "../tree/render-forest.ts";
 import { watchComposites } from "../tree/watch-composites.ts";
@@ -17,6 +19,10 @@ import { conditionsTable, eventsTable, recentEvents } from "./object-story.ts";
 /** `purlin trace [TYPE NAME]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const [type, name] = input.args;
+  const output = textOption(input, "output") ?? "tree";
+  if (!["tree", "yaml", "json"].includes(output)) {
+    throw new UserError(`--output ${output}: expected tree, yaml or json`, { exitCode: 2 });
+  }
   if (type !== undefined && name === undefined) {
     throw new UserError("name the object too, or nothing to see all of them", { exitCode: 2 });
   }
@@ -29,7 +35,8 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const print = (nodes: readonly TreeNode[]): void => io.stdout.write(`${renderForest(nodes, style).join("\n")}\n`);
   if (type === undefined || name === undefined) {
     const forest = buildForest(composites);
-    if (forest.length === 0) io.stdout.write("There are no claims and no composite resources.\n");
+    if (output !== "tree") io.stdout.write(printData(forest.map(treeData), output));
+    else if (forest.length === 0) io.stderr.write("There are no claims and no composite resources.\n");
     else print(forest);
     return;
   }
@@ -40,13 +47,24 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   });
   // Of a definition with several versions, another one than its own may be asked for.
   const isComposite = composites.has(resource) || referencesOf(object).length > 0;
-  print([isComposite ? buildTree(object, composites) : lone(object)]);
+  const tree = isComposite ? buildTree(object, composites) : lone(object);
+  if (output !== "tree") {
+    io.stdout.write(printData(treeData(tree), output));
+    return;
+  }
+  print([tree]);
   io.stdout.write(await story(object, cluster.client, io));
+}
+
+function printData(data: TreeData | readonly TreeData[], output: string): string {
+  return output === "json" ? `${JSON.stringify(data, undefined, 2)}\n` : printYaml(data);
 }
 
 /** Any other object composes nothing, and is as ready as it says itself. */
 function lone(object: KubeObject): TreeNode {
-  return { title: `${object.kind} ${keyText(keyOf(object))}`, state: composedState(object), children: [] };
+  const reference = { apiVersion: object.apiVersion, kind: object.kind, ...keyOf(object) };
+  const title = `${object.kind} ${keyText(reference)}`;
+  return { object: reference, title, state: composedState(object), children: [] };
 }
 
 async function story(object: KubeObject, client: Parameters<typeof recentEvents>[0], io: Io): Promise<string> {

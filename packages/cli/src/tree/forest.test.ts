@@ -5,6 +5,7 @@ import type { KubeObject } from "@purlin/kube-client";
 import { plainStyle } from "../testing/test-style.ts";
 import { isOffered, kindsOf, referencesOf } from "./composite-kinds.ts";
 import { buildForest, buildTree, type ForestSource } from "./forest.ts";
+import { treeData } from "./forest-data.ts";
 import { changedLines, renderForest, stateLines } from "./render-forest.ts";
 
 const apiVersion = "example.org/v1";
@@ -77,6 +78,28 @@ test("claims hold composite resources, these hold what they compose, and nothing
     "✓ XLone ns/lone  Ready",
     "└─ · Note ns/own",
   ]);
+});
+
+test("trees are data for other programs", () => {
+  const [claim] = buildForest(forest).map(treeData);
+  assert.deepEqual(
+    [claim?.kind, claim?.namespace, claim?.name, claim?.state, claim?.reasons],
+    ["App", "team", "app", "ready", []],
+  );
+  const [composite] = claim?.children ?? [];
+  assert.ok(composite !== undefined && !("namespace" in composite) && !("functionRevisions" in composite));
+  assert.deepEqual([composite.state, composite.reasons], ["waiting", ["Ready: Creating"]]);
+  assert.deepEqual(
+    composite.children.map(({ apiVersion, kind, name, state }) => [apiVersion, kind, name, state]),
+    [
+      ["example.org/v1", "XPart", "part", "ready"],
+      ["example.org/v1", "Note", "n", "none"],
+      ["example.org/v1", "Gone", "g", "waiting"],
+    ],
+  );
+  const status = { ...ready, crossplane: { functionRevisions: [{ functionRevision: "fn-1" }] } };
+  const [made] = buildForest(sourceOf([object("XApp", "app", { status })])).map(treeData);
+  assert.deepEqual(made?.functionRevisions, ["fn-1"]);
 });
 
 test("a tree can begin anywhere", () => {

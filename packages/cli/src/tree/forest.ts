@@ -6,6 +6,7 @@ import { composedState, compositeState, type ObjectState } from "./object-state.
 
 /** An object and what it composes. */
 export interface TreeNode {
+  readonly object: ObjectReference;
   /** Such as `App default/web`. */
   readonly title: string;
   readonly state: ObjectState;
@@ -45,9 +46,10 @@ interface Growing {
   readonly kinds: ReadonlySet<string>;
 }
 
-function growTree({ title, state, madeBy, references }: Facts, growing: Growing, depth: number): TreeNode {
+function growTree({ object, title, state, madeBy, references }: Facts, growing: Growing, depth: number): TreeNode {
   const children = depth >= maxDepth ? [] : references;
   return {
+    object,
     title,
     state,
     ...(madeBy.length > 0 && { madeBy }),
@@ -55,13 +57,14 @@ function growTree({ title, state, madeBy, references }: Facts, growing: Growing,
       const child = growing.source.find(reference.to);
       if (child !== undefined && growing.kinds.has(typeText(child)))
         return growTree(factsOf(child), growing, depth + 1);
-      return { title: reference.title, state: composedState(child), children: [] };
+      return { object: reference.to, title: reference.title, state: composedState(child), children: [] };
     }),
   };
 }
 
 /** What an object says, read once. */
 interface Facts {
+  readonly object: ObjectReference;
   readonly type: string;
   /** Names it among all objects. */
   readonly text: string;
@@ -83,9 +86,11 @@ const known = new WeakMap<KubeObject, Facts>();
 function factsOf(object: KubeObject): Facts {
   const before = known.get(object);
   if (before !== undefined) return before;
+  const self = { apiVersion: object.apiVersion, kind: object.kind, ...keyOf(object) };
   const facts: Facts = {
+    object: self,
     type: typeText(object),
-    ...namesOf({ apiVersion: object.apiVersion, kind: object.kind, ...keyOf(object) }),
+    ...namesOf(self),
     state: compositeState(object),
     madeBy: functionRevisionsOf(object).map(harmlessLine),
     references: referencesOf(object).map((to) => ({ to, ...namesOf(to) })),

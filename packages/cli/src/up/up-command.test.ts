@@ -56,6 +56,9 @@ test("the quickstart becomes ready, tells what to try, and each of these works",
   );
   assert.match(traced.stdout, / {3}└─ · Secret default\/shop-login\n/);
   assert.match(traced.stdout, /\nImageFound +True +Available\n/);
+  const data = JSON.parse((await purlin(folder, "trace", "app/shop", "-o", "json")).stdout) as Record<string, unknown>;
+  assert.deepEqual([data["kind"], data["name"], data["state"]], ["App", "shop", "ready"]);
+  assert.deepEqual(JSON.parse((await purlin(folder, "trace", "-o", "json")).stdout), [data]);
   const part = await purlin(folder, "trace", "configmap", "shop-settings");
   assert.equal(part.stdout, "· ConfigMap default/shop-settings\n", "what composes nothing is not said to wait");
 
