@@ -27,9 +27,10 @@ export interface Fleet extends AsyncDisposable {
 /** So many reconciles are asked for at a time; most of them wait for their function. */
 const parallel = 32;
 
-/** Follows buckets, and asks for one reconcile after the other until it is disposed of. */
+/** Follows buckets once they are well, and asks for one reconcile after the other until it is disposed of. */
 export async function startFleet(scene: BucketScene, buckets: ReadonlyMap<BucketKey, string>): Promise<Fleet> {
   const keys = [...buckets.keys()];
+  await scene.well(...keys);
   const channels = new Map([...buckets].map(([{ name }, channel]) => [name, channel]));
   const failures = new Set<string>();
   const runs: Run[] = [];

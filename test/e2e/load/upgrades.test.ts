@@ -46,7 +46,6 @@ suite(`${composites} composite resources, ${upgrades} upgrades of their function
       await scene.compose(channel, { functionRevisionSelector: { matchLabels: { "release-channel": channel } } });
     }
     await Promise.all([...buckets].map(([key, channel]) => scene.addBucket(key, channel)));
-    for (const key of buckets.keys()) await scene.composed(key);
     fleet = closing.use(await startFleet(scene, buckets));
   });
   after(() => closing.disposeAsync());

@@ -62,8 +62,10 @@ export interface BucketScene extends PackagePlane {
   bucket(key: BucketKey): Promise<KubeObject>;
   /** Makes buckets select another channel of compositions. */
   move(channel: string, ...keys: readonly BucketKey[]): Promise<void>;
-  /** Asks for another look at buckets and waits until it was had. */
+  /** Asks for another look at buckets and waits until it was had, with all they are made by judged. */
   look(...keys: readonly BucketKey[]): Promise<void>;
+  /** Resolves when buckets say that all is well. */
+  well(...keys: readonly BucketKey[]): Promise<void>;
   /** Which revisions a bucket was made by. */
   madeBy(key: BucketKey): Promise<{ readonly composition: string; readonly function: string }>;
   /** The object a bucket composed. */
@@ -76,6 +78,10 @@ export interface BucketScene extends PackagePlane {
 
 /** As shipped: a composition revision may be chosen a moment before somebody has looked whether its pipeline is valid. */
 const notJudgedYet = "does not have a valid function pipeline: pipeline status unknown";
+
+const isJudged = (bucket: KubeObject): boolean => !conditionOf(bucket, "Synced")?.message?.endsWith(notJudgedYet);
+const isWell = (bucket: KubeObject): boolean =>
+  ["Synced", "Ready"].every((type) => conditionOf(bucket, type)?.status === "True");
 
 const definition: KubeObject = {
   apiVersion: "apiextensions.crossplane.io/v2",
@@ -174,7 +180,7 @@ function functionPart(plane: PackagePlane, packageOf: BucketScene["packageOf"]):
 
 type BucketPart = Pick<
   BucketScene,
-  "compose" | "addBucket" | "bucket" | "move" | "look" | "madeBy" | "composed" | "renders" | "warnings"
+  "compose" | "addBucket" | "bucket" | "move" | "look" | "well" | "madeBy" | "composed" | "renders" | "warnings"
 >;
 
 function bucketPart(plane: PackagePlane): BucketPart {
@@ -192,8 +198,12 @@ function bucketPart(plane: PackagePlane): BucketPart {
       const annotations = { "crossplane.io/reconcile-requested-at": token };
       const patch = { metadata: { annotations } };
       for (const key of keys) await plane.users.patch({ ...bucketType, ...key }, patch, { type: "merge" });
-      const isHad = (one: KubeObject): boolean => compositeText(one).status?.lastHandledReconcileAt === token;
+      const isHad = (one: KubeObject): boolean =>
+        compositeText(one).status?.lastHandledReconcileAt === token && isJudged(one);
       for (const key of keys) await plane.until(`${key.name} was looked at`, bucketType, key, isHad);
+    },
+    async well(...keys) {
+      for (const key of keys) await plane.until(`${key.name} is well`, bucketType, key, isWell);
     },
     async madeBy(key) {
       const { spec, status } = compositeText(await bucket(key));

@@ -19,8 +19,9 @@ export interface ConstantLoad extends AsyncDisposable {
 
 const pauseMs = 20;
 
-/** Asks for looks at buckets, as fast as they are had. */
+/** Asks for looks at buckets, as fast as they are had, once they are well: what was wrong before is not the load's. */
 export async function startLoad(scene: BucketScene, keys: readonly BucketKey[]): Promise<ConstantLoad> {
+  await scene.well(...keys);
   const names = new Set(keys.map(({ name }) => name));
   const failures = new Set<string>();
   const looks = new Map(keys.map(({ name }) => [name, 0]));

@@ -33,7 +33,6 @@ before(async () => {
   await scene.serving("v1");
   await scene.compose("plain");
   for (const key of buckets) await scene.addBucket(key, "plain");
-  for (const key of buckets) await scene.composed(key);
   load = closing.use(await startLoad(scene, buckets));
 });
 after(() => closing.disposeAsync());

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { after, before, suite, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import { packageNamespace } from "../harness/packages/package-machine.ts";
 import { conditionOf, eventually } from "../harness/plane.ts";
@@ -62,13 +63,17 @@ async function readRow(): Promise<Row> {
     const { revision } = one["spec"] as unknown as { revision: number };
     return [compositionNames.get(one.metadata.name ?? "") ?? one.metadata.name, revision];
   });
-  const made = await Promise.all(buckets.map(async (key) => [key.name, await cellOf(key)]));
   return {
     function: owner.metadata.labels?.["release-channel"] ?? "",
     functionRevisions: Object.fromEntries(functionRevisions),
     compositionRevisions: Object.fromEntries(compositionRevisions),
-    buckets: Object.fromEntries(made),
+    buckets: await readCells(),
   };
+}
+
+async function readCells(): Promise<Row["buckets"]> {
+  const made = await Promise.all(buckets.map(async (key) => [key.name, await cellOf(key)]));
+  return Object.fromEntries(made) as Row["buckets"];
 }
 
 /** Such as C1→FA. What the function wrote must be of the same revision that the bucket names. */
@@ -80,8 +85,18 @@ async function cellOf(key: BucketKey): Promise<string> {
   return `${compositionNames.get(made.composition) ?? made.composition}→${ran}`;
 }
 
-/** Everybody looks again, after which the table must be so. */
+/** When the news has reached every bucket all look again, after which the table must be so. */
 async function assertRow(row: Row): Promise<void> {
+  let cells: object = {};
+  await eventually(
+    "the news has reached every bucket",
+    async () => {
+      await scene.look(...buckets);
+      cells = await readCells();
+      return isDeepStrictEqual(cells, row.buckets);
+    },
+    () => JSON.stringify(cells),
+  );
   await scene.look(...buckets);
   assert.deepEqual(await readRow(), row);
   for (const key of buckets) {
