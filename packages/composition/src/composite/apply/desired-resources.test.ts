@@ -267,6 +267,11 @@ const refusals: Readonly<
     on: namespaced,
     want: 'cannot apply cluster scoped composed resource "bucket" (a ClusterThing named old) for a namespaced composite resource.',
   },
+  Itself: {
+    reason: "the XR would be deleted when its function no longer wants it",
+    resource: { apiVersion: "example.org/v2", kind: "XDatabase", metadata: { name: "shop-db" } },
+    want: 'composed resource "bucket" is the composite resource itself (a XDatabase named shop-db): give it another metadata.name',
+  },
   UnnamedClusterScoped: {
     reason: "case 72: one that has no name of its own has none in the text",
     resource: { apiVersion: "v1", kind: "ClusterThing" },

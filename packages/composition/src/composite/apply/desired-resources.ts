@@ -51,7 +51,7 @@ export async function desiredResources(state: State | undefined, context: Desire
     requireValidName(name, object);
     resources.push({ name, object, ready: resource.ready === Ready.READY_TRUE });
   }
-  requireDistinct(resources);
+  requireDistinct(resources, context.xr);
   return { resources, events };
 }
 
