@@ -28,7 +28,11 @@ export async function openCluster(input: CommandInput, io: Io): Promise<Cluster>
   try {
     const text = await readText(file, io, { what: "kubeconfig" });
     const [document] = parseYaml(text, file);
-    const access = await accessFromKubeconfig((document?.value ?? {}) as Kubeconfig, { file, env: io.env });
+    const access = await accessFromKubeconfig((document?.value ?? {}) as Kubeconfig, {
+      file,
+      context: textOption(input, "context"),
+      env: io.env,
+    });
     const client = createKubeClient(createHttpsTransport(access), { onWarning: warnOnce(io) });
     const mine = textOption(input, "kubeconfig") === undefined;
     await reach(client, { file, server: access.server, mine, io });

@@ -158,6 +158,18 @@ test("a file that was saved from another object, or an older version of it, says
   assert.match(older.stderr, new RegExp(`^error: stdin:\\d+:3: Widget default/w: ${advice}\n$`));
 });
 
+test("another context of a kubeconfig may be named", async () => {
+  const here = readFileSync(join(folder.path, "anonymous.yaml"), "utf8").replace(
+    /current-context: .*/,
+    "current-context: away",
+  );
+  folder.write("two.yaml", here);
+  const current = await purlin("get", "ns", "--kubeconfig", "two.yaml");
+  assert.match(current.stderr, /has no context "away"/);
+  const named = await purlin("get", "ns", "--kubeconfig", "two.yaml", "--context", "purlin");
+  assert.match(named.stderr, /^error: forbidden: User "system:anonymous"/, "it was found, and answers");
+});
+
 test("what others wrote does nothing to the terminal", async () => {
   const event = (name: string, message: string): string =>
     JSON.stringify({
@@ -262,6 +274,11 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
       args: ["get", "cm", "--kubeconfig", "anonymous.yaml"],
       exitCode: 1,
       says: /^error: forbidden: User "system:anonymous" cannot get path "\/apis?"\n$/,
+    },
+    NoContext: {
+      args: ["get", "cm", "--kubeconfig", "anonymous.yaml", "--context", "nope"],
+      exitCode: 1,
+      says: /^error: kubeconfig .*anonymous\.yaml has no context "nope"; it has "purlin"\n$/,
     },
     OneWordTooLate: {
       args: ["get", "-n", "team", "cm/c"],

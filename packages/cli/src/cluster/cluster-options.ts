@@ -12,4 +12,5 @@ export const clusterOptions: readonly OptionSpec[] = [
     default: defaultDataDir,
   },
   { flags: "--kubeconfig <file>", description: "another API server than that of purlin up" },
+  { flags: "--context <name>", description: "another context of the kubeconfig than the current one" },
 ];
