@@ -191,13 +191,20 @@ test("case 41: an upgrade happens only where it is allowed, and as little as nee
     metadata: { name: "dep" },
     spec: { package: reference },
   } as KubeObject);
+  // The schema lets it pass, and it names no image: that is nobody else's affair.
+  await cluster.kube.create({
+    ...packageTypes.Function.package,
+    metadata: { name: "broken" },
+    spec: { package: "registry.example.org/No Image:v1" },
+  } as KubeObject);
+  const broken = "broken registry.example.org/No Image:v1";
   await register(cluster, entry(cluster, "dep", "v1.0.0"));
   await register(cluster, entry(cluster, "a", "v1", { dep: ">=1.1" }));
   await register(cluster, entry(cluster, "b", "v1", { dep: "<2" }));
   await reconcileLock(cluster.ports, installOnly, pass);
-  assert.deepEqual(await installedPackages(cluster), ["dep /acme/dep:v1.0.0"]);
+  assert.deepEqual(await installedPackages(cluster), [broken, "dep /acme/dep:v1.0.0"]);
   await reconcileLock(cluster.ports, { ...installOnly, allowUpgrades: true }, pass);
-  assert.deepEqual(await installedPackages(cluster), ["dep /acme/dep:v1.1.0"]);
+  assert.deepEqual(await installedPackages(cluster), [broken, "dep /acme/dep:v1.1.0"]);
 });
 
 test("case 41: where only a lower version would do, a downgrade must be allowed", async () => {

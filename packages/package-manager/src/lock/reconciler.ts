@@ -15,7 +15,7 @@ import {
 import { isAlreadyExists, isConflict } from "@purlin/kube-objects";
 import { type PackagePorts, packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { isDigest } from "../oci/digest.ts";
-import { parseRepository } from "../oci/image-reference.ts";
+import { isImageReferenceError, parseRepository, sourceOf } from "../oci/image-reference.ts";
 import { otherKinds, packageFinalizers, packageTypes } from "../package-kinds.ts";
 import { withTexts, writeStatus } from "../package-status.ts";
 import { inTime, type PassSignals, passSignals } from "../pass-signals.ts";
@@ -174,11 +174,14 @@ async function move(pass: LockPass, entry: LockEntry, wishes: readonly Wish[]): 
   await client.update(changed, { fieldManager: packageFieldManagers.update, signal });
 }
 
+/** One whose reference names no image is the source of nothing, and no reason to leave others alone. */
 function sourceOfPackage(object: KubeObject): string | undefined {
-  const reference = textAt(object, ["spec", "package"]);
-  if (reference === undefined) return undefined;
-  const { registry, repository } = parseRepository(reference);
-  return `${registry}/${repository}`;
+  try {
+    return sourceOf(parseRepository(textAt(object, ["spec", "package"]) ?? ""));
+  } catch (error) {
+    if (isImageReferenceError(error)) return undefined;
+    throw error;
+  }
 }
 
 function referenceTo(source: string, version: string): string {

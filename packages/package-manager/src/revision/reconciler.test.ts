@@ -222,6 +222,27 @@ test("case 72: of two active revisions the highest is in the Lock", async () => 
   assert.equal(await revisionHealth(cluster, "Function", "f"), "True");
 });
 
+test("case 72: one that is being deleted speaks for nobody: the next one is in the Lock, and stays there", async () => {
+  await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
+  for (const note of ["one", "two"]) {
+    await cluster.push("acme/f:v1", functionPackage(note));
+    await install(cluster, "Function", "f", { revisionHistoryLimit: 3, activeRevisionLimit: 2 });
+    const [current] = await revisions(cluster, "Function", "f");
+    await certify(cluster, current);
+    await passRevision(cluster, "Function", current);
+  }
+  const [newest, oldest] = await revisions(cluster, "Function", "f");
+  await cluster.kube.delete({ ...packageTypes.Function.revision, name: newest?.metadata.name ?? "" });
+  const locked = async (): Promise<string[]> =>
+    readLock(await cluster.kube.get(otherKinds.lock, { name: "lock" })).map(({ name }) => name);
+  assert.deepEqual(await locked(), [newest?.metadata.name], "its finalizer holds it");
+  await passRevision(cluster, "Function", oldest);
+  assert.deepEqual(await locked(), [oldest?.metadata.name]);
+  await passRevision(cluster, "Function", newest);
+  assert.equal((await revisions(cluster, "Function", "f")).length, 1);
+  assert.deepEqual(await locked(), [oldest?.metadata.name]);
+});
+
 test("a provider that is as it should be is not even tried again, until somebody changes what it brought", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/p:v1", providerPackage("x", thingCrd("as"), thingCrd("bs")));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
-import { attempt, textAt } from "@purlin/kube-controller";
+import { attempt, isDeleted, textAt } from "@purlin/kube-controller";
 import { entryOf } from "../lock/lock-entry.ts";
 import { type DependencyCounts, registerPackage, unregisterPackage } from "../lock/register.ts";
 import { numberOf } from "../manager/revision-identity.ts";
@@ -34,9 +34,9 @@ function siblingsOf({ client, type, revision, signal }: RevisionPass): Promise<r
   return client.list(type.revision, { labels: { [packageLabels.package]: owner }, signal });
 }
 
-/** Of several active revisions the highest speaks for the package: the Lock has room for one. */
+/** Of several active revisions the highest speaks for the package: the Lock has room for one. None that is going: nobody is woken when it is gone. */
 function isLead(revision: KubeObject, siblings: readonly KubeObject[]): boolean {
-  const active = siblings.filter((one) => textAt(one, ["spec", "desiredState"]) === "Active");
+  const active = siblings.filter((one) => textAt(one, ["spec", "desiredState"]) === "Active" && !isDeleted(one));
   return active.every((one) => numberOf(one) <= numberOf(revision));
 }
 
