@@ -2,7 +2,7 @@
 // The controllers of definitions on an API server, with instance controllers that free what is deleted.
 
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
-import { silentLog, systemClock } from "@purlin/kube-controller";
+import { type ControllerClient, crdType, silentLog, systemClock } from "@purlin/kube-controller";
 import { type Condition, conditionsOf, withMember } from "@purlin/kube-controller/object";
 import { eventually } from "@purlin/kube-controller/testing";
 import { kinds } from "../composite-resource/constants.ts";
@@ -27,7 +27,7 @@ export const held = "test/held";
 /** Running controllers of definitions. */
 export interface TestDefinitions extends AsyncDisposable {
   readonly control: TestControl;
-  /** What instance controllers were started for, and closed, in order. */
+  /** What instance controllers were started for, and closed, and which CRDs were deleted, in order. */
   readonly life: string[];
   xrd(name?: string): Promise<KubeObject | undefined>;
   condition(type: string, name?: string): Promise<Condition | undefined>;
@@ -65,7 +65,14 @@ export async function startTestDefinitions(shared?: TestControl): Promise<TestDe
         close: () => life.push(`close ${side}`),
       };
     };
-  const deps = { client, engine, events, clock: systemClock, log: silentLog, functionRevisions: false };
+  const deleting: ControllerClient = {
+    ...client,
+    delete(type, options) {
+      if (type.kind === crdType.kind) life.push(`delete ${type.name}`);
+      return client.delete(type, options);
+    },
+  };
+  const deps = { client: deleting, engine, events, clock: systemClock, log: silentLog, functionRevisions: false };
   const controllers = [
     createDefinedController({ ...deps, compositeController: freeing("composite") }),
     createOfferedController({ ...deps, claimController: freeing("claim") }),
