@@ -56,43 +56,56 @@ const owns = (manager: string, operation: string, field: string, type = "Synced"
 const ours = "apiextensions.crossplane.io/composite";
 
 const leftovers: Readonly<
-  Record<string, { reason: string; stored: JsonObject[]; by: ManagedFieldsEntry; want: boolean }>
+  Record<string, { reason: string; stored: JsonObject[]; by: ManagedFieldsEntry[]; want: boolean }>
 > = {
   Theirs: {
     reason: "an update wrote the message",
     stored: [stale],
-    by: owns("crossplane", "Update", "message"),
+    by: [owns("crossplane", "Update", "message")],
+    want: true,
+  },
+  Nobodys: {
+    reason: "who wrote it was forgotten when somebody took the object over",
+    stored: [stale],
+    by: [owns(ours, "Apply", "status")],
+    want: true,
+  },
+  Unknown: { reason: "nothing is known of anybody", stored: [stale], by: [], want: true },
+  Shared: {
+    reason: "we applied it and an update wrote it too, so it would stay",
+    stored: [stale],
+    by: [owns(ours, "Apply", "message"), owns("crossplane", "Update", "message")],
     want: true,
   },
   Ours: {
     reason: "we applied it, so it goes by itself",
     stored: [stale],
-    by: owns(ours, "Apply", "message"),
+    by: [owns(ours, "Apply", "message")],
     want: false,
   },
   Wanted: {
     reason: "they own nothing that is too much",
     stored: [stale],
-    by: owns("crossplane", "Update", "status"),
+    by: [owns(ours, "Apply", "message"), owns("crossplane", "Update", "status")],
     want: false,
   },
   Nothing: {
     reason: "there is nothing too much",
     stored: [synced],
-    by: owns("crossplane", "Update", "message"),
+    by: [owns("crossplane", "Update", "message")],
     want: false,
   },
   Foreign: {
     reason: "the condition is theirs",
     stored: [theirs],
-    by: owns("other", "Update", "message", "Theirs"),
+    by: [owns("other", "Update", "message", "Theirs")],
     want: false,
   },
 };
 
 for (const [name, { reason, stored, by, want }] of Object.entries(leftovers)) {
   test(`left behind, ${name}: ${reason}`, () => {
-    const xr = { apiVersion: "e/v1", kind: "App", metadata: { managedFields: [by] }, status: { conditions: stored } };
+    const xr = { apiVersion: "e/v1", kind: "App", metadata: { managedFields: by }, status: { conditions: stored } };
     assert.equal(isLeftBehind(xr, { conditions: [synced] }), want);
   });
 }

@@ -13,11 +13,14 @@ const keyedLists: readonly { readonly path: readonly string[]; readonly key: str
 
 /**
  * Whether an apply would leave something behind in a status: a part of one of its items, such as the message of a
- * condition, that a failing pass or another control plane wrote by update and that is not wanted any more.
+ * condition, that a failing pass or another control plane wrote by update and that is not wanted any more. That goes for
+ * what nobody is known to have written as well: whoever takes an XR over, as the claim controller does, forgets who did.
  */
 export function isLeftBehind(xr: KubeObject, applied: JsonObject): boolean {
   const stored = objectAt(xr, ["status"]);
-  const others = (xr.metadata.managedFields ?? []).filter((entry) => !isOurs(entry));
+  const { ours = [], others = [] } = Object.groupBy(xr.metadata.managedFields ?? [], (entry) =>
+    isOurs(entry) ? "ours" : "others",
+  );
   return keyedLists.some(({ path, key }) => {
     const want = new Map((itemsAt(applied, path) ?? []).map((item) => [item[key], item]));
     return (itemsAt(stored, path) ?? []).some((item) => {
@@ -27,7 +30,9 @@ export function isLeftBehind(xr: KubeObject, applied: JsonObject): boolean {
       const surplus = Object.keys(item).filter((field) => wanted === undefined || !Object.hasOwn(wanted, field));
       const name = `k:{"${key}":${JSON.stringify(item[key])}}`;
       const owned = ["f:status", ...path.map((part) => `f:${part}`), name];
-      return others.some(({ fieldsV1 = {} }) => surplus.some((field) => objectHas(fieldsV1, owned, `f:${field}`)));
+      const has = (entries: readonly ManagedFieldsEntry[], field: string): boolean =>
+        entries.some(({ fieldsV1 = {} }) => objectHas(fieldsV1, owned, `f:${field}`));
+      return surplus.some((field) => has(others, field) || !has(ours, field));
     });
   });
 }
