@@ -18,6 +18,9 @@ import {
 
 const frameRoom = 64;
 
+/** The key of a map entry. */
+const keyField = { number: 1, value: { kind: "scalar", scalar: "string" } } as const;
+
 type Fields = Record<string, unknown>;
 
 /** The bytes of a message, in the order in which its maps and objects were filled. */
@@ -91,12 +94,13 @@ class MessageWriter {
     if (map.size === 0) return end;
     const keys = [...map.keys()];
     if (this.#sorted) keys.sort(compareUtf8);
+    const valueField = { number: 2, value: field.value };
     let position = end;
     for (let i = keys.length - 1; i >= 0; i--) {
       const key = keys[i] as string;
       const entryEnd = position;
-      position = this.#tagged({ number: 2, value: field.value }, map.get(key), position);
-      position = this.#tagged({ number: 1, value: { kind: "scalar", scalar: "string" } }, key, position);
+      position = this.#tagged(valueField, map.get(key), position);
+      position = this.#tagged(keyField, key, position);
       position = this.#delimit(field.number, entryEnd, position);
     }
     return position;
