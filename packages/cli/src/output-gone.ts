@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+const brand = Symbol.for("purlin.dev/cli/output-gone");
+
 /** What shells show for a program that wrote to a reader that had gone. */
 const nobodyReadsExitCode = 141;
 
@@ -15,5 +17,11 @@ export class OutputGone extends Error {
     const hasSeenEnough = cause.code === "EPIPE";
     this.exitCode = hasSeenEnough ? nobodyReadsExitCode : 1;
     this.problem = hasSeenEnough ? undefined : this.message;
+    Object.defineProperty(this, brand, { value: true });
   }
+}
+
+/** Tells an {@link OutputGone} from any other value. */
+export function isOutputGone(value: unknown): value is OutputGone {
+  return typeof value === "object" && value !== null && brand in value;
 }

@@ -5,7 +5,7 @@ import { commandName } from "./command-name.ts";
 import { type Chosen, createProgram } from "./commands/program.ts";
 import { reportError } from "./error-report.ts";
 import type { Io } from "./io.ts";
-import { OutputGone } from "./output-gone.ts";
+import { isOutputGone } from "./output-gone.ts";
 import { textOf, UserError } from "./user-error.ts";
 
 /** What shells expect of a command that was interrupted. */
@@ -51,7 +51,8 @@ function apart(words: readonly string[]): readonly string[] {
 
 /** What a command was doing when the user stopped it has failed, but that is no news to the user. */
 function reportStop(io: Io): number {
-  if (io.signal.reason instanceof OutputGone) return io.signal.reason.exitCode;
+  const reason: unknown = io.signal.reason;
+  if (isOutputGone(reason)) return reason.exitCode;
   io.stderr.write(`${textOf(io.signal.reason)}\n`);
   return stoppedExitCode;
 }
