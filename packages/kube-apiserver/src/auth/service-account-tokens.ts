@@ -13,8 +13,15 @@ export interface AccountIdentity {
   readonly uid: string;
 }
 
-/** Tells whether a ServiceAccount, the very one, is still there. */
-export type IsPresent = (account: AccountIdentity) => boolean;
+/** An object in the namespace of the account that a token ends with. */
+export interface BoundObject {
+  readonly kind: "pod" | "secret";
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Tells whether a ServiceAccount, the very one, is still there, and so is what a token of it is bound to. */
+export type IsPresent = (account: AccountIdentity, bound: BoundObject | undefined) => boolean;
 
 interface Claims {
   readonly iss: string;
@@ -25,6 +32,8 @@ interface Claims {
   readonly "kubernetes.io": {
     readonly namespace: string;
     readonly serviceaccount: { readonly name: string; readonly uid: string };
+    readonly pod?: { readonly name: string; readonly uid: string };
+    readonly secret?: { readonly name: string; readonly uid: string };
   };
 }
 
@@ -32,6 +41,7 @@ export interface TokenOptions {
   readonly audiences: readonly string[];
   readonly expiresAt: Date;
   readonly now: Date;
+  readonly bound?: BoundObject | undefined;
 }
 
 const HEADER = encode({ alg: "ES256", typ: "JWT" });
@@ -50,7 +60,7 @@ export class ServiceAccountTokens {
     this.#now = now;
   }
 
-  issue({ namespace, name, uid }: AccountIdentity, { audiences, expiresAt, now }: TokenOptions): string {
+  issue({ namespace, name, uid }: AccountIdentity, { audiences, expiresAt, now, bound }: TokenOptions): string {
     const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
     const claims = encode({
       iss: API_AUDIENCE,
@@ -60,22 +70,28 @@ export class ServiceAccountTokens {
       iat: seconds(now),
       nbf: seconds(now),
       jti: randomUUID(),
-      "kubernetes.io": { namespace, serviceaccount: { name, uid } },
+      "kubernetes.io": {
+        namespace,
+        ...(bound && { [bound.kind]: { name: bound.name, uid: bound.uid } }),
+        serviceaccount: { name, uid },
+      },
     });
     const signature = sign("sha256", Buffer.from(`${HEADER}.${claims}`), { key: this.#key, dsaEncoding: "ieee-p1363" });
     return `${HEADER}.${claims}.${signature.toString("base64url")}`;
   }
 
-  /** Knows the bearer of a token that was issued here, for here, has not expired, and whose account still exists. */
+  /** Knows the bearer of a token that was issued here, for here, has not expired, and whose account and bound object still exist. */
   readonly authenticate: TokenAuthenticator = (token) => {
     const claims = this.#verified(token);
     if (claims === undefined || !claims.aud.includes(API_AUDIENCE)) {
       return undefined;
     }
     const seconds = this.#now().getTime() / 1000;
-    const { namespace, serviceaccount } = claims["kubernetes.io"];
+    const { namespace, serviceaccount, pod, secret } = claims["kubernetes.io"];
     const account = { namespace, ...serviceaccount };
-    if (seconds >= claims.exp || seconds < claims.nbf - 10 || !this.#isPresent(account)) {
+    const bound =
+      pod === undefined ? secret && { kind: "secret" as const, ...secret } : { kind: "pod" as const, ...pod };
+    if (seconds >= claims.exp || seconds < claims.nbf - 10 || !this.#isPresent(account, bound)) {
       return undefined;
     }
     const user = serviceAccountUser(namespace, account.name, account.uid);

@@ -19,6 +19,7 @@ import { readRequestBody } from "../rest/request-body.ts";
 import type { SpecialResource } from "../rest/resources.ts";
 import type { RestRequest } from "../rest/rest-context.ts";
 import { objectKey } from "../rest/storage-key.ts";
+import { boundObject } from "./bound-object.ts";
 
 const MIN_SECONDS = 600;
 const MAX_SECONDS = 2 ** 32;
@@ -39,6 +40,7 @@ async function answer(rest: RestRequest, tokens: ServiceAccountTokens): Promise<
   if (account === undefined) {
     throw notFound(type, target.name);
   }
+  const bound = boundObject(rest, valueAt(asked, "spec", "boundObjectRef"));
   const seconds = expirationSeconds(asked);
   const audiences = audiencesOf(asked);
   const { uid = "" } = metaOf(account);
@@ -46,7 +48,7 @@ async function answer(rest: RestRequest, tokens: ServiceAccountTokens): Promise<
   const expiresAt = new Date(issuedAt.getTime() + seconds * 1000);
   const token = tokens.issue(
     { namespace: target.namespace, name: target.name, uid },
-    { audiences, expiresAt, now: issuedAt },
+    { audiences, expiresAt, now: issuedAt, bound },
   );
   const value: JsonObject = {
     kind: "TokenRequest",

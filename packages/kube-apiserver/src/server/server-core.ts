@@ -3,7 +3,7 @@ import { type KeyObject, randomUUID } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import { type Authorizer, adminAuthorizer } from "../auth/authorizer.ts";
-import { type AccountIdentity, ServiceAccountTokens } from "../auth/service-account-tokens.ts";
+import { type AccountIdentity, type BoundObject, ServiceAccountTokens } from "../auth/service-account-tokens.ts";
 import { builtinRules } from "../builtin/builtin-rules.ts";
 import { builtinStrategy } from "../builtin/builtin-strategy.ts";
 import { textAt } from "../builtin/read-field.ts";
@@ -94,7 +94,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   });
   const services: RestServices = { store, catalog, now, newUid: randomUUID, strategyOf: strategies(store, crds, now) };
   const authorizer = options.authorizer ?? adminAuthorizer;
-  const accounts = new ServiceAccountTokens(options.tokenKey, (account) => isPresent(store, account), now);
+  const accounts = new ServiceAccountTokens(options.tokenKey, (...subject) => isPresent(store, ...subject), now);
   const tokens = [...(options.tokens ?? []), accounts.authenticate];
   const answer = createHandler({
     authorizer,
@@ -179,9 +179,12 @@ function scalePathsOf(type: ResourceType, crds: CrdController): ScalePaths | und
   return crd && customScalePaths(crd, type.version);
 }
 
-function isPresent(store: Store<JsonObject>, { namespace, name, uid }: AccountIdentity): boolean {
-  const account = store.get(`//serviceaccounts/${namespace}/${name}`)?.value;
-  return account !== undefined && metaOf(account).uid === uid;
+function isPresent(store: Store<JsonObject>, account: AccountIdentity, bound: BoundObject | undefined): boolean {
+  const isThere = (resource: string, { name, uid }: { readonly name: string; readonly uid: string }): boolean => {
+    const object = store.get(`//${resource}/${account.namespace}/${name}`)?.value;
+    return object !== undefined && metaOf(object).uid === uid;
+  };
+  return isThere("serviceaccounts", account) && (bound === undefined || isThere(`${bound.kind}s`, bound));
 }
 
 /** Deletes all objects of a type, in every namespace that has some. */
