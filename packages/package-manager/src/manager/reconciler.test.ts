@@ -10,6 +10,7 @@ import {
   applyPackage,
   managePackage,
   packageCondition,
+  revisions,
   serve as serveRevision,
   states as statesOf,
 } from "../testing/package-scene.ts";
@@ -143,6 +144,24 @@ test("case 84, 74, 75: with the flag on only the content makes a revision; label
   cluster.takeWrites();
   await pass(cluster);
   assert.deepEqual(cluster.takeWrites(), []);
+});
+
+test("case 79: an older revision of before the flag gets a certificate of its own, and stays Active", async () => {
+  await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
+  const spec = { revisionHistoryLimit: 3, activeRevisionLimit: 2 };
+  const secret = (one: KubeObject | undefined): unknown => one && memberAt(one, ["spec", "tlsServerSecretName"]);
+  await cluster.push("acme/f:v1", functionPackage("one"));
+  await applyPackage(cluster, { kind: "Function", name: "f", spec });
+  await managePackage(cluster, "Function", "f");
+  const [first] = await revisions(cluster, "Function", "f");
+  assert.ok(first);
+  await cluster.kube.update(withMember(first, ["spec", "tlsServerSecretName"], "f-tls-server"));
+  await cluster.push("acme/f:v1", functionPackage("two"));
+  await managePackage(cluster, "Function", "f");
+  const [, older] = await revisions(cluster, "Function", "f");
+  assert.equal(older?.metadata.name, first.metadata.name);
+  assert.deepEqual(await statesOf(cluster, "Function", "f"), ["2 Active", "1 Active"]);
+  assert.equal(secret(older), `${first.metadata.name}-tls-server`);
 });
 
 test("case 65: under Manual with the flag on users decide, and new revisions are Inactive", async () => {

@@ -267,3 +267,32 @@ test("a provider that is as it should be is not even tried again, until somebody
   await cluster.kube.update(withMember(stored, ["spec", "names", "shortNames"], ["mine"]));
   assert.deepEqual(await pass(), ["PUT as (dry run)", "PUT as"]);
 });
+
+test("one that is Inactive is not in the Lock, also when there is no other", async () => {
+  await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
+  await cluster.push("acme/f:v1", functionPackage("x"));
+  await install(cluster, "Function", "f", { revisionActivationPolicy: "Manual" });
+  const [revision] = await revisions(cluster, "Function", "f");
+  assert.equal(revision && memberAt(revision, ["spec", "desiredState"]), "Inactive");
+  await passRevision(cluster, "Function", revision);
+  assert.equal(await revisionHealth(cluster, "Function", "f"), "True");
+  assert.deepEqual(readLock(await cluster.kube.get(otherKinds.lock, { name: "lock" })), []);
+});
+
+test("one that is Inactive and has let go of what it installed needs its registry no more", async () => {
+  await using cluster = await startPackageCluster();
+  await cluster.push("acme/p:v1", providerPackage("x", thingCrd("as")));
+  await install(cluster, "Provider", "p");
+  await certify(cluster, (await revisions(cluster, "Provider", "p"))[0]);
+  await passRevision(cluster, "Provider", (await revisions(cluster, "Provider", "p"))[0]);
+  const [active] = await revisions(cluster, "Provider", "p");
+  assert.ok(active);
+  await cluster.kube.update(withMember(active, ["spec", "desiredState"], "Inactive"));
+  const gone = (): Promise<never> => Promise.reject(new Error("the registry is gone"));
+  const packages = { ...cluster.ports.packages, resolve: gone, contents: gone };
+  await passRevision(cluster, "Provider", active, { packages });
+  assert.equal(await revisionHealth(cluster, "Provider", "p"), "True");
+  const [released] = await revisions(cluster, "Provider", "p");
+  assert.ok(released && Array.isArray(memberAt(released, ["status", "objectRefs"])), "what it brought is still told");
+  assert.equal(controllerOf(await cluster.kube.get(crd, { name: "as.example.org" })), undefined);
+});
