@@ -3,11 +3,12 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { textAt } from "@purlin/kube-controller/object";
+import { objectAt, textAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import { annotations } from "../composite-resource/constants.ts";
 import { composedName } from "../composite-resource/names.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
-import { cacheDefinition, definitionVersion } from "../testing/definitions.ts";
+import { appDefinition, cacheDefinition, definitionVersion } from "../testing/definitions.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
 import type { ResponseWish } from "../testing/test-functions.ts";
 
@@ -120,5 +121,23 @@ test("a status of functions costs one write together with the conditions", async
   assert.deepEqual(
     cluster.takeWrites().filter((line) => line.endsWith("/status")),
     [`PATCH /apis/platform.example.org/v1/caches/${name}/status`],
+  );
+});
+
+test("D3 and D15: status fields of the author's stay the author's, and no request is answered in them", async () => {
+  const properties = { claimConditions: { type: "string" }, lastHandledReconcileAt: { type: "integer" } };
+  const schema = { type: "object", properties: { spec: { type: "object" }, status: { type: "object", properties } } };
+  const xrd = await cluster.define(appDefinition({ schema }));
+  const authored = createCompositeBench(cluster, xrd);
+  await authored.compositionOf("authored", ["f"]);
+  const status = { claimConditions: "mine", lastHandledReconcileAt: 7 };
+  authored.functions.set("f", { status, conditions: [{ type: "Up", status: 2, reason: "Yes", target: 2 }] });
+  await authored.xr("own", {}, { annotations: { [annotations.reconcileRequested]: "token" } });
+  for (const _ of ["first", "again"]) await authored.reconcile("own");
+  const { conditions: _, ...stored } = objectAt(await authored.read("own"), ["status"]);
+  assert.deepEqual(stored, { ...status, claimConditionTypes: ["Up"] });
+  assert.deepEqual(
+    authored.takeEvents().filter((line) => line.includes("ReconcileRequestHandled")),
+    [],
   );
 });
