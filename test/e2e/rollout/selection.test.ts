@@ -18,6 +18,8 @@ let scene: BucketScene;
 /** The version that composed a bucket last, after another look at it. */
 async function versionFor(key: { namespace: string; name: string }): Promise<string> {
   await scene.look(key);
+  // The first look at a bucket may be had before its revision is known to whoever looks; it is looked at again then.
+  await scene.well(key);
   const { function: ran } = await scene.madeBy(key);
   const { version = "" } = (await scene.composed(key))["data"] as { version?: string };
   const revision = (await scene.revisions()).find(({ metadata }) => metadata.name === ran);
