@@ -127,6 +127,17 @@ test("a Struct that occurs twice is merged", () => {
   assert.deepEqual(request.input?.value, { a: 1, b: 2 });
 });
 
+test("a Struct of a message gives the same bytes each time it is asked", () => {
+  const input = Struct.from({ a: 1, b: "two" });
+  const bytes = encode(
+    RunFunctionRequest,
+    create(RunFunctionRequest, { meta: create(RequestMeta, { tag: "t" }), input }),
+  );
+  const request = decode(RunFunctionRequest, bytes);
+  for (let i = 0; i < 3; i++) assert.deepEqual(Buffer.from(request.input?.bytes ?? []), Buffer.from(input.bytes));
+  assert.deepEqual(encode(RunFunctionRequest, request), bytes);
+});
+
 test("a later member of a oneof replaces an earlier one", () => {
   const selector = decode(ResourceSelector, Buffer.from("1a016e2200", "hex"));
   assert.equal(selector.match?.case, "matchLabels");

@@ -69,6 +69,14 @@ test("requirements present but empty are none", async () => {
   assert.equal((await settle(() => ({ requirements: create(Requirements) }))).requests.length, 1);
 });
 
+test("extra resources nobody asked for are withdrawn: a second call is made without them", async () => {
+  const { requests } = await settle(() => ({}), { extraResources: new Map([["old", found("a")]]) });
+  assert.deepEqual(
+    requests.map(({ extraResources }) => extraResources.size),
+    [1, 0],
+  );
+});
+
 test("C66: a constant requirement takes two calls and one fetch, and the second has the answer", async () => {
   const { requests, fetches } = await settle(() => ({ requirements: asks(["a"]) }));
   assert.deepEqual([requests.length, fetches], [2, ["a"]]);

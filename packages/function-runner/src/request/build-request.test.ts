@@ -125,6 +125,7 @@ test("credentials are a Secret's bytes under the step's name; other sources hand
     credentials: [
       { name: "aws", source: "Secret", secretRef: { namespace: "ns", name: "creds" } },
       { name: "none", source: "None" },
+      { name: "unused", source: "None", secretRef: { namespace: "ns", name: "creds" } },
       { name: "loose", source: "Secret" },
     ],
   });
@@ -189,6 +190,7 @@ test("bootstrap requirements are in the first request under their names", async 
       requiredResources: [
         { requirementName: "one", ...common, namespace: "ns", name: "a" },
         { requirementName: "labelled", ...common, matchLabels: { app: "web" } },
+        { requirementName: "nameless", ...common, name: "", matchLabels: { app: "web" } },
         { requirementName: "both", ...common, namespace: "ns", name: "b", matchLabels: { app: "web" } },
         { requirementName: "all", ...common },
         { requirementName: "missing", ...common, namespace: "ns", name: "nope" },
@@ -204,6 +206,7 @@ test("bootstrap requirements are in the first request under their names", async 
     [
       ["one", ["a"]],
       ["labelled", ["a"]],
+      ["nameless", ["a"]],
       ["both", ["b"]],
       ["all", ["a", "b"]],
       ["missing", []],
