@@ -182,6 +182,18 @@ for (const [what, hits] of Object.entries(conflicts)) {
   });
 }
 
+test("case 27: what is asked of a paused XR is answered when it goes on", async () => {
+  const paused = { "crossplane.io/paused": "true", "crossplane.io/reconcile-requested-at": "t1" };
+  const name = await freshXr({ annotations: paused });
+  await bench.reconcile(name);
+  const handled = `Cache/${name} Normal ReconcileRequestHandled: Handling reconcile request`;
+  assert.ok(!bench.takeEvents().includes(handled));
+  const annotations = { "crossplane.io/paused": null };
+  await cluster.kube.patch({ ...bench.kind.type, name }, { metadata: { annotations } }, { type: "merge" });
+  await bench.reconcile(name);
+  assert.equal(bench.takeEvents()[0], handled);
+});
+
 test("case 27, D15: a new token is answered once, and an old one not at all", async () => {
   const name = await freshXr({ annotations: { "crossplane.io/reconcile-requested-at": "t1" } });
   await bench.reconcile(name);

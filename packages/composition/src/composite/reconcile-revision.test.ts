@@ -154,6 +154,22 @@ test("D2: pinned, and nothing matches: it stays and says so", async () => {
   assert.equal((await bench.condition(name, "Ready")).status, "True");
 });
 
+test("D2: pinned, nothing matches, and the Composition is gone: it stays all the same", async () => {
+  const { name: composition } = await twoRevisions();
+  const type = { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition" };
+  await cluster.kube.delete({ ...type, name: composition }, { propagationPolicy: "Orphan" });
+  await bench.seen(type, { name: composition });
+  const name = await xrWith({
+    compositionRef: { name: composition },
+    compositionUpdatePolicy: "Manual",
+    ...gamma,
+    compositionRevisionRef: { name: `${composition}-1` },
+  });
+  await bench.reconcile(name);
+  assert.equal(await on(name), `${composition}-1`);
+  assert.equal((await bench.condition(name, "Ready")).status, "True");
+});
+
 test("D2: pinned one gone, and nothing matches", async () => {
   const { name: composition } = await twoRevisions();
   const pinned = { compositionRevisionRef: { name: `${composition}-9` } };

@@ -9,6 +9,7 @@ import { type CompositeBench, configMap, createCompositeBench } from "../../test
 import { cacheDefinition } from "../../testing/definitions.ts";
 import { startTestCluster, type TestCluster } from "../../testing/test-cluster.ts";
 import { respond, type TestFunction } from "../../testing/test-functions.ts";
+import { requireAlive } from "./require-alive.ts";
 
 const maps = { apiVersion: "v1", kind: "ConfigMap" };
 const at = { namespace: "default" };
@@ -132,6 +133,15 @@ for (const [title, { reason, composed, before: prepare, meanwhile, refused, chec
     assert.equal(warnings.length, refused === undefined ? 0 : 1);
   });
 }
+
+test("another XR of the same name is not this one, also when there are no references to store", async () => {
+  const now = await bench.xr("namesake");
+  const { signal } = new AbortController();
+  const alive = (read: KubeObject): Promise<void> =>
+    requireAlive({ read, stored: read }, { observed: undefined, current: undefined }, bench.ports.client, signal);
+  await alive(now);
+  await assert.rejects(alive({ ...now, metadata: { ...now.metadata, uid: "another" } }), isConflict);
+});
 
 test("a steady XR is not read once more", async () => {
   const { uid = "" } = (await bench.xr("steady")).metadata;
