@@ -253,7 +253,8 @@ test("what the user has to put right is told in one line", async () => {
     {
       args: [...reach, "--xpkg-cache-dir", "kubeconfig/cache"],
       exitCode: 1,
-      message: /cannot keep packages in .*kubeconfig.cache: it is, or lies in, a file and not a folder: name another; see --xpkg-cache-dir/,
+      message:
+        /cannot keep packages in .*kubeconfig.cache: it is, or lies in, a file and not a folder: name another; see --xpkg-cache-dir/,
     },
     {
       args: [...reach, "--allow-development-functions", "--poll-interval", "x"],
