@@ -245,3 +245,14 @@ test("a hundred thousand objects are indexed in one pass", async () => {
   const { items } = await createResourceFetcher(objectsReader(many))(select("ConfigMap", { name: "o99999" }, "ns"));
   assert.equal(items.length, 1);
 });
+
+test("C81: a server is not asked for a namespaced object without a namespace: it would call that a wrong request", async () => {
+  const fetch = createResourceFetcher({
+    ...objectsReader(objects),
+    scopeOf: async () => "Namespaced",
+    get: () => assert.fail("it was asked"),
+  });
+  for (const namespace of [undefined, ""]) {
+    assert.deepEqual((await fetch(select("ConfigMap", { name: "y" }, namespace))).items, []);
+  }
+});
