@@ -156,9 +156,10 @@ test("D2: pinned, and nothing matches: it stays and says so", async () => {
 
 test("D2: pinned, nothing matches, and the Composition is gone: it stays all the same", async () => {
   const { name: composition } = await twoRevisions();
-  const type = { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition" };
-  await cluster.kube.delete({ ...type, name: composition }, { propagationPolicy: "Orphan" });
-  await bench.seen(type, { name: composition });
+  const bare = { metadata: { ownerReferences: null } };
+  await cluster.kube.patch({ ...kinds.revision, name: `${composition}-1` }, bare, { type: "merge" });
+  await cluster.kube.delete({ ...kinds.composition, name: composition });
+  await bench.seen(kinds.composition, { name: composition });
   const name = await xrWith({
     compositionRef: { name: composition },
     compositionUpdatePolicy: "Manual",
