@@ -43,7 +43,7 @@ export class FunctionConnection {
   readonly #outage: Outage;
   readonly #clock: Clock;
   readonly #calls = new Set<ClientUnaryCall>();
-  /** Calls that were ended because too many wait. */
+  /** Calls that were ended because too many wait, or in vain. */
   readonly #turnedAway = new WeakSet<ClientUnaryCall>();
   readonly #sockets = new Set<Socket>();
   /** Counts connections made and lost; what was learned about one is worth nothing for the next. */
@@ -61,6 +61,7 @@ export class FunctionConnection {
     this.#clock = clock;
     const outage = new Outage(clock, () => this.#shed());
     this.#outage = outage;
+    const onProblem = (): void => this.#endVainWaits();
     const context = {
       endpoint: this.endpoint,
       names,
@@ -71,6 +72,7 @@ export class FunctionConnection {
       },
       set problem(problem) {
         outage.problem = problem;
+        onProblem();
       },
     };
     const credentials = new FunctionCredentials({
@@ -178,6 +180,7 @@ export class FunctionConnection {
     if (this.#closed || this.#cancelDrain !== undefined) return;
     if (this.#users === 0) this.close();
     else this.#cancelDrain = this.#clock.schedule(limitMs, () => this.close());
+    this.#endVainWaits();
   }
 
   /** Ends everything now. */
@@ -196,7 +199,16 @@ export class FunctionConnection {
 
   /** Whoever waits holds something up, so only a few do. */
   #shed(): void {
-    for (const call of [...this.#calls].slice(mostWaiting)) {
+    this.#turnAway([...this.#calls].slice(mostWaiting));
+  }
+
+  /** The function has moved, and nobody answers where it was: whoever waits there had better ask again, and is led to the other address. */
+  #endVainWaits(): void {
+    if (this.#cancelDrain !== undefined && this.#outage.problem !== undefined) this.#turnAway([...this.#calls]);
+  }
+
+  #turnAway(calls: readonly ClientUnaryCall[]): void {
+    for (const call of calls) {
       this.#turnedAway.add(call);
       call.cancel();
     }

@@ -64,3 +64,16 @@ test("a few wait for a function that stays down, everybody else is told at once;
   await run();
   assert.deepEqual([told.length, fn.calls.length], [6, mostWaiting + 1]);
 });
+
+test("whoever waits where nobody answers is told as soon as the function has another address", async (t) => {
+  const runner = dial(t);
+  const port = await freePort();
+  const waiting = runner.run(targetAt(`127.0.0.1:${port}`), request(), call());
+  const told = assert.rejects(waiting, new RegExp(`code = Unavailable .*ECONNREFUSED 127.0.0.1:${port}`));
+  await using elsewhere = await serveFunction();
+  await runner.run(targetAt(elsewhere.endpoint), request(), call());
+  await told;
+  await runner.run(targetAt(elsewhere.endpoint), request(), call());
+  assert.equal(elsewhere.calls.length, 2);
+  assert.equal(runner.stats().callsInFlight, 0);
+});
