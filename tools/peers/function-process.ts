@@ -69,18 +69,24 @@ async function freePort(): Promise<number> {
 }
 
 async function accepts(child: ChildProcess, port: number): Promise<void> {
+  let isOver = false;
   const failed = new Promise<never>((_, reject) => {
     child.once("error", reject);
     child.once("exit", (code, signal) => reject(new Error(`it ended (${code ?? signal}) before it listened`)));
   });
   const deadline = performance.now() + startTimeoutMs;
   const poll = async (): Promise<void> => {
-    while (!(await canConnect(port))) {
+    while (!isOver && !(await canConnect(port))) {
       if (performance.now() > deadline) throw new Error(`it did not listen within ${startTimeoutMs} ms`);
       await delay(20);
     }
   };
-  await Promise.race([failed, poll()]);
+  try {
+    await Promise.race([failed, poll()]);
+  } finally {
+    // Nobody waits any longer for what has ended.
+    isOver = true;
+  }
 }
 
 async function canConnect(port: number): Promise<boolean> {
