@@ -17,11 +17,10 @@ export interface Certificates {
 
 /** Reads tls.crt, tls.key and ca.crt. Throws INVALID_CERTIFICATES when one is missing or they do not fit together. */
 export async function readCertificates(directory: string): Promise<Certificates> {
-  const [cert, key, ca] = await Promise.all([
-    readOne(directory, "tls.crt"),
-    readOne(directory, "tls.key"),
-    readOne(directory, "ca.crt"),
-  ]);
+  // One after the other, so that the same file is named each time when several are missing.
+  const cert = await readOne(directory, "tls.crt");
+  const key = await readOne(directory, "tls.key");
+  const ca = await readOne(directory, "ca.crt");
   // A context takes a ca.crt without certificates in silence and then refuses every caller.
   check(() => new X509Certificate(ca), `${join(directory, "ca.crt")} holds no PEM certificate`);
   check(() => createSecureContext({ cert, key }), `tls.crt and tls.key in ${directory} do not work together`);
