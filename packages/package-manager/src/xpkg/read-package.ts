@@ -79,7 +79,8 @@ async function findInTar(tar: Extract, search: Search): Promise<string | undefin
     const { name: path, type } = entry.header;
     if (basename(path).startsWith(whiteout)) removed.push(path);
     else if (basename(path) === packageFile && type === "file" && !hidden.has(path)) {
-      return readEntry(entry as AsyncIterable<Buffer>, name);
+      // Awaited here: leaving the loop destroys the stream that is being read.
+      return await readEntry(entry as AsyncIterable<Buffer>, name);
     }
     entry.resume();
   }
