@@ -19,6 +19,7 @@ export { createBreakerMetrics } from "./composite/watch/prometheus-breaker-metri
 export { eventSources } from "./composite-resource/constants.ts";
 // Compositions and their revisions.
 export { functionRevisionsOf, functionType } from "./composition/function-revisions.ts";
+export { functionReferences } from "./composition/pipeline-steps.ts";
 export { createRevisionsController, type RevisionsDeps } from "./composition/revisions-controller.ts";
 export { createRevisionValidityController, type RevisionValidityDeps } from "./composition/validity-controller.ts";
 // The CRDs of our kinds.

@@ -61,6 +61,7 @@ export {
   type RunningSource,
   type SourceRuntime,
 } from "./resolution/development-resolver.ts";
+export { functionNotFound, type MissingFunction } from "./resolution/function-not-found.ts";
 export {
   createStepRunner,
   type FunctionReference,

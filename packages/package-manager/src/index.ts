@@ -86,6 +86,7 @@ export { mountPoints } from "./sandbox/sandbox-arguments.ts";
 export {
   createPackageControllers,
   type PackageControllerOptions,
+  packageControllerName,
   revisionControllerName,
   runtimeControllerName,
 } from "./setup.ts";

@@ -39,8 +39,13 @@ export function createPackageControllers(options: PackageControllerOptions): rea
   ];
 }
 
+/** The name of the controller of a kind of package. */
+export function packageControllerName({ kind }: Pick<PackageType, "kind">): string {
+  return `packages/${kind.toLowerCase()}.pkg.crossplane.io`;
+}
+
 function managerOf(options: PackageControllerOptions, type: PackageType): WatchingController {
-  const name = `packages/${type.kind.toLowerCase()}.pkg.crossplane.io`;
+  const name = packageControllerName(type);
   const ports = { ...options, events: options.events.with(name) };
   return {
     spec: {

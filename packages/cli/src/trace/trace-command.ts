@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createInformerPool, type KubeObject, keyOf, keyText } from "@purlin/kube-client";
-import { isNotFound } from "@purlin/kube-objects";
+import { developmentOf } from "@purlin/function-runner";
+import { createInformerPool, type KubeObject, type KubeReader, keyOf, keyText } from "@purlin/kube-client";
+import { isNotFound, type JsonObject } from "@purlin/kube-objects";
+import { packageTypes } from "@purlin/package-manager";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { findResource } from "../cluster/find-resource.ts";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
@@ -34,7 +36,8 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const style = createStyle(io.stdout, io.env);
   const print = (nodes: readonly TreeNode[]): void => io.stdout.write(`${renderForest(nodes, style).join("\n")}\n`);
   if (type === undefined || name === undefined) {
-    const forest = buildForest(composites);
+    const broken = await brokenPackages(cluster.client, io.signal);
+    const forest = [...buildForest(composites), ...broken];
     if (output !== "tree") io.stdout.write(printData(forest.map(treeData), output));
     else if (forest.length === 0) io.stderr.write("There are no claims and no composite resources.\n");
     else print(forest);
@@ -58,6 +61,19 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
 
 function printData(data: TreeData | readonly TreeData[], output: string): string {
   return output === "json" ? `${JSON.stringify(data, undefined, 2)}\n` : printYaml(data);
+}
+
+/** Packages that are not healthy: what they keep from composing may not say so itself. */
+async function brokenPackages(client: KubeReader, signal: AbortSignal): Promise<TreeNode[]> {
+  const types = Object.values(packageTypes).map(({ package: type }) => type);
+  const lists = await Promise.all(types.map((type) => client.list(type, { signal })));
+  const nodes = lists.flatMap(({ items }) => items.filter(isFollowed).map(lone));
+  return nodes.filter(({ state }) => state.health !== "ready");
+}
+
+/** A Function that another program serves has no conditions. */
+function isFollowed(object: KubeObject): boolean {
+  return object.kind !== "Function" || developmentOf(object as unknown as JsonObject)?.kind !== "target";
 }
 
 /** Any other object composes nothing, and is as ready as it says itself. */

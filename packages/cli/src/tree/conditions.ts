@@ -8,6 +8,7 @@ export interface Condition {
   readonly status: string;
   readonly reason: string;
   readonly message: string;
+  readonly observedGeneration?: number;
 }
 
 /** The conditions of any object. What is no condition is left out. */
@@ -18,7 +19,16 @@ export function conditionsOf(object: KubeObject): Condition[] {
   return conditions.flatMap((value) => {
     if (!isJsonObject(value) || typeof value["type"] !== "string") return [];
     const text = (name: string): string => (typeof value[name] === "string" ? value[name] : "");
-    return [{ type: value["type"], status: text("status"), reason: text("reason"), message: text("message") }];
+    const { observedGeneration: seen } = value;
+    return [
+      {
+        type: value["type"],
+        status: text("status"),
+        reason: text("reason"),
+        message: text("message"),
+        ...(typeof seen === "number" && { observedGeneration: seen }),
+      },
+    ];
   });
 }
 

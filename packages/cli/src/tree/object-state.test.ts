@@ -21,13 +21,13 @@ const synced: Row = ["Synced", "True", "ReconcileSuccess"];
 const composites: Record<string, { readonly object: KubeObject; readonly expected: string; readonly why: string }> = {
   New: {
     object: objectWith([]),
-    expected: "waiting Waiting: nobody has looked at it yet",
+    expected: "waiting Waiting: not reconciled yet",
     why: "no condition is no answer",
   },
   Ready: { object: objectWith([["Ready", "True"], synced]), expected: "ready Ready", why: "both are true" },
   ReadyAlone: {
     object: objectWith([["Ready", "True"]]),
-    expected: "waiting Waiting: nobody has looked at it yet",
+    expected: "waiting Waiting: not reconciled yet",
     why: "whether it was synced is not known",
   },
   OwnConditions: {

@@ -2,6 +2,7 @@
 import type { KubeObject } from "@purlin/kube-client";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { type Condition, conditionsOf } from "./conditions.ts";
+import { isPackage, packageState } from "./package-state.ts";
 
 /**
  * How an object is, for a reader: done, on its way, or in need of somebody. `troubled` is done, but a condition of its
@@ -43,7 +44,7 @@ export function compositeState(object: KubeObject): ObjectState {
   return {
     health: "waiting",
     word: "Waiting",
-    reasons: reasons.length > 0 ? reasons : ["nobody has looked at it yet"],
+    reasons: reasons.length > 0 ? reasons : ["not reconciled yet"],
   };
 }
 
@@ -51,6 +52,7 @@ export function compositeState(object: KubeObject): ObjectState {
 export function composedState(object: KubeObject | undefined): ObjectState {
   if (object === undefined) return { health: "waiting", word: "Missing", reasons: ["it does not exist yet"] };
   if (object.metadata.deletionTimestamp) return { health: "waiting", word: "Deleting", reasons: [] };
+  if (isPackage(object)) return packageState(object);
   const conditions = conditionsOf(object);
   const main = conditions.find(({ type }) => type === "Ready") ?? conditions.find(({ type }) => type === "Available");
   if (main === undefined) return { health: "none", word: "", reasons: [] };

@@ -23,6 +23,7 @@ import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-
 import type { Io } from "../io.ts";
 import { followFunctions } from "./follow-functions.ts";
 import { startKeptRegistry } from "./kept-registry.ts";
+import { createProcessLog } from "./process-log.ts";
 import type { UpOptions } from "./up-options.ts";
 import { wakeComposites } from "./wake-composites.ts";
 
@@ -64,12 +65,14 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   const client = connect();
   let parts: ControlPlaneParts | undefined;
   let packages: PackageManagement | undefined;
+  const logChange = createProcessLog(log);
   const processes = createFunctionProcesses({
     directory: join(options.directory, "functions"),
     // For `purlin render`, like the kubeconfig beside it for everybody else.
     clientFolder: join(options.directory, "function-client"),
     env: io.env,
     onChange: (process) => {
+      logChange(process);
       surroundings.onFunctionChange(process);
       packages?.functionChanged(process.name);
       // Whatever it composed so far was composed by another version of it.

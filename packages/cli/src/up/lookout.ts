@@ -6,7 +6,7 @@ const pauseMs = 80;
 /** With ten thousand composite resources a look takes a while; it must not keep the controllers from their work. */
 const restPerLook = 50;
 
-const nothing: Situation = { forest: [], functions: [], definitions: [], unseen: 0 };
+const nothing: Situation = { forest: [], functions: [], compositions: [], definitions: [], unseen: 0 };
 
 /** Looks whenever something has changed, and tells those who want to know. */
 export interface Lookout {

@@ -15,6 +15,7 @@ import {
   takeIn,
   unsettledLines,
 } from "./situation.ts";
+import type { PackageSource } from "./watch-packages.ts";
 
 function composite(name: string, status: "True" | "False", more: object = {}): KubeObject {
   const conditions = [
@@ -24,9 +25,45 @@ function composite(name: string, status: "True" | "False", more: object = {}): K
   return { apiVersion: "e/v1", kind: "X", metadata: { name, resourceVersion: "7", ...more }, status: { conditions } };
 }
 
-function sourceOf(composites: readonly KubeObject[], pending: readonly KubeObject[] = []): SituationSource {
-  return { composites, pending, find: ({ name }) => composites.find(({ metadata }) => metadata.name === name) };
+function sourceOf(
+  composites: readonly KubeObject[],
+  pending: readonly KubeObject[] = [],
+  packages: Partial<PackageSource> = {},
+): SituationSource {
+  const find: SituationSource["find"] = ({ name }) => composites.find(({ metadata }) => metadata.name === name);
+  const none = { packages: [], compositions: [], compositionRevisions: [] };
+  return { composites, pending, find, packages: { ...none, ...packages } };
 }
+
+const withPackages = (...packages: readonly KubeObject[]): SituationSource => sourceOf([], [], { packages });
+
+/** A Function with the conditions Installed and Healthy, unless other ones are given. */
+function functionObject(
+  name: string,
+  more: Partial<Record<"annotations" | "conditions" | "status", object>> = {},
+): KubeObject {
+  const healthy = ["Installed", "Healthy"].map((type) => ({ type, status: "True", observedGeneration: 1 }));
+  const { annotations = {}, conditions = healthy, status = {} } = more;
+  const metadata = { name, generation: 1, annotations: annotations as Record<string, string> };
+  return { apiVersion: "pkg.crossplane.io/v1", kind: "Function", metadata, status: { conditions, ...status } };
+}
+
+const source = { annotations: { "purlin.dev/source": "/fn.ts" } };
+const unpacking = { reason: "UnpackingPackage", status: "False", observedGeneration: 1 };
+const composition = (functionName: string): KubeObject => ({
+  apiVersion: "apiextensions.crossplane.io/v1",
+  kind: "Composition",
+  metadata: { name: "c" },
+  spec: { pipeline: [{ step: "a", functionRef: { name: functionName } }] },
+});
+const compositionRevision = (revision: number, status: string): KubeObject => ({
+  apiVersion: "apiextensions.crossplane.io/v1",
+  kind: "CompositionRevision",
+  metadata: { name: `c-${revision}`, labels: { "crossplane.io/composition-name": "c" } },
+  spec: { revision },
+  status: { conditions: [{ type: "ValidPipeline", status, reason: "MissingCapabilities", message: "no composition" }] },
+});
+const target = { annotations: { "render.crossplane.io/runtime": "Development" } };
 
 function process(state: ProcessState): FunctionProcess {
   return { name: "fn", state } as unknown as FunctionProcess;
@@ -72,7 +109,76 @@ const situations: Record<
     settled: false,
     waiting: ["CompositeResourceDefinition xs.e: not offered yet"],
   },
-  FunctionStarts: { source: sourceOf([]), processes: [process({ phase: "starting" })], settled: true, waiting: [] },
+  FunctionStarts: {
+    source: sourceOf([]),
+    processes: [process({ phase: "starting" })],
+    settled: false,
+    waiting: ["Function fn: starting"],
+  },
+  SourceNotStartedSinceRestart: {
+    source: withPackages(functionObject("fn", source)),
+    settled: false,
+    waiting: ["Function fn: starting"],
+  },
+  SourceServes: {
+    source: withPackages(functionObject("fn", source)),
+    processes: [process(serving)],
+    settled: true,
+    waiting: [],
+  },
+  RunElsewhere: {
+    source: withPackages(functionObject("fn", { ...target, conditions: [] })),
+    settled: true,
+    waiting: [],
+  },
+  PackageNotFetched: {
+    source: withPackages(
+      functionObject("fn", {
+        conditions: [{ type: "Installed", ...unpacking, message: "cannot unpack package: 404" }],
+      }),
+    ),
+    settled: false,
+    waiting: ["Function fn: Failing: Installed: UnpackingPackage: cannot unpack package: 404"],
+  },
+  PackageOfAnOlderGeneration: {
+    source: withPackages({ ...functionObject("fn"), metadata: { name: "fn", generation: 2 } }),
+    settled: false,
+    waiting: ["Function fn: Waiting: Installed: not reported yet"],
+  },
+  RevisionNotStartedSinceRestart: {
+    source: withPackages(functionObject("f", { status: { currentRevision: "fn" } })),
+    settled: false,
+    waiting: ["Function f: starting"],
+  },
+  RevisionServes: {
+    source: withPackages(functionObject("f", { status: { currentRevision: "fn" } })),
+    processes: [process(serving)],
+    settled: true,
+    waiting: [],
+  },
+  FunctionMissing: {
+    source: sourceOf([], [], { compositions: [composition("nope")], packages: [functionObject("fn", target)] }),
+    settled: false,
+    waiting: ['Composition c: Function "nope" not found; referenced by step "a" of Composition "c". Installed: fn'],
+  },
+  PipelineInvalid: {
+    source: sourceOf([], [], {
+      compositions: [composition("fn")],
+      packages: [functionObject("fn", target)],
+      compositionRevisions: [compositionRevision(2, "False"), compositionRevision(1, "True")],
+    }),
+    settled: false,
+    waiting: ["Composition c: MissingCapabilities: no composition"],
+  },
+  PipelineWasInvalid: {
+    source: sourceOf([], [], {
+      compositions: [composition("fn")],
+      packages: [functionObject("fn", target)],
+      compositionRevisions: [compositionRevision(1, "False"), compositionRevision(2, "True")],
+    }),
+    settled: true,
+    waiting: [],
+  },
   FunctionFails: {
     source: sourceOf([]),
     processes: [process({ phase: "failed", problem: "fn.ts:1:2: no" })],
@@ -88,7 +194,13 @@ const situations: Record<
 };
 for (const [name, { source, processes = [], applied = [], settled, waiting }] of Object.entries(situations)) {
   test(`whether there is anything to wait for: ${name}`, () => {
-    const situation = takeIn(source, processes, applied);
+    const seen = (object: KubeObject): KubeObject | undefined =>
+      source.composites.find(({ metadata }) => metadata.name === object.metadata.name);
+    const situation = takeIn(
+      source,
+      processes,
+      applied.map((object) => ({ object, seen })),
+    );
     assert.equal(isSettled(situation), settled);
     assert.deepEqual(unsettledLines(situation), waiting);
   });

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type KubeObject, keyOf } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-client";
 import type { FunctionProcess } from "@purlin/package-manager";
 import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
-import type { ObjectReference } from "../tree/composite-kinds.ts";
 import { conditionsOf } from "../tree/conditions.ts";
 import { buildForest, type ForestSource, type TreeNode } from "../tree/forest.ts";
 import type { Health } from "../tree/object-state.ts";
 import { renderForest, stateLines, stateText } from "../tree/render-forest.ts";
+import { packageParts } from "./package-parts.ts";
+import { pipelineParts } from "./pipeline-parts.ts";
+import type { PackageSource } from "./watch-packages.ts";
 
 /** How everything is at one moment. */
 export interface Situation {
   readonly forest: readonly TreeNode[];
-  /** How functions are that run here. */
+  /** Packages and the processes of functions. */
   readonly functions: readonly Part[];
+  /** Compositions that cannot work. */
+  readonly compositions: readonly Part[];
   /** Definitions that do not offer their kinds yet. */
   readonly definitions: readonly Part[];
   /** Objects that were applied but have not been seen since. */
@@ -24,50 +28,46 @@ export interface Situation {
 export interface Part {
   /** Such as `Function quickstart-app`. */
   readonly title: string;
-  /** How it is, in one line. */
+  /** Its state in one line. */
   readonly text: string;
-  readonly isProblem: boolean;
+  /** `waiting` may become ready by itself, `problem` needs attention. */
+  readonly state: "ready" | "waiting" | "problem";
 }
 
 /** What there is to look at. */
 export interface SituationSource extends ForestSource {
   readonly pending: readonly KubeObject[];
+  /** Packages and Compositions. */
+  readonly packages: PackageSource;
 }
 
-/** Looks at everything once. `applied` are claims and composite resources that must have been seen as they are now. */
+/** Looks at everything once. `applied` are objects with the caches that must have seen them as they were stored. */
 export function takeIn(
   source: SituationSource,
   processes: readonly FunctionProcess[],
-  applied: readonly KubeObject[] = [],
+  applied: readonly AppliedObject[] = [],
 ): Situation {
-  const unseen = applied.filter((object) => !isSeen(object, source.find(referenceTo(object))));
+  const unseen = applied.filter(({ object, seen }) => !isSeen(object, seen(object)));
   return {
     forest: buildForest(source),
-    functions: processes.map(functionPart),
+    functions: packageParts(source.packages.packages, processes),
+    compositions: pipelineParts(source.packages),
     definitions: source.pending.map(definitionPart),
     unseen: unseen.length,
   };
 }
 
+/** An object that was applied, and where its changes are seen. */
+export interface AppliedObject {
+  readonly object: KubeObject;
+  readonly seen: (object: KubeObject) => KubeObject | undefined;
+}
+
 function definitionPart(definition: KubeObject): Part {
   const reason = conditionsOf(definition).find(({ status, message }) => status !== "True" && message !== "");
   const title = `${definition.kind} ${definition.metadata.name ?? ""}`;
-  if (reason === undefined) return { title, text: "not offered yet", isProblem: false };
-  return { title, text: harmlessLine(reason.message), isProblem: true };
-}
-
-function functionPart({ name, state, root }: FunctionProcess): Part {
-  // What runs from an image is a revision of a package.
-  const title = `${root === undefined ? "Function" : "FunctionRevision"} ${name}`;
-  if (state.phase === "failed") return { title, text: harmlessLine(state.problem), isProblem: true };
-  if (state.phase === "starting") return { title, text: "starting", isProblem: false };
-  if (state.problem === undefined) return { title, text: "serving", isProblem: false };
-  const text = `${harmlessLine(state.problem)} (the last good version keeps serving)`;
-  return { title, text, isProblem: true };
-}
-
-function referenceTo(object: KubeObject): ObjectReference {
-  return { apiVersion: object.apiVersion, kind: object.kind, ...keyOf(object) };
+  if (reason === undefined) return { title, text: "not offered yet", state: "waiting" };
+  return { title, text: harmlessLine(reason.message), state: "problem" };
 }
 
 /** Versions are numbers that grow. */
@@ -76,9 +76,16 @@ function isSeen(applied: KubeObject, seen: KubeObject | undefined): boolean {
 }
 
 /** Whether nothing is left to wait for. */
-export function isSettled({ forest, functions, definitions, unseen }: Situation): boolean {
-  const calm = unseen === 0 && definitions.length === 0 && !functions.some(({ isProblem }) => isProblem);
-  return calm && forest.every(isReady);
+export function isSettled(situation: Situation): boolean {
+  return situation.unseen === 0 && unreadyParts(situation).length === 0 && situation.forest.every(isReady);
+}
+
+function partsOf({ definitions, functions, compositions }: Situation): readonly Part[] {
+  return [...definitions, ...functions, ...compositions];
+}
+
+function unreadyParts(situation: Situation): readonly Part[] {
+  return partsOf(situation).filter(({ state }) => state !== "ready");
 }
 
 function isReady({ state, children }: TreeNode): boolean {
@@ -86,13 +93,15 @@ function isReady({ state, children }: TreeNode): boolean {
 }
 
 /** Everything as lines for a screen of so many rows. Where not all of it fits, what needs somebody comes first. */
-export function situationLines(
-  { forest, functions, definitions }: Situation,
-  style: Style,
-  rows: number = Number.POSITIVE_INFINITY,
-): string[] {
-  const trouble = [...definitions, ...functions].filter(({ isProblem }) => isProblem);
-  const lines = trouble.flatMap(({ title, text }) => [`${style.bad("✗")} ${title}`, `    ${text}`]);
+export function situationLines(situation: Situation, style: Style, rows: number = Number.POSITIVE_INFINITY): string[] {
+  const { forest } = situation;
+  const parts = unreadyParts(situation).toSorted(
+    (a, b) => Number(a.state === "waiting") - Number(b.state === "waiting"),
+  );
+  const lines = parts.flatMap(({ title, text, state }) => {
+    const mark = state === "problem" ? style.bad("✗") : style.doubtful("…");
+    return [`${mark} ${title}`, `    ${text}`];
+  });
   const all = [...renderForest(forest, style), ...lines];
   if (all.length <= rows) return all;
   const ranked = forest.map((node) => ({ node, urgency: urgencyOf(node) }));
@@ -108,15 +117,15 @@ function urgencyOf({ state, children }: TreeNode): number {
 }
 
 /** Everything by name, in a line each, to see what changes. */
-export function situationTexts({ forest, functions, definitions }: Situation): Map<string, string> {
-  const parts = [...definitions.filter(({ isProblem }) => isProblem), ...functions];
+export function situationTexts(situation: Situation): Map<string, string> {
+  const { forest, definitions, functions, compositions } = situation;
+  const parts = [...definitions.filter(({ state }) => state === "problem"), ...functions, ...compositions];
   return new Map([...parts.map(({ title, text }) => [title, text] as const), ...stateLines(forest)]);
 }
 
 /** What is not ready, and why, in a line each. */
 export function unsettledLines(situation: Situation): string[] {
-  const parts = [...situation.definitions, ...situation.functions.filter(({ isProblem }) => isProblem)];
-  const waiting: string[] = parts.map(({ title, text }) => `${title}: ${text}`);
+  const waiting: string[] = unreadyParts(situation).map(({ title, text }) => `${title}: ${text}`);
   const visit = ({ title, state, children }: TreeNode): void => {
     if (state.health === "waiting" || state.health === "failed") {
       waiting.push(`${title}: ${stateText(state)}`);

@@ -116,6 +116,48 @@ test("--wait ends with 1 and the reasons when the time is up", async () => {
   assert.equal(waiting.child.exitCode, 1);
 });
 
+const functionManifest = (name: string, more: string): string =>
+  `apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata:\n  name: ${name}\n${more}`;
+const annotated = (path: string): string =>
+  `  annotations: {purlin.dev/source: ${path}}\nspec: {package: example.org/x:v1}\n`;
+
+test("--wait never succeeds while a function cannot run, and everything says why", async () => {
+  using folder = tempFolder({
+    "broken.ts": "export const handler = {\n",
+    "functions/broken.yaml": functionManifest("broken", annotated("../broken.ts")),
+    "functions/missing.yaml": functionManifest("missing", annotated("../missing.ts")),
+    "functions/unfetchable.yaml": functionManifest("unfetchable", "spec: {package: 127.0.0.1:9/acme/x:v1}\n"),
+  });
+  // The second time the functions are there from the start.
+  for (const path of [["functions"], []]) {
+    await using waiting = up(folder, ...path, "--wait", "--timeout", "6s");
+    const closed = once(waiting.child, "close");
+    await waiting.next("stderr", /not ready after 6 s:\n/);
+    await waiting.nextAll("stderr", [
+      /^ {2}Function broken: broken\.ts:\d+/m,
+      /^ {2}Function missing: missing\.ts: file not found/m,
+      /^ {2}Function unfetchable: Failing: Installed: UnpackingPackage: .*127\.0\.0\.1:9/m,
+    ]);
+    await closed;
+    assert.equal(waiting.child.exitCode, 1);
+  }
+  await using running = up(folder);
+  await running.next("stdout", /Function broken: broken\.ts:/);
+  assert.match((await purlin(folder, "logs", "missing")).stdout, /ERROR {2}missing\.ts: file not found/);
+  assert.match(
+    readFileSync(join(folder.path, ".purlin/purlin.log"), "utf8"),
+    /"msg":"function failed","function":"missing"/,
+  );
+  const traced = await purlin(folder, "trace", "function", "missing");
+  assert.match(traced.stdout, /^✗ Function missing {2}Failing\n.*Healthy: SourceFailed: missing\.ts: file not found/);
+  assert.match(traced.stdout, /Warning +SourceFailed.*missing\.ts: file not found/);
+  assert.match((await purlin(folder, "trace")).stdout, /✗ Function unfetchable {2}Failing\n/);
+  // The source is written at last.
+  writeFileSync(join(folder.path, "missing.ts"), "export default async () => ({});\n");
+  await running.next("stdout", /Function missing: serving/);
+  while (!/Healthy +True/.test((await purlin(folder, "trace", "function", "missing")).stdout)) await setTimeout(50);
+});
+
 test("a function is reloaded with everything it composes; a broken version is shown and changes nothing", async () => {
   using folder = quickstart();
   edit(folder, "src/app.ts", (text) => `${text}\nthis is no TypeScript\n`);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { newLogger } from "@purlin/function-sdk";
-import type { KubeClient, KubeObject } from "@purlin/kube-client";
+import { type KubeClient, type KubeObject, keyOf } from "@purlin/kube-client";
 import { openLogFile } from "@purlin/package-manager";
 import { untilStopped } from "../apiserver/embedded-server.ts";
 import type { CommandInput } from "../commands/command-spec.ts";
@@ -9,15 +9,17 @@ import { ApplyError, applyManifests } from "../manifests/apply-manifests.ts";
 import { type Manifest, readManifests } from "../manifests/manifest.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
-import { watchComposites } from "../tree/watch-composites.ts";
+import type { ObjectReference } from "../tree/composite-kinds.ts";
+import { type CompositeWatch, watchComposites } from "../tree/watch-composites.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { type EmbeddedPlane, startEmbeddedPlane } from "./embedded-plane.ts";
 import { greeting, logPath, nextSteps } from "./greeting.ts";
 import { createLiveView, type LiveView } from "./live-view.ts";
 import { createLookout, type Lookout } from "./lookout.ts";
-import { takeIn, unsettledLines } from "./situation.ts";
+import { type AppliedObject, takeIn, unsettledLines } from "./situation.ts";
 import { readUpOptions, type UpOptions } from "./up-options.ts";
 import { watchManifests } from "./watch-manifests.ts";
+import { type PackageWatch, watchPackages } from "./watch-packages.ts";
 
 const kindWaitMs = 60_000;
 /** Folders with what is applied later, one after the other. */
@@ -36,14 +38,24 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   view.say(greeting(running.embedded, style, io));
   view.say(`${style.good("✓")} registry at ${style.strong(running.registry.address)}`);
   await using composites = watchComposites(running.informers, lookout.changed);
+  await using packages = watchPackages(running.informers, lookout.changed);
   const applied = new Map<string, KubeObject>();
   lookout.look = () => {
-    const awaited = [...applied.values()].filter((object) => composites.has(object));
-    return takeIn(composites, running.processes.list(), awaited);
+    const awaited = [...applied.values()].flatMap((object) => seenBy(object, composites, packages));
+    const { composites: all, pending } = composites;
+    const source = { composites: all, pending, packages, find: (to: ObjectReference) => composites.find(to) };
+    return takeIn(source, running.processes.list(), awaited);
   };
-  await composites.ready(io.signal);
+  await Promise.all([composites.ready(io.signal), packages.ready(io.signal)]);
   using _showing = lookout.subscribe((situation) => view.show(situation));
   return await work({ options, manifests, running, applied, view, style, lookout, io });
+}
+
+/** Where an applied object will be seen; nowhere for a kind that is not followed. */
+function seenBy(object: KubeObject, composites: CompositeWatch, packages: PackageWatch): readonly AppliedObject[] {
+  if (packages.has(object)) return [{ object, seen: packages.find }];
+  if (!composites.has(object)) return [];
+  return [{ object, seen: (one) => composites.find({ ...one, ...keyOf(one) }) }];
 }
 
 interface Scene {

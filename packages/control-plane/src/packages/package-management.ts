@@ -14,6 +14,7 @@ import {
   openContentStore,
   openImagePins,
   openImageRoots,
+  packageControllerName,
   packageTypes,
   pinFetched,
   platformOfNode,
@@ -103,12 +104,18 @@ export async function openPackageManagement(options: PackageManagementOptions): 
         // A Provider is told that it runs on a cluster.
         runtimes: { Function: runtime, Provider: runtime },
         hasRuntime: { Function: true, Provider: false },
+        sourceState: (name) => processes.get(name)?.state,
       });
       const collecting = collectRegularly((signal) => collect(parts, signal), { clock, log });
       return { controllers, [Symbol.asyncDispose]: () => collecting[Symbol.asyncDispose]() };
     },
     // A process that is replaced, as its certificate was renewed, ends when its last run is over.
     hold: (revision, endpoint) => processes.get(revision)?.hold(endpoint) ?? (() => {}),
-    functionChanged: (name) => engine?.enqueue(runtimeControllerName(packageTypes.Function), { name }),
+    functionChanged(name) {
+      // A process is named after its FunctionRevision or, where it runs a source file, after its Function.
+      for (const controller of [runtimeControllerName, packageControllerName]) {
+        engine?.enqueue(controller(packageTypes.Function), { name });
+      }
+    },
   };
 }

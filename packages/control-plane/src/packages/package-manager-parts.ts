@@ -60,7 +60,7 @@ export function packageClientOf(
 export function packageControllers(
   parts: ControlPlaneParts,
   settings: PackageSettings,
-  how: Pick<PackageControllerOptions, "packages" | "hasRuntime" | "runtimes">,
+  how: Pick<PackageControllerOptions, "packages" | "hasRuntime" | "runtimes" | "sourceState">,
 ): readonly WatchingController[] {
   const { client, events, informers } = parts;
   const { namespace = defaultNamespace, clock = systemClock, log = silentLog, dependencyVersions } = settings;

@@ -2,6 +2,7 @@
 import type { KubeObject } from "@purlin/kube-client";
 import type { Clock, ControllerClient, EventRecorder, Log } from "@purlin/kube-controller";
 import type { PackageClient } from "../fetch/package-client.ts";
+import type { ProcessState } from "../process/function-process.ts";
 
 /** What the controllers of packages work with. */
 export interface PackagePorts {
@@ -20,6 +21,8 @@ export interface PackagePorts {
   };
   /** Whether something runs Functions and Providers here; otherwise somebody else does. */
   readonly hasRuntime: { readonly Function: boolean; readonly Provider: boolean };
+  /** The state of the process that runs the source file of a Function, where this control plane runs it. */
+  readonly sourceState?: ((functionName: string) => ProcessState | undefined) | undefined;
   /** The names of function revisions that compositions name, by `functionRevisionRef` or digest. */
   readonly revisionsInUse: (revisions: readonly KubeObject[], signal: AbortSignal) => Promise<ReadonlySet<string>>;
 }

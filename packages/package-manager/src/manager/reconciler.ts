@@ -21,6 +21,7 @@ import type { PackagePorts } from "./package-manager-ports.ts";
 import { type PackagePass, steps, tellWarning } from "./package-pass.ts";
 import { handsOver, planStates } from "./plan-states.ts";
 import { reportPackage } from "./report-package.ts";
+import { reportSource } from "./report-source.ts";
 import { resolvePackage } from "./resolve-package.ts";
 import { currentByDigest, currentByGeneration, numberOfCurrent } from "./revision-identity.ts";
 import { deactivate, transition } from "./transition-states.ts";
@@ -46,7 +47,11 @@ export async function reconcilePackage(
   const isRollout = isFunction && ports.features.functionRevisionSelectors;
   const pass: PackagePass = { ...ports, type, package: found, ...signals, isFunction, isRollout };
   // A function under development is run where its annotations say; it has no package to fetch.
-  if (isFunction && ports.features.developmentFunctions && isUnderDevelopment(found)) return {};
+  if (isFunction && ports.features.developmentFunctions && isUnderDevelopment(found)) {
+    const source = ports.sourceState?.(key.name);
+    if (source !== undefined && !isDeleted(found)) await reportSource(pass, source);
+    return {};
+  }
   if (isPaused(found)) await tellPaused(ports, found, signal);
   else if (saysPaused(found)) await forgetPause(ports, found, signal);
   else if (!isDeleted(found)) return tellingFailure(pass);

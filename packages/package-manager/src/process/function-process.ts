@@ -196,13 +196,25 @@ class RunningProcess implements FunctionProcess {
         this.#version = randomUUID();
         this.#become({ phase: "serving", endpoint: address });
       },
-      failed: ({ text }) => this.#become(withProblem(this.#state, text)),
-      died: (text) => this.#become({ phase: "failed", problem: text }),
+      failed: ({ text }) => {
+        this.#logProblem(text);
+        this.#become(withProblem(this.#state, text));
+      },
+      died: (text) => {
+        this.#logProblem(text);
+        this.#become({ phase: "failed", problem: text });
+      },
       output: (_, text) => {
         this.#tail.add(text);
         this.#log.add(text);
       },
     };
+  }
+
+  /** A function that cannot start writes nothing itself, so its log says why. Each restart fails alike: one line is enough. */
+  #logProblem(problem: string): void {
+    if (problem === problemOf(this.#state)) return;
+    this.#log.add(`${new Date(this.#surroundings.clock.now()).toISOString()}  ERROR  ${problem}\n`);
   }
 
   #become(state: ProcessState): void {
@@ -227,6 +239,10 @@ class RunningProcess implements FunctionProcess {
     signal?.addEventListener("abort", abort, { once: true });
     return promise;
   }
+}
+
+function problemOf(state: ProcessState): string | undefined {
+  return state.phase === "starting" ? undefined : state.problem;
 }
 
 /** While an earlier version serves, a newer one that fails is a problem and no outage. */

@@ -137,7 +137,7 @@ test("a file that is not there is missed by name, and served once it is there", 
     cwd: on.folder.path,
     program: { kind: "source", file: join(on.folder.path, "later/fn.ts") },
   });
-  await assert.rejects(fn.served(), /^Error: later\/fn\.ts: there is no such file$/);
+  await assert.rejects(fn.served(), /^Error: later\/fn\.ts: file not found$/);
   on.folder.write("later/fn.ts", functionSource("one"));
   await until(() => fn.state.phase === "serving");
   assert.equal(await on.call(fn), "one");

@@ -27,7 +27,7 @@ await run();
 
 async function run(): Promise<void> {
   let module: object;
-  if (!existsSync(file)) return fail(`${relativeTo(process.cwd(), file)}: there is no such file`, { setup: false });
+  if (!existsSync(file)) return fail(`${relativeTo(process.cwd(), file)}: file not found`, { setup: false });
   try {
     module = (await import(pathToFileURL(file).href)) as object;
   } catch (error) {

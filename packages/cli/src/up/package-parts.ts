@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import { developmentOf } from "@purlin/function-runner";
+import type { KubeObject } from "@purlin/kube-client";
+import type { JsonObject } from "@purlin/kube-objects";
+import type { FunctionProcess } from "@purlin/package-manager";
+import { harmlessLine } from "../terminal/harmless.ts";
+import { packageState } from "../tree/package-state.ts";
+import { stateText } from "../tree/render-forest.ts";
+import type { Part } from "./situation.ts";
+
+/**
+ * The packages and the processes of functions. What a process reports is newer than the conditions that an earlier run of the
+ * control plane left on its Function, so a Function that should run here is ready only when its process serves.
+ */
+export function packageParts(packages: readonly KubeObject[], processes: readonly FunctionProcess[]): Part[] {
+  const running = new Map(processes.map((process) => [process.name, process]));
+  const ofPackages = packages.flatMap((object) => partOf(object, running));
+  const listed = new Set(ofPackages.map(({ title }) => title));
+  return [...ofPackages, ...processes.map(processPart).filter(({ title }) => !listed.has(title))];
+}
+
+type Running = ReadonlyMap<string, FunctionProcess>;
+
+function partOf(object: KubeObject, running: Running): readonly Part[] {
+  const name = object.metadata.name ?? "";
+  const title = `${object.kind} ${name}`;
+  const development = object.kind === "Function" ? developmentOf(object as unknown as JsonObject) : undefined;
+  if (development?.kind === "source") {
+    const process = running.get(name);
+    return [process === undefined ? { title, text: "starting", state: "waiting" } : processPart(process)];
+  }
+  // Another program serves it; its failures are seen where it is called.
+  if (development !== undefined) return [];
+  return packagePart(object, title, running);
+}
+
+function packagePart(object: KubeObject, title: string, running: Running): readonly Part[] {
+  const state = packageState(object);
+  const revision = (object["status"] as { readonly currentRevision?: string } | undefined)?.currentRevision ?? "";
+  const process = running.get(revision);
+  if (state.health === "ready") {
+    const isStarting = object.kind === "Function" && process === undefined;
+    return isStarting ? [{ title, text: "starting", state: "waiting" }] : [];
+  }
+  // The process says the same in fewer words.
+  if (process?.state.phase === "failed") return [];
+  return [{ title, text: stateText(state), state: isFinal(object) ? "problem" : "waiting" }];
+}
+
+/** A package that could not be fetched needs attention; one that is being installed needs time. */
+function isFinal(object: KubeObject): boolean {
+  return packageState(object).reasons.some((reason) => reason.includes("UnpackingPackage"));
+}
+
+function processPart({ name, state, root }: FunctionProcess): Part {
+  // A process that runs from an image is that of a FunctionRevision.
+  const title = `${root === undefined ? "Function" : "FunctionRevision"} ${name}`;
+  if (state.phase === "failed") return { title, text: harmlessLine(state.problem), state: "problem" };
+  if (state.phase === "starting") return { title, text: "starting", state: "waiting" };
+  if (state.problem === undefined) return { title, text: "serving", state: "ready" };
+  const text = `${harmlessLine(state.problem)} (the last good version keeps serving)`;
+  return { title, text, state: "problem" };
+}
