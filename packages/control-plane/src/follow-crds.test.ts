@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createInformerPool, type KubeObject } from "@purlin/kube-client";
+import { silentLog, systemClock } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { followCrds } from "./follow-crds.ts";
 import { startEmbeddedApi } from "./testing/embedded-api.ts";
@@ -30,7 +31,7 @@ test("what was learnt about a kind is forgotten when its CRD changes, and whoeve
   const onChange = (kinds: readonly string[], isGone: boolean): void => {
     told.push(...kinds.map((kind) => (isGone ? `${kind} is gone` : kind)));
   };
-  const stop = await followCrds({ informers, mapper: client.mapper, onChange });
+  const stop = await followCrds({ informers, mapper: client.mapper, clock: systemClock, log: silentLog, onChange });
   const scope = async (): Promise<string> =>
     (await client.mapper.mapping(widget)).namespaced ? "Namespaced" : "Cluster";
   await eventually("it is served", async () => (await scope()) === "Namespaced");
@@ -61,6 +62,9 @@ test("a server without CRDs cannot be followed", async () => {
   await using api = await startEmbeddedApi();
   const client = api.connect();
   const informers = createInformerPool({ ...client, list: () => Promise.reject(new Error("no such thing")) });
-  await assert.rejects(followCrds({ informers, mapper: client.mapper, onChange() {} }), /no such thing/);
+  await assert.rejects(
+    followCrds({ informers, mapper: client.mapper, clock: systemClock, log: silentLog, onChange() {} }),
+    /no such thing/,
+  );
   assert.equal(informers.peek({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" }), undefined);
 });

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CacheChange, InformerPool, KubeObject, RestMapper, TypeRef } from "@purlin/kube-client";
-import { crdType } from "@purlin/kube-controller";
+import { type Clock, crdType, isEstablished, type Log } from "@purlin/kube-controller";
 import { isJsonObject } from "@purlin/kube-objects";
+import { createKindRefresher } from "./refresh-kinds.ts";
 
 /** What {@link followCrds} keeps up to date. */
 export interface CrdFollowers {
   readonly informers: InformerPool;
   readonly mapper: RestMapper;
+  readonly clock: Pick<Clock, "schedule">;
+  readonly log: Log;
   /** Told which kinds may have changed, as `apiVersion/Kind`, and whether their definition is gone. */
   readonly onChange: (kinds: readonly string[], isGone: boolean) => void;
 }
 
 /**
- * Whatever was learnt about kinds is forgotten when their CRD changes: where their objects live, and what their schemas
- * are. Resolves when the CRDs of now are known, with how to stop; rejects when the signal aborts before.
+ * When the CRD of a kind changes, drops what was learned about the kind (its path, scope and schema) and lists its cached
+ * objects again: the server now prunes and defaults them differently. Resolves when all CRDs are known, with a function
+ * that stops following them; rejects when the signal aborts before that.
  */
 export async function followCrds(
-  { informers, mapper, onChange }: CrdFollowers,
+  { informers, mapper, clock, log, onChange }: CrdFollowers,
   signal?: AbortSignal,
 ): Promise<() => Promise<void>> {
   const { informer, release } = informers.acquire(crdType);
@@ -26,27 +30,45 @@ export async function followCrds(
     await release();
     throw error;
   }
+  const kinds = createKindRefresher({
+    informers,
+    mapper,
+    clock,
+    log,
+    isEstablished: (type) => informer.list().some((crd) => isEstablished(crd) && serves(crd, type)),
+  });
   let isNews = false;
   const unsubscribe = informer.subscribe((change) => {
-    // A subscriber is first told of what is there; nobody has learnt anything about that yet.
+    // A subscriber first gets the CRDs that exist, about whose kinds nothing is cached yet.
     if (!isNews) return;
     const served = servedBy(change);
     for (const type of served) {
-      mapper.forget(type.apiVersion);
-      // Who waits for the kind to come back need not wait for the next try.
+      if (isRedefined(change)) kinds.refresh(type);
+      else mapper.forget(type.apiVersion);
+      // A kind that is served again is listed now, not at the next retry.
       informers
         .peek(type)
         ?.ready()
         .catch(() => {});
     }
-    const kinds = served.map(({ apiVersion, kind }) => `${apiVersion}/${kind}`);
-    onChange(kinds, change.type === "deleted");
+    onChange(
+      served.map(({ apiVersion, kind }) => `${apiVersion}/${kind}`),
+      change.type === "deleted",
+    );
   });
   isNews = true;
   return async () => {
     unsubscribe();
+    kinds.close();
     await release();
   };
+}
+
+/** Whether the CRD itself changed, not only its status. */
+function isRedefined(change: CacheChange): boolean {
+  if (change.type !== "updated") return true;
+  const [before, now] = [change.previous.metadata, change.object.metadata];
+  return before.generation !== now.generation || before.uid !== now.uid;
 }
 
 function servedBy(change: CacheChange): TypeRef[] {
@@ -55,8 +77,19 @@ function servedBy(change: CacheChange): TypeRef[] {
 }
 
 function typesOf(crd: KubeObject): TypeRef[] {
+  return versionsOf(crd).map(({ type }) => type);
+}
+
+function serves(crd: KubeObject, { apiVersion, kind }: TypeRef): boolean {
+  return versionsOf(crd).some(({ type, isServed }) => isServed && type.kind === kind && type.apiVersion === apiVersion);
+}
+
+function versionsOf(crd: KubeObject): { readonly type: TypeRef; readonly isServed: boolean }[] {
   const spec = isJsonObject(crd["spec"]) ? crd["spec"] : {};
   const names = isJsonObject(spec["names"]) ? spec["names"] : {};
   const versions = Array.isArray(spec["versions"]) ? spec["versions"].filter(isJsonObject) : [];
-  return versions.map(({ name }) => ({ apiVersion: `${spec["group"]}/${name}`, kind: String(names["kind"]) }));
+  return versions.map(({ name, served }) => ({
+    type: { apiVersion: `${spec["group"]}/${name}`, kind: String(names["kind"]) },
+    isServed: served === true,
+  }));
 }

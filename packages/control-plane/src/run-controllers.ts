@@ -43,7 +43,7 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   const functionPlane = createFunctionPlane(options, client);
   closing.defer(() => functionPlane.close());
   const { kindsChanged: onChange } = functionPlane;
-  closing.defer(await followCrds({ informers, mapper: kube.mapper, onChange }, signal));
+  closing.defer(await followCrds({ informers, mapper: kube.mapper, clock, log, onChange }, signal));
   const engine = createControllerEngine({
     informers,
     clock,

@@ -115,6 +115,46 @@ test("an event that comes twice is told once", async () => {
   assert.deepEqual(run.changes, ["added a", "updated a"]);
 });
 
+test("a list on request replaces the watch, and finds objects that changed under the same resource version", async () => {
+  const before = { ...object("a", "1"), spec: { pruned: 1 } };
+  const after = { ...object("a", "1"), spec: {} };
+  const lists = [page([before, object("b", "2")], "5"), page([after, object("b", "2")], "5")];
+  const { reader, asked, drained } = scripted(lists, []);
+  const pauses: number[] = [];
+  const informer = startInformer(reader, type, { sleep: async (ms) => void pauses.push(ms) });
+  await drained;
+  const changes: unknown[] = [];
+  const held = informer.get({ namespace: "ns", name: "b" });
+  informer.subscribe((change) => changes.push(change));
+  changes.length = 0;
+  informer.relist();
+  while (asked.length < 4) await new Promise(setImmediate);
+  assert.deepEqual(asked, ["list", "watch 5", "list", "watch 5"]);
+  assert.deepEqual(changes, [{ type: "updated", object: after, previous: before }]);
+  assert.equal(informer.get({ namespace: "ns", name: "b" }), held, "an object that is the same stays the same");
+  assert.deepEqual([pauses, informer.isReady, informer.lists], [[], true, 2]);
+  await informer.stop();
+});
+
+test("a list that is requested while one runs is made after it", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { reader, asked, drained } = scripted([page([], "5"), page([object("a", "1")], "6")], []);
+  const slow: KubeReader = {
+    ...reader,
+    async list(...args) {
+      const answer = await reader.list(...args);
+      if (asked.length === 1) await gate.promise;
+      return answer;
+    },
+  };
+  const informer = startInformer(slow, type);
+  informer.relist();
+  gate.resolve();
+  await drained;
+  assert.deepEqual([asked, informer.list().length], [["list", "list", "watch 6"], 1]);
+  await informer.stop();
+});
+
 test("failures are told and waited out, longer each time, without losing the place", async () => {
   const boom = internalError("boom");
   const run = await play([boom, page([], "5")], [[boom], [boom], [added(object("a", "6"))]]);

@@ -45,6 +45,11 @@ export interface Informer {
    * type may not be served, or no longer; the informer goes on trying, and asking makes it try at once.
    */
   ready(signal?: AbortSignal): Promise<void>;
+  /**
+   * Lists everything again, now. For changes that no watch reports: when the schema of the type changes, the server
+   * serves the same objects differently under the same resource versions.
+   */
+  relist(): void;
   /** Whether {@link Informer.ready} would resolve now. */
   readonly isReady: boolean;
   /** The newest resource version seen: reads are at least as new as this. */
@@ -76,6 +81,8 @@ class RunningInformer implements Informer {
   // The list under way or the next one; who waits for it is told when it fails.
   #attempt = newAttempt();
   #pausing: AbortController | undefined;
+  #watching: AbortController | undefined;
+  #isListDue = true;
   #resourceVersion = "";
   #lists = 0;
   #isReady = false;
@@ -131,6 +138,12 @@ class RunningInformer implements Informer {
     await unlessAborted(this.#attempt.promise, signal);
   }
 
+  relist(): void {
+    this.#isListDue = true;
+    this.#watching?.abort();
+    this.#pausing?.abort();
+  }
+
   async stop(): Promise<void> {
     const reason = new Error("the informer was stopped");
     this.#stopping.abort(reason);
@@ -144,13 +157,15 @@ class RunningInformer implements Informer {
     let failures = 0;
     while (!signal.aborted) {
       try {
-        if (this.#resourceVersion === "") await this.#list();
+        if (this.#isListDue) await this.#list();
         if (signal.aborted) return;
+        if (this.#isListDue) continue;
         failures = (await this.#watch()) ? 0 : 1;
       } catch (error) {
         if (signal.aborted) return;
         failures++;
         if (mustListAgain(error)) {
+          this.#isListDue = true;
           this.#resourceVersion = "";
           if (failures === 1) continue;
         }
@@ -163,31 +178,54 @@ class RunningInformer implements Informer {
 
   /** Lists page by page. A continue token that expired half-way starts the list again. */
   async #list(): Promise<void> {
-    const objects: KubeObject[] = [];
-    let next: string | undefined;
-    let version = "";
-    do {
-      const page = await this.#client.list(this.type, { ...this.#selection(), limit: pageSize, continue: next });
-      for (const item of page.items) objects.push(item);
-      next = page.continue;
-      version = page.resourceVersion;
-    } while (next !== undefined);
-    for (const change of this.#cache.replace(objects)) this.#tell(change);
-    this.#resourceVersion = version;
+    this.#isListDue = false;
+    try {
+      const { objects, version } = await this.#listPages();
+      for (const change of this.#cache.replace(objects)) this.#tell(change);
+      this.#resourceVersion = version;
+    } catch (error) {
+      this.#isListDue = true;
+      throw error;
+    }
     this.#lists++;
     this.#isReady = true;
     this.#attempt.resolve();
     this.#firstList.resolve();
   }
 
-  /** Follows one watch to its end and says whether it brought anything. */
+  async #listPages(): Promise<{ readonly objects: readonly KubeObject[]; readonly version: string }> {
+    const objects: KubeObject[] = [];
+    let next: string | undefined;
+    let version = "";
+    do {
+      const page = await this.#client.list(this.type, { ...this.#selection(), limit: pageSize, continue: next });
+      for (const item of page.items) objects.push(this.#cache.reuse(item));
+      next = page.continue;
+      version = page.resourceVersion;
+    } while (next !== undefined);
+    return { objects, version };
+  }
+
+  /** Follows one watch to its end and says whether it brought anything, or was aborted for a new list. */
   async #watch(): Promise<boolean> {
+    const watching = new AbortController();
+    this.#watching = watching;
+    try {
+      return (await this.#takeAll(AbortSignal.any([this.#stopping.signal, watching.signal]))) || this.#isListDue;
+    } catch (error) {
+      if (watching.signal.aborted) return true;
+      throw error;
+    }
+  }
+
+  async #takeAll(signal: AbortSignal): Promise<boolean> {
     let progress = false;
     const events = await this.#client.watch(this.type, {
       ...this.#selection(),
       resourceVersion: this.#resourceVersion,
       allowWatchBookmarks: true,
       timeoutSeconds: watchSeconds,
+      signal,
     });
     for await (const event of events) {
       progress = true;
@@ -221,6 +259,7 @@ class RunningInformer implements Informer {
 
   /** The type has gone, and its objects with it. It may come back. */
   #empty(): void {
+    this.#isListDue = true;
     this.#resourceVersion = "";
     this.#isReady = false;
     for (const change of this.#cache.replace([])) this.#tell(change);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "./kube-object.ts";
 
 /** A change a cache went through. `previous` is the object it held before. */
@@ -45,16 +46,22 @@ export class ObjectCache {
     return keys.flatMap((key) => this.#objects.get(key) ?? []);
   }
 
-  /** Takes an object in. Says what changed, or undefined when it is the version already held. */
+  /** Stores an object from a watch. Returns the change, or undefined when the cache already holds this resource version. */
   put(object: KubeObject): CacheChange | undefined {
-    const key = keyText(keyOf(object));
-    const previous = this.#objects.get(key);
-    if (previous?.metadata.resourceVersion === object.metadata.resourceVersion && previous !== undefined)
-      return undefined;
-    if (previous !== undefined) this.#unindex(key, previous);
-    this.#objects.set(key, object);
-    for (const { of, entries } of this.#indexes.values()) for (const value of of(object)) add(entries, value, key);
-    return previous === undefined ? { type: "added", object } : { type: "updated", object, previous };
+    const { resourceVersion } = object.metadata;
+    const previous = this.get(keyOf(object));
+    if (previous !== undefined && previous.metadata.resourceVersion === resourceVersion) return undefined;
+    return this.#store(object);
+  }
+
+  /**
+   * The cached object when a listed one equals it, otherwise the listed one. The contents are compared, not only the
+   * resource version: a changed schema prunes fields and adds defaults in what the server serves, without a write.
+   */
+  reuse(listed: KubeObject): KubeObject {
+    const cached = this.get(keyOf(listed));
+    if (cached?.metadata.resourceVersion !== listed.metadata.resourceVersion || cached === undefined) return listed;
+    return jsonEqual(cached as unknown as JsonValue, listed as unknown as JsonValue) ? cached : listed;
   }
 
   /** Drops an object. `last` is what the server sent with the deletion, if it sent anything. */
@@ -67,12 +74,22 @@ export class ObjectCache {
     return { type: "deleted", object: last ?? previous };
   }
 
-  /** Makes the cache equal to a list and says what that changed. */
+  /** Makes the cache equal to a list and returns the changes. Objects taken through {@link ObjectCache.reuse} do not change. */
   replace(objects: readonly KubeObject[]): CacheChange[] {
     const listed = new Set(objects.map((object) => keyText(keyOf(object))));
     const gone = [...this.#objects].filter(([key]) => !listed.has(key));
     const deleted = gone.flatMap(([, object]) => this.remove(keyOf(object)) ?? []);
-    return [...deleted, ...objects.flatMap((object) => this.put(object) ?? [])];
+    return [...deleted, ...objects.flatMap((object) => this.#store(object) ?? [])];
+  }
+
+  #store(object: KubeObject): CacheChange | undefined {
+    const key = keyText(keyOf(object));
+    const previous = this.#objects.get(key);
+    if (previous === object) return undefined;
+    if (previous !== undefined) this.#unindex(key, previous);
+    this.#objects.set(key, object);
+    for (const { of, entries } of this.#indexes.values()) for (const value of of(object)) add(entries, value, key);
+    return previous === undefined ? { type: "added", object } : { type: "updated", object, previous };
   }
 
   #unindex(key: string, object: KubeObject): void {

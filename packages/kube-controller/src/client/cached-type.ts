@@ -6,22 +6,14 @@ import {
   isNoMatch,
   type KubeObject,
   type ObjectKey,
-  type RestMapper,
   type TypeRef,
 } from "@purlin/kube-client";
 import type { Clock } from "../clock.ts";
 import { OwnWrites } from "./own-writes.ts";
 
-/** The objects of one type: those its informer holds, and what we wrote since. */
-export interface CachedType {
-  readonly writes: OwnWrites;
-  readonly namespaced: boolean;
-}
-
 /** What {@link CachedTypes} needs. */
 export interface CachedTypesOptions {
   readonly informers: InformerPool;
-  readonly mapper: RestMapper;
   readonly clock: Clock;
   /** A type nobody has read for so long is no longer followed on account of reads. */
   readonly idleMs: number;
@@ -30,7 +22,6 @@ export interface CachedTypesOptions {
 interface Entry {
   readonly lease: InformerLease;
   readonly writes: OwnWrites;
-  namespaced: boolean | undefined;
   usedAt: number;
 }
 
@@ -52,8 +43,8 @@ export class CachedTypes {
     return [...this.#entries.keys()];
   }
 
-  /** The cache of a type, complete. Rejects when its objects cannot be listed. */
-  async open(type: TypeRef, { signal }: CallOptions = {}): Promise<CachedType> {
+  /** All objects of a type: those its informer holds, and our own writes since. Rejects when they cannot be listed. */
+  async open(type: TypeRef, { signal }: CallOptions = {}): Promise<OwnWrites> {
     const entry = this.#entry(type);
     entry.usedAt = this.#options.clock.now();
     const { informer } = entry.lease;
@@ -65,8 +56,7 @@ export class CachedTypes {
         throw error;
       }
     }
-    entry.namespaced ??= (await this.#options.mapper.mapping(type, signal)).namespaced;
-    return { writes: entry.writes, namespaced: entry.namespaced };
+    return entry.writes;
   }
 
   /** Takes note of a write. */
@@ -83,6 +73,11 @@ export class CachedTypes {
   /** What is known of an object without asking anybody. */
   known(type: TypeRef, key: ObjectKey): KubeObject | undefined {
     return this.#writesOf(type)?.get(key);
+  }
+
+  /** How often the objects of a type were listed: what the server made of an apply before the last list may differ now. */
+  listsOf(type: TypeRef): number {
+    return this.#entries.get(nameOf(type))?.lease.informer.lists ?? 0;
   }
 
   deleted(object: KubeObject): void {
@@ -107,7 +102,7 @@ export class CachedTypes {
     if (known !== undefined) return known;
     const lease = this.#options.informers.acquire(type);
     const writes = new OwnWrites(lease.informer);
-    const entry: Entry = { lease, writes, namespaced: undefined, usedAt: this.#options.clock.now() };
+    const entry: Entry = { lease, writes, usedAt: this.#options.clock.now() };
     this.#entries.set(name, entry);
     return entry;
   }

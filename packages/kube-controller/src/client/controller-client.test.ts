@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createInformerPool, isNoMatch, type KubeClient, type KubeObject } from "@purlin/kube-client";
+import { createInformerPool, isNoMatch, type KubeClient, type KubeObject, type TypeRef } from "@purlin/kube-client";
+import { createCrd } from "../crd/crd.ts";
+import { installCrds } from "../crd/install-crds.ts";
+import { object, text } from "../crd/schema.ts";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { eventually } from "../testing/eventually.ts";
 import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
@@ -48,6 +51,8 @@ test("reads come from one list and one watch, writes included at once", async ()
     await cluster.client.create(map("a", { x: "1" }, { app: "one" }));
     const key = { namespace, name: "a" };
     assert.deepEqual((await client.get(configMap, key))?.["data"], { x: "1" });
+    const reads = (): number => cluster.sent.filter((line) => line === "GET /api/v1/configmaps").length;
+    await eventually("the list is followed by a watch", () => reads() === 2);
     const before = cluster.sent.length;
     for (let i = 2; i < 50; i++) {
       const read = await client.get(configMap, key);
@@ -246,6 +251,55 @@ test("an apply is sent once, then only when something would change", async () =>
     const writes = cluster.writes().length;
     await client.applyIfChanged(map("a", { y: "1" }), ours);
     assert.equal(cluster.writes().length, writes);
+  });
+});
+
+test("an apply that the schema changes is sent once, and once more after the schema changed", async () => {
+  await withClient(async ({ client, cluster }) => {
+    const crdWith = (nullable: boolean): KubeObject =>
+      createCrd({
+        group: "example.org",
+        kind: "Gadget",
+        plural: "gadgets",
+        versions: [
+          {
+            name: "v1",
+            fields: { spec: object({ size: { ...text, default: "small", nullable } }) },
+            columns: [],
+            hasStatus: false,
+          },
+        ],
+      });
+    await installCrds(cluster.client, [crdWith(false)]);
+    const gadget = { apiVersion: "example.org/v1", kind: "Gadget" };
+    const wanted: KubeObject = { ...gadget, metadata: { name: "g" }, spec: { size: null } };
+    const first = await client.applyIfChanged(wanted, ours);
+    assert.deepEqual([first.sent, first.object["spec"]], [true, { size: "small" }]);
+    assert.equal((await client.applyIfChanged(wanted, ours)).sent, false);
+    await installCrds(cluster.client, [crdWith(true)]);
+    const informer = cluster.informers.peek(gadget);
+    const lists = informer?.lists ?? 0;
+    informer?.relist();
+    while ((informer?.lists ?? 0) === lists) await new Promise(setImmediate);
+    const second = await client.applyIfChanged(wanted, ours);
+    assert.deepEqual([second.sent, second.object["spec"]], [true, { size: null }]);
+    assert.equal((await client.applyIfChanged(wanted, ours)).sent, false);
+  });
+});
+
+test("a cluster-scoped object is found in every namespace, a namespaced one only in its own", async () => {
+  await withClient(async ({ client, cluster }) => {
+    await cluster.client.create(map("here", {}));
+    const found = async (type: TypeRef, name: string, space: string): Promise<boolean> =>
+      (await client.get(type, { name, namespace: space })) !== undefined;
+    const namespaces = { apiVersion: "v1", kind: "Namespace" };
+    assert.equal(await found(namespaces, "default", "other"), true);
+    assert.equal((await client.list(namespaces, { namespace: "other" })).length > 0, true);
+    assert.deepEqual(
+      [await found(configMap, "here", namespace), await found(configMap, "here", "other")],
+      [true, false],
+    );
+    assert.deepEqual(await client.list(configMap, { namespace: "other" }), []);
   });
 });
 

@@ -40,21 +40,22 @@ const tenMinutesMs = 600_000;
 /** Makes the client of all reconcilers of one process. Close it before the pool. */
 export function createControllerClient(options: ControllerClientOptions): ClosableControllerClient {
   const { client, informers, uncached = [secrets], clock = systemClock, idleMs = tenMinutesMs } = options;
-  const types = new CachedTypes({ informers, mapper: client.mapper, clock, idleMs });
+  const types = new CachedTypes({ informers, clock, idleMs });
   const sent = new SentApplies();
   const live = new Set(uncached.map(nameOf));
   const isLive = (type: TypeRef): boolean => live.has(nameOf(type));
 
   async function get(type: TypeRef, key: ObjectKey, call: { signal?: AbortSignal | undefined } = {}) {
     if (isLive(type)) return getLive(client, type, key, call);
-    const { writes, namespaced } = await types.open(type, call);
-    return writes.get(namespaced ? key : { name: key.name });
+    const objects = await types.open(type, call);
+    // A cluster-scoped object is found whatever namespace is asked for. The objects tell the scope of their type: one
+    // that was looked up before is wrong once the type was defined again.
+    return objects.get(key) ?? (key.namespace ? objects.get({ name: key.name }) : undefined);
   }
 
   async function list(type: TypeRef, { namespace, labels = {}, signal }: CachedListOptions = {}) {
     if (isLive(type)) return listLive(client, type, { namespace, labels, signal });
-    const { writes, namespaced } = await types.open(type, { signal });
-    return writes.list(labels, namespaced ? namespace : undefined);
+    return (await types.open(type, { signal })).list(labels, namespace);
   }
 
   function noted(stored: KubeObject, { dryRun, subresource }: WriteOptions = {}): KubeObject {
@@ -76,14 +77,16 @@ export function createControllerClient(options: ControllerClientOptions): Closab
   async function applyIfChanged(object: KubeObject, call: ApplyIfChangedOptions): Promise<ApplyOutcome> {
     const current = await observed(object, call);
     if (current !== undefined && call.dryRun !== true) {
-      const isDone = !wouldApplyChange(current, object, call) || sent.isLast(object, call, current);
+      const served = { object: current, lists: types.listsOf(object) };
+      const isDone = !wouldApplyChange(current, object, call) || sent.isLast(object, call, served);
       if (isDone) return { object: current, sent: false };
     }
     const { observed: _observed, beforeSend, ...options } = call;
     await beforeSend?.(current);
     const stored = await apply(object, options);
     if (call.dryRun !== true) {
-      if (wouldApplyChange(stored, object, call)) sent.remember(object, call, stored);
+      if (wouldApplyChange(stored, object, call))
+        sent.remember(object, call, { object: stored, lists: types.listsOf(object) });
       else sent.forget(object, call);
     }
     return { object: stored, sent: true };

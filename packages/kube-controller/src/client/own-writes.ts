@@ -65,10 +65,14 @@ export class OwnWrites {
     return compareVersions(version, resourceVersion) >= 0 ? known : object;
   }
 
-  /** The objects with all of these labels. What is looked at are those with the rarest of them, however many others there are. */
+  /**
+   * The objects with all of these labels, of one namespace if given; cluster-scoped objects belong to every namespace.
+   * Only the objects with the rarest label are examined, however many others there are.
+   */
   list(labels: Readonly<Record<string, string>> = {}, namespace?: string): KubeObject[] {
-    const objects = this.#candidates(labels, namespace);
+    const objects = this.#candidates(labels);
     const wanted = ({ metadata }: KubeObject): boolean =>
+      (!namespace || !metadata.namespace || metadata.namespace === namespace) &&
       Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value);
     for (const key of this.#writes.keys()) this.#look(key);
     if (this.#writes.size === 0) return objects.filter(wanted);
@@ -80,16 +84,14 @@ export class OwnWrites {
     const added = [...this.#writes].flatMap(([key, write]) =>
       write.kind === "stored" && !known.has(key) ? write.object : [],
     );
-    const inNamespace = added.filter((object) => namespace === undefined || object.metadata.namespace === namespace);
-    return [...seen, ...inNamespace].filter(wanted);
+    return [...seen, ...added].filter(wanted);
   }
 
-  #candidates(labels: Readonly<Record<string, string>>, namespace: string | undefined): KubeObject[] {
+  #candidates(labels: Readonly<Record<string, string>>): KubeObject[] {
     const [first, ...others] = Object.entries(labels).map(labelText);
-    if (first === undefined) return this.#informer.list(namespace === undefined ? {} : { namespace });
+    if (first === undefined) return this.#informer.list();
     this.#informer.addIndex(labelIndex, ({ metadata }) => Object.entries(metadata.labels ?? {}).map(labelText));
-    const found = this.#informer.byIndex(labelIndex, first, ...others);
-    return namespace === undefined ? found : found.filter(({ metadata }) => metadata.namespace === namespace);
+    return this.#informer.byIndex(labelIndex, first, ...others);
   }
 
   /** Drops what the informer knows by now. */

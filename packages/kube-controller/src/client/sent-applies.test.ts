@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
-import { SentApplies } from "./sent-applies.ts";
+import { SentApplies, type ServedObject } from "./sent-applies.ts";
 
 const wanted = (name: string, size: number): KubeObject => ({
   apiVersion: "example.org/v1",
@@ -10,9 +10,9 @@ const wanted = (name: string, size: number): KubeObject => ({
   metadata: { name },
   spec: { size, color: "red" },
 });
-const at = (object: KubeObject, resourceVersion: string): KubeObject => ({
-  ...object,
-  metadata: { ...object.metadata, resourceVersion },
+const at = (object: KubeObject, resourceVersion: string, lists = 1): ServedObject => ({
+  object: { ...object, metadata: { ...object.metadata, resourceVersion } },
+  lists,
 });
 const ours = { fieldManager: "us" };
 
@@ -39,6 +39,7 @@ test("the same apply to the same version is the last one, anything else is not",
   for (const { why, object: one, options, version, last } of rows) {
     assert.equal(sent.isLast(one, options, at(one, version)), last, why);
   }
+  assert.equal(sent.isLast(object, ours, at(object, "7", 2)), false, "the type was listed again");
   sent.forget(object, ours);
   assert.equal(sent.isLast(object, ours, at(object, "7")), false);
 });

@@ -6,21 +6,34 @@ import { goJson, type JsonValue } from "@purlin/kube-objects";
 /** How many applies are remembered; the oldest go first, and are at worst sent again. */
 const mostApplies = 10_000;
 
+/** An object as the server serves it, and how often its type had been listed by then. */
+export interface ServedObject {
+  readonly object: KubeObject;
+  readonly lists: number;
+}
+
+interface SentApply {
+  readonly hash: string;
+  readonly resourceVersion: string;
+  readonly lists: number;
+}
+
 /**
- * Applies after which the object still does not look as wanted: the server wrote a value in its own way, or dropped a
- * field. While the object is the one we got back, sending the same again changes nothing.
+ * Applies after which the object still differs from the applied one: the server normalized a value, or pruned a field.
+ * Sending the same again changes nothing while the object is unchanged and its type is not listed again. A list follows
+ * every change of the schema, after which the server may accept what it pruned before.
  */
 export class SentApplies {
-  readonly #sent = new Map<string, { readonly hash: string; readonly resourceVersion: string }>();
+  readonly #sent = new Map<string, SentApply>();
 
   get size(): number {
     return this.#sent.size;
   }
 
-  remember(wanted: KubeObject, options: ApplyOptions, { metadata }: KubeObject): void {
+  remember(wanted: KubeObject, options: ApplyOptions, { object: { metadata }, lists }: ServedObject): void {
     const key = keyOfApply(wanted, options);
     this.#sent.delete(key);
-    this.#sent.set(key, { hash: hashOf(wanted), resourceVersion: metadata.resourceVersion ?? "" });
+    this.#sent.set(key, { hash: hashOf(wanted), resourceVersion: metadata.resourceVersion ?? "", lists });
     if (this.#sent.size <= mostApplies) return;
     const [oldest] = this.#sent.keys();
     if (oldest !== undefined) this.#sent.delete(oldest);
@@ -30,12 +43,11 @@ export class SentApplies {
     this.#sent.delete(keyOfApply(wanted, options));
   }
 
-  /** Whether this is the last that was sent, and nobody has changed the object since. */
-  isLast(wanted: KubeObject, options: ApplyOptions, current: KubeObject): boolean {
+  /** Whether this is the last apply that was sent, and neither the object nor its schema has changed since. */
+  isLast(wanted: KubeObject, options: ApplyOptions, { object: { metadata }, lists }: ServedObject): boolean {
     const sent = this.#sent.get(keyOfApply(wanted, options));
-    return (
-      sent !== undefined && sent.resourceVersion === current.metadata.resourceVersion && sent.hash === hashOf(wanted)
-    );
+    if (sent === undefined || sent.lists !== lists) return false;
+    return sent.resourceVersion === metadata.resourceVersion && sent.hash === hashOf(wanted);
   }
 }
 
