@@ -31,7 +31,6 @@ export {
   State,
   Status,
   Struct,
-  Target,
   toJson,
 } from "@purlin/function-protocol";
 export { errorText } from "./errors/error-text.ts";
@@ -55,6 +54,7 @@ export type { ResultOption } from "./response/results.ts";
 export type { Ttl } from "./response/ttl.ts";
 export * as response from "./response.ts";
 export type { BuiltResult, ResultBuilder } from "./result/result-builder.ts";
+export { Target } from "./result/target.ts";
 export * as result from "./result.ts";
 export type { OnHandlerError } from "./runtime/function-call.ts";
 export type { CallContext, FunctionHandler, HandlerResult, RunFunction } from "./runtime/function-handler.ts";

@@ -2,7 +2,7 @@
 // The designs this SDK exists for, each with its own sketch, translated word for word.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { create, RequestMeta, type RunFunctionResponse } from "@purlin/function-protocol";
+import { create, RequestMeta, Result, type RunFunctionResponse, toJson } from "@purlin/function-protocol";
 import {
   Capability,
   checkObject,
@@ -11,6 +11,8 @@ import {
   result as rb,
   request,
   response,
+  Severity,
+  Target,
 } from "./index.ts";
 import { expectResponse, invoke, invokeToStable, newRequest } from "./testing/index.ts";
 
@@ -246,4 +248,19 @@ test("claim conditions: a friendly message for the claim, the real error for the
       },
     ],
   });
+});
+
+test("claim conditions: TARGET_COMPOSITE_ONLY of the design is TARGET_COMPOSITE on the wire", () => {
+  const target: Target = Target.TARGET_COMPOSITE_ONLY;
+  const { message, severity } = { message: "m", severity: Severity.SEVERITY_NORMAL };
+  assert.deepEqual(toJson(Result, create(Result, { severity, message, target })), {
+    severity: "SEVERITY_NORMAL",
+    message: "m",
+    target: "TARGET_COMPOSITE",
+  });
+  const { TARGET_UNSPECIFIED, TARGET_COMPOSITE, TARGET_COMPOSITE_ONLY, TARGET_COMPOSITE_AND_CLAIM } = Target;
+  assert.deepEqual(
+    [TARGET_UNSPECIFIED, TARGET_COMPOSITE, TARGET_COMPOSITE_ONLY, TARGET_COMPOSITE_AND_CLAIM],
+    [0, 1, 1, 2],
+  );
 });
