@@ -23,7 +23,12 @@ const lib = ["es2024", "es2025.iterator", "es2025.collection", "esnext.disposabl
 
 const below: readonly Part[] = [
   { name: "@purlin/function-protocol", source: "packages/function-protocol", entries: { ".": "index" }, lib },
-  { name: "@purlin/kube-objects", source: "packages/kube-objects", entries: { "./schema": "schema/index" }, lib },
+  {
+    name: "@purlin/kube-objects",
+    source: "packages/kube-objects",
+    entries: { "./builtin": "builtin/index", "./schema": "schema/index" },
+    lib,
+  },
 ];
 
 const itself: Part = {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { create, SchemaSelector } from "@purlin/function-protocol";
+import { createSchemaFetcher, openAPIDocuments } from "@purlin/function-runner";
+import { createMemorySource } from "@purlin/function-sdk/testing";
 import type { KubeRequest } from "@purlin/kube-client";
-import type { JsonValue } from "@purlin/kube-objects";
+import { builtinOpenAPI, formatApiVersion, type JsonValue, parseOpenAPIPathKey } from "@purlin/kube-objects";
 import { serverOpenAPI } from "./open-api-reader.ts";
+import { startEmbeddedApi } from "./testing/embedded-api.ts";
 
 function serverWith(answers: Readonly<Record<string, JsonValue>>) {
   const asked: KubeRequest[] = [];
@@ -36,4 +40,37 @@ test("what is no index has no documents, and what is no document describes nothi
     assert.equal((await serverWith({ "/openapi/v3": odd as JsonValue }).reader.index()).size, 0);
   }
   assert.deepEqual(await serverWith({}).reader.document("/openapi/v3/x"), {});
+});
+
+/** Every kind of the built-in documents, and one of each group-version that does not exist. */
+function builtinSelectors(): SchemaSelector[] {
+  const { keys, document } = builtinOpenAPI();
+  return keys.flatMap((key) => {
+    const groupVersion = parseOpenAPIPathKey(key);
+    if (groupVersion === undefined) return [];
+    const schemas = Object.values(document(key)?.components.schemas ?? {});
+    const kinds = schemas.flatMap((schema) => {
+      const of = schema["x-kubernetes-group-version-kind"];
+      return Array.isArray(of) && of.length === 1 ? [String((of[0] as { kind: string }).kind)] : [];
+    });
+    const apiVersion = formatApiVersion(groupVersion);
+    return [...new Set([...kinds, "Nothing"])].map((kind) => create(SchemaSelector, { apiVersion, kind }));
+  });
+}
+
+test("the embedded server, commands without a server and the SDK's test harness know the same built-in kinds", async () => {
+  await using api = await startEmbeddedApi();
+  const server = createSchemaFetcher(serverOpenAPI(api.users)).schema;
+  const files = createSchemaFetcher(openAPIDocuments()).schema;
+  const harness = createMemorySource({}).schema;
+  const found: string[] = [];
+  for (const selector of builtinSelectors()) {
+    const want = (await server(selector)).openapiV3?.value;
+    const name = `${selector.apiVersion}/${selector.kind}`;
+    assert.deepEqual((await files(selector)).openapiV3?.value, want, name);
+    assert.deepEqual((await harness(selector)).openapiV3?.value, want, name);
+    if (want !== undefined) found.push(name);
+  }
+  for (const name of ["v1/Pod", "apps/v1/Deployment", "batch/v1/Job"]) assert.ok(found.includes(name), name);
+  assert.ok(!found.some((name) => name.endsWith("/Nothing")));
 });

@@ -11,6 +11,8 @@ import {
   ResponseMeta,
   type RunFunctionRequest,
   type RunFunctionResponse,
+  Schema,
+  SchemaSelector,
   Struct,
 } from "@purlin/function-protocol";
 import type { JsonObject } from "@purlin/kube-objects";
@@ -98,6 +100,44 @@ test("the layers stand in their order: each step is recorded once, only settled 
   const text = await registry.metrics();
   assert.match(text, /function_run_function_response_cache_hits_total\{function_name="fn"\} 1/);
   assert.match(text, /function_run_function_request_total\{.*\} 2/);
+});
+
+/** A function that asks for the schema of a kind and allows its answer to be kept for a day. */
+const askingForSchema: Handler = (incoming) => {
+  const properties = incoming.requiredSchemas.get("it")?.openapiV3?.value["properties"] ?? null;
+  const selector = create(SchemaSelector, { apiVersion: "example.org/v1", kind: "App" });
+  return answer(incoming, {
+    meta: create(ResponseMeta, { tag: incoming.meta?.tag ?? "", ttl: create(Duration, { seconds: 86_400n }) }),
+    requirements: create(Requirements, { schemas: new Map([["it", selector]]) }),
+    output: Struct.from({ properties }),
+  });
+};
+
+test("a cached response lasts only as long as the schemas that the function required", async (t) => {
+  await using fn = await serveFunction({ handler: askingForSchema });
+  const directory = temporaryDirectory(t);
+  let schema = create(Schema);
+  const open = (): ClosableFunctionRunner =>
+    makeRunner(t, { cache: { directory }, fetchers: { ...fetchers, schema: async () => schema } });
+  let runner = open();
+  const look = async (want: unknown, calls: number): Promise<void> => {
+    assert.deepEqual((await run(runner, fn)).output?.value, { properties: want });
+    assert.equal(fn.calls.length, calls);
+  };
+  const publish = (properties: JsonObject | undefined): void => {
+    schema = create(Schema, { openapiV3: properties && Struct.from({ properties }) });
+  };
+  await look(null, 2);
+  await look(null, 2);
+  publish({ a: {} });
+  await look({ a: {} }, 4);
+  publish({ a: {} });
+  await look({ a: {} }, 4);
+  publish({ b: {} });
+  runner = open();
+  await look({ b: {} }, 6);
+  publish(undefined);
+  await look(null, 8);
 });
 
 test("without cache, recorder and registry the runner just runs", async (t) => {

@@ -54,7 +54,8 @@ export function createFunctionRunner(options: FunctionRunnerOptions): ClosableFu
   let runner: FunctionRunner = dialling;
   if (options.asCrossplane !== undefined) runner = asCrossplane(runner, options.asCrossplane);
   runner = settleRequirements(runner, options.fetchers);
-  const cache = options.cache && cacheResponses(runner, { ...options.cache, ...surroundings });
+  const cache =
+    options.cache && cacheResponses(runner, { ...options.cache, ...surroundings, schema: options.fetchers.schema });
   runner = cache ?? runner;
   if (options.sink !== undefined) runner = recordRuns(runner, options.sink, surroundings);
   const outermost = runner;

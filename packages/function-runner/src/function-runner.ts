@@ -44,6 +44,8 @@ export interface RunCall {
   readonly trace?: RunTrace | undefined;
   /** Restricts the protocol: old releases of Crossplane knew v1beta1 only. */
   readonly protocol?: "v1beta1" | undefined;
+  /** Called with the last request of a step, which carries everything that the function required. */
+  readonly onSettled?: ((request: RunFunctionRequest) => void) | undefined;
 }
 
 /**

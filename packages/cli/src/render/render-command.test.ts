@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { type FunctionHandler, request, response } from "@purlin/function-sdk";
-import { startTestServer } from "@purlin/function-sdk/testing";
+import { type FunctionHandler, type JsonObject, request, response } from "@purlin/function-sdk";
+import { invokeToStable, newRequest, startTestServer } from "@purlin/function-sdk/testing";
 import { parseYaml } from "../files/yaml-file.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { type Outcome, runInProcess } from "../testing/test-io.ts";
@@ -227,6 +227,32 @@ test("required resources and credentials come from files", async (t) => {
   assert.equal(outcome.exitCode, 0, outcome.stderr);
   const { found, credentials } = partOf(outcome, "status");
   assert.deepEqual([found, credentials], [1, "aws"]);
+});
+
+test("a function gets the schema of a built-in kind from render, from a call and from the test harness", async (t) => {
+  const wants: FunctionHandler = (req, ctx) => {
+    const rsp = ctx.to(req);
+    response.requireSchema(rsp, "known", "apps/v1", "Deployment");
+    response.requireSchema(rsp, "unknown", "example.org/v1", "Deployment");
+    const known = request.getRequiredSchema(req, "known") ?? null;
+    const unknown = request.lookupRequiredSchema(req, "unknown").state;
+    response.setDesiredCompositeStatus(rsp, { known, unknown });
+    return rsp;
+  };
+  const server = await startTestServer(wants);
+  t.after(() => server.stop(0));
+  const stable = await invokeToStable(wants, newRequest());
+  const composite = stable.response.desired?.composite?.resource?.value ?? {};
+  const { known, unknown } = (composite["status"] ?? {}) as Record<string, JsonObject>;
+  assert.ok(known?.["properties"]);
+  const rendered = partOf(await render(t, wants), "status");
+  assert.deepEqual([rendered["known"], rendered["unknown"]], [known, unknown]);
+  using folder = tempFolder({ "request.yaml": "{}\n" });
+  const args = ["--target", `localhost:${server.port}`, "--insecure", "--request", "request.yaml"];
+  const called = await runInProcess(["function", "call", ...args], { cwd: folder.path });
+  assert.equal(called.exitCode, 0, called.stderr);
+  const desired = documentsOf(called)[0]?.["desired"] as { composite: { resource: { status: JsonObject } } };
+  assert.deepEqual(desired.composite.resource.status, { known, unknown });
 });
 
 const fails: FunctionHandler = (req, ctx) => {

@@ -3,7 +3,6 @@ import { isRenderError, type RenderError, type Rendered, renderComposite } from 
 import {
   createResourceFetcher,
   createSchemaFetcher,
-  noSchemas,
   objectsReader,
   openAPIDocuments,
   type RequirementFetchers,
@@ -84,12 +83,11 @@ function tellsRevisions({ composition, revisions }: RenderFiles): boolean {
   return revisions.length > 0 && stepsOf(composition).some((step) => selectionOf(step) !== undefined);
 }
 
-/** Files answer what functions require; kinds nobody wrote down have no objects. */
+/** Files answer what functions require; a kind without a file has no objects. Built-in kinds have their schemas. */
 async function fetchersFor(files: RenderFiles, command: RenderCommand, io: Io): Promise<RequirementFetchers> {
   const resources = createResourceFetcher(readerOf(files.required));
-  if (command.schemas.length === 0) return { resources, schema: noSchemas };
   const documents = (await Promise.all(command.schemas.map((path) => readOpenAPI(path, io)))).flat();
-  return { resources, schema: createSchemaFetcher(openAPIDocuments({ documents, withoutBuiltin: true })).schema };
+  return { resources, schema: createSchemaFetcher(openAPIDocuments({ documents })).schema };
 }
 
 function readerOf(manifests: readonly Manifest[]): ReturnType<typeof objectsReader> {

@@ -8,10 +8,13 @@ import { CachedResponse, create, decode, encode, type RunFunctionResponse, Times
 /** Files under this prefix are being written. */
 export const temporaryPrefix = ".";
 
-/** A stored response and when it ends, in milliseconds since the epoch. */
+/** A stored response. */
 export interface StoredResponse {
   readonly response: RunFunctionResponse;
+  /** When it ends, in milliseconds since the epoch. */
   readonly deadline: number;
+  /** Digests of the required schemas it was made from, by the name of the requirement. */
+  readonly schemas: ReadonlyMap<string, Uint8Array>;
 }
 
 /**
@@ -28,14 +31,16 @@ export function cacheName(text: string): string {
 export async function readCacheFile(path: string): Promise<StoredResponse | undefined> {
   const bytes = await readFile(path).catch(ignoreMissing);
   if (bytes === undefined) return undefined;
-  const { deadline, response } = decode(CachedResponse, bytes);
+  const { deadline, response, schemas } = decode(CachedResponse, bytes);
   if (deadline === undefined || response === undefined) return undefined;
-  return { response, deadline: milliseconds(deadline) };
+  return { response, deadline: milliseconds(deadline), schemas };
 }
 
 /** Writes a file so that readers see all of it or nothing. Answers with its size. */
-export async function writeCacheFile(path: string, { response, deadline }: StoredResponse): Promise<number> {
-  const bytes = encode(CachedResponse, create(CachedResponse, { deadline: timestamp(deadline), response }));
+export async function writeCacheFile(path: string, stored: StoredResponse): Promise<number> {
+  const { response, deadline, schemas } = stored;
+  const message = create(CachedResponse, { deadline: timestamp(deadline), response, schemas: new Map(schemas) });
+  const bytes = encode(CachedResponse, message);
   const temporary = join(dirname(path), `${temporaryPrefix}${randomUUID()}`);
   try {
     await writeInto(temporary, bytes);

@@ -25,6 +25,7 @@ import { call, dial, patience, request, targetAt } from "../../test/runs.ts";
 import { temporaryDirectory } from "../../test/tls.ts";
 import type { FunctionTarget } from "../function-runner.ts";
 import { createRunnerMetrics } from "../metrics.ts";
+import { noSchemas } from "../schemas/schema-fetcher.ts";
 import { type CachingRunner, cacheResponses, type ResponseCacheOptions } from "./cache-responses.ts";
 
 const minute = 60_000;
@@ -66,6 +67,7 @@ async function cached(t: TestContext, setting: Setting = {}): Promise<Bench> {
   const logged: Record<string, unknown>[] = [];
   const log = (message: string, fields: object): number => logged.push({ message, ...fields });
   const runner = cacheResponses(dial(t), {
+    schema: noSchemas,
     directory,
     clock,
     metrics: createRunnerMetrics(registry),
@@ -242,7 +244,7 @@ test("an error is not stored", async (t) => {
         return answer(incoming);
       },
     },
-    { directory },
+    { schema: noSchemas, directory },
   );
   await assert.rejects(runner.run(targetAt("x:1"), tagged("t"), call()), boom);
   fails = false;

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
-import { type Duration, isFatal, type RunFunctionResponse } from "@purlin/function-protocol";
+import { type Duration, isFatal, type RunFunctionRequest, type RunFunctionResponse } from "@purlin/function-protocol";
 import { type Clock, systemClock } from "../clock.ts";
 import type { FunctionRunner, FunctionTarget } from "../function-runner.ts";
 import { noMetrics, type RunnerMetrics } from "../metrics.ts";
+import type { FetchSchema } from "../requirements/settle-requirements.ts";
 import { textOf } from "../runner-error.ts";
 import { type RunnerLog, silentLog } from "../runner-log.ts";
-import { cacheName, readCacheFile, writeCacheFile } from "./cache-file.ts";
+import { cacheName, readCacheFile, type StoredResponse, writeCacheFile } from "./cache-file.ts";
 import { evict } from "./evict.ts";
+import { hasNewSchema, requiredDigests } from "./required-schemas.ts";
 
 const day = 24 * 60 * 60_000;
 
 /** How responses are cached. */
 export interface ResponseCacheOptions {
+  /** Answers schema selectors, to tell whether a schema that a response depends on has changed. */
+  readonly schema: FetchSchema;
   /** Where responses are kept; made when it is missing. */
   readonly directory: string;
   /** However long a function says, no longer than this. Default 24 h; 0 for no limit. */
@@ -31,8 +35,9 @@ export interface CachingRunner extends FunctionRunner {
 }
 
 /**
- * A runner that answers a request it has seen, from a file, as long as the function's response said it may. Failures,
- * fatal responses and requests without a tag are never stored; a cache that does not work never fails a run.
+ * A runner that answers a request it has seen, from a file, as long as the function's response said it may and the
+ * schemas that the function required are the same. Failures, fatal responses and requests without a tag are never stored;
+ * a cache that does not work never fails a run.
  */
 export function cacheResponses(next: FunctionRunner, options: ResponseCacheOptions): CachingRunner {
   const cache = new ResponseCache(options);
@@ -41,17 +46,23 @@ export function cacheResponses(next: FunctionRunner, options: ResponseCacheOptio
       const tag = request.meta?.tag ?? "";
       const stored = await cache.look(target, tag);
       if (stored !== undefined) return stored;
-      const response = await next.run(target, request, call);
-      await cache.store(target, tag, response);
+      let settled = request;
+      const onSettled = (last: RunFunctionRequest): void => {
+        settled = last;
+        call.onSettled?.(last);
+      };
+      const response = await next.run(target, request, { ...call, onSettled });
+      await cache.store(target, tag, { response, schemas: requiredDigests(response, settled) });
       return response;
     },
     evict: () => cache.evict(),
   };
 }
 
-type MissReason = "NotCached" | "DeadlineExpired" | "EmptyRequestTag" | "Error";
+type MissReason = "NotCached" | "DeadlineExpired" | "SchemaChanged" | "EmptyRequestTag" | "Error";
 
 class ResponseCache {
+  readonly #schema: FetchSchema;
   readonly #directory: string;
   readonly #maxTtlMs: number;
   readonly #maxBytes: number;
@@ -65,6 +76,7 @@ class ResponseCache {
 
   constructor(options: ResponseCacheOptions) {
     const { directory, maxTtlMs = day, maxBytes = 256 * 2 ** 20 } = options;
+    this.#schema = options.schema;
     this.#directory = directory;
     this.#maxTtlMs = maxTtlMs === 0 ? Number.POSITIVE_INFINITY : maxTtlMs;
     this.#maxBytes = maxBytes;
@@ -80,6 +92,7 @@ class ResponseCache {
       const stored = await readCacheFile(this.#pathOf(target, tag));
       if (stored === undefined) return this.#miss(target, "NotCached");
       if (this.#clock.now() > stored.deadline) return this.#miss(target, "DeadlineExpired");
+      if (await hasNewSchema(stored, this.#schema)) return this.#miss(target, "SchemaChanged");
       this.#metrics.cache("hits", target.functionName);
       this.#metrics.cacheTime("read", target.functionName, secondsSince(started));
       return stored.response;
@@ -98,7 +111,8 @@ class ResponseCache {
     this.#log.debug("function response is not cached", { function: functionName, revision: revisionName, reason });
   }
 
-  async store(target: FunctionTarget, tag: string, response: RunFunctionResponse): Promise<void> {
+  async store(target: FunctionTarget, tag: string, answered: Omit<StoredResponse, "deadline">): Promise<void> {
+    const { response } = answered;
     const ttl = milliseconds(response.meta?.ttl);
     if (tag === "" || ttl <= 0 || isFatal(response)) return;
     const { functionName } = target;
@@ -106,7 +120,7 @@ class ResponseCache {
     const started = performance.now();
     try {
       this.#functions.set(cacheName(target.revisionName), functionName);
-      const bytes = await writeCacheFile(this.#pathOf(target, tag), { response, deadline });
+      const bytes = await writeCacheFile(this.#pathOf(target, tag), { ...answered, deadline });
       this.#bytes += bytes;
       this.#metrics.cache("writes", functionName);
       this.#metrics.cache("bytes_written", functionName, bytes);

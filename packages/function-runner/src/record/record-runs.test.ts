@@ -26,6 +26,7 @@ import { temporaryDirectory } from "../../test/tls.ts";
 import { cacheResponses } from "../cache/cache-responses.ts";
 import type { FunctionRunner, RunCall } from "../function-runner.ts";
 import { createRunnerMetrics } from "../metrics.ts";
+import { noSchemas } from "../schemas/schema-fetcher.ts";
 import { createInspectorSink, type InspectorSink } from "./inspector-sink.ts";
 import { type RequestRecord, type ResponseRecord, type RunSink, recordRuns } from "./record-runs.ts";
 
@@ -139,7 +140,7 @@ test("C100: a run that the cache answers is recorded as well", async (t) => {
       return { ...response, meta: { tag: "tag", ttl } };
     },
   };
-  const runner = recordRuns(cacheResponses(next, { directory: temporaryDirectory(t) }), sink);
+  const runner = recordRuns(cacheResponses(next, { schema: noSchemas, directory: temporaryDirectory(t) }), sink);
   for (let i = 0; i < 2; i++) await runner.run(target, withSecret(), traced());
   assert.equal(calls, 1);
   assert.deepEqual([sink.requests.length, sink.responses.length], [2, 2]);

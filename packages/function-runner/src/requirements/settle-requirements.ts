@@ -24,7 +24,7 @@ export function settleRequirements(next: FunctionRunner, fetchers: RequirementFe
     async run(target, request, call) {
       const { signal } = call;
       try {
-        const { response } = await runUntilSettled(request, {
+        const { response, requests } = await runUntilSettled(request, {
           run: (current) => next.run(target, current, call),
           source: {
             resources: (selector) => untilAborted(fetchers.resources(selector, signal), signal),
@@ -32,6 +32,7 @@ export function settleRequirements(next: FunctionRunner, fetchers: RequirementFe
           },
           signal,
         });
+        call.onSettled?.(requests.at(-1) ?? request);
         return response;
       } catch (error) {
         // Who ran out of time just before everybody stopped knows better why.

@@ -5,6 +5,7 @@ import {
   isJsonObject,
   mergeOpenAPI,
   type OpenAPIDocument,
+  type OpenAPIDocuments,
   type OpenAPISource,
   openAPIPathKey,
 } from "@purlin/kube-objects";
@@ -39,14 +40,16 @@ export function openAPIDocuments(options: OpenAPIDocumentsOptions = {}): OpenAPI
     for (const key of keysOf(schemas, number)) add(key, documentOf(schemas));
   }
   for (const crd of options.crds ?? []) for (const [key, document] of crdToOpenAPI(crd)) add(key, document);
-  const builtin = options.withoutBuiltin ? undefined : builtinOpenAPI();
-  const keys = new Set([...given.keys(), ...(builtin?.keys ?? [])]);
-  const paths = new Map([...keys].map((key) => [key, urlOf(key)]));
+  // The built-in kinds are parsed when the first schema is asked for: most runs ask for none.
+  const builtin = (): OpenAPIDocuments | undefined => (options.withoutBuiltin ? undefined : builtinOpenAPI());
   return {
-    index: async () => paths,
+    async index() {
+      const keys = new Set([...given.keys(), ...(builtin()?.keys ?? [])]);
+      return new Map([...keys].map((key) => [key, urlOf(key)]));
+    },
     async document(url) {
       const key = keyIn(url);
-      const own = builtin?.document(key);
+      const own = builtin()?.document(key);
       const [first, ...others] = [...(given.get(key) ?? []), ...(own === undefined ? [] : [own])];
       if (first === undefined) throw new RunnerError("FETCH", `there is no OpenAPI document "${key}"`);
       return mergeOpenAPI(first, ...others);

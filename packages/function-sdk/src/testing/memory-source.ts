@@ -9,6 +9,7 @@ import {
   Schema,
   type SchemaSelector,
 } from "@purlin/function-protocol";
+import { builtinSchema, parseApiVersion } from "@purlin/kube-objects/builtin";
 import { resourceMessage } from "../resource/resource-message.ts";
 import { mustStruct } from "./new-request.ts";
 
@@ -16,8 +17,14 @@ import { mustStruct } from "./new-request.ts";
 export interface MemorySourceOptions {
   /** The objects that exist, or a function that selects them. */
   readonly resources?: readonly object[] | ((selector: ResourceSelector) => readonly object[]) | undefined;
-  /** Schemas by `apiVersion/Kind`, such as `apps/v1/Deployment`, or a function that finds them. */
-  readonly schemas?: Readonly<Record<string, object>> | ((selector: SchemaSelector) => object | undefined) | undefined;
+  /**
+   * Schemas by `apiVersion/Kind`, such as `example.org/v1/App`, or a function that finds them. Built-in kinds that are not
+   * among them have the schemas that a control plane answers with; null means that there is no such kind.
+   */
+  readonly schemas?:
+    | Readonly<Record<string, object | null>>
+    | ((selector: SchemaSelector) => object | null | undefined)
+    | undefined;
 }
 
 /** Answers requirements from memory, as a control plane answers them from its cluster. */
@@ -40,9 +47,12 @@ function findSchema(
   schemas: NonNullable<MemorySourceOptions["schemas"]>,
   selector: SchemaSelector,
 ): object | undefined {
-  if (typeof schemas === "function") return schemas(selector);
-  const key = `${selector.apiVersion}/${selector.kind}`;
-  return Object.hasOwn(schemas, key) ? schemas[key] : undefined;
+  const { apiVersion, kind } = selector;
+  const key = `${apiVersion}/${kind}`;
+  const table = typeof schemas === "function" ? { [key]: schemas(selector) } : schemas;
+  const own = Object.hasOwn(table, key) ? table[key] : undefined;
+  if (own === null) return undefined;
+  return own ?? builtinSchema({ ...parseApiVersion(apiVersion), kind });
 }
 
 function choose(objects: readonly object[], selector: ResourceSelector): object[] {

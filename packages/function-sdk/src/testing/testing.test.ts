@@ -168,6 +168,32 @@ test("required schemas are answered from memory, found or not", async () => {
   assert.deepEqual(fromFunction.response.output?.value, { states: ["found", "absent"] });
 });
 
+test("built-in kinds have their schemas without being named, unless a test says that there is no such kind", async () => {
+  const handler: FunctionHandler = (req, ctx) => {
+    const rsp = ctx.to(req);
+    response.requireSchema(rsp, "built-in", "apps/v1", "Deployment");
+    response.requireSchema(rsp, "unknown", "example.org/v1", "Deployment");
+    const schema = request.getRequiredSchema(req, "built-in");
+    response.setOutput(rsp, {
+      replicas:
+        (schema?.["properties"] as { spec?: { properties?: JsonObject } })?.spec?.properties?.["replicas"] ?? null,
+      unknown: request.lookupRequiredSchema(req, "unknown").state,
+    });
+    return rsp;
+  };
+  const replicas = { format: "int32", type: "integer" };
+  const rows = [
+    { schemas: undefined, want: replicas },
+    { schemas: () => undefined, want: replicas },
+    { schemas: { "apps/v1/Deployment": null }, want: null },
+    { schemas: () => null, want: null },
+  ];
+  for (const { schemas, want } of rows) {
+    const { response: rsp } = await invokeToStable(handler, newRequest(), { schemas });
+    assert.deepEqual(rsp.output?.value, { replicas: want, unknown: "absent" });
+  }
+});
+
 test("C68 a function that never settles is an error, as it is in a control plane", async () => {
   const forgetful: FunctionHandler = (req, ctx) => {
     const rsp = ctx.to(req);
