@@ -36,7 +36,7 @@ function section(spec: CommandSpec): string {
 function table(spec: CommandSpec): string[] {
   const rows = [
     ...(spec.arguments ?? []).map(({ name, description }) => `| \`${name}\` | ${description} |`),
-    ...(spec.options ?? []).map(optionRow),
+    ...(spec.options ?? []).filter(({ hidden }) => hidden !== true).map(optionRow),
   ];
   return rows.length === 0 ? [] : [`| Option | Meaning |\n|---|---|\n${rows.join("\n")}`];
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { NameResolver, SourceRuntime, TlsSource } from "@purlin/function-runner";
+import type { NameResolver, RunSink, SourceRuntime, TlsSource } from "@purlin/function-runner";
 import type { KubeClient } from "@purlin/kube-client";
 import type { Clock, InstallProgress, Log, WatchingController } from "@purlin/kube-controller";
 import type { Registry } from "prom-client";
@@ -33,6 +33,8 @@ export interface ControlPlaneSettings {
   readonly functionRevisionSelectors: boolean;
   /** Functions may be reached where their annotations say. */
   readonly developmentFunctions: boolean;
+  /** Emit no events for cluster-scoped objects. */
+  readonly namespacedEventsOnly: boolean;
 }
 
 const minuteMs = 60_000;
@@ -49,6 +51,7 @@ export const defaultControlPlaneSettings: ControlPlaneSettings = {
   acceptOtherClaimVersions: false,
   functionRevisionSelectors: false,
   developmentFunctions: false,
+  namespacedEventsOnly: false,
 };
 
 /** How functions that have packages, or source files, are reached. */
@@ -59,6 +62,8 @@ export interface FunctionOptions {
   readonly sources?: SourceRuntime | undefined;
   /** Answers with the addresses of functions; DNS unless given. */
   readonly names?: NameResolver | undefined;
+  /** Receives a copy of every request and response, without secrets. */
+  readonly sink?: RunSink | undefined;
   /** Keeps responses for as long as functions allow. Off unless given. */
   readonly responseCache?: { readonly directory: string; readonly maxTtlMs?: number | undefined } | undefined;
 }

@@ -51,8 +51,9 @@ export function createFunctionPlane(
     sources: functions.sources,
     live: liveRevisions(revisions),
   });
-  const { security, names, responseCache: cache } = functions;
-  const runner = createFunctionRunner({ security, names, fetchers, live: resolver.live, cache, registry, clock, log });
+  const { security, names, sink, responseCache: cache } = functions;
+  const calls = { security, names, sink, cache };
+  const runner = createFunctionRunner({ ...calls, fetchers, live: resolver.live, registry, clock, log });
   const uses = createRevisionUses(options.packages?.hold);
   return {
     runStep: createStepRunner(uses.counting(resolver), runner),

@@ -21,6 +21,7 @@ export {
   type PackageRuntimeMode,
 } from "./packages/cluster-packages.ts";
 export { type CollectRegularlyOptions, collectRegularly } from "./packages/collect-regularly.ts";
+export { ensureNamespace } from "./packages/ensure-object.ts";
 // Packages on one machine.
 export {
   openPackageManagement,

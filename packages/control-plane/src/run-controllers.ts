@@ -38,7 +38,13 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   closing.defer(() => informers.stop());
   const client = createControllerClient({ client: kube, informers, clock });
   closing.defer(() => client.close());
-  const events = createEventRecorder({ client: kube, source: "crossplane", clock, log });
+  const events = createEventRecorder({
+    client: kube,
+    source: "crossplane",
+    namespacedOnly: settings.namespacedEventsOnly,
+    clock,
+    log,
+  });
   closing.defer(() => events.close());
   const functionPlane = createFunctionPlane(options, client);
   closing.defer(() => functionPlane.close());

@@ -34,6 +34,7 @@ export {
   isPullSecretError,
   type RegistryCredentials,
 } from "./oci/registry-credentials.ts";
+export type { RegistryHttpOptions } from "./oci/registry-http.ts";
 export { type PackageType, packageTypes } from "./package-kinds.ts";
 export { collectFunctionLogs, type FunctionLog, functionLogFolder, listFunctionLogs } from "./process/function-logs.ts";
 // Functions as child processes.

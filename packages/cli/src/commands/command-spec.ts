@@ -11,6 +11,8 @@ export interface OptionSpec {
   readonly default?: string;
   /** May be given more than once. */
   readonly repeatable?: boolean;
+  /** Accepted, and left out of help and reference. */
+  readonly hidden?: boolean;
 }
 
 /** One positional argument of a command. */

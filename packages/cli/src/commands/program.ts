@@ -75,8 +75,8 @@ function refuseEmpty(command: Command): void {
   if (option !== undefined) command.error(`option '${option.flags}' argument is empty`);
 }
 
-function toOption({ flags, description, required, repeatable, default: preset }: OptionSpec): Option {
-  const option = new Option(flags, required ? `${description} (required)` : description);
+function toOption({ flags, description, required, repeatable, hidden, default: preset }: OptionSpec): Option {
+  const option = new Option(flags, required ? `${description} (required)` : description).hideHelp(hidden === true);
   if (repeatable)
     option.argParser((value: string, before: readonly string[] | undefined) => [...(before ?? []), value]);
   if (preset !== undefined) option.default(preset);

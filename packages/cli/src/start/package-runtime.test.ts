@@ -14,10 +14,16 @@ const rows: Readonly<Record<string, { reason: string; text: string; Function: st
     Provider: "Deployment",
   },
   One: {
-    reason: "who is not named runs in a Deployment",
+    reason: "a kind that is not named runs in a Deployment",
     text: "Provider=External",
     Function: "Deployment",
     Provider: "External",
+  },
+  Configuration: {
+    reason: "Crossplane takes a mode for Configurations, of which nothing runs",
+    text: "Configuration=Deployment;Function=External",
+    Function: "External",
+    Provider: "Deployment",
   },
 };
 for (const [name, { reason, text, ...want }] of Object.entries(rows)) {
@@ -30,7 +36,7 @@ const refused: readonly { text: string; message: RegExp }[] = [
   { text: "", message: /not ""$/ },
   { text: "deployment", message: /not "deployment"$/ },
   { text: "Function", message: /not "Function"$/ },
-  { text: "Configuration=External", message: /not "Configuration=External"$/ },
+  { text: "Configuration=Docker", message: /not "Configuration=Docker"$/ },
   { text: "Function=External;", message: /not ""$/ },
   { text: "Function=External=x", message: /not "Function=External=x"$/ },
   { text: "Function=External;Function=Deployment", message: /Function is named twice/ },

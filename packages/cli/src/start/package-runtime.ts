@@ -2,11 +2,13 @@
 import type { ClusterPackageOptions, PackageRuntimeMode } from "@purlin/control-plane";
 import { UserError } from "../user-error.ts";
 
-/** Who runs the packages of each kind that runs anything. */
+/** What runs the packages of each kind that has a runtime. */
 export type PackageRuntimes = NonNullable<ClusterPackageOptions["runtimes"]>;
 
 const modes: readonly string[] = ["Deployment", "External"] satisfies PackageRuntimeMode[];
 const kinds: readonly string[] = ["Function", "Provider"];
+/** Nothing of a Configuration runs; Crossplane takes a mode for it all the same. */
+const ignoredKind = "Configuration";
 const expected = "Deployment, External, or one of them for a kind, such as Provider=Deployment;Function=External";
 
 /** Reads --package-runtime: one mode for all kinds, or a mode for each kind that is named; the others run in Deployments. */
@@ -19,10 +21,10 @@ export function parsePackageRuntime(text: string): PackageRuntimes {
   const seen = new Set<string>();
   for (const part of text.split(";")) {
     const [kind = "", mode = "", ...rest] = part.split("=");
-    if (!isKind(kind) || !isMode(mode) || rest.length > 0) throw wrong(`not "${part}"`);
+    if (!isMode(mode) || rest.length > 0 || !(isKind(kind) || kind === ignoredKind)) throw wrong(`not "${part}"`);
     if (seen.has(kind)) throw wrong(`and ${kind} is named twice in "${text}"`);
     seen.add(kind);
-    runtimes[kind] = mode;
+    if (isKind(kind)) runtimes[kind] = mode;
   }
   return runtimes;
 }

@@ -50,16 +50,24 @@ interface Line {
   readonly [field: string]: unknown;
 }
 
+interface StartedOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly addresses?: readonly string[];
+}
+
+const loopback = ["--metrics-address", "127.0.0.1:0", "--health-address", "127.0.0.1:0"];
+
 /** `purlin start` in this process, and what it says. */
 class Started implements AsyncDisposable {
   readonly #stopping = new AbortController();
   readonly #io: TestIo;
   readonly exitCode: Promise<number>;
 
-  constructor(cluster: Cluster, ...more: string[]) {
-    this.#io = new TestIo({ signal: this.#stopping.signal, cwd: cluster.folder });
-    const loopback = ["--metrics-address", "127.0.0.1:0", "--health-address", "127.0.0.1:0"];
-    const args = ["--kubeconfig", cluster.kubeconfig, "--allow-development-functions", ...loopback, ...more];
+  constructor(cluster: Cluster, ...more: readonly (string | StartedOptions)[]) {
+    const { env, addresses = loopback } = more.find((one) => typeof one !== "string") ?? {};
+    const flags = more.filter((one) => typeof one === "string");
+    this.#io = new TestIo({ signal: this.#stopping.signal, cwd: cluster.folder, ...(env && { env }) });
+    const args = ["--kubeconfig", cluster.kubeconfig, "--allow-development-functions", ...addresses, ...flags];
     this.exitCode = run(["start", ...args], this.#io);
   }
 
@@ -131,6 +139,33 @@ test("it installs our kinds on an empty cluster, leads, serves its state, and gi
   assert.match(text, /^process_cpu_seconds_total /m);
   assert.equal(await started.stop(), 0);
   assert.equal(leaseSpecOf(await cluster.users.get(leaseType, lease)).holderIdentity ?? "", "");
+});
+
+test("settings without effect are logged once each, and without an election there is no Lease", async () => {
+  await using cluster = await startCluster();
+  const socket = join(cluster.folder, "inspector.sock");
+  const env = { LEADER_ELECTION: "false", TLS_SERVER_CERTS_DIR: "/tls/server", ENABLE_WEBHOOKS: "true" };
+  const flags = ["--enable-usages", "--webhook-port=9443", "--enable-pipeline-inspector"];
+  await using started = new Started(cluster, { env }, ...flags, "--pipeline-inspector-socket", socket);
+  await started.said("all controllers run");
+  const said = started.lines.filter(({ msg }) => msg === "setting has no effect");
+  assert.deepEqual(
+    said.map(({ setting, value }) => `${setting} ${value}`),
+    ["$ENABLE_WEBHOOKS true", "--webhook-port 9443", "$TLS_SERVER_CERTS_DIR /tls/server", "--enable-usages true"],
+  );
+  assert.equal(said[0]?.["reason"], "this control plane serves no webhooks");
+  await assert.rejects(cluster.users.get(leaseType, lease), /not found/);
+});
+
+test("ports, the namespace and the name of the client Secret come from the environment, as in Crossplane's chart", async () => {
+  await using cluster = await startCluster();
+  const env = { POD_NAMESPACE: "system", TLS_CLIENT_SECRET_NAME: "client", METRICS_PORT: "0", HEALTH_PROBE_PORT: "0" };
+  await using started = new Started(cluster, { env, addresses: [] });
+  await started.said("all controllers run");
+  const { metrics, health } = await started.said("serving");
+  for (const address of [metrics, health]) assert.match(String(address), /:[1-9]\d*$/);
+  const secret = await cluster.users.get({ apiVersion: "v1", kind: "Secret" }, { namespace: "system", name: "client" });
+  assert.ok((secret["data"] as Record<string, string>)["tls.crt"]);
 });
 
 test("packages run in Deployments, under the names the flag gives, or are somebody else's", async () => {

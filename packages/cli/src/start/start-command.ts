@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import {
   type ControlPlane,
+  ensureNamespace,
   isLiveCrossplane,
   refuseBesideCrossplane,
   serveStatus,
@@ -10,27 +11,30 @@ import {
 } from "@purlin/control-plane";
 import { type Logger, newLogger } from "@purlin/function-sdk";
 import type { KubeClient } from "@purlin/kube-client";
-import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { openAccess } from "./start-access.ts";
 import { readFunctions, type StartFunctions } from "./start-functions.ts";
+import { readStartInput } from "./start-input.ts";
 import { openPackages, readPackages, type StartPackages } from "./start-packages.ts";
-import { readSettings } from "./start-settings.ts";
+import { portOption, readSettings } from "./start-settings.ts";
 
 /** `purlin start --kubeconfig FILE` */
-export async function run(input: CommandInput, io: Io): Promise<undefined> {
-  const log = newLogger({ debug: isSet(input, "debug"), write: (line) => io.stderr.write(line) });
+export async function run(typed: CommandInput, io: Io): Promise<undefined> {
+  const log = newLogger({ debug: isSet(typed, "debug"), write: (line) => io.stderr.write(line) });
+  const { input, unused } = readStartInput(typed, io);
+  for (const setting of unused) log.info("setting has no effect", { ...setting });
   const settings = readSettings(input);
   const functions = readFunctions(input, io, log);
   const packages = readPackages(input, io);
-  const namespace = textOption(input, "namespace") ?? io.env["POD_NAMESPACE"] ?? "crossplane-system";
+  const namespace = textOption(input, "namespace") ?? "";
   const { client, server } = await openAccess(input, io, (text) => log.debug("API server warning", { text }));
   try {
     await work(input, io, { client, namespace, log, plan: { settings, functions, packages, server } });
   } finally {
+    functions.sink?.close();
     await client.close();
   }
 }
@@ -50,7 +54,7 @@ interface Work {
 async function work(input: CommandInput, io: Io, { client, namespace, log, plan }: Work): Promise<void> {
   const alone = (signal: AbortSignal): Promise<void> => refuseBesideCrossplane(client, namespace, signal);
   await told(alone(io.signal));
-  await told(ensureNamespace(client, namespace, io.signal));
+  await told(ensureLeaseNamespace(client, namespace, io.signal));
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const identity = `${hostname()}_${randomUUID()}`;
@@ -62,7 +66,7 @@ async function work(input: CommandInput, io: Io, { client, namespace, log, plan 
     packages,
     functions: { ...plan.functions, security: plan.functions.security ?? packages.security },
     settings: plan.settings,
-    election: { namespace, identity },
+    election: isSet(input, "leaderElection") ? { namespace, identity } : undefined,
     beforeStart: alone,
     registry,
     log,
@@ -74,27 +78,25 @@ async function work(input: CommandInput, io: Io, { client, namespace, log, plan 
   log.info("stopping");
 }
 
-/** The leader's Lease needs a place; an empty cluster has none yet. */
-async function ensureNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
-  const namespaces = { apiVersion: "v1", kind: "Namespace" };
+/** The leader's Lease needs a namespace; an empty cluster has none yet. */
+async function ensureLeaseNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
   try {
-    await client.get(namespaces, { name }, { signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-      return client.create({ ...namespaces, metadata: { name } }, { signal });
-    });
+    await ensureNamespace(client, name, signal);
   } catch (error) {
-    if (isAlreadyExists(error)) return;
     throw new Error(`cannot use namespace "${name}" for the leader's Lease: ${textOf(error)}`, { cause: error });
   }
 }
 
-/** An address of "0", as Crossplane's flags have it, is none. */
+/** An address of "0" switches an endpoint off. A port, as Crossplane's flags have it, is that of an address. */
 function addresses(input: CommandInput): { metricsAddress: string | undefined; healthAddress: string | undefined } {
-  const address = (name: string): string | undefined => {
-    const text = textOption(input, name);
+  const address = (name: string, port: string): string | undefined => {
+    const text = textOption(input, name) ?? `:${port}`;
     return text === "0" ? undefined : text;
   };
-  return { metricsAddress: address("metricsAddress"), healthAddress: address("healthAddress") };
+  return {
+    metricsAddress: address("metricsAddress", portOption(input, "metricsPort") ?? "8080"),
+    healthAddress: address("healthAddress", portOption(input, "healthProbePort") ?? "8081"),
+  };
 }
 
 /** Ends when the user says so, or with what broke. */

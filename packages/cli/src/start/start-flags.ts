@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { OptionSpec } from "../commands/command-spec.ts";
+import { crossplaneSettings } from "./crossplane-settings.ts";
 
-/** The options of `purlin start`. Those Crossplane has as well mean the same and have the same defaults. */
-export const startFlags: readonly OptionSpec[] = [
+/** The options that have an effect. Those that Crossplane has as well mean the same and have the same defaults. */
+const effectiveFlags: readonly OptionSpec[] = [
   { flags: "--kubeconfig <file>", description: "the API server to work on (in a Pod: that of its own cluster)" },
   { flags: "--context <name>", description: "another context of the kubeconfig than the current one" },
   {
     flags: "-n, --namespace <name>",
     description: "where packages run, and where the leader's Lease is ($POD_NAMESPACE, or crossplane-system)",
+  },
+  {
+    flags: "-l, --leader-election [bool]",
+    description: "work only while holding the leader's Lease ($LEADER_ELECTION, or true)",
   },
   { flags: "-s, --sync-interval <duration>", description: "how often every object is looked at again", default: "1h" },
   {
@@ -43,59 +48,95 @@ export const startFlags: readonly OptionSpec[] = [
   },
   { flags: "--circuit-breaker-cooldown <duration>", description: "how long it is shielded at least", default: "5m" },
   {
-    flags: "--enable-realtime-compositions <bool>",
-    description: "wake composite resources when what they composed or required changes",
-    default: "true",
+    flags: "--enable-realtime-compositions [bool]",
+    description: "wake composite resources when what they composed or required changes (true)",
   },
-  { flags: "--enable-ssa-claims <bool>", description: "sync claims by server-side apply", default: "true" },
+  { flags: "--enable-ssa-claims [bool]", description: "sync claims by server-side apply (true)" },
   {
-    flags: "--accept-other-claim-versions",
+    flags: "--accept-other-claim-versions [bool]",
     description: "after a change of a claim's version, go on with composite resources bound in the old one",
   },
   {
-    flags: "--enable-function-revision-selectors",
+    flags: "--enable-function-revision-selectors [bool]",
     description: "several revisions of a function at once, and pipeline steps that choose (alpha)",
   },
   {
     flags: "--package-runtime <runtime>",
     description:
-      "who runs packages: Deployment, External, or by kind, Provider=…;Function=… ($PACKAGE_RUNTIME, or Deployment)",
+      "what runs packages: Deployment, External, or by kind, Provider=…;Function=… ($PACKAGE_RUNTIME, or Deployment)",
   },
   {
     flags: "--service-account <name>",
     description: "the control plane's own: packages may be pulled with its secrets ($POD_SERVICE_ACCOUNT)",
   },
   {
-    flags: "--xpkg-cache-dir <dir>",
+    flags: "-c, --xpkg-cache-dir <dir>",
     description: "where package contents are kept ($XPKG_CACHE_DIR, or purlin/xpkg in this user's cache)",
   },
+  { flags: "--cache-dir <dir>", description: "the older name of --xpkg-cache-dir ($CACHE_DIR)" },
   {
-    flags: "--enable-dependency-version-upgrades",
+    flags: "--ca-bundle-path <file>",
+    description: "certificate authorities of registries, in addition to the system's ($CA_BUNDLE_PATH)",
+  },
+  { flags: "--user-agent <text>", description: "the User-Agent of requests to registries ($USER_AGENT, or purlin)" },
+  {
+    flags: "--enable-dependency-version-upgrades [bool]",
     description: "upgrade dependencies whose version violates a constraint (alpha)",
   },
   {
-    flags: "--enable-dependency-version-downgrades",
+    flags: "--enable-dependency-version-downgrades [bool]",
     description: "downgrade them, too, where nothing higher will do (alpha)",
   },
   {
-    flags: "--enable-function-response-cache",
+    flags: "--enable-function-response-cache [bool]",
     description: "keep the responses of functions for as long as they allow (alpha)",
   },
   { flags: "--xfn-cache-dir <dir>", description: "where responses are kept ($XFN_CACHE_DIR, or /cache/xfn)" },
-  { flags: "--xfn-cache-max-ttl <duration>", description: "the longest a response is kept", default: "24h" },
   {
-    flags: "--allow-development-functions",
-    description: "call functions in plaintext where their annotations say; whoever may edit a Function sees all data",
+    flags: "--xfn-cache-max-ttl <duration>",
+    description: "the longest time a response is kept ($XFN_CACHE_MAX_TTL, or 24h)",
+  },
+  {
+    flags: "--enable-pipeline-inspector [bool]",
+    description: "send requests and responses of functions, without secrets, to an inspector (alpha)",
+  },
+  {
+    flags: "--pipeline-inspector-socket <path>",
+    description: "the unix socket of the inspector ($PIPELINE_INSPECTOR_SOCKET, or /var/run/pipeline-inspector/socket)",
+  },
+  {
+    flags: "--restrict-namespaced-events [bool]",
+    description: "emit no events for cluster-scoped objects",
+  },
+  {
+    flags: "--allow-development-functions [bool]",
+    description:
+      "call functions in plaintext where their annotations say: anyone who can edit a Function then sees all data",
   },
   {
     flags: "--tls-client-certs-dir <dir>",
     description:
       "tls.crt, tls.key and ca.crt to call functions with ($TLS_CLIENT_CERTS_DIR, or Secret crossplane-tls-client)",
   },
-  { flags: "--metrics-address <address>", description: "where /metrics is served; 0 for nowhere", default: ":8080" },
   {
-    flags: "--health-address <address>",
-    description: "where /healthz and /readyz are served; 0 for nowhere",
-    default: ":8081",
+    flags: "--tls-client-secret-name <name>",
+    description: "the Secret of the client certificate ($TLS_CLIENT_SECRET_NAME, or crossplane-tls-client)",
   },
+  { flags: "--metrics-address <address>", description: "where /metrics is served; 0 for nowhere (:8080)" },
+  { flags: "--metrics-port <port>", description: "the port alone of --metrics-address ($METRICS_PORT)" },
+  { flags: "--health-address <address>", description: "where /healthz and /readyz are served; 0 for nowhere (:8081)" },
+  { flags: "--health-probe-port <port>", description: "the port alone of --health-address ($HEALTH_PROBE_PORT)" },
 ];
+
+/** Flags of Crossplane that change nothing here: accepted, logged, and left out of help. */
+const unusedFlags: readonly OptionSpec[] = crossplaneSettings.flatMap(
+  ({ flag, aliases = [], type, withoutEffect, removed }) => {
+    if (withoutEffect === undefined && removed !== true) return [];
+    const description = withoutEffect ?? "removed from Crossplane";
+    const value = type === "bool" ? "[bool]" : "<value>";
+    return [flag, ...aliases].map((name) => ({ flags: `--${name} ${value}`, description, hidden: true }));
+  },
+);
+
+/** The options of `purlin start`: every one of `crossplane core start`, and a few more. */
+export const startFlags: readonly OptionSpec[] = [...effectiveFlags, ...unusedFlags];

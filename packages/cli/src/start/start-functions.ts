@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { resolve } from "node:path";
 import type { FunctionOptions } from "@purlin/control-plane";
-import type { RunnerLog, TlsSource } from "@purlin/function-runner";
+import { createInspectorSink, type InspectorSink, type RunnerLog, type TlsSource } from "@purlin/function-runner";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import { readClientCertificates } from "../function-call/client-certificates.ts";
 import type { Io } from "../io.ts";
@@ -10,6 +10,8 @@ import { durationOption } from "./start-settings.ts";
 /** How functions are called: with the certificates of a folder where one is named, with those of the cluster otherwise. */
 export interface StartFunctions extends Pick<FunctionOptions, "responseCache"> {
   readonly security: TlsSource | undefined;
+  /** Receives requests and responses; the caller closes it. */
+  readonly sink: InspectorSink | undefined;
 }
 
 /** Reads how functions are called. Throws a UserError when the folder with certificates is of no use. */
@@ -17,11 +19,19 @@ export function readFunctions(input: CommandInput, io: Io, log: RunnerLog): Star
   return {
     security: readClientCertificates(input, io, log)?.security,
     responseCache: readCache(input, io),
+    sink: openInspector(input, io),
   };
 }
 
 function readCache(input: CommandInput, io: Io): FunctionOptions["responseCache"] {
   if (!isSet(input, "enableFunctionResponseCache")) return undefined;
-  const directory = textOption(input, "xfnCacheDir") ?? io.env["XFN_CACHE_DIR"] ?? "/cache/xfn";
-  return { directory: resolve(io.cwd, directory), maxTtlMs: durationOption(input, "xfnCacheMaxTtl") };
+  return {
+    directory: resolve(io.cwd, textOption(input, "xfnCacheDir") ?? ""),
+    maxTtlMs: durationOption(input, "xfnCacheMaxTtl"),
+  };
+}
+
+function openInspector(input: CommandInput, io: Io): InspectorSink | undefined {
+  if (!isSet(input, "enablePipelineInspector")) return undefined;
+  return createInspectorSink(resolve(io.cwd, textOption(input, "pipelineInspectorSocket") ?? ""));
 }

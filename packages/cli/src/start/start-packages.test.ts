@@ -12,17 +12,17 @@ import { openPackages, readPackages, type StartPackages } from "./start-packages
 const plain: StartPackages = {
   runtimes: { Function: "Deployment", Provider: "Deployment" },
   serviceAccount: undefined,
+  clientSecretName: undefined,
+  registry: { ca: undefined, userAgent: undefined },
   functionRevisionSelectors: false,
   developmentFunctions: false,
   dependencyVersions: "fixed",
   maxConcurrentEstablishers: 10,
 };
-/** What commander adds. */
-const defaults = { maxConcurrentPackageEstablishers: "10" };
+/** What commander and {@link readStartInput} add. */
+const defaults = { maxConcurrentPackageEstablishers: "10", packageRuntime: "Deployment" };
 
-const rows: Readonly<
-  Record<string, { reason: string; options?: CommandInput["options"]; env?: Record<string, string>; want: object }>
-> = {
+const rows: Readonly<Record<string, { reason: string; options?: CommandInput["options"]; want: object }>> = {
   Nothing: { reason: "as Crossplane does it", want: {} },
   Flags: {
     reason: "what is said is done",
@@ -39,16 +39,15 @@ const rows: Readonly<
       developmentFunctions: true,
     },
   },
-  Environment: {
-    reason: "a Pod is told by its environment",
-    env: { PACKAGE_RUNTIME: "External", POD_SERVICE_ACCOUNT: "crossplane" },
-    want: { runtimes: { Function: "External", Provider: "External" }, serviceAccount: "crossplane" },
+  Registries: {
+    reason: "an authority of its own, and a name for the registry's logs",
+    options: { caBundlePath: "ca.pem", userAgent: "acme/1" },
+    want: { registry: { ca: "PEM", userAgent: "acme/1" } },
   },
-  Both: {
-    reason: "the command line wins",
-    options: { packageRuntime: "Deployment", serviceAccount: "mine" },
-    env: { PACKAGE_RUNTIME: "External", POD_SERVICE_ACCOUNT: "crossplane" },
-    want: { serviceAccount: "mine" },
+  ClientCertificate: {
+    reason: "the chart may rename the Secret",
+    options: { tlsClientSecretName: "other" },
+    want: { clientSecretName: "other" },
   },
   Establishers: {
     reason: "a cluster may take more at a time",
@@ -66,15 +65,16 @@ const rows: Readonly<
     want: { dependencyVersions: "downgrade" },
   },
 };
-for (const [name, { reason, options = {}, env = {}, want }] of Object.entries(rows)) {
+for (const [name, { reason, options = {}, want }] of Object.entries(rows)) {
   test(`packages ${name}: ${reason}`, () => {
+    using folder = tempFolder({ "ca.pem": "PEM" });
     const input = { args: [], options: { ...defaults, ...options } };
-    assert.deepEqual(readPackages(input, new TestIo({ env })), { ...plain, ...want });
+    assert.deepEqual(readPackages(input, new TestIo({ cwd: folder.path })), { ...plain, ...want });
   });
 }
 
 test("a number of establishers that is none is refused", () => {
-  const input = { args: [], options: { maxConcurrentPackageEstablishers: "0" } };
+  const input = { args: [], options: { ...defaults, maxConcurrentPackageEstablishers: "0" } };
   assert.throws(() => readPackages(input, new TestIo({})), {
     message: '--max-concurrent-package-establishers: expected a whole number above 0, not "0"',
   });
@@ -82,17 +82,20 @@ test("a number of establishers that is none is refused", () => {
 
 const open = { ...plain, namespace: "ns", log: silentLog };
 
-for (const [name, { options, env, folder }] of Object.entries({
-  Option: { options: { xpkgCacheDir: "said" }, env: { XPKG_CACHE_DIR: "other" }, folder: "said" },
-  Environment: { options: {}, env: { XPKG_CACHE_DIR: "env", HOME: "home" }, folder: "env" },
-})) {
-  test(`packages are kept where somebody said: ${name}`, async () => {
-    using temporary = tempFolder();
-    const io = new TestIo({ cwd: temporary.path, env });
-    await using _opened = await openPackages({ args: [], options }, io, open);
-    assert.deepEqual(readdirSync(temporary.path), [folder]);
-  });
-}
+test("packages are kept in the folder that is named", async () => {
+  using temporary = tempFolder();
+  const io = new TestIo({ cwd: temporary.path, env: { HOME: "home" } });
+  await using _opened = await openPackages({ args: [], options: { xpkgCacheDir: "named" } }, io, open);
+  assert.deepEqual(readdirSync(temporary.path), ["named"]);
+});
+
+test("a bundle of authorities that cannot be read is named", () => {
+  const input = { args: [], options: { ...defaults, caBundlePath: "missing.pem" } };
+  assert.throws(
+    () => readPackages(input, new TestIo({})),
+    /cannot read --ca-bundle-path missing\.pem: there is no such file/,
+  );
+});
 
 test("otherwise they are kept in the user's cache, and where there is none for as long as we run", async () => {
   using temporary = tempFolder();

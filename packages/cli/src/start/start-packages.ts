@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -6,6 +7,7 @@ import { type ClusterPackageOptions, type ClusterPackages, openClusterPackages }
 import type { Log } from "@purlin/kube-controller";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import { makeFolder, whyNoFolder } from "../files/make-folder.ts";
+import { explain } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 import { parsePackageRuntime } from "./package-runtime.ts";
@@ -17,13 +19,25 @@ export type StartPackages = Omit<ClusterPackageOptions, "directory" | "log" | "n
 /** Reads what a command line says about packages. Throws a UserError that names the option and what it takes. */
 export function readPackages(input: CommandInput, io: Io): StartPackages {
   return {
-    runtimes: parsePackageRuntime(textOption(input, "packageRuntime") ?? io.env["PACKAGE_RUNTIME"] ?? "Deployment"),
-    serviceAccount: textOption(input, "serviceAccount") ?? io.env["POD_SERVICE_ACCOUNT"],
+    runtimes: parsePackageRuntime(textOption(input, "packageRuntime") ?? ""),
+    serviceAccount: textOption(input, "serviceAccount"),
+    clientSecretName: textOption(input, "tlsClientSecretName"),
+    registry: { ca: readBundle(input, io), userAgent: textOption(input, "userAgent") },
     functionRevisionSelectors: isSet(input, "enableFunctionRevisionSelectors"),
     developmentFunctions: isSet(input, "allowDevelopmentFunctions"),
     dependencyVersions: dependencyVersions(input),
     maxConcurrentEstablishers: wholeOption(input, "maxConcurrentPackageEstablishers"),
   };
+}
+
+function readBundle(input: CommandInput, io: Io): string | undefined {
+  const file = textOption(input, "caBundlePath");
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(resolve(io.cwd, file), "utf8");
+  } catch (error) {
+    throw new UserError(`cannot read --ca-bundle-path ${file}: ${explain(error)}`, { cause: error });
+  }
 }
 
 /** Downgrades imply upgrades. */
@@ -61,11 +75,11 @@ export async function openPackages(
   }
 }
 
-/** Where packages are kept: where somebody said, or where this user's caches are. */
+/** Where packages are kept: in the folder that is named, or with this user's caches. */
 function cacheFolder(input: CommandInput, io: Io): string | undefined {
-  const { XPKG_CACHE_DIR, XDG_CACHE_HOME, HOME } = io.env;
-  const said = textOption(input, "xpkgCacheDir") ?? XPKG_CACHE_DIR;
-  if (said) return resolve(io.cwd, said);
+  const { XDG_CACHE_HOME, HOME } = io.env;
+  const named = textOption(input, "xpkgCacheDir");
+  if (named !== undefined) return resolve(io.cwd, named);
   const caches = XDG_CACHE_HOME || (HOME && join(HOME, ".cache"));
   return caches ? join(caches, "purlin", "xpkg") : undefined;
 }

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { defaultControlPlaneSettings } from "@purlin/control-plane";
 import type { CommandInput } from "../commands/command-spec.ts";
 import { startFlags } from "./start-flags.ts";
+import { readStartInput } from "./start-input.ts";
 import { readSettings } from "./start-settings.ts";
 
 /** What the command line gives where the user says nothing. */
@@ -13,10 +14,8 @@ const defaults = Object.fromEntries(
     return name === undefined || preset === undefined ? [] : [[name, preset]];
   }),
 );
-const inputOf = (options: CommandInput["options"]): CommandInput => ({
-  args: [],
-  options: { ...defaults, ...options },
-});
+const inputOf = (options: CommandInput["options"]): CommandInput =>
+  readStartInput({ args: [], options: { ...defaults, ...options } }, { env: {} }).input;
 
 test("the defaults of the command line are those of the control plane", () => {
   assert.deepEqual(readSettings(inputOf({})), defaultControlPlaneSettings);
@@ -37,6 +36,7 @@ test("every option reaches its setting", () => {
       acceptOtherClaimVersions: true,
       enableFunctionRevisionSelectors: true,
       allowDevelopmentFunctions: true,
+      restrictNamespacedEvents: true,
     }),
   );
   assert.deepEqual(settings, {
@@ -50,6 +50,7 @@ test("every option reaches its setting", () => {
     acceptOtherClaimVersions: true,
     functionRevisionSelectors: true,
     developmentFunctions: true,
+    namespacedEventsOnly: true,
   });
 });
 
@@ -69,14 +70,14 @@ const wrong: readonly { options: CommandInput["options"]; message: string }[] = 
   },
   {
     options: { maxReconcileRate: "-1" },
-    message: '--max-reconcile-rate: expected a whole number above 0, not "-1"',
+    message: '--max-concurrent-reconciles: expected a whole number above 0, not "-1"',
   },
   { options: { circuitBreakerBurst: "" }, message: '--circuit-breaker-burst: expected a number above 0, not ""' },
   {
     options: { circuitBreakerRefillRate: "Infinity" },
     message: '--circuit-breaker-refill-rate: expected a number above 0, not "Infinity"',
   },
-  { options: { enableSsaClaims: "yes" }, message: '--enable-ssa-claims: expected true or false, not "yes"' },
+  { options: { enableSsaClaims: "maybe" }, message: '--enable-ssa-claims: expected true or false, not "maybe"' },
 ];
 for (const { options, message } of wrong) {
   test(message, () => {

@@ -4,25 +4,24 @@ import { type CommandInput, isSet, textOption } from "../commands/command-spec.t
 import { parseDuration } from "../commands/duration.ts";
 import { UserError } from "../user-error.ts";
 
-/** The settings a command line asks for. Throws a UserError that names the option and what it takes. */
+/** The settings of a completed command line. Throws a UserError that names the option and what it takes. */
 export function readSettings(input: CommandInput): ControlPlaneSettings {
-  const concurrency =
-    textOption(input, "maxReconcileRate") === undefined ? "maxConcurrentReconciles" : "maxReconcileRate";
   return {
     syncIntervalMs: durationOption(input, "syncInterval"),
     pollIntervalMs: durationOption(input, "pollInterval"),
     minPollIntervalMs: durationOption(input, "minPollInterval"),
-    maxConcurrentReconciles: wholeOption(input, concurrency),
+    maxConcurrentReconciles: wholeOption(input, "maxConcurrentReconciles"),
     circuitBreaker: {
       burst: numberOption(input, "circuitBreakerBurst"),
       refillPerSecond: numberOption(input, "circuitBreakerRefillRate"),
       cooldownMs: durationOption(input, "circuitBreakerCooldown"),
     },
-    realtimeCompositions: boolOption(input, "enableRealtimeCompositions"),
-    serverSideApplyClaims: boolOption(input, "enableSsaClaims"),
+    realtimeCompositions: isSet(input, "enableRealtimeCompositions"),
+    serverSideApplyClaims: isSet(input, "enableSsaClaims"),
     acceptOtherClaimVersions: isSet(input, "acceptOtherClaimVersions"),
     functionRevisionSelectors: isSet(input, "enableFunctionRevisionSelectors"),
     developmentFunctions: isSet(input, "allowDevelopmentFunctions"),
+    namespacedEventsOnly: isSet(input, "restrictNamespacedEvents"),
   };
 }
 
@@ -48,10 +47,11 @@ export function wholeOption(input: CommandInput, name: string): number {
   throw wrong(name, `a whole number above 0, not "${textOption(input, name)}"`);
 }
 
-function boolOption(input: CommandInput, name: string): boolean {
+/** The value of an option that is a TCP port. */
+export function portOption(input: CommandInput, name: string): string | undefined {
   const text = textOption(input, name);
-  if (text === "true" || text === "false") return text === "true";
-  throw wrong(name, `true or false, not "${text}"`);
+  if (text === undefined || (/^\d{1,5}$/.test(text) && Number(text) <= 65_535)) return text;
+  throw wrong(name, `a port between 0 and 65535, not "${text}"`);
 }
 
 function wrong(name: string, expected: string): UserError {

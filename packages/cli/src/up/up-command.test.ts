@@ -48,6 +48,8 @@ test("the quickstart becomes ready, tells what to try, and each of these works",
   await running.next("stdout", /Everything is ready\.\n/);
   await running.next("stdout", /npx purlin trace app shop/);
 
+  const namespace = await purlin(folder, "get", "namespace", "crossplane-system", "-o", "name");
+  assert.equal(namespace.stdout, "namespace/crossplane-system\n", "the namespace that guides and packages expect");
   const traced = await purlin(folder, "trace", "app", "shop");
   assert.equal(traced.stderr, "");
   assert.match(

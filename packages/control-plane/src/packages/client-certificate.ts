@@ -5,8 +5,8 @@ import type { InformerPool, KubeObject } from "@purlin/kube-client";
 import { type Log, textOf } from "@purlin/kube-controller";
 import { authoritySecretName, type CertificatePorts, ensureLeaf } from "@purlin/package-manager";
 
-/** The Secret with the certificate functions are called with. */
-export const clientSecretName = "crossplane-tls-client";
+/** The Secret with the certificate functions are called with, unless another is named. */
+const defaultSecretName = "crossplane-tls-client";
 
 /** The control plane's own certificate, for whoever calls functions. */
 export interface ClientCertificate {
@@ -30,7 +30,7 @@ const longestWaitMs = 3_600_000;
 const retryMs = 60_000;
 
 /** A certificate that is not there before {@link ClientCertificate.keep}. Connections made after a renewal use the new one. */
-export function createClientCertificate(): ClientCertificate {
+export function createClientCertificate(secretName: string = defaultSecretName): ClientCertificate {
   let context: SecureContext | undefined;
   let used: string | undefined;
   return {
@@ -42,25 +42,26 @@ export function createClientCertificate(): ClientCertificate {
     },
     async keep(surroundings, signal) {
       const look = async (): Promise<number> => {
-        const { secret, renewInMs = longestWaitMs } = await ensureClientLeaf(surroundings, signal);
+        const { secret, renewInMs = longestWaitMs } = await ensureClientLeaf(surroundings, secretName, signal);
         const data = JSON.stringify(secret["data"]);
         if (data !== used) context = contextOf(secret);
         used = data;
         return renewInMs;
       };
       const first = await look();
-      return repeat(surroundings, look, first);
+      return repeat({ ...surroundings, secretName }, look, first);
     },
   };
 }
 
 function ensureClientLeaf(
   { ports, serviceAccount }: KeepingSurroundings,
+  secretName: string,
   signal: AbortSignal,
 ): ReturnType<typeof ensureLeaf> {
   const name = `${serviceAccount}.${ports.namespace}`;
   const request = {
-    secretName: clientSecretName,
+    secretName,
     commonName: serviceAccount,
     dnsNames: [name],
     usage: "client",
@@ -85,7 +86,7 @@ function contextOf(secret: KubeObject): SecureContext {
 
 /** Looks again when the certificate is to be renewed, and when somebody touches it or its authority. */
 function repeat(
-  { ports, informers, log }: KeepingSurroundings,
+  { ports, informers, log, secretName }: KeepingSurroundings & { readonly secretName: string },
   look: () => Promise<number>,
   firstMs: number,
 ): AsyncDisposable {
@@ -107,7 +108,7 @@ function repeat(
   const lease = informers.acquire(secretType);
   let isFirst = true;
   const unsubscribe = lease.informer.subscribe(({ object: { metadata } }) => {
-    const isOurs = metadata.name === clientSecretName || metadata.name === authoritySecretName;
+    const isOurs = metadata.name === secretName || metadata.name === authoritySecretName;
     if (!isFirst && isOurs && metadata.namespace === namespace) lookNow();
   });
   isFirst = false;

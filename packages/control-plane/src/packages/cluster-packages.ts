@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
 import type { TlsSource } from "@purlin/function-runner";
-import { createInformerPool, type KubeClient, type KubeObject } from "@purlin/kube-client";
+import { createInformerPool } from "@purlin/kube-client";
 import { createControllerClient, silentLog, systemClock, textOf } from "@purlin/kube-controller";
-import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
 import {
   type ContentStore,
   collectImages,
@@ -18,6 +17,7 @@ import {
 } from "@purlin/package-manager";
 import { createClientCertificate } from "./client-certificate.ts";
 import { collectRegularly } from "./collect-regularly.ts";
+import { ensureNamespace, ensureObject } from "./ensure-object.ts";
 import { inNamespace } from "./in-namespace.ts";
 import {
   defaultNamespace,
@@ -38,6 +38,8 @@ export interface ClusterPackageOptions extends PackageSettings {
   readonly runtimes?: { readonly Function: PackageRuntimeMode; readonly Provider: PackageRuntimeMode } | undefined;
   /** The control plane's own account. Packages may be pulled with its secrets; it must exist when it is given. */
   readonly serviceAccount?: string | undefined;
+  /** The Secret with the certificate that functions are called with; crossplane-tls-client unless given. */
+  readonly clientSecretName?: string | undefined;
   /** Days a certificate is good for; it is renewed when a third of them is left. A year unless given. */
   readonly certificateDays?: number | undefined;
   /** How long what nobody is sent to any more goes on running, at least. */
@@ -69,13 +71,13 @@ export async function openClusterPackages(options: ClusterPackageOptions): Promi
   const { namespace = defaultNamespace, clock = systemClock, log = silentLog, serviceAccount } = options;
   const store = await openContentStore(join(options.directory, "images"));
   const pins = await openImagePins(join(options.directory, "images", "pins.json"));
-  const certificate = createClientCertificate();
+  const certificate = createClientCertificate(options.clientSecretName);
   return {
     store,
     security: certificate.security,
     async open(parts, signal) {
       await using opening = new AsyncDisposableStack();
-      await ensureObject(parts.kube, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, signal);
+      await ensureNamespace(parts.kube, namespace, signal);
       await ensureObject(parts.kube, defaultRuntimeConfig, signal);
       const scoped = inNamespace(parts.kube, namespace);
       const informers = createInformerPool(scoped, {
@@ -88,7 +90,7 @@ export async function openClusterPackages(options: ClusterPackageOptions): Promi
       const ports = { client: objects, namespace, clock, days: options.certificateDays };
       const account = serviceAccount ?? defaultServiceAccount;
       opening.use(await certificate.keep({ ports, informers, log, serviceAccount: account }, signal));
-      const packages = pinFetched(packageClientOf(parts, { store, namespace, serviceAccount }), pins);
+      const packages = pinFetched(packageClientOf(parts, { ...options, store, namespace }), pins);
       const collected = { client: parts.client, store, pins, maxBytes: maxImageBytes, minAgeMs: minImageAgeMs };
       opening.use(collectRegularly((stopping) => collectImages({ ...collected, signal: stopping }), { clock, log }));
       const runtime = createKubernetesRuntime({
@@ -119,16 +121,4 @@ export async function openClusterPackages(options: ClusterPackageOptions): Promi
       return { controllers, [Symbol.asyncDispose]: () => closing.disposeAsync() };
     },
   };
-}
-
-/** Creates an object unless it is there. */
-async function ensureObject(client: KubeClient, object: KubeObject, signal: AbortSignal): Promise<void> {
-  try {
-    await client.get(object, { name: object.metadata.name ?? "" }, { signal });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    await client.create(object, { fieldManager: "crossplane", signal }).catch((failure: unknown) => {
-      if (!isAlreadyExists(failure)) throw failure;
-    });
-  }
 }

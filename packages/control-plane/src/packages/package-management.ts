@@ -23,6 +23,7 @@ import {
 } from "@purlin/package-manager";
 import type { ControlPlaneParts } from "../control-plane.ts";
 import { collectRegularly } from "./collect-regularly.ts";
+import { ensureNamespace } from "./ensure-object.ts";
 import {
   defaultNamespace,
   type PackageManager,
@@ -83,8 +84,9 @@ export async function openPackageManagement(options: PackageManagementOptions): 
   return {
     sandbox,
     store,
-    async open(parts) {
+    async open(parts, signal) {
       engine = parts.engine;
+      await ensureNamespace(parts.kube, namespace, signal);
       const packages = pinFetched(packageClientOf(parts, { store, namespace }), pins);
       const runtime = createProcessRuntime({
         client: parts.client,
@@ -106,7 +108,7 @@ export async function openPackageManagement(options: PackageManagementOptions): 
         hasRuntime: { Function: true, Provider: false },
         sourceState: (name) => processes.get(name)?.state,
       });
-      const collecting = collectRegularly((signal) => collect(parts, signal), { clock, log });
+      const collecting = collectRegularly((stopping) => collect(parts, stopping), { clock, log });
       return { controllers, [Symbol.asyncDispose]: () => collecting[Symbol.asyncDispose]() };
     },
     // A process that is replaced, as its certificate was renewed, ends when its last run is over.

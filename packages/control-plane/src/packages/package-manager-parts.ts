@@ -8,6 +8,7 @@ import {
   createRegistryClient,
   type PackageClient,
   type PackageControllerOptions,
+  type RegistryHttpOptions,
 } from "@purlin/package-manager";
 import type { ControlPlaneParts } from "../control-plane.ts";
 import { revisionsInUse } from "./revisions-in-use.ts";
@@ -23,6 +24,8 @@ export interface PackageSettings {
   readonly dependencyVersions?: "fixed" | "upgrade" | "downgrade" | undefined;
   /** How many objects of a package are written at a time; 10 unless given. */
   readonly maxConcurrentEstablishers?: number | undefined;
+  /** How requests to registries are made. */
+  readonly registry?: RegistryHttpOptions | undefined;
   readonly clock?: Clock | undefined;
   readonly log?: Log | undefined;
 }
@@ -46,13 +49,19 @@ const crossplaneVersion = "v2.4.0";
 /** Where packages live unless somebody says otherwise. */
 export const defaultNamespace = "crossplane-system";
 
+interface PackageSource extends Pick<PackageSettings, "registry"> {
+  readonly store: ContentStore;
+  readonly namespace: string;
+  readonly serviceAccount?: string | undefined;
+}
+
 /** Fetches packages with the secrets of the control plane's namespace. */
 export function packageClientOf(
   { client }: ControlPlaneParts,
-  { store, ...source }: { store: ContentStore; namespace: string; serviceAccount?: string | undefined },
+  { store, registry, ...source }: PackageSource,
 ): PackageClient {
   const registryClient: Parameters<typeof createPackageClient>[0]["registryClient"] = (credentials) =>
-    createRegistryClient({ credentials });
+    createRegistryClient({ ...registry, credentials });
   return createPackageClient({ client, store, registryClient, ...source });
 }
 

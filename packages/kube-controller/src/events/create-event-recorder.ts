@@ -14,6 +14,8 @@ export interface EventRecorderOptions {
   readonly client: KubeWriter;
   /** The reporting component, unless {@link EventRecorder.with} names another. */
   readonly source: string;
+  /** Emit nothing for cluster-scoped objects. */
+  readonly namespacedOnly?: boolean | undefined;
   readonly clock?: Clock | undefined;
   readonly log?: Log | undefined;
   /** Waits before an event is tried again; injected so that tests need not. */
@@ -56,6 +58,7 @@ class BackgroundRecorder {
   readonly #correlator: EventCorrelator;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #namespacedOnly: boolean;
   readonly #sleep: (milliseconds: number) => Promise<unknown>;
   // By the event they are about, whose writes must stay in order; the one that waits longest first.
   readonly #waiting = new Map<EventMemory, EventWrite[]>();
@@ -66,7 +69,8 @@ class BackgroundRecorder {
   #idle: PromiseWithResolvers<void> | undefined;
   #closed = false;
 
-  constructor({ client, clock = systemClock, log = silentLog, sleep }: EventRecorderOptions) {
+  constructor({ client, clock = systemClock, log = silentLog, sleep, namespacedOnly = false }: EventRecorderOptions) {
+    this.#namespacedOnly = namespacedOnly;
     this.#clock = clock;
     this.#log = log;
     this.#sleep = sleep ?? ((ms) => delay(ms, undefined, { ref: false, signal: this.#closing.signal }).catch(() => {}));
@@ -75,7 +79,7 @@ class BackgroundRecorder {
   }
 
   add(subject: EventSubject): void {
-    if (this.#closed) return;
+    if (this.#closed || (this.#namespacedOnly && subject.involvedObject.namespace === undefined)) return;
     const correlated = this.#correlator.correlate(subject);
     if (correlated.do === "drop") return;
     if (this.#left >= mostWaiting) {

@@ -230,3 +230,17 @@ test("a message of any length is told, up to what anybody would read", async () 
 test("no events are no events", () => {
   noEvents.with("x").event(bucket, warning("x"));
 });
+
+test("a recorder for namespaced objects emits nothing about cluster-scoped ones", async () => {
+  await using cluster = await startEmbeddedCluster();
+  const recorder = createEventRecorder({ client: cluster.client, source: "test", namespacedOnly: true });
+  const node: KubeObject = { apiVersion: "v1", kind: "Node", metadata: { name: "n", uid: "u" } };
+  recorder.event(node, warning("cluster-scoped"));
+  recorder.with("other").event(bucket, warning("namespaced"));
+  await recorder.close();
+  const { items } = await cluster.client.list(events);
+  assert.deepEqual(
+    items.map((event) => event["message"]),
+    ["namespaced"],
+  );
+});

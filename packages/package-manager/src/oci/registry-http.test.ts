@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
+import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { Readable } from "node:stream";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { serveHttp } from "../testing/http-script.ts";
 import { isOciError } from "./oci-error.ts";
-import { createRegistryHttp, readBody } from "./registry-http.ts";
+import { createRegistryHttp, type RegistryHttpOptions, readBody } from "./registry-http.ts";
 
 const send = createRegistryHttp();
 const url = (host: string, path = "/"): URL => new URL(`http://${host}${path}`);
@@ -101,3 +104,42 @@ test("a body is read up to a limit", async () => {
   await assert.rejects(readBody(read, 10), (error) => isOciError(error, "too-large"));
   assert.ok(read.destroyed);
 });
+
+test("authorities of our own are trusted in addition to those of Node, and the User-Agent is ours to choose", async (t) => {
+  const [usual, own] = [await serveHttps(t), await serveHttps(t)];
+  const before = getCACertificates("default");
+  setDefaultCACertificates([usual.authority]);
+  t.after(() => setDefaultCACertificates(before));
+  const get = async (from: HttpsScript, options: RegistryHttpOptions): Promise<string> => {
+    const { body } = await createRegistryHttp(options)({ method: "GET", url: new URL(`https://${from.host}/`) });
+    return String(await readBody(body, 1024));
+  };
+  await assert.rejects(get(own, {}), { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" });
+  assert.equal(await get(own, { ca: own.authority, userAgent: "acme/1" }), "acme/1");
+  assert.equal(await get(usual, { ca: own.authority }), "purlin");
+});
+
+interface HttpsScript {
+  readonly host: string;
+  readonly authority: string;
+}
+
+/** Answers with the User-Agent of the request, under an authority of its own. */
+async function serveHttps(t: TestContext): Promise<HttpsScript> {
+  const authority = createAuthority({ commonName: "registry" });
+  const { certPem: cert, keyPem: key } = issueCertificate(authority, {
+    commonName: "registry",
+    dnsNames: ["localhost"],
+    usages: ["server"],
+  });
+  const server = createHttpsServer(
+    { cert, key },
+    (request, response) => void response.end(request.headers["user-agent"]),
+  );
+  await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { host: `localhost:${(server.address() as AddressInfo).port}`, authority: authority.certPem };
+}

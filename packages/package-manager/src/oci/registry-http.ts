@@ -3,6 +3,7 @@ import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, req
 import { request as requestHttps } from "node:https";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { getCACertificates } from "node:tls";
 import { OciError } from "./oci-error.ts";
 import { limitRequest, type RequestLimits } from "./request-limits.ts";
 
@@ -30,8 +31,10 @@ export type RegistrySend = (request: RegistryRequest) => Promise<RegistryRespons
 
 /** What connections are made with. */
 export interface RegistryHttpOptions extends Partial<RequestLimits> {
-  /** Certificates to trust beside the system's, in PEM. */
+  /** Certificates to trust in addition to those that Node trusts, in PEM. */
   readonly ca?: string | undefined;
+  /** The User-Agent of requests; `purlin` unless given. */
+  readonly userAgent?: string | undefined;
 }
 
 /** Together with the tries that follow, well below what a pass of a controller may take. */
@@ -43,7 +46,9 @@ const maxRedirects = 5;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
 /** Makes a sender that follows redirects of reads. Credentials never follow to another host. */
-export function createRegistryHttp(options: RegistryHttpOptions = {}): RegistrySend {
+export function createRegistryHttp({ ca, ...rest }: RegistryHttpOptions = {}): RegistrySend {
+  // An option `ca` replaces the authorities that Node trusts.
+  const options = { ...rest, trusted: ca === undefined ? undefined : [...getCACertificates("default"), ca] };
   async function send(request: RegistryRequest, hops: number): Promise<RegistryResponse> {
     const response = await exchange(request, options);
     const { location } = response.headers;
@@ -65,12 +70,17 @@ function redirected(request: RegistryRequest, url: URL): RegistryRequest {
   return { ...request, url, headers: Object.fromEntries(headers) };
 }
 
+interface ExchangeOptions extends Omit<RegistryHttpOptions, "ca"> {
+  readonly trusted: string[] | undefined;
+}
+
 async function exchange(
   { method, url, headers, body, signal }: RegistryRequest,
-  { ca, connectTimeoutMs = limits.connectTimeoutMs, idleTimeoutMs }: RegistryHttpOptions,
+  { trusted, userAgent = "purlin", connectTimeoutMs = limits.connectTimeoutMs, idleTimeoutMs }: ExchangeOptions,
 ): Promise<RegistryResponse> {
-  const options = { method, headers: { "user-agent": "purlin", ...headers }, ...(signal && { signal }) };
-  const outgoing = url.protocol === "https:" ? requestHttps(url, { ...options, ca }) : requestHttp(url, options);
+  const options = { method, headers: { "user-agent": userAgent, ...headers }, ...(signal && { signal }) };
+  const outgoing =
+    url.protocol === "https:" ? requestHttps(url, { ...options, ca: trusted }) : requestHttp(url, options);
   const usualIdleMs = typeof body === "function" ? uploadIdleMs : limits.idleTimeoutMs;
   limitRequest(outgoing, { connectTimeoutMs, idleTimeoutMs: idleTimeoutMs ?? usualIdleMs });
   const answered = answerOf(outgoing);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import type { Io } from "../io.ts";
+import { UserError } from "../user-error.ts";
+import { type CrossplaneSetting, crossplaneSettings } from "./crossplane-settings.ts";
+
+/** A setting that was accepted and changes nothing. */
+export interface UnusedSetting {
+  /** Where it was set: `--flag`, or `$VARIABLE`. */
+  readonly setting: string;
+  readonly value: string;
+  readonly reason: string;
+}
+
+/** The command line of `purlin start`, completed with the environment. */
+export interface StartInput {
+  readonly input: CommandInput;
+  readonly unused: readonly UnusedSetting[];
+}
+
+/** Switches that Crossplane does not have. */
+const ownSwitches = [
+  "accept-other-claim-versions",
+  "enable-function-revision-selectors",
+  "allow-development-functions",
+];
+
+/**
+ * Completes a command line: flag before variable before default, the older name of a flag as the flag itself, and switches
+ * as `true` or `false`. Throws a UserError for a switch with another value and for a flag that Crossplane removed.
+ */
+export function readStartInput({ args, options: given }: CommandInput, { env }: Pick<Io, "env">): StartInput {
+  const options = { ...given };
+  const unused: UnusedSetting[] = [];
+  for (const row of crossplaneSettings) {
+    const found = find(row, { args, options: given }, env);
+    const value = found?.value ?? row.preset;
+    if (row.removed && found !== undefined && value !== "false") throw removed(found.setting);
+    if (value === undefined) continue;
+    const setting = found?.setting ?? `--${row.flag}`;
+    const parsed = row.type === "bool" ? readSwitch(setting, value) : value;
+    options[optionName(row.flag)] = parsed;
+    if (row.withoutEffect === undefined || found === undefined || row.metBy === String(parsed)) continue;
+    unused.push({ setting, value: String(parsed), reason: row.withoutEffect });
+  }
+  for (const flag of ownSwitches) {
+    const text = textOption({ args, options: given }, optionName(flag));
+    if (text !== undefined) options[optionName(flag)] = readSwitch(`--${flag}`, text);
+  }
+  return { input: { args, options }, unused };
+}
+
+function find(
+  { flag, aliases = [], env: variables = [] }: CrossplaneSetting,
+  { options }: CommandInput,
+  env: Io["env"],
+): { readonly setting: string; readonly value: string } | undefined {
+  // An alias first: only the flag itself may have a default that nobody typed.
+  for (const name of [...aliases, flag]) {
+    const value = options[optionName(name)];
+    if (value !== undefined) return { setting: `--${name}`, value: String(value) };
+  }
+  const variable = variables.find((name) => env[name]);
+  return variable === undefined ? undefined : { setting: `$${variable}`, value: env[variable] ?? "" };
+}
+
+const switchValues: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  1: true,
+  false: false,
+  no: false,
+  0: false,
+};
+
+function readSwitch(setting: string, text: string): boolean {
+  const value = switchValues[text.toLowerCase()];
+  if (value !== undefined) return value;
+  throw new UserError(`${setting}: expected true or false, not "${text}"`, { exitCode: 2 });
+}
+
+function removed(setting: string): UserError {
+  return new UserError(`${setting} was removed from Crossplane and is not supported: remove it`, { exitCode: 2 });
+}
+
+/** The name of an option in a {@link CommandInput}. */
+export function optionName(flag: string): string {
+  return flag.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
