@@ -16,6 +16,8 @@ export interface FunctionTarget {
   readonly plaintext?: boolean | undefined;
   /** Tells whoever runs the function that a step uses it; the result tells that it is over. It is not stopped meanwhile. */
   readonly hold?: (() => () => void) | undefined;
+  /** Aborts when another version has replaced this one, a moment later: a call that is not answered by then is made again there. */
+  readonly replaced?: AbortSignal | undefined;
 }
 
 /** Which pipeline step a call belongs to. */

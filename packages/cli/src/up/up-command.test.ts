@@ -185,6 +185,22 @@ test("a function is reloaded with everything it composes; a broken version is sh
   assert.equal(await running.stop(), 0);
 });
 
+test("a function that hangs is named on the XR, and the fix that is saved is used at once", async () => {
+  using folder = quickstart();
+  await using running = up(folder, "quickstart");
+  await running.next("stdout", /Everything is ready\./);
+  const [works, hangs] = ["= (req, ctx) => {", "= async (req, ctx) => {\n  await new Promise(() => {});"];
+  edit(folder, "src/app.ts", (text) => text.replace(works, hangs));
+  const waiting = /waiting for Function "quickstart-app" in pipeline step "[^"]+" since \d{4}-\d\d-\d\dT[\d:]+Z/;
+  await running.next("stdout", new RegExp(`XApp shop-\\w+: Waiting: Synced: WaitingForFunction: ${waiting.source}`));
+  assert.match((await purlin(folder, "trace", "app", "shop")).stdout, waiting);
+  edit(folder, "src/app.ts", (text) => text.replace(hangs, works).replace("{ image,", "{ image, note: 'new',"));
+  await untilSettings(folder, /note: new/);
+  const composite = /XApp (shop-\S+)/.exec((await purlin(folder, "trace")).stdout)?.[1] ?? "";
+  const traced = (await purlin(folder, "trace", "xapp", composite)).stdout;
+  assert.doesNotMatch(traced, /deadline/i, "the call that hung ended before its deadline");
+});
+
 test("a manifest that is saved is applied again; what is refused is told with file, line and field", async () => {
   using folder = quickstart();
   await using running = up(folder, "quickstart");

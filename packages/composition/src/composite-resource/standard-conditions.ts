@@ -9,6 +9,11 @@ export function reconcileError(message: string): ConditionText {
   return { type: "Synced", status: "False", reason: "ReconcileError", message };
 }
 
+/** A function has not answered yet; the outcome of the reconcile is not known. */
+export function waitingForFunction(message: string): ConditionText {
+  return { type: "Synced", status: "Unknown", reason: "WaitingForFunction", message };
+}
+
 /** Somebody paused the object. */
 export { pausedCondition as reconcilePaused } from "@purlin/kube-controller/object";
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { create, type Resource, ResourceSelector } from "@purlin/function-protocol";
-import { secretsFrom } from "@purlin/function-runner";
+import { type RunStep, secretsFrom } from "@purlin/function-runner";
 import { isNoMatch, type KubeObject } from "@purlin/kube-client/objects";
 import { withMember } from "@purlin/kube-controller/object";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import { type CompositeSchema, withMachinery } from "../composite-resource/machinery.ts";
+import type { Account } from "./account.ts";
 import { type AppliedResources, applyComposed } from "./apply/apply-composed.ts";
 import { type DesiredResources, desiredResources } from "./apply/desired-resources.ts";
 import { applyReferences, referencesTo } from "./apply/references.ts";
@@ -17,6 +18,7 @@ import { type Observed, observe } from "./observe/observe.ts";
 import type { Pass } from "./pass.ts";
 import type { Prepared } from "./prepare.ts";
 import type { PipelineOutcome, StepRequirement } from "./run/pipeline-outcome.ts";
+import { reportSlowSteps } from "./run/report-slow-steps.ts";
 import { runPipeline } from "./run/run-pipeline.ts";
 import { onlyAddedReferences } from "./watch/own-echoes.ts";
 
@@ -32,20 +34,32 @@ export interface Composition {
   readonly composite: Resource | undefined;
 }
 
+/** What composing depends on beside the XR. */
+export interface ComposeOptions {
+  readonly account: Account;
+  /** Called with each version of the XR that was stored. */
+  readonly onStored: (xr: KubeObject) => void;
+}
+
 /**
  * Composes an XR: observe, run the pipeline, collect what is no longer wanted, write down what will be, apply it.
  * References are stored before anything they name is made, and garbage goes before its references do, so that wherever
  * this ends the next pass finds everything there is.
  */
 export async function compose(
-  { xr, revision }: Prepared,
+  { xr: before, revision }: Prepared,
   pass: Pass,
-  onStored: (xr: KubeObject) => void,
+  { account, onStored }: ComposeOptions,
 ): Promise<Composition> {
   const { ports, signal } = pass;
   const { client, kind } = ports;
-  const observed = await observe(xr, kind, client, signal);
-  const outcome = await runPipeline(revision, observed, surroundings(pass));
+  const observed = await observe(before, kind, client, signal);
+  const slow = reportSlowSteps(before, pass, account);
+  const running = runPipeline(revision, observed, surroundings(pass, slow.runStep));
+  // Whether it succeeds or fails, what follows writes over the XR as it is stored.
+  const xr = await running.then(slow.latest, slow.latest);
+  onStored(xr);
+  const outcome = await running;
   ports.onPipeline?.(xr, outcome.context);
   const desired = await desiredResources(outcome.desired, { xr, observed, mapper: client.mapper, signal });
   const objects = desired.resources.map(({ object }) => object);
@@ -69,10 +83,10 @@ function asSeen(before: KubeObject, stored: KubeObject, schema: CompositeSchema)
   return withMember(stored, ["metadata", "generation"], before.metadata.generation);
 }
 
-function surroundings(pass: Pass): Parameters<typeof runPipeline>[2] {
+function surroundings(pass: Pass, runStep: RunStep): Parameters<typeof runPipeline>[2] {
   const { ports, key, state, settings, deadline, signal } = pass;
   return {
-    runStep: ports.runStep,
+    runStep,
     sources: { secrets: secretsFrom(clientReader(ports.client)), ...ports.fetchers },
     seeds: (step) => (settings.realtime ? state.tracker.seeds(key, step) : new Map()),
     deadline,

@@ -27,6 +27,8 @@ export interface CompositeSettings {
   /** Say in the status which function revision ran each step. */
   readonly functionRevisions: boolean;
   readonly deadlineMs: number;
+  /** A step that has not been answered for this long is reported on the XR. */
+  readonly slowStepMs: number;
   /** What is kept for telling about a reconcile that ran out of time. */
   readonly statusGraceMs: number;
 }
@@ -38,6 +40,7 @@ export const defaultSettings: CompositeSettings = {
   minPollIntervalMs: 1_000,
   functionRevisions: false,
   deadlineMs: 120_000,
+  slowStepMs: 10_000,
   statusGraceMs: 20_000,
 };
 

@@ -245,6 +245,46 @@ test("a function that hangs is given up at the deadline, and the XR says so", as
   );
 });
 
+test("a step without an answer is reported on the XR while it runs, and the reconcile goes on from there", async () => {
+  const clock = manualClock(Date.parse("2026-01-02T03:04:05Z"));
+  const release = Promise.withResolvers<void>();
+  const slow = createCompositeBench(cluster, xrd, { clock });
+  const name = await xr();
+  slow.functions.set("first", (request) => respond(request));
+  slow.functions.set("second", async (request) => {
+    clock.advance(9_999);
+    clock.advance(1);
+    await release.promise;
+    const map = { ...maps, metadata: { name: `${name}-map`, namespace: "default" } };
+    return respond(request, { resources: { map }, ready: ["map"] });
+  });
+  const reconciled = slow.reconcile(name);
+  await eventually("the XR says what it waits for", async () => {
+    const { status, reason, message } = await bench.condition(name, "Synced");
+    return status === "Unknown" && reason === "WaitingForFunction" && message !== undefined;
+  });
+  assert.equal(
+    (await bench.condition(name, "Synced")).message,
+    'waiting for Function "second" in pipeline step "second" since 2026-01-02T03:04:05Z',
+  );
+  release.resolve();
+  await reconciled;
+  assert.equal((await bench.condition(name, "Synced")).status, "True");
+});
+
+test("a step that fails after it was reported leaves its failure, not the report", async () => {
+  const clock = manualClock(Date.now());
+  const failing = createCompositeBench(cluster, xrd, { clock });
+  failing.functions.set("first", () => {
+    clock.advance(10_000);
+    throw new Error("no");
+  });
+  const name = await xr();
+  await assert.rejects(failing.reconcile(name));
+  const { status, message } = await bench.condition(name, "Synced");
+  assert.deepEqual([status, message?.endsWith("no")], ["False", true]);
+});
+
 test("functions run out of time before the pass does: whose fault it was can be told", async () => {
   const clock = manualClock(Date.now());
   const began = clock.now();

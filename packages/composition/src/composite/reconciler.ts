@@ -90,7 +90,7 @@ async function keepUp(
   const prepared = await prepare(xr, () => definition, pass, onStored).catch((error: unknown) =>
     fail(stored, error, pass, { account }),
   );
-  const composition = await compose(prepared, pass, onStored).catch((error: unknown) =>
+  const composition = await compose(prepared, pass, { account, onStored }).catch((error: unknown) =>
     composeFailed(stored, error, pass, account),
   );
   return reportComposition(composition, pass, account, await definition);

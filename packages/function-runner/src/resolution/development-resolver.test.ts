@@ -208,3 +208,35 @@ test("a function is held for as long as a step uses it, however the step ends", 
   await assert.rejects(fails(step(), request, call), /no/);
   assert.deepEqual(log, ["hold", "run", "release", "hold", "release"]);
 });
+
+test("a call to a version that was replaced ends, and is made again on its successor; any other failure is final", async () => {
+  const first = new AbortController();
+  const versions: (AbortSignal | undefined)[] = [first.signal, new AbortController().signal];
+  const held: string[] = [];
+  const resolver = {
+    resolve: async (): Promise<FunctionTarget> => {
+      const revisionName = `fn-${3 - versions.length}`;
+      const hold = (): (() => void) => () => void held.push(revisionName);
+      return { ...packaged, revisionName, replaced: versions.shift(), hold };
+    },
+  };
+  const hanging = {
+    run: ({ revisionName }: FunctionTarget, _: RunFunctionRequest, { signal }: { signal?: AbortSignal | undefined }) =>
+      new Promise<RunFunctionResponse>((resolve, reject) => {
+        if (revisionName === "fn-2") resolve(create(RunFunctionResponse));
+        signal?.addEventListener("abort", () => reject(signal.reason as Error));
+        first.abort(new Error("replaced"));
+      }),
+  };
+  const run = createStepRunner(resolver, hanging);
+  const request = create(RunFunctionRequest);
+  assert.equal((await run(step(), request, { deadline: 0 })).target.revisionName, "fn-2");
+  assert.deepEqual(held, ["fn-1", "fn-2"]);
+
+  const caller = new AbortController();
+  versions.push(new AbortController().signal, new AbortController().signal);
+  const stopped = run(step(), request, { deadline: 0, signal: caller.signal });
+  setImmediate(() => caller.abort(new Error("stopping")));
+  await assert.rejects(stopped, /stopping/);
+  assert.equal(versions.length, 1, "nothing is made again for a caller that left");
+});

@@ -20,6 +20,8 @@ export interface RunningSource {
   readonly version: string;
   /** A run begins; call the result when it is over. */
   readonly hold: () => () => void;
+  /** Aborts a moment after another version has taken over. */
+  readonly replaced?: AbortSignal | undefined;
 }
 
 /** Runs source files as functions. */
@@ -116,8 +118,8 @@ async function targetOf(
     throw new RunnerError("FEATURE_DISABLED", text);
   }
   const running = await options.sources.serve(functionName, development.path, signal);
-  const { endpoint, hold } = running;
-  return { ...plain, revisionName: sourceKey(functionName, running), endpoint, hold };
+  const { endpoint, hold, replaced } = running;
+  return { ...plain, revisionName: sourceKey(functionName, running), endpoint, hold, replaced };
 }
 
 function targetKey(functionName: string, endpoint: string): string {

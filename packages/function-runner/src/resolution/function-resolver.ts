@@ -28,15 +28,56 @@ export interface StepRun {
 /** Runs a step's function. */
 export type RunStep = (reference: FunctionReference, request: RunFunctionRequest, call: RunCall) => Promise<StepRun>;
 
-/** Resolves the function once, before the outermost layer, so that connection, cache, metrics and recorder agree on it. */
+/**
+ * Resolves the function once, before the outermost layer, so that connection, cache, metrics and recorder agree on it. A call to a
+ * version that has been replaced is ended and made again on its successor.
+ */
 export function createStepRunner(resolver: FunctionResolver, runner: FunctionRunner): RunStep {
   return async (reference, request, call) => {
-    const target = await resolver.resolve(reference, call.signal);
-    const release = target.hold?.();
-    try {
-      return { target, response: await runner.run(target, request, call) };
-    } finally {
-      release?.();
+    for (;;) {
+      const target = await resolver.resolve(reference, call.signal);
+      try {
+        return { target, response: await runHeld(runner, target, request, call) };
+      } catch (error) {
+        if (target.replaced?.aborted !== true || call.signal?.aborted === true) throw error;
+      }
     }
   };
+}
+
+async function runHeld(
+  runner: FunctionRunner,
+  target: FunctionTarget,
+  ...[request, call]: [RunFunctionRequest, RunCall]
+): Promise<RunFunctionResponse> {
+  const release = target.hold?.();
+  const linked = linkSignals(call.signal, target.replaced);
+  try {
+    return await runner.run(target, request, { ...call, signal: linked.signal });
+  } finally {
+    linked.unlink();
+    release?.();
+  }
+}
+
+interface LinkedSignal {
+  readonly signal: AbortSignal | undefined;
+  readonly unlink: () => void;
+}
+
+/** A signal that aborts with either. `AbortSignal.any` would leave something behind in a signal that outlives many calls. */
+function linkSignals(call: AbortSignal | undefined, replaced: AbortSignal | undefined): LinkedSignal {
+  if (replaced === undefined) return { signal: call, unlink: () => {} };
+  const controller = new AbortController();
+  const sources = [call, replaced].filter((signal) => signal !== undefined);
+  const links = sources.map((source) => {
+    const abort = (): void => controller.abort(source.reason);
+    if (source.aborted) abort();
+    source.addEventListener("abort", abort, { once: true });
+    return () => source.removeEventListener("abort", abort);
+  });
+  const unlink = (): void => {
+    for (const remove of links) remove();
+  };
+  return { signal: controller.signal, unlink };
 }

@@ -33,6 +33,8 @@ export interface ServedFunction {
   readonly version: string;
   /** Tells that a run begins; call the result when it is over. A process that is replaced stays until then. */
   readonly hold: () => () => void;
+  /** Aborts a moment after another version has taken over; only the author of a source file wants that. */
+  readonly replaced?: AbortSignal | undefined;
 }
 
 /** What there is to say about a function's process right now. */
@@ -62,6 +64,8 @@ export interface FunctionProcess {
   settled(): Promise<void>;
   /** Resolves when no run uses what it serves and none can be on its way, within limits. */
   released(): Promise<void>;
+  /** Another process serves in its place: calls to a source file end after a short grace. */
+  replace(): void;
   /** Ends it now; only calls that have arrived may finish. */
   stop(): Promise<void>;
 }
@@ -88,6 +92,8 @@ export interface ProcessLimits {
   /** A replaced process stays at least this long, and as long as runs use it, up to the second limit. */
   readonly lingerMs: number;
   readonly holdMs: number;
+  /** For calls to a version of a source file after it was replaced; they are made again on its successor. */
+  readonly replacedMs: number;
   readonly restart: RestartPolicy;
 }
 
@@ -113,12 +119,15 @@ class RunningProcess implements FunctionProcess {
   readonly #waiting = new Set<() => void>();
   #state: ProcessState = { phase: "starting" };
   #version = "";
+  /** Ends the calls to the version that serves; undefined for packages, whose calls are waited for. */
+  #calls: AbortController | undefined;
 
   constructor(spec: FunctionSpec, surroundings: ProcessSurroundings) {
     const { certificates, limits, clock, ports, cells, env } = surroundings;
     const { name, program, cwd } = spec;
     this.name = name;
     this.root = program.kind === "image" ? program.root : undefined;
+    this.#calls = program.kind === "source" ? new AbortController() : undefined;
     this.#surroundings = surroundings;
     this.#log = surroundings.logFile(spec);
     this.#uses = createUses({ clock, lingerMs: limits.lingerMs, limitMs: limits.holdMs });
@@ -180,6 +189,16 @@ class RunningProcess implements FunctionProcess {
     if (this.#state.phase === "serving") await this.#uses.released(this.#state.endpoint);
   }
 
+  replace(): void {
+    const calls = this.#calls;
+    if (calls === undefined) return;
+    this.#calls = new AbortController();
+    const { clock, limits } = this.#surroundings;
+    clock.schedule(limits.replacedMs, () =>
+      calls.abort(new Error("the function has been replaced by a newer version")),
+    );
+  }
+
   async stop(): Promise<void> {
     this.#renewal.stop();
     await this.#supervisor.stop();
@@ -187,12 +206,13 @@ class RunningProcess implements FunctionProcess {
   }
 
   #serves(endpoint: string): ServedFunction {
-    return { endpoint, version: this.#version, hold: () => this.hold(endpoint) };
+    return { endpoint, version: this.#version, hold: () => this.hold(endpoint), replaced: this.#calls?.signal };
   }
 
   #observer(): SupervisorObserver {
     return {
       serving: ({ address }) => {
+        this.replace();
         this.#version = randomUUID();
         this.#become({ phase: "serving", endpoint: address });
       },

@@ -70,6 +70,7 @@ const defaultLimits: ProcessLimits = {
   graceMs: 8_000,
   lingerMs: 1_000,
   holdMs: 120_000,
+  replacedMs: 2_000,
   restart: { baseMs: 500, maxMs: 30_000, healthyMs: 10_000 },
 };
 
@@ -201,6 +202,7 @@ class ProcessTable implements FunctionProcesses {
     const { process } = entry;
     this.#retiring.add(entry);
     await successor;
+    if (this.#entries.get(process.name) !== entry) process.replace();
     await process.released();
     if (this.#entries.get(process.name) !== entry) await end(entry);
     this.#retiring.delete(entry);
