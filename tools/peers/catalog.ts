@@ -6,6 +6,7 @@ import { kubeClients } from "./kube-clients.ts";
 import { etcd, kubernetes } from "./kubernetes.ts";
 import type { Peer } from "./peer.ts";
 import { pythonSdk, typescriptSdk } from "./public-sdks.ts";
+import { xpkgWriter } from "./xpkg-writer.ts";
 
 export { pythonOf, pythonSdk, typescriptSdk } from "./public-sdks.ts";
 
@@ -36,6 +37,7 @@ export const allPeers: readonly Peer[] = [
   pythonSdk,
   typescriptSdk,
   goFunction,
+  xpkgWriter,
   debianRoot,
   grpcurl,
   etcd,
