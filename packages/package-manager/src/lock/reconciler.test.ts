@@ -113,22 +113,23 @@ test("a registry that takes too long is told of, though the time of the pass is 
   assert.equal(await resolved(cluster), `False Error occurred during dependency resolution ${text}`);
 });
 
-test("a Lock that somebody wrote by hand may hold a kind that is none", async () => {
+test("a Lock that was edited by hand may hold an unknown kind", async () => {
   await using cluster = await startPackageCluster();
   const own = entry(cluster, "a", "v1", { dep: "*" });
   const dependencies = own.dependencies.map((one) => ({ ...one, kind: "constructor" as never }));
   await register(cluster, { ...own, dependencies });
   await assert.rejects(
     reconcileLock(cluster.ports, installOnly, pass),
-    /acme\/dep is wanted as constructor, which is no kind of package/,
+    /acme\/dep is wanted as constructor, which is not a kind of package/,
   );
 });
 
-test("somebody who was faster is no failure that anybody is told of", async () => {
+test("a conflict is retried without a condition or an event", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/dep:v1.1.0", functionPackage("x"));
-  await register(cluster, entry(cluster, "a", "v1", { dep: "*" }));
+  await register(cluster, entry(cluster, "a", "v1"));
   await reconcileLock(cluster.ports, installOnly, pass);
+  await register(cluster, entry(cluster, "a", "v1", { dep: "*" }));
   const faster = conflict({ group: "pkg.crossplane.io", resource: "functions" }, "acme-dep", "it changed");
   const client = { ...cluster.client, create: () => Promise.reject(faster) };
   const ports = { ...cluster.ports, client };
@@ -250,7 +251,7 @@ test("an empty Lock keeps neither conditions nor finalizer; a new version takes 
   assert.deepEqual([empty.metadata.finalizers, conditionsOf(empty)], [undefined, []]);
 });
 
-test("case 40: two packages of one source stop everybody, and nobody pushes the other out", async () => {
+test("a Lock with two entries of one source cannot be resolved until one of them goes", async () => {
   await using cluster = await startPackageCluster();
   await register(cluster, entry(cluster, "a", "v1"));
   const second = { ...entry(cluster, "a", "v1"), name: "other-1" };

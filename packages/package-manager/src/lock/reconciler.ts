@@ -4,9 +4,10 @@ import {
   type ConditionText,
   during,
   hasFinalizer,
+  isDeleted,
   isPaused,
+  memberAt,
   type ReconcileResult,
-  textAt,
   textOf,
   withFinalizer,
   withMember,
@@ -15,15 +16,14 @@ import {
 import { isAlreadyExists, isConflict } from "@purlin/kube-objects";
 import { type PackagePorts, packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { isDigest } from "../oci/digest.ts";
-import { isImageReferenceError, parseRepository, sourceOf } from "../oci/image-reference.ts";
 import { otherKinds, packageFinalizers, packageTypes } from "../package-kinds.ts";
 import { withTexts, writeStatus } from "../package-status.ts";
 import { inTime, type PassSignals, passSignals } from "../pass-signals.ts";
-import { dnsLabel } from "../xpkg/friendly-name.ts";
 import { commonDigest, highestAllowed, nearestAllowed } from "./choose-version.ts";
 import { buildGraph, type DependencyGraph, findCycle, firstMissing, parentsOf, satisfies } from "./dependency-graph.ts";
 import { type LockDependency, type LockEntry, readLock } from "./lock-entry.ts";
 import { lockName, resolutionFailed } from "./lock-store.ts";
+import { dependencyName, sourceOfPackage, versionOfPackage } from "./package-source.ts";
 
 /** What the resolver of dependencies may do beyond installing what is missing. */
 export interface ResolverOptions {
@@ -126,19 +126,53 @@ function firstUnsatisfied(graph: DependencyGraph): LockEntry | undefined {
   return undefined;
 }
 
-/** Creates the package of a dependency. One of that name that is there already is somebody's choice, and stays. */
+/** Installs a dependency, unless a package of its source is there already, under whichever name. */
 async function install(pass: LockPass, dependency: LockDependency, wishes: readonly Wish[]): Promise<void> {
   const { source, kind } = dependency;
   if (!Object.hasOwn(packageTypes, kind))
-    throw new Error(`${source} is wanted as ${kind}, which is no kind of package`);
+    throw new Error(`${source} is wanted as ${kind}, which is not a kind of package`);
+  const installed = await installedFrom(pass, dependency);
+  if (installed !== undefined) return adopt(pass, { dependency, installed, wishes });
   const version = await versionFor(pass, source, wishes);
-  const name = dnsLabel(parseRepository(source).repository);
-  const object = { ...packageTypes[kind].package, metadata: { name }, spec: { package: referenceTo(source, version) } };
+  const metadata = { name: dependencyName(source) };
+  const object = { ...packageTypes[kind].package, metadata, spec: { package: referenceTo(source, version) } };
   try {
     await pass.client.create(object, { fieldManager: packageFieldManagers.update, signal: pass.signal });
   } catch (error) {
+    // A package of that name that is there already is a user's choice, and stays.
     if (!isAlreadyExists(error)) throw error;
   }
+}
+
+/**
+ * The package of a source. It need not be in the Lock: between two revisions of a package neither may be. Packages that skip
+ * dependency resolution never are, and do not count.
+ */
+async function installedFrom(
+  { client, signal }: LockPass,
+  { source, kind }: Pick<LockDependency, "source" | "kind">,
+): Promise<KubeObject | undefined> {
+  // Read from the server: one that the cache does not have yet would be installed twice.
+  const { items } = await client.live.list(packageTypes[kind].package, { signal });
+  return items.find(
+    (one) => sourceOfPackage(one) === source && memberAt(one, ["spec", "skipDependencyResolution"]) !== true,
+  );
+}
+
+interface Adoption {
+  readonly dependency: LockDependency;
+  readonly installed: KubeObject;
+  readonly wishes: readonly Wish[];
+}
+
+/** Leaves an installed package as it is, or moves it to a version that suits. Its revision enters the Lock by itself. */
+async function adopt(pass: LockPass, { dependency, installed, wishes }: Adoption): Promise<void> {
+  const { source, kind } = dependency;
+  const { name } = installed.metadata;
+  if (isDeleted(installed)) throw new Error(`${kind} "${name}" of ${source} is being deleted; retrying`);
+  const version = versionOfPackage(installed);
+  if (!pass.allowUpgrades || wishes.every(({ constraint }) => satisfies(version, constraint))) return;
+  await move(pass, { source, kind, version }, wishes);
 }
 
 async function versionFor(pass: LockPass, source: string, wishes: readonly Wish[]): Promise<string> {
@@ -158,7 +192,11 @@ function tagsOf(pass: LockPass, source: string): Promise<readonly string[]> {
 }
 
 /** Moves a package that does not suit everybody who needs it. */
-async function move(pass: LockPass, entry: LockEntry, wishes: readonly Wish[]): Promise<void> {
+async function move(
+  pass: LockPass,
+  entry: Pick<LockEntry, "source" | "kind" | "version">,
+  wishes: readonly Wish[],
+): Promise<void> {
   const { client, allowDowngrades, signal } = pass;
   const constraints = wishes.map(({ constraint }) => constraint);
   const digest = commonDigest(constraints, entry.source);
@@ -167,21 +205,10 @@ async function move(pass: LockPass, entry: LockEntry, wishes: readonly Wish[]): 
   const version = digest ?? nearestAllowed(tags, choice);
   if (version === undefined)
     throw unsatisfied(entry.source, wishes, `${entry.version} is installed, it has ${listed(tags)}`);
-  const all = await client.list(packageTypes[entry.kind].package, { signal });
-  const owner = all.find((one) => sourceOfPackage(one) === entry.source);
+  const owner = await installedFrom(pass, entry);
   if (owner === undefined) throw new Error(`cannot find the installed package of ${entry.source}`);
   const changed = withMember(owner, ["spec", "package"], referenceTo(entry.source, version));
   await client.update(changed, { fieldManager: packageFieldManagers.update, signal });
-}
-
-/** One whose reference names no image is the source of nothing, and no reason to leave others alone. */
-function sourceOfPackage(object: KubeObject): string | undefined {
-  try {
-    return sourceOf(parseRepository(textAt(object, ["spec", "package"]) ?? ""));
-  } catch (error) {
-    if (isImageReferenceError(error)) return undefined;
-    throw error;
-  }
 }
 
 function referenceTo(source: string, version: string): string {

@@ -19,7 +19,7 @@ const namedMissing = 3;
 /** A revision that enters the Lock. */
 export interface Registration {
   readonly own: LockEntry;
-  /** The names of all revisions of its package: it takes the place of any of them. */
+  /** The revisions whose place it takes: all of its own package, and those of packages that give way to it. */
   readonly siblings: ReadonlySet<string>;
 }
 

@@ -6,6 +6,7 @@ import { type DependencyCounts, registerPackage, unregisterPackage } from "../lo
 import { numberOf } from "../manager/revision-identity.ts";
 import { packageLabels } from "../package-kinds.ts";
 import type { PackageContents } from "../xpkg/package-contents.ts";
+import { findRivals, giveWay } from "./duplicate-packages.ts";
 import { type RevisionPass, steps } from "./revision-pass.ts";
 
 /** Enters the revision into the Lock and requires that what it needs is there, in versions that will do. */
@@ -23,7 +24,9 @@ export async function resolveDependencies(pass: RevisionPass, { meta }: PackageC
   await attempt(steps.dependencies, async () => {
     const own = entryOf({ name, image: textAt(revision, ["spec", "image"]) ?? "" }, meta);
     const names = new Set(siblings.map(({ metadata }) => metadata.name ?? ""));
-    const counts = await registerPackage(client, { own, siblings: names }, signal);
+    const { lead, replaced } = await findRivals(pass, own, names);
+    if (lead !== undefined) return giveWay(pass, own, lead);
+    const counts = await registerPackage(client, { own, siblings: new Set([...names, ...replaced]) }, signal);
     noteCounts(pass, counts);
     if (counts.problem !== undefined) throw new Error(counts.problem);
   });

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Lock has room for one package of each source. A second one gives way, so that it does not stop all the others.
+import type { KubeObject } from "@purlin/kube-client";
+import { isDeleted } from "@purlin/kube-controller";
+import { isNotFound } from "@purlin/kube-objects";
+import type { ObjectReference } from "../establish/establish.ts";
+import type { LockEntry } from "../lock/lock-entry.ts";
+import { getLock } from "../lock/lock-store.ts";
+import { compareClaims, isResolverMade } from "../lock/package-source.ts";
+import { unregisterPackage } from "../lock/register.ts";
+import { packageLabels } from "../package-kinds.ts";
+import { releaseObjects } from "./install-objects.ts";
+import { packageOf, type RevisionPass } from "./revision-pass.ts";
+
+/** Entries of the Lock that are in the way of a revision's own. */
+export interface Rivals {
+  /** The package that keeps the place; undefined where this revision may have it. */
+  readonly lead: KubeObject | undefined;
+  /** Entries whose place this revision takes. */
+  readonly replaced: readonly string[];
+}
+
+/** Looks for other packages of the same source in the Lock. */
+export async function findRivals(pass: RevisionPass, own: LockEntry, siblings: ReadonlySet<string>): Promise<Rivals> {
+  const { entries } = await getLock(pass.client, pass.signal);
+  const others = entries.filter(
+    ({ name, source, kind }) => source === own.source && kind === own.kind && name !== own.name && !siblings.has(name),
+  );
+  const replaced: string[] = [];
+  for (const { name } of others) {
+    const rival = await livePackageOf(pass, name);
+    if (rival !== undefined && compareClaims(rival, await packageOf(pass)) < 0) return { lead: rival, replaced: [] };
+    replaced.push(name);
+  }
+  return { lead: undefined, replaced };
+}
+
+/** The package of a revision in the Lock; undefined where either is gone or going. */
+async function livePackageOf({ client, type, signal }: RevisionPass, name: string): Promise<KubeObject | undefined> {
+  const revision = await client.get(type.revision, { name }, { signal });
+  if (revision === undefined || isDeleted(revision)) return undefined;
+  const owner = revision.metadata.labels?.[packageLabels.package] ?? "";
+  const found = await client.get(type.package, { name: owner }, { signal });
+  return found === undefined || isDeleted(found) ? undefined : found;
+}
+
+/**
+ * Leaves the Lock and the installed objects to another package of the same source. A package that the resolver made, and that
+ * nothing depends on any more, is deleted; everything else is for users to decide. Always throws.
+ */
+export async function giveWay(pass: RevisionPass, { source }: LockEntry, lead: KubeObject): Promise<never> {
+  const { client, revision, type, signal, events, log } = pass;
+  await unregisterPackage(client, revision.metadata.name ?? "", signal);
+  const objects = await releaseObjects(pass);
+  const own = await packageOf(pass);
+  const name = own.metadata.name ?? "";
+  const taken = `cannot initialize dependency graph from the packages in the lock: node ${source} already exists: it is installed as ${type.kind} "${lead.metadata.name}"`;
+  if (!(await isRedundant(pass, { own, lead, objects }))) throw new Error(`${taken}; delete one of the two`);
+  await client.delete({ ...type.package, name }, { preconditions: { uid: own.metadata.uid ?? "" }, signal });
+  const message = `Deleted ${type.kind} "${name}", a second installation of ${source} that dependency resolution had created`;
+  events.event(lead, { type: "Normal", reason: "DeletedDuplicatePackage", message });
+  log.info("deleted a duplicate package", { kind: type.kind, name, source, kept: lead.metadata.name ?? "" });
+  throw new Error(`${taken}; deleting ${type.kind} "${name}"`);
+}
+
+interface Redundancy {
+  readonly own: KubeObject;
+  readonly lead: KubeObject;
+  readonly objects: readonly ObjectReference[];
+}
+
+/** Whether nothing is lost with a package. Compositions name Functions, so those stay. */
+async function isRedundant(pass: RevisionPass, { own, lead, objects }: Redundancy): Promise<boolean> {
+  if (pass.type.kind === "Function" || !isResolverMade(own)) return false;
+  for (const object of objects) {
+    const found = await readOrNone(pass, object);
+    const owners = found?.metadata.ownerReferences ?? [];
+    if (found !== undefined && !owners.some(({ uid }) => uid === lead.metadata.uid)) return false;
+  }
+  return true;
+}
+
+async function readOrNone({ client, signal }: RevisionPass, object: ObjectReference): Promise<KubeObject | undefined> {
+  try {
+    return await client.live.get(object, { name: object.name }, { signal });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
