@@ -76,10 +76,6 @@ export interface BucketScene extends PackagePlane {
   warnings(key: BucketKey): Promise<readonly string[]>;
 }
 
-/** As shipped: a composition revision may be chosen a moment before somebody has looked whether its pipeline is valid. */
-const notJudgedYet = "does not have a valid function pipeline: pipeline status unknown";
-
-const isJudged = (bucket: KubeObject): boolean => !conditionOf(bucket, "Synced")?.message?.endsWith(notJudgedYet);
 const isWell = (bucket: KubeObject): boolean =>
   ["Synced", "Ready"].every((type) => conditionOf(bucket, type)?.status === "True");
 
@@ -198,8 +194,7 @@ function bucketPart(plane: PackagePlane): BucketPart {
       const annotations = { "crossplane.io/reconcile-requested-at": token };
       const patch = { metadata: { annotations } };
       for (const key of keys) await plane.users.patch({ ...bucketType, ...key }, patch, { type: "merge" });
-      const isHad = (one: KubeObject): boolean =>
-        compositeText(one).status?.lastHandledReconcileAt === token && isJudged(one);
+      const isHad = (one: KubeObject): boolean => compositeText(one).status?.lastHandledReconcileAt === token;
       for (const key of keys) await plane.until(`${key.name} was looked at`, bucketType, key, isHad);
     },
     async well(...keys) {
@@ -225,7 +220,7 @@ function bucketPart(plane: PackagePlane): BucketPart {
     },
     async warnings(key) {
       const events = await plane.events(await bucket(key));
-      return events.filter((text) => text.startsWith("Warning") && !text.endsWith(notJudgedYet));
+      return events.filter((text) => text.startsWith("Warning"));
     },
   };
 }

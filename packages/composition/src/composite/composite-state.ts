@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ObjectKey, TypeRef } from "@purlin/kube-client/objects";
 import type { WatchSpec } from "@purlin/kube-controller";
+import { type ConflictStreaks, createConflictStreaks } from "./conflict-streaks.ts";
 import type { CompositePorts } from "./ports.ts";
+import { type AwaitedVerdicts, createAwaitedVerdicts } from "./select/awaited-verdicts.ts";
 import { type CircuitBreaker, createCircuitBreaker } from "./watch/circuit-breaker.ts";
 import { type CompositionUsers, createCompositionUsers } from "./watch/composition-users.ts";
 import { createDependencyTracker, type DependencyTracker } from "./watch/dependency-tracker.ts";
@@ -17,6 +19,8 @@ export interface CompositeState {
   readonly echoes: OwnEchoes;
   readonly collection: WatchCollection;
   readonly settling: SettlingSchemas;
+  readonly conflicts: ConflictStreaks;
+  readonly verdicts: AwaitedVerdicts;
   /** Watches on kinds, made once for each. */
   readonly dependencyWatches: Map<string, WatchSpec>;
 }
@@ -43,12 +47,17 @@ export function createCompositeState(ports: CompositePorts): CompositeState {
     echoes: createOwnEchoes(),
     collection,
     settling: createSettlingSchemas(clock),
+    conflicts: createConflictStreaks(),
+    verdicts: createAwaitedVerdicts(clock),
     dependencyWatches,
   };
 }
 
 /** Forgets an XR that is gone. */
-export function forgetComposite({ tracker, breaker, settling, echoes }: CompositeState, key: ObjectKey): void {
+export function forgetComposite(state: CompositeState, key: ObjectKey): void {
+  const { tracker, breaker, settling, echoes, conflicts, verdicts } = state;
+  conflicts.forget(key);
+  verdicts.forget(key);
   echoes.forget(key);
   settling.forget(key);
   tracker.forget(key);

@@ -53,6 +53,11 @@ const edit = (name: string, crossplane: JsonObject): Promise<unknown> =>
   cluster.kube.patch({ ...bench.kind.type, namespace, name }, { spec: { crossplane } }, { type: "merge" });
 const credential = { name: "login", source: "Secret", secretRef: { namespace, name: "missing-login" } };
 
+const existingMap = (name: string): Promise<unknown> => {
+  const metadata = { namespace, name, annotations: { [annotations.resourceName]: "bucket" } };
+  return cluster.kube.create({ ...maps, metadata });
+};
+
 const rows: Readonly<Record<string, Row>> = {
   NoComposition: {
     reason: "nothing is composed by nobody",
@@ -202,6 +207,39 @@ const rows: Readonly<Record<string, Row>> = {
     answer: { resources: { bucket: { ...maps, metadata: { labels: { "not a key": "x" } } } } },
     told: "event",
     says: () => ['cannot apply composed resource "bucket"', "metadata.labels", '"not a key"'],
+  },
+  WrongUid: {
+    reason: "a new resource has no uid that a function could know",
+    answer: { resources: { bucket: { ...maps, metadata: { uid: "2cdd8a51-1d4f-4a43-8e0a-0d1a4f1c9d5e" } } } },
+    told: "event",
+    says: () => ['cannot apply composed resource "bucket": ', "uid", ": the function sets metadata.uid: correct it"],
+  },
+  WrongUidOfExisting: {
+    reason: "a resource keeps its uid, whatever a function says",
+    given: ({ name }) => existingMap(`${name}-map`),
+    answer: {
+      resources: {
+        bucket: {
+          ...maps,
+          metadata: { name: "wronguidofexisting-map", uid: "2cdd8a51-1d4f-4a43-8e0a-0d1a4f1c9d5e" },
+        },
+      },
+    },
+    told: "event",
+    says: () => ['cannot apply composed resource "bucket": ', "metadata.uid"],
+  },
+  WrongVersionOfExisting: {
+    reason: "a resourceVersion that the function did not observe never becomes right",
+    given: ({ name }) => existingMap(`${name}-map`),
+    answer: {
+      resources: { bucket: { ...maps, metadata: { name: "wrongversionofexisting-map", resourceVersion: "1" } } },
+    },
+    told: "event",
+    says: () => [
+      'cannot apply composed resource "bucket": ',
+      "the object has been modified",
+      ": the function sets metadata.resourceVersion: correct it",
+    ],
   },
   InvalidStatus: {
     reason: "the schema refuses the status: the event says which field",

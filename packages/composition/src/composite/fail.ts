@@ -2,7 +2,7 @@
 
 import type { KubeObject } from "@purlin/kube-client/objects";
 import { type ConditionText, isReconcileFailure, ReconcileFailure, textOf } from "@purlin/kube-controller/object";
-import { isConflict, isInvalid } from "@purlin/kube-objects";
+import { isInvalid } from "@purlin/kube-objects";
 import { reconcileError } from "../composite-resource/standard-conditions.ts";
 import { type Account, closeAccount, type Outcome } from "./account.ts";
 import type { Pass } from "./pass.ts";
@@ -12,8 +12,8 @@ import { readClaim, tell } from "./report/tell.ts";
 import { type FatalResult, isComposedResourceError, isFatalResult } from "./run/compose-error.ts";
 
 /**
- * Ends a pass in which a step failed: tells why, in an event and in the Synced condition, and throws what it was given.
- * A conflict is no failure: somebody was faster, and the next pass will see what they did.
+ * Ends a pass in which a step failed: reports why, in an event and in the Synced condition, and throws the error again.
+ * A conflict is a race that the next pass resolves; it is reported only when it returns again and again.
  */
 export async function fail(
   xr: KubeObject,
@@ -21,15 +21,19 @@ export async function fail(
   pass: Pass,
   { account, conditions = [] }: { readonly account: Account; readonly conditions?: readonly ConditionText[] },
 ): Promise<never> {
-  if (!isReconcileFailure(error) || isConflict(error) || pass.statusSignal.aborted) throw error;
+  if (!isReconcileFailure(error) || isSilent(error, pass)) throw error;
   pass.ports.events.event(xr, { type: "Warning", reason: error.reason, message: error.message });
   await tryClose(xr, pass, account, { conditions: [...conditions, reconcileError(error.message)] });
   throw error;
 }
 
+function isSilent(error: unknown, { key, state, statusSignal }: Pass): boolean {
+  return statusSignal.aborted || state.conflicts.isRace(key, error);
+}
+
 /** Ends a pass in which composing failed. Nobody knows now what functions would say about their other conditions. */
 export async function composeFailed(xr: KubeObject, error: unknown, pass: Pass, account: Account): Promise<never> {
-  if (isConflict(error) || pass.statusSignal.aborted) throw error;
+  if (isSilent(error, pass)) throw error;
   const message = `cannot compose resources: ${textOf(error)}${adviceOn(error)}`;
   const fatal = isFatalResult(error) ? error.result : undefined;
   const reason = fatal === undefined ? "ComposeResources" : fatal.reason || "ReconcileError";

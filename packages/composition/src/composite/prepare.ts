@@ -22,6 +22,8 @@ export interface Prepared {
 interface Preparation {
   readonly selection: Selection;
   readonly revision?: KubeObject;
+  /** Whether the revision has no verdict on its pipeline yet, and will have one soon. */
+  readonly isAwaitingVerdict?: boolean;
 }
 
 type PreparationStep = (before: Preparation) => Promise<Preparation> | Preparation;
@@ -29,13 +31,14 @@ type PreparationStep = (before: Preparation) => Promise<Preparation> | Preparati
 /**
  * Decides what the XR is composed by and marks it as ours: finalizer, Composition, revision, label and Secret. All that
  * changes is stored with one update before anything is made; what a failing step left undone is stored by the next pass.
+ * Undefined when the pipeline of the revision has not been checked yet: what was decided is stored, and nothing is composed.
  */
 export async function prepare(
   xr: KubeObject,
   definition: () => Promise<DefinitionFacts>,
   pass: Pass,
   onStored: (xr: KubeObject) => void,
-): Promise<Prepared> {
+): Promise<Prepared | undefined> {
   let current: Preparation = { selection: startSelection(xr) };
   try {
     for (const step of preparationSteps(definition, pass)) current = await step(current);
@@ -46,6 +49,7 @@ export async function prepare(
   }
   const stored = await store(current.selection, pass);
   onStored(stored);
+  if (current.isAwaitingVerdict) return undefined;
   return { xr: stored, revision: current.revision ?? stored };
 }
 
@@ -61,9 +65,10 @@ function preparationSteps(definition: () => Promise<DefinitionFacts>, pass: Pass
     change(steps.composition, async (before) => selectComposition(before, await definition(), ports, signal)),
     change(steps.revisionSelector, async (before) => selectRevisionSelector(before, await definition(), ports)),
     ({ selection }) => attempt(steps.revision, () => selectRevision(selection, ports, signal)),
-    ({ selection, revision }) => ({ selection, revision: checked(revision) }),
-    ({ selection, revision }) =>
+    ({ selection, revision }) => ({ selection, ...checked(revision, pass) }),
+    ({ selection, revision, ...rest }) =>
       attempt(steps.configure, () => ({
+        ...rest,
         selection: revision === undefined ? selection : configure(selection, revision, ports.kind),
         ...(revision && { revision }),
       })),
@@ -71,11 +76,12 @@ function preparationSteps(definition: () => Promise<DefinitionFacts>, pass: Pass
 }
 
 /** The validity gate has its own words, without a prefix. */
-function checked(revision: KubeObject | undefined): KubeObject {
+function checked(revision: KubeObject | undefined, { key, state }: Pass): Omit<Preparation, "selection"> {
   if (revision === undefined) throw new Error("no revision was selected");
+  if (state.verdicts.isAwaited(key, revision)) return { revision, isAwaitingVerdict: true };
   try {
     requireValidPipeline(revision);
-    return revision;
+    return { revision };
   } catch (error) {
     throw ReconcileFailure.saying("ComposeResources", error);
   }

@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
+import { systemClock } from "@purlin/kube-controller";
 import { internalError, type JsonObject } from "@purlin/kube-objects";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import { compositionRefOf } from "../composite-resource/machinery.ts";
-import { type CompositeBench, createCompositeBench } from "../testing/composite-bench.ts";
+import { type CompositeBench, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
 import { type Intercept, intercepted } from "../testing/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
@@ -95,14 +96,38 @@ test("case 10: a Composition that does not exist is told with the reason of comp
   assert.match(bench.takeEvents().join(), /Warning ComposeResources: cannot fetch Composition: /);
 });
 
-test("case 11: a revision nobody has checked is not used", async () => {
+test("an XR whose revision has not been checked yet waits in silence for the verdict, then composes", async () => {
   const composition = fresh("c");
-  await bench.compositionOf(composition, ["f"], { valid: null });
+  const made = await bench.compositionOf(composition, ["f"], { valid: null });
   const name = await xrWith({ compositionRef: { name: composition } });
-  await assert.rejects(bench.reconcile(name));
+  const calls = bench.functions.calls.length;
+  bench.takeEvents();
+  assert.deepEqual(await bench.reconcile(name), { requeueAfterMs: 250 });
+  assert.deepEqual(
+    bench.takeEvents().filter((line) => line.includes(" Warning ")),
+    [],
+  );
+  assert.equal((await bench.condition(name, "Synced")).status, "Unknown");
+  assert.equal(bench.functions.calls.length, calls);
+  await makeRevision(cluster, made, { revision: 2 });
+  await bench.reconcile(name);
+  assert.equal((await bench.condition(name, "Synced")).status, "True");
+});
+
+test("a revision that nothing checks is not used, and an XR that has waited for the check says so", async () => {
+  let ms = Date.now();
+  const slow = createCompositeBench(cluster, definition, { clock: { ...systemClock, now: () => ms } });
+  const composition = fresh("c");
+  await slow.compositionOf(composition, ["f"], { valid: null });
+  const name = await xrWith({ compositionRef: { name: composition } });
+  await slow.reconcile(name);
+  ms += 9999;
+  assert.deepEqual(await slow.reconcile(name), { requeueAfterMs: 250 });
+  ms += 1;
+  await assert.rejects(slow.reconcile(name));
   const text = `selected CompositionRevision ${composition}-1 does not have a valid function pipeline: pipeline status unknown`;
   assert.equal(await synced(name), text);
-  assert.ok(bench.takeEvents().includes(`Cache/${name} Warning ComposeResources: ${text}`));
+  assert.ok(slow.takeEvents().includes(`Cache/${name} Warning ComposeResources: ${text}`));
 });
 
 test("case 12: a revision found invalid is not used, and says why", async () => {

@@ -14,6 +14,7 @@ import { type Pass, settingsOf, withDeadlines } from "./pass.ts";
 import type { CompositePorts } from "./ports.ts";
 import { prepare } from "./prepare.ts";
 import { reportComposition } from "./report-composition.ts";
+import { verdictPollMs } from "./select/awaited-verdicts.ts";
 import { type DefinitionFacts, readDefinition } from "./select/definition.ts";
 import { steps } from "./steps.ts";
 import { admitted } from "./watches.ts";
@@ -24,7 +25,12 @@ export function createReconcile(ports: CompositePorts, state: CompositeState): R
   return async (key, stopped) => {
     state.echoes.begin(key);
     try {
-      return await withDeadlines({ key, ports, settings, state }, stopped, reconcileOne);
+      const result = await withDeadlines({ key, ports, settings, state }, stopped, reconcileOne);
+      state.conflicts.ended(key);
+      return result;
+    } catch (error) {
+      state.conflicts.ended(key, error);
+      throw error;
     } finally {
       const news = state.echoes.end(key).filter((change) => admitted(change, state));
       if (news.length > 0) ports.engine.enqueue(controllerName(ports.kind.definition), key);
@@ -90,6 +96,7 @@ async function keepUp(
   const prepared = await prepare(xr, () => definition, pass, onStored).catch((error: unknown) =>
     fail(stored, error, pass, { account }),
   );
+  if (prepared === undefined) return { requeueAfterMs: verdictPollMs };
   const composition = await compose(prepared, pass, { account, onStored }).catch((error: unknown) =>
     composeFailed(stored, error, pass, account),
   );

@@ -94,6 +94,30 @@ test("failures are logged with controller and object, conflicts are not", async 
   await controller.stop();
 });
 
+test("a conflict that returns again and again is logged as a failure, and retried later and later", async () => {
+  let runs = 0;
+  const { controller, clock, logged } = start(() => {
+    runs++;
+    return Promise.reject(conflict({ group: "", resource: "widgets" }, "a", "the uid is wrong"));
+  });
+  controller.enqueue({ name: "a" });
+  await turns();
+  for (const [index, delay] of [20, 40, 80, 160, 320, 640, 1280].entries()) {
+    assert.deepEqual([runs, logged.length], [index + 1, 0]);
+    clock.advance(delay);
+    await turns();
+  }
+  assert.deepEqual([runs, logged.length], [8, 1]);
+  assert.match(String(logged[0]?.["error"]), /the uid is wrong/);
+  clock.advance(2559);
+  await turns();
+  assert.equal(runs, 8);
+  clock.advance(1);
+  await turns();
+  assert.deepEqual([runs, logged.length], [9, 2]);
+  await controller.stop();
+});
+
 test("a success ends a row of failures", async () => {
   const answers = [{ requeue: true }, { requeue: true }, {}, { requeue: true }, {}];
   let runs = 0;

@@ -25,6 +25,9 @@ export interface ControllerOptions {
 // So many reconciles may begin before the event loop gets its turn: one that only reads caches never waits for anything.
 const burst = 16;
 
+// With the delays between them this many conflicts take about 2.5 seconds.
+const mostRaces = 7;
+
 /** A queue and the reconciles that empty it. */
 export class Controller {
   readonly #options: ControllerOptions;
@@ -114,8 +117,10 @@ export class Controller {
   }
 
   #failed({ key, text }: QueuedItem, error: unknown): ReconcileOutcome {
-    if (isConflict(error)) {
-      this.#retry(key, text, "conflict");
+    const why = isConflict(error) ? "conflict" : "failure";
+    // A conflict is a race, which the next reconcile resolves. One that returns again and again is a failure.
+    if (why === "conflict" && this.#retries.failures(text) < mostRaces) {
+      this.#retry(key, text, why);
       return "requeue";
     }
     // What fails because the controller stops is not the object's failure.
@@ -123,7 +128,7 @@ export class Controller {
       const { log, name } = this.#options;
       log.error("reconcile failed", { controller: name, object: text, error: textOf(error) });
     }
-    this.#retry(key, text, "failure");
+    this.#retry(key, text, why);
     return "error";
   }
 

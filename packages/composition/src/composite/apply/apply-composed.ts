@@ -3,7 +3,7 @@
 import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-controller/object";
-import { isInvalid, isNotFound } from "@purlin/kube-objects";
+import { isConflict, isInvalid, isNotFound } from "@purlin/kube-objects";
 import { composedFieldManager } from "../../composite-resource/field-manager.ts";
 import { type Observed, sameKind } from "../observe/observe.ts";
 import { ComposedResourceError } from "../run/compose-error.ts";
@@ -16,7 +16,7 @@ import { type KnownComposite, requireAlive } from "./require-alive.ts";
 export interface ComposedResource {
   readonly name: string;
   readonly ready: boolean;
-  /** False when the API server refused it as invalid. */
+  /** False when the API server refused it: as invalid, or for a uid or resourceVersion that is not its own. */
   readonly synced: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface AppliedResources {
 const atOnce = 8;
 
 /**
- * Applies the composed resources. One that is invalid is reported and the others go on; any other failure ends it, with
+ * Applies the composed resources. One that is refused is reported and the others go on; any other failure ends it, with
  * those not yet begun left alone.
  */
 export async function applyComposed(
@@ -43,17 +43,35 @@ export async function applyComposed(
   await forEachLimited(desired, atOnce, async ({ name, object }) => {
     const text = `cannot apply composed resource "${name}"`;
     const known = sameKind(observed.get(name)?.object, object);
-    const beforeSend = (current: KubeObject | undefined): Promise<void> =>
-      requireAlive(composite, { observed: known, current }, client, signal);
+    let isSent = false;
+    const beforeSend = async (current: KubeObject | undefined): Promise<void> => {
+      await requireAlive(composite, { observed: known, current }, client, signal);
+      isSent = true;
+    };
     try {
       await client.applyIfChanged(object, { ...options, observed: known, beforeSend });
     } catch (error) {
-      if (!isInvalid(error)) throw failed(text, object, await explained(object, error, client, signal));
-      refused.set(name, warn(`${text}: ${textOf(error)}`));
+      const advice = isSent && isConflict(error) ? wrongIdentity(object, observed.get(name)?.object) : undefined;
+      const isRefused = isInvalid(error) || advice !== undefined;
+      if (!isRefused) throw failed(text, object, await explained(object, error, client, signal));
+      refused.set(name, warn(`${text}: ${textOf(error)}${advice ?? ""}`));
     }
   });
   const resources = desired.map(({ name, ready }) => ({ name, ready, synced: !refused.has(name) }));
   return { resources, events: resources.flatMap(({ name }) => refused.get(name) ?? []) };
+}
+
+/**
+ * What to do about a conflict that a uid or resourceVersion of the function's own causes; undefined for any other. Values
+ * that the function copied from the observed resource are right, and a conflict over them is a race.
+ */
+function wrongIdentity({ metadata }: KubeObject, observed: KubeObject | undefined): string | undefined {
+  const fields = (["uid", "resourceVersion"] as const).filter(
+    (field) => metadata[field] && metadata[field] !== observed?.metadata[field],
+  );
+  if (fields.length === 0) return undefined;
+  const names = fields.map((field) => `metadata.${field}`).join(" and ");
+  return `: the function sets ${names}: correct it`;
 }
 
 /** To a path without the namespace that its kind has the server answers that it is not there, which helps nobody. */
