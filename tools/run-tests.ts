@@ -1,88 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one of the repository's test suites: `node tools/run-tests.ts unit|interop|clients|conformance|chaos|e2e [file…]`, options last.
+// A word selects the files whose path contains it; `--test-…` goes to Node, any other option to the suite through the environment.
 import { spawnSync } from "node:child_process";
-import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
-
-// A process a file is what costs time, so packages without I/O share one process; the rest are isolated.
-const purePackages = ["cel", "certificates", "function-protocol", "kube-objects"];
-
-interface Run {
-  readonly title: string;
-  readonly files: string[];
-  readonly flags: string[];
-}
-
-const isPure = (file: string): boolean => purePackages.some((name) => file.startsWith(`packages/${name}/`));
-
-function unitRuns(): Run[] {
-  const files = globSync(
-    ["packages/*/src/**/*.test.ts", "examples/*/**/*.test.ts", "tools/**/*.test.ts", "bench/src/**/*.test.ts"],
-    {
-      exclude: (path) => path.includes("node_modules"),
-    },
-  ).sort();
-  return [
-    { title: "pure packages", files: files.filter(isPure), flags: ["--test-isolation=none"] },
-    // Node's own default leaves a core to the runner, which does little: on two cores that is half of them.
-    {
-      title: "packages with I/O",
-      files: files.filter((file) => !isPure(file)),
-      flags: [`--test-concurrency=${availableParallelism()}`],
-    },
-  ];
-}
-
-function interopRuns(): Run[] {
-  return [
-    {
-      title: "interop",
-      files: globSync(["test/interop/*.test.ts", "test/interop/packages/*.test.ts"]).sort(),
-      flags: ["--test-concurrency=1"],
-    },
-  ];
-}
-
-function clientRuns(): Run[] {
-  const files = globSync("test/interop/apiserver/**/*.test.ts").sort();
-  return [{ title: "clients of the API server", files, flags: ["--test-concurrency=1"] }];
-}
-
-function conformanceRuns(): Run[] {
-  return [
-    { title: "conformance", files: globSync("test/conformance/**/*.test.ts").sort(), flags: ["--test-concurrency=1"] },
-  ];
-}
-
-/** Two hundred crashes take longer than any other test. */
-const chaosTimeoutMs = 3_600_000;
-
-function chaosRuns(): Run[] {
-  const flags = ["--test-concurrency=1", `--test-timeout=${chaosTimeoutMs}`];
-  return [{ title: "chaos", files: globSync("test/chaos/**/*.test.ts").sort(), flags }];
-}
-
-function endToEndRuns(): Run[] {
-  return [{ title: "end to end", files: globSync("test/e2e/**/*.test.ts").sort(), flags: ["--test-concurrency=1"] }];
-}
-
-const preload = new URL("./property-seed.ts", import.meta.url).href;
-
-function run({ title, files, flags }: Run): boolean {
-  if (files.length === 0) return true;
-  console.log(`\n# ${title}: ${files.length} files`);
-  const reporter = process.env["CI"] ? "spec" : "dot";
-  const args = [
-    "--import",
-    preload,
-    "--test",
-    `--test-reporter=${reporter}`,
-    "--test-timeout=300000",
-    ...flags,
-    ...files,
-  ];
-  return spawnSync(process.execPath, args, { stdio: "inherit" }).status === 0;
-}
+import { failedGroupText, groupLine, summary } from "./test-runner/report.ts";
+import { type GroupOptions, type GroupResult, runGroup } from "./test-runner/run-group.ts";
+import { type Suite, suites } from "./test-runner/suites.ts";
 
 /**
  * What random properties draw from: every commit tries other values than the last, and the same commit the same ones wherever it
@@ -94,7 +17,7 @@ function propertySeed(): string {
   return process.env["PROPERTY_SEED"] ?? String(Number.isNaN(fromCommit) ? 1 : fromCommit);
 }
 
-/** Options of a suite reach its files through the environment: the test runner passes no arguments on. */
+/** `--server=real` of the suite e2e becomes E2E_SERVER=real. */
 function exportOptions(suiteName: string, options: readonly string[]): void {
   for (const option of options) {
     const [name = "", value = "1"] = option.slice(2).split("=");
@@ -102,35 +25,52 @@ function exportOptions(suiteName: string, options: readonly string[]): void {
   }
 }
 
-const [suite = "unit", ...words] = process.argv.slice(2);
+function fail(message: string): never {
+  console.error(message);
+  process.exit(2);
+}
+
+function selectSuite(name: string, words: readonly string[]): Suite {
+  const suite = suites[name];
+  if (!suite) fail(`unknown suite "${name}": expected one of ${Object.keys(suites).join(", ")}`);
+  const selected = (file: string): boolean => words.length === 0 || words.some((word) => file.includes(word));
+  const found = suite(selected, availableParallelism());
+  if (found.groups.length === 0) fail(`no test file matches ${words.join(" ") || `the ${name} suite`}`);
+  return found;
+}
+
+/** Runs all groups, a few at a time, and prints each result as soon as it is there. */
+async function runAll({ groups, atOnce }: Suite, options: GroupOptions): Promise<GroupResult[]> {
+  const waiting = [...groups];
+  const results: GroupResult[] = [];
+  const work = async (): Promise<void> => {
+    for (let group = waiting.shift(); group; group = waiting.shift()) {
+      const result = await runGroup(group, options);
+      results.push(result);
+      console.log(groupLine(result, results.length, groups.length));
+      if (result.failures.length > 0) console.log(failedGroupText(result));
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return results;
+}
+
+const [name = "unit", ...words] = process.argv.slice(2);
 const only = words.filter((word) => !word.startsWith("--"));
-const suites: Record<string, () => Run[]> = {
-  unit: unitRuns,
-  interop: interopRuns,
-  clients: clientRuns,
-  conformance: conformanceRuns,
-  chaos: chaosRuns,
-  e2e: endToEndRuns,
-};
-const runs = suites[suite];
-if (!runs) {
-  console.error(`unknown suite "${suite}": expected one of ${Object.keys(suites).join(", ")}`);
-  process.exit(2);
-}
+const options = words.filter((word) => word.startsWith("--"));
+const suite = selectSuite(name, only);
 exportOptions(
-  suite,
-  words.filter((word) => word.startsWith("--")),
+  name,
+  options.filter((option) => !option.startsWith("--test-")),
 );
-const selected = runs().map((one) => ({
-  ...one,
-  files: only.length === 0 ? one.files : one.files.filter((file) => only.some((part) => file.includes(part))),
-}));
-if (selected.every((one) => one.files.length === 0)) {
-  console.error(`no test file matches ${only.join(" ") || `the ${suite} suite`}`);
-  process.exit(2);
-}
 process.env["PROPERTY_SEED"] = propertySeed();
+const started = performance.now();
+const files = suite.groups.reduce((sum, group) => sum + group.files.length, 0);
+console.log(`Suite ${name}: ${files} files in ${suite.groups.length} processes, ${suite.atOnce} at a time.`);
 console.log(`Random properties draw from PROPERTY_SEED=${process.env["PROPERTY_SEED"]}.`);
-const passed = selected.map(run).every(Boolean);
-console.log(passed ? `\nAll ${suite} tests passed.` : `\nSome ${suite} tests failed; scroll up to the first ✖.`);
-process.exit(passed ? 0 : 1);
+const results = await runAll(suite, {
+  nodeOptions: options.filter((option) => option.startsWith("--test-")),
+  showOutput: only.length > 0,
+});
+console.log(`\n${summary(results, (performance.now() - started) / 1000)}`);
+process.exitCode = results.some((result) => result.failures.length > 0) ? 1 : 0;
