@@ -23,7 +23,8 @@ export interface LoadOptions {
  * time of a command that does little.
  */
 export function loadCompiled(file: URL, options: LoadOptions = {}): Record<string, unknown> {
-  const { directory = getCompileCacheDir(), whenStarted = soon } = options;
+  const { whenStarted = soon } = options;
+  const directory = "directory" in options ? options.directory : getCompileCacheDir();
   const path = fileURLToPath(file);
   // Built as ASCII, and so a string of one byte a character.
   const source = readFileSync(path, "latin1");
