@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs @purlin/function-sdk as it is published: `node tools/pack-sdk.ts [DIRECTORY]` writes a .tgz there (default:
-// packages/function-sdk/dist) and prints its path. The two packages below the SDK travel inside it, since they are not
+// packages/function-sdk/dist) and prints its path. The packages below the SDK travel inside it, since they are not
 // published on their own.
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -22,6 +22,7 @@ const sdk = join(root, "packages/function-sdk");
 const lib = ["es2024", "es2025.iterator", "es2025.collection", "esnext.disposable"];
 
 const below: readonly Part[] = [
+  { name: "@purlin/certificates", source: "packages/certificates", entries: { "./peer": "peer/index" }, lib },
   { name: "@purlin/function-protocol", source: "packages/function-protocol", entries: { ".": "index" }, lib },
   {
     name: "@purlin/kube-objects",

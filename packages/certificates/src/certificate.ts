@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createPublicKey, type KeyObject, randomBytes, sign } from "node:crypto";
+import { createPublicKey } from "node:crypto";
 import * as der from "./der-writer.ts";
 import * as extensions from "./extensions.ts";
 import { readIssuer } from "./issuer.ts";
-import { generateKeys, type KeyAlgorithm, type KeyPair, privateKeyPem } from "./key-pair.ts";
+import { generateKeys, type KeyAlgorithm, type KeyPair } from "./key-pair.ts";
 import { OID } from "./oids.ts";
+import { attribute, seal } from "./seal.ts";
 
 /** Who the authority is and how long it lasts. */
 export interface AuthorityOptions {
@@ -102,53 +103,13 @@ export function issueCertificate(authority: KeyPair, options: CertificateOptions
       extensions.endEntityKeyUsage(keys.publicKey),
       extensions.extendedKeyUsage(options.usages),
       extensions.subjectKeyIdentifier(keys.publicKey),
-      ...(issuer.keyIdentifier ? [extensions.authorityKeyIdentifier(issuer.keyIdentifier)] : []),
+      // Always there: a leaf with its issuer's subject and without this counts as self-signed in OpenSSL.
+      extensions.authorityKeyIdentifier(
+        issuer.keyIdentifier ?? extensions.keyIdentifierOf(createPublicKey(issuer.key)),
+      ),
       ...(altName ? [altName] : []),
     ],
   });
-}
-
-interface Contents {
-  readonly issuer: Uint8Array;
-  readonly subject: Uint8Array;
-  readonly notBefore: Date;
-  readonly notAfter: Date;
-  readonly publicKey: KeyObject;
-  readonly extensions: readonly Uint8Array[];
-}
-
-function seal(subjectKey: KeyObject, issuerKey: KeyObject, contents: Contents): KeyPair {
-  const algorithm = signatureAlgorithm(issuerKey);
-  const toBeSigned = der.sequence(
-    der.contextConstructed(0, der.smallInteger(2)),
-    serialNumber(),
-    algorithm,
-    contents.issuer,
-    der.sequence(der.time(contents.notBefore), der.time(contents.notAfter)),
-    contents.subject,
-    contents.publicKey.export({ type: "spki", format: "der" }),
-    der.contextConstructed(3, der.sequence(...contents.extensions)),
-  );
-  const signature = sign("sha256", toBeSigned, issuerKey);
-  const certificate = der.sequence(toBeSigned, algorithm, der.bitString(signature));
-  return { certPem: pem(certificate), keyPem: privateKeyPem(subjectKey) };
-}
-
-function signatureAlgorithm(key: KeyObject): Buffer {
-  if (key.asymmetricKeyType === "ec") {
-    return der.sequence(OID.ecdsaWithSha256);
-  }
-  if (key.asymmetricKeyType === "rsa") {
-    return der.sequence(OID.rsaWithSha256, der.nullValue());
-  }
-  throw new Error(`cannot sign with a key of type "${key.asymmetricKeyType}": the authority's key must be EC or RSA`);
-}
-
-// 128 bits with the top one set: always positive, never zero, always the same length.
-function serialNumber(): Buffer {
-  const bytes = randomBytes(16);
-  bytes[0] = (bytes[0] ?? 0) | 0x80;
-  return der.unsignedInteger(bytes);
 }
 
 function distinguishedName(commonName: string, organizations: readonly string[]): Buffer {
@@ -162,18 +123,9 @@ function distinguishedName(commonName: string, organizations: readonly string[])
   );
 }
 
-function attribute(type: Uint8Array, value: string): Buffer {
-  return der.setOfOne(der.sequence(type, der.utf8String(value)));
-}
-
 function validUntil(now: Date, days: number): Date {
   if (!(days > 0)) {
     throw new RangeError(`cannot create a certificate for ${days} days: the number must be positive`);
   }
   return new Date(now.getTime() + days * DAY_MS);
-}
-
-function pem(certificate: Buffer): string {
-  const lines = certificate.toString("base64").match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }

@@ -7,7 +7,13 @@ import { OID } from "./oids.ts";
 /** What a certificate may be used for: to serve TLS, to call over TLS, or both. */
 export type CertificateUsage = "server" | "client";
 
-const KEY_USAGE_BIT = { digitalSignature: 0, keyEncipherment: 2, keyCertSign: 5, crlSign: 6 } as const;
+const KEY_USAGE_BIT = {
+  digitalSignature: 0,
+  keyEncipherment: 2,
+  dataEncipherment: 3,
+  keyCertSign: 5,
+  crlSign: 6,
+} as const;
 
 /** The first 160 bits of the SHA-256 of the public key info: method 4 of RFC 7093. */
 export function keyIdentifierOf(key: KeyObject): Buffer {
@@ -28,19 +34,26 @@ export function authorityConstraints(): Buffer {
   return critical(OID.basicConstraints, der.sequence(der.booleanTrue(), der.smallInteger(0)));
 }
 
+/** Marks an authority that may sign other authorities too. */
+export function unlimitedAuthorityConstraints(): Buffer {
+  return critical(OID.basicConstraints, der.sequence(der.booleanTrue()));
+}
+
 export function endEntityConstraints(): Buffer {
   return critical(OID.basicConstraints, der.sequence());
 }
 
 export function authorityKeyUsage(): Buffer {
-  const { digitalSignature, keyCertSign, crlSign } = KEY_USAGE_BIT;
-  return critical(OID.keyUsage, der.namedBits([digitalSignature, keyCertSign, crlSign]));
+  return keyUsage(["digitalSignature", "keyCertSign", "crlSign"]);
 }
 
 export function endEntityKeyUsage(key: KeyObject): Buffer {
-  const { digitalSignature, keyEncipherment } = KEY_USAGE_BIT;
-  const bits = key.asymmetricKeyType === "rsa" ? [digitalSignature, keyEncipherment] : [digitalSignature];
-  return critical(OID.keyUsage, der.namedBits(bits));
+  return keyUsage(key.asymmetricKeyType === "rsa" ? ["digitalSignature", "keyEncipherment"] : ["digitalSignature"]);
+}
+
+/** What a key may do, by name. */
+export function keyUsage(names: readonly (keyof typeof KEY_USAGE_BIT)[]): Buffer {
+  return critical(OID.keyUsage, der.namedBits(names.map((name) => KEY_USAGE_BIT[name])));
 }
 
 export function extendedKeyUsage(usages: readonly CertificateUsage[]): Buffer {

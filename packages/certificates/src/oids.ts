@@ -3,6 +3,9 @@ import { oid } from "./der-writer.ts";
 
 type Name =
   | "commonName"
+  | "country"
+  | "locality"
+  | "province"
   | "organization"
   | "subjectKeyIdentifier"
   | "keyUsage"
@@ -18,6 +21,9 @@ type Name =
 /** Object identifiers, already encoded. */
 export const OID: Readonly<Record<Name, Uint8Array>> = {
   commonName: oid("2.5.4.3"),
+  country: oid("2.5.4.6"),
+  locality: oid("2.5.4.7"),
+  province: oid("2.5.4.8"),
   organization: oid("2.5.4.10"),
   subjectKeyIdentifier: oid("2.5.29.14"),
   keyUsage: oid("2.5.29.15"),

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { ServerCredentials } from "@grpc/grpc-js";
 import { createAuthority, issueCertificate, type KeyPair } from "@purlin/certificates";
+import { type CrossplaneLeafOptions, issueAsCrossplane } from "@purlin/certificates/testing";
 
 /** A directory that is removed when the test ends. */
 export function temporaryDirectory(t: TestContext): string {
@@ -25,6 +26,21 @@ export function writeClientFiles(directory: string, ca: KeyPair, signer: KeyPair
   writeFileSync(join(directory, "ca.crt"), ca.certPem);
   writeFileSync(join(directory, "tls.crt"), client.certPem);
   writeFileSync(join(directory, "tls.key"), client.keyPem);
+}
+
+/** Writes the client side of mutual TLS as Crossplane makes it. */
+export function writeCrossplaneFiles(directory: string, ca: KeyPair): void {
+  const client = issueAsCrossplane(ca, { dnsNames: ["crossplane.crossplane-system"], usages: ["client"] });
+  writeFileSync(join(directory, "ca.crt"), ca.certPem);
+  writeFileSync(join(directory, "tls.crt"), client.certPem);
+  writeFileSync(join(directory, "tls.key"), client.keyPem);
+}
+
+/** The server side of TLS as Crossplane makes it. Clients are not checked: grpc-js cannot verify such certificates. */
+export function crossplaneCredentials(ca: KeyPair, options: Partial<CrossplaneLeafOptions>): ServerCredentials {
+  const { certPem, keyPem } = issueAsCrossplane(ca, { usages: ["server"], ...options });
+  const pair = { private_key: Buffer.from(keyPem), cert_chain: Buffer.from(certPem) };
+  return ServerCredentials.createSsl(Buffer.from(ca.certPem), [pair], false);
 }
 
 /** The server side of mutual TLS; clients must show a certificate of the same authority. */

@@ -23,7 +23,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const { target, timeoutMs, asCrossplane } = options;
   const deadline = Date.now() + timeoutMs;
   const tls =
-    security === "plaintext" ? undefined : { context: security.current(), directory: options.tlsCertsDir ?? "" };
+    security === "plaintext" ? undefined : { identity: security.current(), directory: options.tlsCertsDir ?? "" };
   await probeTarget(target, { tls, timeoutMs: Math.min(timeoutMs, 5_000), signal: io.signal });
   const outcome = await orUserError(() =>
     callFunction({ target, security, request, fetchers, asCrossplane, deadline, signal: io.signal }),

@@ -6,8 +6,9 @@ import { createSecureServer, createServer } from "node:http2";
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createSecureContext, type SecureContext } from "node:tls";
-import { createAuthority, issueCertificate } from "@purlin/certificates";
+import { createAuthority, issueCertificate, type KeyPair } from "@purlin/certificates";
+import { createTlsIdentity, type TlsIdentity } from "@purlin/certificates/peer";
+import { createCrossplaneAuthority, issueAsCrossplane } from "@purlin/certificates/testing";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { parseTarget, type Target } from "./parse-target.ts";
 import { probeTarget } from "./probe-target.ts";
@@ -21,10 +22,10 @@ const elsewhere = issueCertificate(authority, { commonName: "a", dnsNames: ["els
 const lastYear = new Date(Date.now() - 400 * 86_400_000);
 const expired = issueCertificate(authority, { commonName: "a", dnsNames: ["localhost"], usages, now: lastYear });
 
-const serving = (pair: typeof own): Server =>
+const serving = (pair: KeyPair): Server =>
   createSecureServer({ ca: authority.certPem, cert: pair.certPem, key: pair.keyPem, requestCert: true });
-const as = (pair: typeof own, trust = authority): SecureContext =>
-  createSecureContext({ ca: trust.certPem, cert: pair.certPem, key: pair.keyPem });
+const as = (pair: KeyPair, trust = authority): TlsIdentity =>
+  createTlsIdentity({ ca: trust.certPem, cert: pair.certPem, key: pair.keyPem });
 
 /** Long enough for any answer that comes at all. */
 const patience = 60_000;
@@ -32,7 +33,7 @@ const patience = 60_000;
 /** Starts a server and probes it. Connections that the probe leaves open would keep the test from ending. */
 async function probe(
   server: Server,
-  context?: SecureContext,
+  identity?: TlsIdentity,
   { host = "localhost", timeoutMs = patience } = {},
 ): Promise<void> {
   const sockets = new Set<Socket>();
@@ -41,15 +42,15 @@ async function probe(
   await once(server, "listening");
   const target = parseTarget(`${host}:${(server.address() as AddressInfo).port}`);
   try {
-    await probeAt(target, context, timeoutMs);
+    await probeAt(target, identity, timeoutMs);
   } finally {
     server.close();
     for (const socket of sockets) socket.destroy();
   }
 }
 
-function probeAt(target: Target, context?: SecureContext, timeoutMs = patience): Promise<void> {
-  const tls = context === undefined ? undefined : { context, directory: "certs" };
+function probeAt(target: Target, identity?: TlsIdentity, timeoutMs = patience): Promise<void> {
+  const tls = identity === undefined ? undefined : { identity, directory: "certs" };
   return probeTarget(target, { tls, timeoutMs, signal: new AbortController().signal });
 }
 
@@ -58,16 +59,37 @@ test("a function that can be reached is left alone", async () => {
   await probe(serving(own), as(own));
 });
 
+const crossplane = createCrossplaneAuthority();
+const fromCrossplane = issueAsCrossplane(crossplane, { dnsNames: ["localhost"], usages });
+const sameSubject = issueAsCrossplane(createCrossplaneAuthority(), { dnsNames: ["localhost"], usages });
+
+test("a function with a certificate that Crossplane issued can be reached", async () => {
+  // What the server thinks of our certificate is not in question.
+  const server = createSecureServer({ cert: fromCrossplane.certPem, key: fromCrossplane.keyPem });
+  await probe(server, as(fromCrossplane, crossplane));
+});
+
+test("a function whose certificate only looks like one of Crossplane's gets no HTTP/2", async () => {
+  let sessions = 0;
+  const server = createSecureServer({ cert: sameSubject.certPem, key: sameSubject.keyPem });
+  server.on("session", (session) => session.once("remoteSettings", () => (sessions += 1)));
+  await assert.rejects(
+    probe(server, as(fromCrossplane, crossplane)),
+    /: its certificate is not signed by certs\/ca\.crt \(self-signed certificate, or signed by an authority that is not trusted\): use/,
+  );
+  assert.equal(sessions, 0);
+});
+
 test("sockets with a path work, with and without TLS", async () => {
   using folder = tempFolder();
-  for (const [server, context] of [
+  for (const [server, identity] of [
     [createServer(), undefined],
     [serving(own), as(own)],
   ] as const) {
     const path = join(folder.path, "socket");
     server.listen(path);
     await once(server, "listening");
-    await probeAt(parseTarget(`unix:${path}`), context);
+    await probeAt(parseTarget(`unix:${path}`), identity);
     server.close();
   }
 });
@@ -75,7 +97,7 @@ test("sockets with a path work, with and without TLS", async () => {
 const refusedCertificate =
   "it refused our certificate: certs/tls.crt must be valid and signed by the authority the function trusts";
 const notGrpc = "it accepts connections but does not speak gRPC: check the port";
-const cases: Record<string, { readonly server: () => Server; readonly as?: SecureContext; readonly says: string }> = {
+const cases: Record<string, { readonly server: () => Server; readonly as?: TlsIdentity; readonly says: string }> = {
   PlaintextToTls: {
     server: () => serving(own),
     says: "it hung up on a plaintext connection: if the function serves TLS, give --tls-certs-dir DIR instead of --insecure",
@@ -104,9 +126,9 @@ const cases: Record<string, { readonly server: () => Server; readonly as?: Secur
   },
   AWebServer: { server: () => createHttpServer(), says: notGrpc },
 };
-for (const [name, { server, as: context, says }] of Object.entries(cases)) {
+for (const [name, { server, as: identity, says }] of Object.entries(cases)) {
   test(`what is wrong with a target: ${name}`, async () => {
-    await assert.rejects(probe(server(), context), (error: Error) => {
+    await assert.rejects(probe(server(), identity), (error: Error) => {
       assert.equal(error.message.replace(/localhost:\d+/, "TARGET"), `cannot call TARGET: ${says}`);
       return error.name === "UserError";
     });

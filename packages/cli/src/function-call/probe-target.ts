@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ClientHttp2Session, connect } from "node:http2";
 import { connect as connectSocket, isIP, type LookupFunction } from "node:net";
-import type { SecureContext } from "node:tls";
+import { dialTls, type TlsIdentity } from "@purlin/certificates/peer";
 import type { NameResolver } from "@purlin/function-runner";
 import { textOf, UserError } from "../user-error.ts";
 import type { Target } from "./parse-target.ts";
@@ -9,7 +9,7 @@ import type { Target } from "./parse-target.ts";
 /** How to knock on a target's door. */
 export interface ProbeOptions {
   /** Undefined for plaintext. */
-  readonly tls: { readonly context: SecureContext; readonly directory: string } | undefined;
+  readonly tls: { readonly identity: TlsIdentity; readonly directory: string } | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** What to do about it, where the flags of `purlin function call` are not the ones to give. */
@@ -36,17 +36,13 @@ const callAdvice: ProbeAdvice = {
 };
 
 /**
- * Connects once and hangs up, so that a wrong address or certificate is told at once and in words. The runner itself waits
- * for a function to come up, as a control plane should; a person at a terminal should not have to.
+ * Connects once and hangs up, so that a wrong address or certificate is reported at once. The runner itself waits for a
+ * function to come up, as a control plane should; a person at a terminal should not have to.
  */
 export async function probeTarget(target: Target, options: ProbeOptions): Promise<void> {
   options.signal.throwIfAborted();
-  const session = open(target, options);
   const done = Promise.withResolvers<string | undefined>();
-  // An HTTP/2 server sends its settings first, after it has accepted our certificate.
-  session.once("remoteSettings", () => done.resolve(undefined));
-  session.once("error", (error: NodeJS.ErrnoException) => done.resolve(explain(error, target, options)));
-  session.once("close", () => done.resolve(hungUp(options)));
+  const close = open(target, options, done.resolve);
   const timer = setTimeout(() => done.resolve(silent), options.timeoutMs);
   const abort = (): void => done.reject(options.signal.reason);
   options.signal.addEventListener("abort", abort);
@@ -56,21 +52,33 @@ export async function probeTarget(target: Target, options: ProbeOptions): Promis
   } finally {
     clearTimeout(timer);
     options.signal.removeEventListener("abort", abort);
-    session.on("error", () => {}).destroy();
+    close();
   }
 }
 
-function open(target: Target, { tls, names }: ProbeOptions): ClientHttp2Session {
+/** Gets what is wrong with a target; undefined when nothing is. */
+type Report = (problem: string | undefined) => void;
+
+/** Starts an HTTP/2 session. Returns what ends it. */
+function open(target: Target, options: ProbeOptions, report: Report): () => void {
+  const { tls, names } = options;
   const host = target.kind === "unix" ? "localhost" : target.host;
-  const url = `${tls === undefined ? "http" : "https"}://${isIP(host) === 6 ? `[${host}]` : host}:${target.port}`;
-  const socket =
-    target.kind === "unix" && tls === undefined ? { createConnection: () => connectSocket(target.path) } : {};
-  const path = target.kind === "unix" && tls !== undefined ? { path: target.path } : {};
-  // A server name must not be an address; an address is checked against the certificate all the same.
-  const name = isIP(host) === 0 ? { servername: host } : {};
-  const secure = tls === undefined ? {} : { secureContext: tls.context, ...name };
   const lookup = names === undefined ? {} : { lookup: lookupIn(names) };
-  return connect(url, { ...socket, ...path, ...secure, ...lookup });
+  const to = target.kind === "unix" ? { path: target.path } : { host, port: target.port, ...lookup };
+  const fail = (error: NodeJS.ErrnoException): void => report(explain(error, target, options));
+  const watch = (session: ClientHttp2Session): void => {
+    // An HTTP/2 server sends its settings first, after it has accepted our certificate.
+    session.once("remoteSettings", () => report(undefined));
+    session.on("error", fail).once("close", () => report(hungUp(options)));
+  };
+  if (tls === undefined) {
+    const socket = connectSocket(to);
+    watch(connect("http://localhost", { createConnection: () => socket }));
+    return () => socket.destroy();
+  }
+  const { socket, verified } = dialTls({ identity: tls.identity, serverName: host, to });
+  verified.then((socket) => watch(connect("https://localhost", { createConnection: () => socket })), fail);
+  return () => socket.destroy();
 }
 
 function lookupIn(names: NameResolver): LookupFunction {

@@ -56,7 +56,7 @@ const revisionAdvice: ProbeAdvice = {
 /** Knocks at the door of FunctionRevisions. */
 export function probeRevision(certificates: ClientCertificates | undefined, { signal, names }: Io): Probe {
   return async ({ endpoint }) => {
-    const tls = certificates && { context: certificates.security.current(), directory: certificates.directory };
+    const tls = certificates && { identity: certificates.security.current(), directory: certificates.directory };
     const options = { tls, timeoutMs: probeForMs, signal, advice: revisionAdvice, names };
     await probeTarget(parseTarget(endpoint), options);
   };

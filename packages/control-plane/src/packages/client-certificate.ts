@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createSecureContext, type SecureContext } from "node:tls";
+import { createTlsIdentity, type TlsIdentity } from "@purlin/certificates/peer";
 import type { TlsSource } from "@purlin/function-runner";
 import type { InformerPool, KubeObject } from "@purlin/kube-client";
 import { type Log, textOf } from "@purlin/kube-controller";
@@ -31,20 +31,20 @@ const retryMs = 60_000;
 
 /** A certificate that is not there before {@link ClientCertificate.keep}. Connections made after a renewal use the new one. */
 export function createClientCertificate(secretName: string = defaultSecretName): ClientCertificate {
-  let context: SecureContext | undefined;
+  let identity: TlsIdentity | undefined;
   let used: string | undefined;
   return {
     security: {
       current() {
-        if (context === undefined) throw new Error("the certificate to call functions with is not there yet");
-        return context;
+        if (identity === undefined) throw new Error("the certificate to call functions with is not there yet");
+        return identity;
       },
     },
     async keep(surroundings, signal) {
       const look = async (): Promise<number> => {
         const { secret, renewInMs = longestWaitMs } = await ensureClientLeaf(surroundings, secretName, signal);
         const data = JSON.stringify(secret["data"]);
-        if (data !== used) context = contextOf(secret);
+        if (data !== used) identity = identityOf(secret);
         used = data;
         return renewInMs;
       };
@@ -69,12 +69,12 @@ function ensureClientLeaf(
   return ensureLeaf(ports, request, signal);
 }
 
-function contextOf(secret: KubeObject): SecureContext {
+function identityOf(secret: KubeObject): TlsIdentity {
   const data = (secret["data"] ?? {}) as Readonly<Record<string, string>>;
   const [ca, cert, key] = ["ca.crt", "tls.crt", "tls.key"].map((name) => Buffer.from(data[name] ?? "", "base64"));
   try {
     if (!ca?.length || !cert?.length || !key?.length) throw new Error("it needs ca.crt, tls.crt and tls.key");
-    return createSecureContext({ ca, cert, key, minVersion: "TLSv1.2" });
+    return createTlsIdentity({ ca, cert, key });
   } catch (error) {
     const where = `${secret.metadata.namespace ?? ""}/${secret.metadata.name ?? ""}`;
     const advice = "delete it to have a new one made";

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isIP, type Socket } from "node:net";
-import { checkServerIdentity, connect, type TLSSocket } from "node:tls";
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { CallCredentials, ChannelCredentials, type experimental } from "@grpc/grpc-js";
+import { dialTls } from "@purlin/certificates/peer";
 import type { Clock } from "../clock.ts";
+import { textOf } from "../runner-error.ts";
 import type { TlsSource } from "./tls-directory.ts";
 
 /** A peer that accepts a connection and then says nothing this long is not there. */
@@ -81,27 +83,14 @@ function closeNow(socket: Socket): Error {
 }
 
 async function handshake(tcp: Socket, tls: TlsSource, { serverName, clock }: ConnectionSecurity): Promise<TLSSocket> {
-  const socket = connect({
-    socket: tcp,
-    secureContext: tls.current(),
-    // An address is not a server name, so none is sent for one; the certificate is held against it all the same.
-    ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
-    ALPNProtocols: ["h2"],
-    checkServerIdentity: (_host, certificate) => checkServerIdentity(serverName, certificate),
-  });
-  const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
-  const onError = (error: Error): void => reject(new Error(`TLS handshake failed: ${error.message}`, { cause: error }));
-  const onClose = (): void => reject(new Error("TLS handshake failed: the connection was closed"));
+  const { socket, verified } = dialTls({ identity: tls.current(), serverName, to: { socket: tcp } });
   const cancelLimit = clock.schedule(silenceLimitMs, () => socket.destroy(new Error("no answer")));
-  socket
-    .once("secureConnect", () => resolve(socket))
-    .once("error", onError)
-    .once("close", onClose);
   try {
-    return await promise;
+    return await verified;
+  } catch (error) {
+    throw new Error(`TLS handshake failed: ${textOf(error)}`, { cause: error });
   } finally {
     cancelLimit();
-    socket.removeListener("error", onError).removeListener("close", onClose);
   }
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
-import { createSecureContext, type SecureContext } from "node:tls";
+import { createSecureContext } from "node:tls";
+import { createTlsIdentity, parseCertificates, type TlsIdentity } from "@purlin/certificates/peer";
 import { RunnerError, textOf } from "../runner-error.ts";
 import { type RunnerLog, silentLog } from "../runner-log.ts";
 
 /** Where new connections get their certificates from. */
 export interface TlsSource {
   /** What to use for a connection that is about to be made. */
-  current(): SecureContext;
+  current(): TlsIdentity;
   /** A socket to whoever is behind a Unix socket, by a shorter way than through it; undefined where there is none. */
   open?(path: string): Promise<Socket> | undefined;
 }
@@ -24,18 +24,18 @@ const files = ["ca.crt", "tls.crt", "tls.key"] as const;
  */
 export function tlsFromDirectory(directory: string, log: RunnerLog = silentLog): TlsSource {
   let stamp = stampOf(directory);
-  let context = load(directory);
+  let identity = load(directory);
   return {
     current() {
       try {
         const seen = stampOf(directory);
-        if (seen === stamp) return context;
-        context = load(directory);
+        if (seen === stamp) return identity;
+        identity = load(directory);
         stamp = seen;
       } catch (error) {
         log.info("cannot reload TLS certificates, using the last good ones", { directory, error: textOf(error) });
       }
-      return context;
+      return identity;
     },
   };
 }
@@ -49,21 +49,17 @@ function stampOf(directory: string): string {
   return marks.join();
 }
 
-function load(directory: string): SecureContext {
-  const [ca, cert, key] = files.map((file) => inspect(directory, file, (path) => readFileSync(path)));
+function load(directory: string): TlsIdentity {
+  const read = (file: (typeof files)[number]): Buffer => inspect(directory, file, (path) => readFileSync(path));
+  const [ca, cert, key] = [read("ca.crt"), read("tls.crt"), read("tls.key")];
   for (const [file, pem] of [
     ["ca.crt", ca],
     ["tls.crt", cert],
   ] as const) {
-    inspect(directory, file, () => new X509Certificate(pem ?? ""), "is not a PEM certificate");
+    inspect(directory, file, () => parseCertificates(pem), "is not a PEM certificate");
   }
   inspect(directory, "tls.key", () => createSecureContext({ key }), "is not a PEM private key");
-  return inspect(
-    directory,
-    "tls.key",
-    () => createSecureContext({ ca, cert, key, minVersion: "TLSv1.2" }),
-    "does not belong to tls.crt",
-  );
+  return inspect(directory, "tls.key", () => createTlsIdentity({ ca, cert, key }), "does not belong to tls.crt");
 }
 
 function inspect<T>(directory: string, file: string, read: (path: string) => T, problem?: string): T {

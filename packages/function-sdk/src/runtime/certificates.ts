@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Buffer } from "node:buffer";
-import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
+import { parseCertificates } from "@purlin/certificates/peer";
 import { errorText } from "../errors/error-text.ts";
 import { FunctionError } from "../errors/function-error.ts";
 
@@ -21,8 +21,8 @@ export async function readCertificates(directory: string): Promise<Certificates>
   const cert = await readOne(directory, "tls.crt");
   const key = await readOne(directory, "tls.key");
   const ca = await readOne(directory, "ca.crt");
-  // A context takes a ca.crt without certificates in silence and then refuses every caller.
-  check(() => new X509Certificate(ca), `${join(directory, "ca.crt")} holds no PEM certificate`);
+  // A context accepts a ca.crt without certificates, and then refuses every caller.
+  check(() => parseCertificates(ca), `${join(directory, "ca.crt")} holds no PEM certificate`);
   check(() => createSecureContext({ cert, key }), `tls.crt and tls.key in ${directory} do not work together`);
   return { cert, key, ca };
 }

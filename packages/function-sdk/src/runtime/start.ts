@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Socket } from "node:net";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { type ProtocolVersion, serviceNames } from "@purlin/function-protocol";
 import type { Logger } from "../logging/logger.ts";
@@ -14,9 +15,9 @@ import { FunctionService } from "./function-service.ts";
 import { HealthService, healthServiceName } from "./health-service.ts";
 import { type BoundAddress, listen } from "./listen.ts";
 import type { MetricsServer } from "./metrics-server.ts";
+import { MutualTls } from "./mutual-tls.ts";
 import { reflectionServiceName, registerReflection } from "./reflection-service.ts";
 import { applyDefaults, type ServeOptions, type Settings } from "./serve-options.ts";
-import { MutualTlsCredentials } from "./server-credentials.ts";
 
 /** A function that is being served. */
 export interface RunningFunction extends BoundAddress {
@@ -38,10 +39,11 @@ export async function start(handler: FunctionHandler, options: ServeOptions = {}
   const log = options.log ?? newLogger({ debug: options.debug });
   const counts = createCallCounts();
   const health = new HealthService();
-  const tls = await loadCredentials(settings, log);
+  const tls = await openTls(settings, log, (socket) => injector.injectConnection(socket));
   const server = createGrpcServer(handler, { settings, log, counts, health });
-  const injector = server.createConnectionInjector(tls.credentials);
-  const connections = new Connections((socket) => injector.injectConnection(socket));
+  // Plaintext for grpc-js: with TLS it gets connections that are decrypted, and whose peers are verified.
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const connections = new Connections(tls.accept);
   let bound: BoundAddress;
   try {
     bound = await listen(connections.server, settings.network, settings.address);
@@ -110,20 +112,21 @@ async function serveMetrics({ settings, log, counts }: Parts): Promise<MetricsSe
   return startMetrics({ address, counts, source, log });
 }
 
-interface LoadedCredentials {
-  readonly credentials: ServerCredentials;
+interface Transport {
+  /** Serves a new connection. */
+  readonly accept: (socket: Socket) => void;
   close(): void;
 }
 
-async function loadCredentials(settings: Settings, log: Logger): Promise<LoadedCredentials> {
+async function openTls(settings: Settings, log: Logger, serveHttp2: (socket: Socket) => void): Promise<Transport> {
   const { tlsCertsDir: directory, reloadCerts } = settings;
-  if (directory === undefined) return { credentials: ServerCredentials.createInsecure(), close: () => {} };
+  if (directory === undefined) return { accept: serveHttp2, close: () => {} };
   const current = await readCertificates(directory);
-  const credentials = new MutualTlsCredentials(current);
-  if (!reloadCerts) return { credentials, close: () => {} };
-  const onChange = credentials.replace.bind(credentials);
-  const watch = new CertificateWatch({ directory, current, onChange, log });
-  return { credentials, close: () => watch.close() };
+  const tls = new MutualTls(current, { serveHttp2, log });
+  const accept = tls.accept.bind(tls);
+  if (!reloadCerts) return { accept, close: () => {} };
+  const watch = new CertificateWatch({ directory, current, onChange: tls.replace.bind(tls), log });
+  return { accept, close: () => watch.close() };
 }
 
 /** Refuses new calls on every connection, waits for those in flight, and cuts connections when the time is up. */

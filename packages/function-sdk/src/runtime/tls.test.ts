@@ -47,7 +47,7 @@ test("a caller with a certificate of the authority is served", async (t) => {
   await call(new RawClient(t, target(running), { authority, certificate: client }));
 });
 
-test("C38 a caller without a certificate, or with one of another authority, is refused", async (t) => {
+test("a caller without a certificate, or with one of another authority, is refused", async (t) => {
   const running = await serveTls(t, await newDirectory(t));
   const stranger = newAuthority("stranger");
   const strangers: Record<string, KeyPair | undefined> = {

@@ -2,13 +2,13 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createSecureContext, type SecureContext } from "node:tls";
 import { createAuthority, issueCertificate, type KeyPair, readValidity, shouldRenew } from "@purlin/certificates";
+import { createTlsIdentity, type TlsIdentity } from "@purlin/certificates/peer";
 
 /** The certificates of functions that run on this machine. */
 export interface FunctionCertificates {
   /** Our side of every call. */
-  readonly client: { current(): SecureContext };
+  readonly client: { current(): TlsIdentity };
   /**
    * The folder with `ca.crt`, `tls.crt` and `tls.key` that a function is to be served with from now on: the same until its
    * certificate is renewed, another one afterwards. What is served with the old one should be replaced then.
@@ -134,11 +134,11 @@ function renewInMs(certPem: string, now: number): number {
 function keepClientContext(
   authority: KeyPair,
   { now, days, clientFolder }: Omit<CertificateTimes, "now"> & { readonly now: () => Date },
-): { current(): SecureContext } {
-  let own: { readonly certPem: string; readonly context: SecureContext } | undefined;
+): { current(): TlsIdentity } {
+  let own: { readonly certPem: string; readonly identity: TlsIdentity } | undefined;
   return {
     current() {
-      if (own !== undefined && !shouldRenew(own.certPem, now(), lastThird)) return own.context;
+      if (own !== undefined && !shouldRenew(own.certPem, now(), lastThird)) return own.identity;
       const { certPem, keyPem } = issueCertificate(authority, {
         commonName: "purlin",
         usages: ["client"],
@@ -146,9 +146,9 @@ function keepClientContext(
         now: now(),
       });
       if (clientFolder !== undefined) writeClientFiles(clientFolder, { certPem, keyPem }, authority.certPem);
-      const context = createSecureContext({ ca: authority.certPem, cert: certPem, key: keyPem, minVersion: "TLSv1.3" });
-      own = { certPem, context };
-      return context;
+      const identity = createTlsIdentity({ ca: authority.certPem, cert: certPem, key: keyPem, minVersion: "TLSv1.3" });
+      own = { certPem, identity };
+      return identity;
     },
   };
 }

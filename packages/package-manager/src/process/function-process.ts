@@ -144,7 +144,7 @@ class RunningProcess implements FunctionProcess {
         graceMs: limits.graceMs,
       }),
       file: program.kind === "source" ? program.file : undefined,
-      answers: (address, signal) => untilItAnswers({ address, tls: certificates.client.current(), signal }),
+      answers: (address, signal) => untilItAnswers({ address, tls: certificates.client.current().context, signal }),
       released: (address) => this.#uses.released(address),
       startLimitMs: limits.startMs,
       advice: isBare(program) ? bareAdvice : undefined,

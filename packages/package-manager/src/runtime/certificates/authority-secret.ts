@@ -47,25 +47,40 @@ function authorityIn(secret: KubeObject): KeyPair | undefined {
 }
 
 /**
- * Only one as we or Crossplane make it: others have somebody who looks after them. It keeps its key, so what trusts the certificate before
- * goes on, and has years to learn the new one.
+ * Only an authority that we or Crossplane made is renewed: others have an owner who renews them. It keeps its key, so peers that
+ * trust the old certificate continue to work, and have years to get the new one.
  */
 function isToBeRenewed({ certPem }: KeyPair, now: Date): boolean {
   try {
     const certificate = new X509Certificate(certPem);
-    const isOurs = certificate.subject === "O=Crossplane\nCN=Crossplane" && certificate.checkIssued(certificate);
+    const isOurs = renewedSubjects.has(sortedSubject(certificate)) && certificate.checkIssued(certificate);
     return isOurs && certificate.validToDate > now && shouldRenew(certPem, now);
   } catch {
-    // What is wrong with it is told when something is to be signed with it.
+    // A malformed certificate is reported when something is to be signed with it.
     return false;
   }
 }
 
+/** Our own name for the authority; no leaf has it. */
+const authorityName = "purlin packages";
+
+/** The attributes of subjects, sorted: encoders differ in their order. */
+const renewedSubjects: ReadonlySet<string> = new Set([
+  `CN=${authorityName},O=Purlin`,
+  // Crossplane's.
+  "C=Earth,CN=Crossplane,L=Earth,O=Crossplane,ST=Earth",
+  // Ours, made by earlier versions.
+  "CN=Crossplane,O=Crossplane",
+]);
+
+function sortedSubject({ subject }: X509Certificate): string {
+  return subject.split("\n").sort().join();
+}
+
 function newAuthority(now: Date): KeyPair {
-  const name = "Crossplane";
   const { certPem, keyPem } = createAuthority({
-    commonName: name,
-    organizations: [name],
+    commonName: authorityName,
+    organizations: ["Purlin"],
     dnsNames: [authoritySecretName],
     algorithm: "rsa-2048",
     now,

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { connect, createServer } from "node:tls";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
+import { createCrossplaneAuthority, issueAsCrossplane } from "@purlin/certificates/testing";
 import { createInformerPool, type KubeObject } from "@purlin/kube-client";
 import { type ClosableControllerClient, createControllerClient } from "@purlin/kube-controller";
 import type { OwnerReference } from "@purlin/kube-objects";
@@ -69,7 +73,11 @@ test("the authority is made once, in the form Crossplane reads", async () => {
   assert.match(authority.keyPem, /^-----BEGIN RSA PRIVATE KEY-----/);
   assert.deepEqual(createPrivateKey(authority.keyPem).asymmetricKeyDetails?.modulusLength, 2048);
   const certificate = new X509Certificate(authority.certPem);
-  assert.equal(certificate.subject, "O=Crossplane\nCN=Crossplane");
+  assert.equal(
+    certificate.subject,
+    "O=Purlin\nCN=purlin packages",
+    "not Crossplane's: a leaf of Crossplane would look self-signed",
+  );
   assert.equal(certificate.subjectAltName, "DNS:crossplane-root-ca");
   assert.equal(certificate.ca, true);
   const years = (certificate.validToDate.getTime() - Date.now()) / dayMs / 365;
@@ -170,6 +178,70 @@ test("a certificate with the authority's certificate of before is the authority'
   assert.equal(secretText(second.secret, "ca.crt"), after.certPem);
   assert.notEqual(second.mark, first.mark);
 });
+
+for (const [name, authority] of Object.entries({
+  "that Crossplane made": createCrossplaneAuthority({ notBefore: new Date(Date.now() - 7 * yearMs) }),
+  "that an earlier version of ours made": createAuthority({
+    commonName: "Crossplane",
+    organizations: ["Crossplane"],
+    now: new Date(Date.now() - 7 * yearMs),
+  }),
+})) {
+  test(`an authority ${name} is renewed in the last third of its life, and its leaves stay valid`, async () => {
+    await using scene = await start();
+    const leaf = issueAsCrossplane(authority, { dnsNames: ["fn.ns"], usages: ["server"] });
+    const data = secretData({ "tls.crt": authority.certPem, "tls.key": authority.keyPem });
+    await scene.cluster.kube.create({
+      ...otherKinds.secret,
+      metadata: { name: "crossplane-root-ca", namespace },
+      data,
+    });
+    const renewed = await ensureAuthority(scene.ports, signal);
+    assert.equal(renewed.keyPem, authority.keyPem);
+    const [before, after] = [new X509Certificate(authority.certPem), new X509Certificate(renewed.certPem)];
+    assert.equal(after.subject, before.subject);
+    assert.ok(after.validToDate.getTime() - before.validToDate.getTime() > 6.9 * yearMs);
+    assert.ok(new X509Certificate(leaf.certPem).verify(after.publicKey));
+    assert.equal(secretText(await scene.secret("crossplane-root-ca"), "tls.crt"), renewed.certPem);
+  });
+}
+
+test("a leaf that we issue with Crossplane's authority has its own subject and both key identifiers", async () => {
+  await using scene = await start();
+  const authority = createCrossplaneAuthority();
+  const data = secretData({ "tls.crt": authority.certPem, "tls.key": authority.keyPem });
+  await scene.cluster.kube.create({ ...otherKinds.secret, metadata: { name: "crossplane-root-ca", namespace }, data });
+  const { secret } = await scene.leaf();
+  const certificate = certificateOf(secret);
+  assert.equal(certificate.subject, "CN=fn");
+  const ids = [subjectKeyIdentifierOid, authorityKeyIdentifierOid].map((oid) => certificate.raw.includes(oid));
+  assert.deepEqual(ids, [true, true]);
+  const pem = {
+    ca: authority.certPem,
+    cert: secretText(secret, "tls.crt") ?? "",
+    key: secretText(secret, "tls.key") ?? "",
+  };
+  assert.equal(await trustsServer(pem, "fn.ns"), true, "OpenSSL needs no exception for it");
+});
+
+const subjectKeyIdentifierOid = Buffer.from("0603551d0e", "hex");
+const authorityKeyIdentifierOid = Buffer.from("0603551d23", "hex");
+
+/** Whether plain OpenSSL, as any client of Node uses it, trusts a server with this certificate. */
+async function trustsServer(pem: { ca: string; cert: string; key: string }, servername: string): Promise<boolean> {
+  const server = createServer({ cert: pem.cert, key: pem.key }, (socket) => socket.on("error", () => {}).end());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const socket = connect({ port, host: "127.0.0.1", servername, ca: pem.ca });
+  try {
+    await once(socket, "secureConnect");
+    return socket.authorized;
+  } finally {
+    socket.destroy();
+    server.close();
+  }
+}
 
 const lookedAfter = createAuthority({ commonName: "vault", now: new Date(Date.now() - 9.9 * yearMs) });
 const expired = createAuthority({

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+export {
+  type CrossplaneAuthorityOptions,
+  type CrossplaneLeafOptions,
+  createCrossplaneAuthority,
+  issueAsCrossplane,
+} from "./crossplane-certificates.ts";
