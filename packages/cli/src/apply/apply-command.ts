@@ -3,7 +3,7 @@ import { openCluster } from "../cluster/cluster-client.ts";
 import type { CommandInput } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
 import { appliedLine, applyManifests } from "../manifests/apply-manifests.ts";
-import { readManifests } from "../manifests/manifest.ts";
+import { readManifests, skippedLine } from "../manifests/manifest.ts";
 import { reportProblems } from "../manifests/report-problems.ts";
 import { UserError } from "../user-error.ts";
 
@@ -12,10 +12,10 @@ const kindWaitMs = 30_000;
 
 /** `purlin apply PATH…` */
 export async function run(input: CommandInput, io: Io): Promise<number> {
-  const manifests = await readManifests(input.args, io, { stdin: true });
+  const onSkipped = (files: readonly string[]): void => void io.stderr.write(`${skippedLine(files)}\n`);
+  const manifests = await readManifests(input.args, io, { stdin: true, onSkipped });
   // A pipe whose first half failed must not look like success.
-  if (manifests.length === 0)
-    throw new UserError(`${input.args.join(", ")}: there is no object in it: nothing to apply`);
+  if (manifests.length === 0) throw new UserError(`${input.args.join(", ")}: no objects found: nothing to apply`);
   await using cluster = await openCluster(input, io);
   // Awaited here, or the connection would be closed first.
   return await reportProblems(io, () =>

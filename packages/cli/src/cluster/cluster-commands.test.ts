@@ -288,7 +288,7 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     NothingPiped: {
       args: ["apply", "-"],
       exitCode: 1,
-      says: /^error: -: there is no object in it: nothing to apply\n$/,
+      says: /^error: -: no objects found: nothing to apply\n$/,
     },
     NoManifest: {
       args: ["apply", "nope.yaml"],

@@ -34,6 +34,7 @@ export const commandTable: readonly CommandSpec[] = [
       },
       { flags: "--port <port>", description: "where to listen on loopback (a free one, kept across restarts)" },
       { flags: "--registry-port <port>", description: "where the registry listens (a free one, kept across restarts)" },
+      { flags: "--prune", description: "delete objects that were applied from the files and are no longer in them" },
       { flags: "--wait", description: "end when everything is ready, or tell what is not" },
       { flags: "--timeout <duration>", description: "how long --wait waits", default: "5m" },
       {

@@ -31,25 +31,40 @@ export async function listFiles(path: string, io: Io, endings: readonly string[]
   throw new UserError(`${path}: the folder has no file that ends in ${endings.join(", ")}: check the path`);
 }
 
-/** Which documents are none of ours. */
+/** Which documents are left out. */
 export interface ReadObjectsOptions {
   readonly ignore?: (value: JsonObject) => boolean;
+  /** Called with a file that holds YAML of another program; without it such a file is an error. */
+  readonly onForeign?: (file: string) => void;
 }
 
 /** Every Kubernetes object in a file or folder of YAML or JSON. Lists are opened. */
 export async function readObjects(
   path: string,
   io: Io,
-  { ignore }: ReadObjectsOptions = {},
+  { ignore, onForeign }: ReadObjectsOptions = {},
 ): Promise<AuthoredObject[]> {
   const objects: AuthoredObject[] = [];
   for (const file of await listFiles(path, io)) {
     const text = await readText(file, io, { what: "file" });
     const documents = parseYaml(text, file === "-" ? "stdin" : file);
+    if (onForeign !== undefined && documents.length > 0 && documents.every(isForeign)) {
+      onForeign(file);
+      continue;
+    }
     const wanted = documents.filter(({ value }) => ignore === undefined || !isJsonObject(value) || !ignore(value));
     objects.push(...wanted.flatMap(objectsOf));
   }
   return objects;
+}
+
+const kustomization = "kustomize.config.k8s.io/";
+
+/** A document that says neither its apiVersion nor its kind was not written for an API server; nor was a kustomization. */
+function isForeign({ value }: YamlDocument): boolean {
+  if (!isJsonObject(value)) return true;
+  const { apiVersion, kind } = value;
+  return (apiVersion === undefined && kind === undefined) || String(apiVersion).startsWith(kustomization);
 }
 
 function objectsOf(document: YamlDocument): AuthoredObject[] {

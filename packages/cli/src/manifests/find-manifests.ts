@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readdir, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join, relative, resolve, sep } from "node:path";
 import { explain } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
+import { type IgnoreRule, ignoring, readIgnoreFile } from "./ignore-file.ts";
 
 const endings = [".yaml", ".yml"];
-/** What tools put beside manifests, and nobody means to apply. */
+/** What tools put beside manifests. */
 const skipped = new Set(["node_modules"]);
 
 /** Where manifests are, and what may be left out of it. */
@@ -19,7 +20,7 @@ export interface FindOptions {
 
 /**
  * The manifests that paths stand for, as the user would write them: a file is itself, a folder all YAML files in it and in
- * the folders below, by name. Hidden folders and node_modules are left out. A folder without any is a mistake.
+ * the folders below, by name. Hidden folders, node_modules and what a .purlinignore lists are left out. A folder without any is a mistake.
  */
 export async function findManifests(paths: readonly string[], io: Io, options: FindOptions = {}): Promise<string[]> {
   const files: string[] = [];
@@ -38,20 +39,42 @@ async function filesAt(path: string, io: Io, options: FindOptions): Promise<stri
   if (path === "-" && options.stdin === true) return [path];
   try {
     const isFolder = (await stat(resolve(io.cwd, path))).isDirectory();
-    return isFolder ? await filesBelow(path, io, options) : [path];
+    if (!isFolder) return [path];
+    return await filesBelow(path, { io, options, rules: await rulesAbove(resolve(io.cwd, path), io.cwd) });
   } catch (error) {
     throw new UserError(`cannot read ${path}: ${explain(error)}`, { cause: error });
   }
 }
 
-async function filesBelow(folder: string, io: Io, options: FindOptions): Promise<string[]> {
+/** The rules of the folders from the working directory down to the parent of a folder; none outside of it. */
+async function rulesAbove(folder: string, cwd: string): Promise<readonly IgnoreRule[]> {
+  const below = relative(cwd, folder).split(sep);
+  if (below[0] === "..") return [];
+  let rules: readonly IgnoreRule[] = [];
+  for (let depth = 0; depth < below.length; depth++) {
+    const above = resolve(cwd, ...below.slice(0, depth));
+    if (above !== folder) rules = await readIgnoreFile(above, rules);
+  }
+  return rules;
+}
+
+interface Search {
+  readonly io: Io;
+  readonly options: FindOptions;
+  readonly rules: readonly IgnoreRule[];
+}
+
+async function filesBelow(folder: string, { io, options, rules: above }: Search): Promise<string[]> {
+  const rules = await readIgnoreFile(resolve(io.cwd, folder), above);
+  const isIgnored = ignoring(rules);
   const entries = await readdir(resolve(io.cwd, folder), { withFileTypes: true });
   const files: string[] = [];
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(folder, entry.name);
+    if (isIgnored(resolve(io.cwd, path), entry.isDirectory())) continue;
     if (entry.isDirectory()) {
       const leftOut = entry.name.startsWith(".") || skipped.has(entry.name) || options.except?.has(entry.name) === true;
-      if (!leftOut) files.push(...(await filesBelow(path, io, options)));
+      if (!leftOut) files.push(...(await filesBelow(path, { io, options, rules })));
     } else if (endings.some((ending) => entry.name.endsWith(ending))) files.push(path);
   }
   return files;

@@ -8,7 +8,7 @@ import { TestIo } from "../testing/test-io.ts";
 import { applyProblems } from "./apply-problem.ts";
 import { inApplyOrder } from "./apply-stages.ts";
 import { findManifests } from "./find-manifests.ts";
-import { type Manifest, prepare, readManifests } from "./manifest.ts";
+import { type Manifest, prepare, readManifests, skippedLine } from "./manifest.ts";
 
 test("a folder stands for the YAML files in it and below, once each; hidden folders and modules do not count", async () => {
   using folder = tempFolder({
@@ -38,6 +38,57 @@ test("the metadata of a package is no object to apply, unless its file is named"
     (await readManifests([path], io)).map(({ object: { kind } }) => kind);
   assert.deepEqual(await kindsIn("."), ["Namespace"]);
   assert.deepEqual(await kindsIn("fn/package/crossplane.yaml"), ["Function", "Namespace"]);
+});
+
+test("YAML of other programs in a folder is skipped and named; named itself, or half a manifest, it is an error", async () => {
+  const object = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n";
+  using folder = tempFolder({
+    "a/docker-compose.yaml": "services: {web: {image: nginx}}\n",
+    "a/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n",
+    "a/playbook.yml": "- hosts: all\n",
+    "a/empty.yaml": "# nothing\n",
+    "a/team.yaml": object,
+    "b/half.yaml": "kind: Namespace\nmetadata: {name: x}\n",
+    "c/mixed.yaml": `${object}---\nvalues: 1\n`,
+  });
+  const io = new TestIo({ cwd: folder.path });
+  const skipped: string[] = [];
+  const onSkipped = (files: readonly string[]): void => void skipped.push(...files);
+  const found = await readManifests(["a"], io, { onSkipped });
+  assert.deepEqual(
+    found.map(({ file }) => file),
+    ["a/team.yaml"],
+  );
+  assert.deepEqual(skipped, ["a/docker-compose.yaml", "a/kustomization.yaml", "a/playbook.yml"]);
+  assert.equal(
+    skippedLine(["x.yaml", "y.yaml"]),
+    "skipped x.yaml, y.yaml: not a Kubernetes manifest (no apiVersion and kind); list such files in .purlinignore",
+  );
+  for (const path of ["a/docker-compose.yaml", "b", "c"]) {
+    await assert.rejects(readManifests([path], io, { onSkipped }), /apiVersion: expected/, path);
+  }
+});
+
+test(".purlinignore leaves files and folders out, like a .gitignore, from its folder down", async () => {
+  using folder = tempFolder({
+    ".purlinignore": "# comment\n\ncharts/\n/top.yaml\n*.draft.yaml\n!kept.draft.yaml\n",
+    "top.yaml": "",
+    "a.yaml": "",
+    "b.draft.yaml": "",
+    "kept.draft.yaml": "",
+    "charts/x.yaml": "",
+    "p/charts/x.yaml": "",
+    "p/top.yaml": "",
+    "p/deep/c.draft.yaml": "",
+    "p/deep/d.yaml": "",
+    "p/deep/.purlinignore": "d.yaml\n",
+    "p/charts.yaml": "",
+  });
+  const io = new TestIo({ cwd: folder.path });
+  assert.deepEqual(await findManifests(["."], io), ["a.yaml", "kept.draft.yaml", "p/charts.yaml", "p/top.yaml"]);
+  folder.write("p/deep/e.yaml", "");
+  assert.deepEqual(await findManifests(["p/deep"], io), ["p/deep/e.yaml"], "the rules above it count");
+  assert.deepEqual(await findManifests(["top.yaml"], io), ["top.yaml"], "a file that is named is meant");
 });
 
 const text = `apiVersion: example.org/v1

@@ -17,20 +17,51 @@ export interface Manifest {
   at(path?: readonly PathSegment[]): string;
 }
 
-/** What a package is made of: no object of any API server. */
+/** How manifests are read. */
+export interface ReadManifestsOptions extends FindOptions {
+  /** Called once with the files of folders that hold no manifest, if there are any. */
+  readonly onSkipped?: (files: readonly string[]) => void;
+  /** Called with each file before it is read. */
+  readonly onFile?: (file: string) => Promise<void>;
+}
+
+/** What a package is made of: not an object of an API server. */
 const packageMetadata = "meta.pkg.crossplane.io/";
 
-/** All objects in files and folders, but for the metadata of packages whose sources are in such a folder. Throws a UserError with file and line of what is no object. */
-export async function readManifests(paths: readonly string[], io: Io, options: FindOptions = {}): Promise<Manifest[]> {
+/**
+ * All objects in files and folders. In a folder, YAML that is not a manifest is skipped: files without apiVersion and kind, such as
+ * Compose files and Helm values, kustomizations, and the metadata of packages. Throws a UserError with file and line of a manifest
+ * that is not an object, and of anything in a file that is named.
+ */
+export async function readManifests(
+  paths: readonly string[],
+  io: Io,
+  options: ReadManifestsOptions = {},
+): Promise<Manifest[]> {
   const manifests: Manifest[] = [];
+  const skipped: string[] = [];
   for (const file of await findManifests(paths, io, options)) {
-    for (const { object, at } of await readObjects(file, io)) {
-      if (!paths.includes(file) && String((object as JsonObject)["apiVersion"]).startsWith(packageMetadata)) continue;
-      const folder = dirname(resolve(io.cwd, file));
-      manifests.push({ object: prepare(object as JsonObject, folder), file, at });
-    }
+    await options.onFile?.(file);
+    const isNamed = paths.includes(file);
+    const found = await readObjects(file, io, isNamed ? {} : { onForeign: (one) => skipped.push(one) });
+    const objects = found.filter(({ object }) => isNamed || !String(object["apiVersion"]).startsWith(packageMetadata));
+    const folder = dirname(resolve(io.cwd, file));
+    manifests.push(...objects.map(({ object, at }) => ({ object: prepare(object, folder), file, at })));
   }
+  if (skipped.length > 0) options.onSkipped?.(skipped);
   return manifests;
+}
+
+/** One line about files that were skipped. */
+export function skippedLine(files: readonly string[]): string {
+  return `skipped ${listed(files)}: not a Kubernetes manifest (no apiVersion and kind); list such files in .purlinignore`;
+}
+
+/** File names for a line of output: a few of many. */
+export function listed(files: readonly string[]): string {
+  const most = 8;
+  const more = files.length - most;
+  return files.slice(0, most).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
 /**

@@ -44,7 +44,7 @@ test("the quickstart becomes ready, tells what to try, and each of these works",
   using folder = quickstart();
   await using running = up(folder, "quickstart");
   await running.next("stdout", /control plane at https:\/\/127\.0\.0\.1:\d+ \(kubeconfig \.purlin\/kubeconfig\)/);
-  await running.next("stdout", /applied 8 objects of quickstart/);
+  await running.next("stdout", /applied 8 objects of quickstart\/claim\.yaml, /);
   await running.next("stdout", /Everything is ready\.\n/);
   await running.next("stdout", /npx purlin trace app shop/);
 
@@ -206,7 +206,7 @@ test("a manifest that is saved is applied again; what is refused is told with fi
   await using running = up(folder, "quickstart");
   await running.next("stdout", /Everything is ready\./);
   edit(folder, "claim.yaml", (text) => text.replace("shop-v1", "shop-v2"));
-  await running.next("stdout", /applied 8 objects again, as a file has changed/);
+  await running.next("stdout", /applied 1 object of quickstart\/claim\.yaml\n/);
   await untilSettings(folder, /shop:v2/);
   edit(folder, "claim.yaml", (text) => `${text}  size: medium\n`);
   await running.next("stdout", /error: quickstart\/claim\.yaml:9:3: spec\.size: Unsupported value: "medium"/);
@@ -214,6 +214,34 @@ test("a manifest that is saved is applied again; what is refused is told with fi
   await running.next("stdout", /error: quickstart\/claim\.yaml:9:3: \.spec\.siez: unknown field/);
   edit(folder, "claim.yaml", (text) => text.replace("siez: large", "  - : ["));
   await running.next("stdout", /error: quickstart\/claim\.yaml:\d+:\d+: not valid YAML: /);
+});
+
+test("what is removed from the files is named with the command that deletes it; --prune deletes it", async () => {
+  const map = (name: string): string => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\n`;
+  using folder = tempFolder({
+    "m/a.yaml": `${map("one")}---\n${map("two")}`,
+    "m/b.yaml": map("three"),
+    "m/values.yaml": "replicas: 2\n",
+  });
+  {
+    await using running = up(folder, "m");
+    await running.next("stdout", /skipped m\/values\.yaml: not a Kubernetes manifest/);
+    await running.next("stdout", /applied 3 objects of m\/a\.yaml, m\/b\.yaml\n/);
+    folder.write("m/a.yaml", map("one"));
+    await running.next("stdout", /applied 1 object of m\/a\.yaml\n/);
+    const [, command = ""] = await running.next(
+      "stdout",
+      /ConfigMap default\/two is no longer in the files\. To delete it: (.*)\n/,
+    );
+    assert.equal(command, "purlin delete configmap two");
+    await purlin(folder, ...command.split(" ").slice(1));
+    assert.equal(await running.stop(), 0);
+  }
+  rmSync(join(folder.path, "m/b.yaml"));
+  await using again = up(folder, "m", "--prune");
+  await again.next("stdout", /deleted ConfigMap default\/three, which is no longer in the files/);
+  const names = (await purlin(folder, "get", "configmaps", "-o", "name")).stdout;
+  assert.deepEqual([names.includes("one"), names.includes("three")], [true, false]);
 });
 
 test("a folder has one control plane, and the second is told so", async () => {

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import { newLogger } from "@purlin/function-sdk";
-import { type KubeClient, type KubeObject, keyOf } from "@purlin/kube-client";
+import { type KubeObject, keyOf } from "@purlin/kube-client";
 import { openLogFile } from "@purlin/package-manager";
 import { untilStopped } from "../apiserver/embedded-server.ts";
 import type { CommandInput } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
-import { ApplyError, applyManifests } from "../manifests/apply-manifests.ts";
-import { type Manifest, readManifests } from "../manifests/manifest.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
+import { skippedLine } from "../manifests/manifest.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import type { ObjectReference } from "../tree/composite-kinds.ts";
 import { type CompositeWatch, watchComposites } from "../tree/watch-composites.ts";
 import { textOf, UserError } from "../user-error.ts";
+import { createFileApplier, type FileApplier } from "./apply-files.ts";
 import { type EmbeddedPlane, startEmbeddedPlane } from "./embedded-plane.ts";
+import { type FileChanges, followFiles } from "./followed-files.ts";
 import { greeting, logPath, nextSteps } from "./greeting.ts";
+import { inventoryPath, openInventory } from "./inventory.ts";
 import { createLiveView, type LiveView } from "./live-view.ts";
 import { createLookout, type Lookout } from "./lookout.ts";
 import { type AppliedObject, takeIn, unsettledLines } from "./situation.ts";
@@ -21,34 +22,41 @@ import { readUpOptions, type UpOptions } from "./up-options.ts";
 import { watchManifests } from "./watch-manifests.ts";
 import { type PackageWatch, watchPackages } from "./watch-packages.ts";
 
-const kindWaitMs = 60_000;
-/** Folders with what is applied later, one after the other. */
+/** Folders with manifests that the user applies one after the other. */
 const byHand: ReadonlySet<string> = new Set(["steps"]);
 const logBytes = 4 * 1024 * 1024;
 
 /** `purlin up [PATH…]` */
 export async function run(input: CommandInput, io: Io): Promise<number> {
   const options = readUpOptions(input, io);
-  // Mistakes in files are told before anything is started.
-  const manifests = await readManifests(options.paths, io, { except: byHand });
   const view = createLiveView(io);
   const style = createStyle(io.stdout, io.env);
+  const onSkipped = (names: readonly string[]): void => view.say(style.faint(skippedLine(names)));
+  const files = followFiles(options.paths, io, { except: byHand, onSkipped });
+  // Mistakes in files are reported before anything is started.
+  const changes = await files.read();
   const lookout = createLookout();
   await using running = await start(options, { io, view, lookout });
   view.say(greeting(running.embedded, style, io));
   view.say(`${style.good("✓")} registry at ${style.strong(running.registry.address)}`);
   await using composites = watchComposites(running.informers, lookout.changed);
   await using packages = watchPackages(running.informers, lookout.changed);
-  const applied = new Map<string, KubeObject>();
+  const applier = createFileApplier({
+    ...{ client: running.client, files, io, style },
+    inventory: await openInventory(inventoryPath(options.directory), io.cwd),
+    paths: options.paths,
+    prune: options.prune === true,
+    say: (text) => view.say(text),
+  });
   lookout.look = () => {
-    const awaited = [...applied.values()].flatMap((object) => seenBy(object, composites, packages));
+    const awaited = [...applier.applied].flatMap((object) => seenBy(object, composites, packages));
     const { composites: all, pending } = composites;
     const source = { composites: all, pending, packages, find: (to: ObjectReference) => composites.find(to) };
     return takeIn(source, running.processes.list(), awaited);
   };
   await Promise.all([composites.ready(io.signal), packages.ready(io.signal)]);
   using _showing = lookout.subscribe((situation) => view.show(situation));
-  return await work({ options, manifests, running, applied, view, style, lookout, io });
+  return await work({ options, changes, running, applier, view, style, lookout, io });
 }
 
 /** Where an applied object will be seen; nowhere for a kind that is not followed. */
@@ -60,10 +68,10 @@ function seenBy(object: KubeObject, composites: CompositeWatch, packages: Packag
 
 interface Scene {
   readonly options: UpOptions;
-  readonly manifests: readonly Manifest[];
+  /** The files as they were before anything was started. */
+  readonly changes: FileChanges;
   readonly running: EmbeddedPlane;
-  /** What was applied since the start, as it was stored, by file and place. */
-  readonly applied: Map<string, KubeObject>;
+  readonly applier: FileApplier;
   readonly view: LiveView;
   readonly style: Style;
   readonly lookout: Lookout;
@@ -87,17 +95,13 @@ function start(
 }
 
 async function work(scene: Scene): Promise<number> {
-  const { options, manifests, view, style, io, running, lookout } = scene;
-  const applied = await apply(running.client, manifests, scene);
-  if (manifests.length > 0 && applied) {
-    view.say(`${style.good("✓")} applied ${count(manifests.length, "object")} of ${options.paths.join(", ")}`);
-  }
+  const { options, changes, applier, view, io, running, lookout } = scene;
+  const applied = await applier.apply(changes);
   if (options.waitMs !== undefined) return applied ? await waitForAll(scene, options.waitMs) : 1;
-  using _watching = watchManifests(
-    options.paths,
-    io.cwd,
-    oneAtATime(() => applyAgain(scene)),
-  );
+  const applyAgain = oneAtATime(() => applier.applyAgain());
+  using _watching = watchManifests(options.paths, io.cwd, applyAgain);
+  // Saves before the files were watched.
+  if (await applier.isStale()) applyAgain();
   if (applied) {
     void lookout.settled(io.signal).then(
       () => view.say(allReady(scene)),
@@ -111,27 +115,6 @@ async function work(scene: Scene): Promise<number> {
   lookout.close();
   view.say("Stopping. What was stored stays.");
   return 0;
-}
-
-/** Applies, and says what was refused. */
-async function apply(
-  client: KubeClient,
-  manifests: readonly Manifest[],
-  { view, style, io, applied }: Pick<Scene, "view" | "style" | "io" | "applied">,
-): Promise<boolean> {
-  applied.clear();
-  try {
-    await applyManifests(client, manifests, {
-      waitMs: kindWaitMs,
-      signal: io.signal,
-      onApplied: (manifest, _, stored) => void applied.set(manifest.at(), stored),
-    });
-    return true;
-  } catch (error) {
-    if (!(error instanceof ApplyError)) throw error;
-    for (const problem of error.problems) view.say(`${style.bad("error:")} ${harmlessLine(problem)}`);
-    return false;
-  }
 }
 
 /** A change that comes while the last one is being applied is looked at afterwards, once. */
@@ -152,18 +135,6 @@ function oneAtATime(task: () => Promise<void>): () => void {
   };
 }
 
-async function applyAgain(scene: Scene): Promise<void> {
-  const { options, io, view, style, running } = scene;
-  try {
-    const manifests = await readManifests(options.paths, io, { except: byHand });
-    if (await apply(running.client, manifests, scene)) {
-      view.say(`${style.good("✓")} applied ${count(manifests.length, "object")} again, as a file has changed`);
-    }
-  } catch (error) {
-    if (!io.signal.aborted) view.say(`${style.bad("error:")} ${harmlessLine(textOf(error))}`);
-  }
-}
-
 /** Exit code 0 when all is ready in time, 1 with what is not. */
 async function waitForAll({ lookout, view, io, style }: Scene, waitMs: number): Promise<number> {
   try {
@@ -181,8 +152,4 @@ async function waitForAll({ lookout, view, io, style }: Scene, waitMs: number): 
 function allReady({ options, io, style, lookout }: Scene): string {
   const what = lookout.look().forest.length === 0 ? "The control plane is ready." : "Everything is ready.";
   return `${style.good("✓")} ${style.strong(what)}\n\n${nextSteps(options.paths, io)}\n\n${style.faint("Ctrl-C stops it; what it stored stays.")}\n`;
-}
-
-function count(number: number, word: string): string {
-  return `${number} ${word}${number === 1 ? "" : "s"}`;
 }

@@ -18,6 +18,8 @@ export interface UpOptions {
   /** Leave when all is ready, or with what is not after so many milliseconds. */
   readonly waitMs: number | undefined;
   readonly debug: boolean;
+  /** Delete objects that were removed from the files. */
+  readonly prune?: boolean;
   /** Several revisions of a function at once, and compositions that choose. */
   readonly functionRevisionSelectors: boolean;
 }
@@ -31,6 +33,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     port: readPort(input.options["port"]),
     registryPort: readPort(input.options["registryPort"], "--registry-port") || undefined,
     waitMs: isSet(input, "wait") ? timeoutMs : undefined,
+    prune: isSet(input, "prune"),
     debug: isSet(input, "debug"),
     functionRevisionSelectors: isSet(input, "enableFunctionRevisionSelectors"),
   };

@@ -9,7 +9,7 @@ const settleMs = 150;
 export function watchManifests(paths: readonly string[], cwd: string, onChange: () => void): Disposable {
   let timer: NodeJS.Timeout | undefined;
   const changed = (name: string | null, only: string | undefined): void => {
-    const matters = only === undefined ? /\.ya?ml$/.test(name ?? "") : name === only;
+    const matters = only === undefined ? /\.ya?ml$|(^|\/)\.purlinignore$/.test(name ?? "") : name === only;
     if (!matters || (name ?? "").includes("node_modules")) return;
     clearTimeout(timer);
     timer = setTimeout(onChange, settleMs);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type KubeClient, type KubeObject, keyText } from "@purlin/kube-client";
+import { isNotFound, parseApiVersion } from "@purlin/kube-objects";
+import { commandName } from "../command-name.ts";
+import type { Io } from "../io.ts";
+import { ApplyError, applyManifests } from "../manifests/apply-manifests.ts";
+import { listed } from "../manifests/manifest.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
+import type { Style } from "../terminal/style.ts";
+import { textOf } from "../user-error.ts";
+import type { FileChanges, FollowedFiles } from "./followed-files.ts";
+import type { Inventory, InventoryEntry } from "./inventory.ts";
+
+const kindWaitMs = 60_000;
+
+/** What applying files depends on. */
+export interface FileApplierDeps {
+  readonly client: KubeClient;
+  readonly files: FollowedFiles;
+  readonly inventory: Inventory;
+  readonly paths: readonly string[];
+  /** Whether objects that were removed from the files are deleted. */
+  readonly prune: boolean;
+  readonly io: Io;
+  readonly style: Style;
+  readonly say: (text: string) => void;
+}
+
+/** Applies the manifests in files, and reports what was applied, refused and removed. */
+export interface FileApplier {
+  /** What was applied since the start, as it was stored. */
+  readonly applied: Iterable<KubeObject>;
+  /** Applies changes. Resolves to whether everything was applied. */
+  apply(changes: FileChanges): Promise<boolean>;
+  /** Whether files changed since they were last read. */
+  isStale(): Promise<boolean>;
+  /** Reads the files and applies those that changed. */
+  applyAgain(): Promise<void>;
+}
+
+/** Makes a {@link FileApplier}. */
+export function createFileApplier(deps: FileApplierDeps): FileApplier {
+  const { files, io, style, say } = deps;
+  const applied = new Map<string, KubeObject>();
+  const reported = new Set<string>();
+  const error = (text: string): void => say(`${style.bad("error:")} ${harmlessLine(text)}`);
+
+  async function apply(changes: FileChanges): Promise<boolean> {
+    const problems = await applyChanged(deps, changes, applied);
+    for (const problem of problems) error(problem);
+    if (changes.files.length > 0 && problems.length === 0) say(appliedText(changes, style));
+    for (const entry of deps.inventory.missingFrom(changes.all, deps.paths)) {
+      await handleRemoved(deps, entry, reported).catch((cause: unknown) =>
+        error(`${titleOf(entry)}: ${textOf(cause)}`),
+      );
+    }
+    await deps.inventory.save().catch((cause: unknown) => error(`cannot record what was applied: ${textOf(cause)}`));
+    return problems.length === 0;
+  }
+
+  return {
+    get applied() {
+      return applied.values();
+    },
+    apply,
+    isStale: () => files.isStale(),
+    async applyAgain() {
+      try {
+        await apply(await files.read());
+      } catch (cause) {
+        if (!io.signal.aborted) error(textOf(cause));
+      }
+    },
+  };
+}
+
+/** Applies manifests. Resolves to what was refused, with file, line and field. */
+async function applyChanged(
+  { client, files, inventory, io }: FileApplierDeps,
+  changes: FileChanges,
+  applied: Map<string, KubeObject>,
+): Promise<readonly string[]> {
+  const failed = new Set(changes.files);
+  const left = new Map(
+    Map.groupBy(changes.changed, ({ file }) => file)
+      .entries()
+      .map(([file, all]) => [file, all.length]),
+  );
+  try {
+    await applyManifests(client, changes.changed, {
+      waitMs: kindWaitMs,
+      signal: io.signal,
+      onApplied(manifest, _, stored) {
+        applied.set(manifest.at(), stored);
+        inventory.add(manifest, stored);
+        const rest = (left.get(manifest.file) ?? 1) - 1;
+        left.set(manifest.file, rest);
+        if (rest === 0) failed.delete(manifest.file);
+      },
+    });
+    return [];
+  } catch (error) {
+    if (!(error instanceof ApplyError)) throw error;
+    return error.problems;
+  } finally {
+    files.applied(changes, failed);
+  }
+}
+
+function appliedText({ changed, files }: FileChanges, style: Style): string {
+  const count = `${changed.length} object${changed.length === 1 ? "" : "s"}`;
+  return `${style.good("✓")} applied ${count} of ${listed(files)}`;
+}
+
+/** Deletes an object that is no longer in the files, or says once how to. */
+async function handleRemoved(deps: FileApplierDeps, entry: InventoryEntry, reported: Set<string>): Promise<void> {
+  const { client, inventory, io, prune, say, style } = deps;
+  const title = titleOf(entry);
+  if (!prune && reported.has(title)) return;
+  const exists = await client.get(entry, entry, io).then(
+    () => true,
+    (error: unknown) => {
+      if (isNotFound(error)) return false;
+      throw error;
+    },
+  );
+  if (!exists) return inventory.remove(entry);
+  if (!prune) {
+    reported.add(title);
+    return say(`${title} is no longer in the files. To delete it: ${deleteCommand(entry, io)}`);
+  }
+  await client.delete(entry, io);
+  inventory.remove(entry);
+  say(`${style.good("✓")} deleted ${title}, which is no longer in the files`);
+}
+
+function titleOf(entry: InventoryEntry): string {
+  return harmlessLine(`${entry.kind} ${keyText(entry)}`);
+}
+
+function deleteCommand({ apiVersion, kind, name, namespace }: InventoryEntry, { env }: Io): string {
+  const { group } = parseApiVersion(apiVersion);
+  const type = `${kind.toLowerCase()}${group === "" ? "" : `.${group}`}`;
+  const where = namespace === undefined || namespace === "default" ? "" : ` -n ${namespace}`;
+  return `${commandName(env)} delete ${type} ${name}${where}`;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { KubeObject } from "@purlin/kube-client";
+import type { Manifest } from "../manifests/manifest.ts";
+import { tempFolder } from "../testing/temp-folder.ts";
+import { openInventory } from "./inventory.ts";
+
+function object(name: string, namespace?: string, apiVersion = "e.org/v1"): KubeObject {
+  return { apiVersion, kind: "App", metadata: { name, ...(namespace && { namespace }) } };
+}
+
+const manifest = (written: KubeObject, file = "p/a.yaml"): Manifest => ({ object: written, file, at: () => file });
+
+test("what was applied from files under the paths and is gone from them is found, also after a restart", async () => {
+  using folder = tempFolder();
+  const path = join(folder.path, "applied.json");
+  const inventory = await openInventory(path, folder.path);
+  inventory.add(manifest(object("plain")), object("plain", "default"));
+  inventory.add(manifest(object("other", "team")), object("other", "team"));
+  inventory.add(manifest(object("cluster")), object("cluster"));
+  inventory.add(manifest(object("elsewhere"), "q/b.yaml"), object("elsewhere", "default"));
+  await inventory.save();
+
+  const again = await openInventory(path, folder.path);
+  const missing = (written: readonly KubeObject[], ...paths: readonly string[]): string[] =>
+    again
+      .missingFrom(
+        written.map((one) => manifest(one)),
+        paths,
+      )
+      .map(({ name }) => name);
+  const all = [object("plain"), object("other", "team"), object("cluster")];
+  assert.deepEqual(missing(all, "p"), []);
+  assert.deepEqual(missing([], "p"), ["plain", "other", "cluster"]);
+  assert.deepEqual(missing([], "p/a.yaml"), ["plain", "other", "cluster"]);
+  assert.deepEqual(missing([]), [], "without paths nothing is known about files");
+  const [, ...others] = all;
+  assert.deepEqual(missing([object("plain", "default"), ...others], "p"), [], "the default namespace may be written");
+  assert.deepEqual(missing([object("plain", undefined, "e.org/v2"), ...others], "p"), [], "so may another version");
+  assert.deepEqual(missing([object("plain"), object("other"), object("cluster")], "p"), ["other"]);
+  for (const entry of again.missingFrom([], ["p"])) again.remove(entry);
+  await again.save();
+  assert.deepEqual((await openInventory(path, folder.path)).missingFrom([], ["p"]), []);
+});
+
+test("a damaged inventory is empty", async () => {
+  using folder = tempFolder({ "a.json": "[{]", "b.json": '[null, {"kind": 1}]' });
+  for (const name of ["a.json", "b.json"]) {
+    const inventory = await openInventory(join(folder.path, name), folder.path);
+    assert.deepEqual(inventory.missingFrom([], ["."]), []);
+  }
+});
