@@ -15,11 +15,14 @@ process.argv.splice(2);
 // Sent from here and not by the reporter, which sees events only when the test lets go of the event loop.
 beforeEach((test) => send({ kind: "started", name: test.fullName }));
 
+// Tests may wait for timers that keep no process alive by themselves.
+const alive = setInterval(() => {}, 1 << 30);
 for (const file of files) {
   await describe(relative(".", file), async () => {
     await import(pathToFileURL(resolve(file)).href);
   });
 }
+clearInterval(alive);
 send({ kind: "finished" });
 // Fires only in a process that something keeps alive.
 setTimeout(() => send({ kind: "lingering", resources: process.getActiveResourcesInfo() }), lingerMs).unref();

@@ -73,6 +73,11 @@ test("c", () => assert.deepEqual(seen, ["open", "each", "each", "close"]));`;
   assert.equal(lastLine(await run(t, [first, second])), "3 passed, 0 failed");
 });
 
+test("a test may wait for a timer that keeps no process alive", async (t) => {
+  const wait = "await new Promise((resolve) => setTimeout(resolve, 50).unref());";
+  assert.equal(lastLine(await run(t, [`${head}test("a", async () => { ${wait} });`])), "1 passed, 0 failed");
+});
+
 test("a process that does not exit after its tests fails, with what keeps it alive", async (t) => {
   const result = await run(t, [
     `import { createServer } from "node:net"; ${head}test("a", () => { createServer().listen(0, "127.0.0.1"); });`,
