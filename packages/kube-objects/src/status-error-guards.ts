@@ -22,6 +22,7 @@ const knownReasons: ReadonlySet<string> = new Set<StatusReason>([
   "InternalError",
   "Expired",
   "ServiceUnavailable",
+  "NotImplemented",
 ]);
 
 type Guard = (error: unknown) => boolean;

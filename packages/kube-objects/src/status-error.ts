@@ -23,7 +23,9 @@ export type StatusReason =
   | "UnsupportedMediaType"
   | "InternalError"
   | "Expired"
-  | "ServiceUnavailable";
+  | "ServiceUnavailable"
+  // Of the embedded server alone: what other clusters serve, and it does not.
+  | "NotImplemented";
 
 /** One of possibly many causes of a failure. */
 export interface StatusCause {

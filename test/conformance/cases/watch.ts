@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
-import { type Case, line } from "../harness/case.ts";
+import { beyond, type Case, line } from "../harness/case.ts";
 import {
   configMap,
   core,
@@ -317,6 +317,73 @@ export const watchCases: readonly Case[] = [
     // The name in the path is a watch only on paper.
     await s.get(`${core(s, "configmaps", "b")}?watch=true`, { part: (body) => body.kind ?? body });
     await s.get(`/api/v1/watch/namespaces/${s.namespace}/nope`);
+  }),
+
+  beyond("the deprecated paths of watches", async (s) => {
+    await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
+    await s.post(core(s, "configmaps"), configMap("b"), { quiet: true });
+    const version = await versionOf(s, core(s, "configmaps"));
+    const all = await s.watch(`/api/v1/watch/namespaces/${s.namespace}/configmaps?resourceVersion=${version}`);
+    const one = await s.watch(`/api/v1/watch/namespaces/${s.namespace}/configmaps/a?resourceVersion=${version}`);
+    const own = `fieldSelector=metadata.name%3Da&resourceVersion=${version}&watch=false`;
+    const same = await s.watch(`/api/v1/watch/namespaces/${s.namespace}/configmaps/a?${own}`);
+    await s.patch(core(s, "configmaps", "b"), "merge", { data: { b: "2" } }, { quiet: true });
+    await s.patch(core(s, "configmaps", "a"), "merge", { data: { a: "2" } }, { quiet: true });
+    await all.next();
+    await all.next();
+    await one.next();
+    await same.next();
+    const itself = await s.watch(`/api/v1/watch/namespaces/${s.namespace}?resourceVersion=0`);
+    await itself.next();
+    const table = await s.watch(`/api/v1/watch/namespaces/${s.namespace}/configmaps/a?resourceVersion=0`, {
+      headers: { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" },
+    });
+    await table.next();
+    const across = `/api/v1/watch/configmaps?fieldSelector=metadata.namespace%3D${s.namespace}&resourceVersion=${version}`;
+    const everywhere = await s.watch(across);
+    await everywhere.next();
+    for (const path of [
+      "",
+      "/",
+      "/configmaps/a",
+      `/namespaces/${s.namespace}/configmaps/a?fieldSelector=metadata.name%3Db`,
+      `/namespaces/${s.namespace}/configmaps/a/status`,
+      `/namespaces/${s.namespace}/namespaces`,
+      `/namespaces/${s.namespace}/configmaps?resourceVersion=abc`,
+      `/namespaces/${s.namespace}/serviceaccounts/default/token`,
+    ]) {
+      await s.get(`/api/v1/watch${path}`);
+    }
+    await s.get("/apis/authorization.k8s.io/v1/watch/subjectaccessreviews");
+    for (const method of ["POST", "PUT", "PATCH", "DELETE", "HEAD"]) {
+      await s.ask(method, `/api/v1/watch/namespaces/${s.namespace}/configmaps`);
+      await s.ask(method, `/api/v1/watch/namespaces/${s.namespace}/configmaps/a`);
+    }
+  }),
+
+  beyond("the deprecated paths of watches of custom objects", async (s) => {
+    await s.post(widgets(s), widget("a"), { quiet: true });
+    await s.post(widgets(s), widget("b"), { quiet: true });
+    const version = await versionOf(s, widgets(s));
+    const root = "/apis/example.org/v1/watch";
+    const all = await s.watch(`${root}/namespaces/${s.namespace}/widgets?resourceVersion=${version}`);
+    const one = await s.watch(`${root}/namespaces/${s.namespace}/widgets/b?resourceVersion=${version}`);
+    const across = await s.watch(`${root}/widgets/b?resourceVersion=${version}`);
+    await s.patch(widgets(s, "a"), "merge", { spec: { size: 7 } }, { quiet: true });
+    await s.patch(widgets(s, "b"), "merge", { spec: { size: 8 } }, { quiet: true });
+    await all.next();
+    await all.next();
+    await one.next();
+    await across.next();
+    for (const path of [
+      "",
+      "/nope",
+      `/namespaces/${s.namespace}/widgets/a/status`,
+      `/namespaces/${s.namespace}/widgets/a/nope`,
+      `/namespaces/${s.namespace}/widgets/a?fieldSelector=metadata.name%3Db`,
+    ]) {
+      await s.get(`${root}${path}`);
+    }
   }),
 
   line(51, "a watch that is idle for two minutes", async (s) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonValue, printJson } from "@purlin/kube-objects";
+import { goQuote, type JsonValue, printJson } from "@purlin/kube-objects";
 import type { Catalog } from "../registry/registry.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
@@ -30,6 +30,18 @@ export function documentEndpoint(
     const payload = textPayload(printJson(document, { indent: 2, htmlSafe: true }), "application/json");
     return { kind: "complete", code: 200, payload: { ...payload, value: () => document } };
   };
+}
+
+const BARE_WATCH = /^\/+(?:api|apis\/+[^/]+)\/+[^/]+\/+watch\/*$/;
+
+/** The deprecated path of watches with nothing to watch, which the reference answers as a failure of its own. */
+export function bareWatchEndpoint({ path }: ApiRequest): CompleteResponse | undefined {
+  if (!BARE_WATCH.test(path)) {
+    return undefined;
+  }
+  const why = `failed to create RequestInfo: unable to determine kind and namespace from url, ${path}`;
+  const payload = textPayload(`Internal Server Error: ${goQuote(path)}: ${why}\n`);
+  return { kind: "complete", code: 500, headers: { "x-content-type-options": "nosniff" }, payload };
 }
 
 /** What `/` lists: every path from which more can be found, and those that say whether the server is well. */

@@ -64,6 +64,16 @@ const cases: Record<string, { reason: string; request: string; want: object }> =
     request: "DELETE /api/v1/namespaces/a/secrets",
     want: { ...core, verb: "deletecollection", namespace: "a", resource: "secrets" },
   },
+  WatchPath: {
+    reason: "the deprecated path of a watch, whatever the query says",
+    request: "GET /api/v1/watch/namespaces/a/configmaps?watch=false",
+    want: { ...core, verb: "watch", namespace: "a", resource: "configmaps" },
+  },
+  WatchPathOfOne: {
+    reason: "the deprecated path of a watch of one object, whatever the method is",
+    request: "POST /apis/apps/v1/watch/namespaces/a/deployments/b",
+    want: { ...core, group: "apps", verb: "watch", namespace: "a", resource: "deployments", name: "b" },
+  },
   Namespaces: {
     reason: "the collection of namespaces",
     request: "GET /api/v1/namespaces",

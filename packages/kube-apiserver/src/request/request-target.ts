@@ -6,6 +6,8 @@ import type { AccessAttributes, ResourceAccess } from "../auth/authorizer.ts";
 export type RequestTarget = AccessAttributes;
 
 interface Location {
+  /** `/watch/` before the resource: the old way to ask for a watch, whatever the method and the query say. */
+  readonly isWatchPath: boolean;
   readonly group: string;
   readonly version: string;
   readonly namespace: string;
@@ -23,11 +25,18 @@ export function requestTarget(method: string, path: string, query: URLSearchPara
   if (location === undefined) {
     return { kind: "path", verb: method === "HEAD" ? "head" : method.toLowerCase(), path };
   }
-  const verb = verbOf(method, location, query);
-  return { kind: "resource", verb, ...location, name: location.name || pinnedName(verb, query) };
+  const { isWatchPath, ...place } = location;
+  const verb = isWatchPath ? "watch" : verbOf(method, location, query);
+  return { kind: "resource", verb, ...place, name: place.name || pinnedName(verb, query) };
 }
 
-/** `/api/v1/…` and `/apis/<group>/<version>/…`, then `[namespaces/<namespace>/]<resource>[/<name>[/<subresource>]]`. */
+/** The object that the path of a deprecated watch names, empty for a collection; undefined for any other path. */
+export function watchedName(path: string): string | undefined {
+  const location = locate(path);
+  return location?.isWatchPath ? location.name : undefined;
+}
+
+/** `/api/v1/…` and `/apis/<group>/<version>/…`, then `[watch/][namespaces/<namespace>/]<resource>[/<name>[/<subresource>]]`. */
 function locate(path: string): Location | undefined {
   const [root, ...rest] = segments(path) ?? [];
   if (root !== "api" && root !== "apis") {
@@ -35,10 +44,12 @@ function locate(path: string): Location | undefined {
   }
   const group = root === "api" ? "" : (rest.shift() ?? "");
   const [version = "", ...below] = rest;
-  return below.length === 0 ? undefined : { group, version, ...within(below) };
+  const isWatchPath = below[0] === "watch";
+  const place = isWatchPath ? below.slice(1) : below;
+  return place.length === 0 ? undefined : { group, version, isWatchPath, ...within(place) };
 }
 
-function within(parts: readonly string[]): Omit<Location, "group" | "version"> {
+function within(parts: readonly string[]): Omit<Location, "group" | "version" | "isWatchPath"> {
   const [first = "", second = "", third = "", fourth = "", ...rest] = parts;
   if (first !== "namespaces" || second === "") {
     return {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, methodNotSupported, notFound } from "@purlin/kube-objects";
+import { badRequest, methodNotSupported, notFound, type StatusError } from "@purlin/kube-objects";
 import type { ResourceAccess } from "../auth/authorizer.ts";
 import { hasSubresource, type ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
@@ -7,6 +7,7 @@ import type { ApiResponse } from "../request/api-response.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import { methodNotAllowed, noSuchResource, unsupportedPatchType } from "../request/plain-refusals.ts";
 import { LIST_TYPES, requireProducible } from "../request/producible.ts";
+import { watchedName } from "../request/request-target.ts";
 import { createObject } from "./create.ts";
 import { deleteObject } from "./delete.ts";
 import { deleteCollection } from "./delete-collection.ts";
@@ -15,6 +16,7 @@ import { listObjects } from "./list.ts";
 import type { Endpoint } from "./object-strategy.ts";
 import { patchObject } from "./patch.ts";
 import type { RestRequest, RestServices } from "./rest-context.ts";
+import { unservedSubresource } from "./unserved-subresources.ts";
 import { updateObject } from "./update.ts";
 import { type OpenWatches, watchObjects } from "./watch.ts";
 
@@ -39,7 +41,7 @@ export function createResources(
       return undefined;
     }
     if (target.subresource !== "" && !hasSubresource(type, target.subresource)) {
-      throw type.custom ? notFound(type, target.name) : noSuchResource();
+      throw missingSubresource(type, target, services);
     }
     requireMethod(type, request, target);
     requireForm(type, request, target);
@@ -54,6 +56,13 @@ export function createResources(
     };
     return withNotes(rest, () => specialAnswer(special, rest) ?? dispatch(rest, options.watches));
   };
+}
+
+function missingSubresource(type: ResourceType, target: ResourceAccess, services: RestServices): StatusError {
+  if (type.custom) {
+    return notFound(type, target.name);
+  }
+  return unservedSubresource(type, target, services) ?? noSuchResource();
 }
 
 /** The answer with everything there is to tell about the request, also when it failed. */
@@ -107,9 +116,25 @@ function requireMethod(type: ResourceType, request: ApiRequest, target: Resource
   if (name !== "" && !type.verbs.includes("get")) {
     throw noSuchResource();
   }
+  requireWatchPath(type, request, target);
   const isAcross = type.namespaced && namespace === "" && verb !== "list" && verb !== "watch";
   const isMisplaced = isCollection ? verb === "update" || verb === "patch" : verb === "create" && subresource === "";
   if (!verbs.includes(verb) || isAcross || isMisplaced || request.method === "HEAD") {
+    throw methodNotAllowed();
+  }
+}
+
+/** Paths with `/watch/` exist for what can be watched: collections, and objects where they live. They are only read. */
+function requireWatchPath(type: ResourceType, request: ApiRequest, { namespace, subresource }: ResourceAccess): void {
+  const name = watchedName(request.path);
+  if (name === undefined) {
+    return;
+  }
+  const isMisplaced = name !== "" && type.namespaced && namespace === "";
+  if (!type.verbs.includes("watch") || subresource !== "" || isMisplaced) {
+    throw noSuchResource();
+  }
+  if (request.method !== "GET") {
     throw methodNotAllowed();
   }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
+  badRequest,
+  exactFieldValue,
   expired,
   isTooLargeResourceVersion,
   type JsonObject,
@@ -8,6 +10,7 @@ import {
   unclassifiedError,
 } from "@purlin/kube-objects";
 import type { EventStream, StreamResponse } from "../request/api-response.ts";
+import { watchedName } from "../request/request-target.ts";
 import type { Entry, Store } from "../store/store.ts";
 import { isStoreError } from "../store/store-error.ts";
 import {
@@ -61,7 +64,7 @@ export async function watchObjects(rest: RestRequest, open: OpenWatches): Promis
     throw notAcceptable(["application/json;stream=watch"]);
   }
   const options = readVersionOptions(request.query, true);
-  const selection = readSelection(request.query, strategy);
+  const selection = ofName(watchedName(request.path) ?? "", readSelection(request.query, strategy));
   const after = requireVersion(options.resourceVersion);
   const timeoutSeconds = readInteger(request.query, "timeoutSeconds") ?? 0;
   const bookmarks = readBoolean(request.query, "allowWatchBookmarks") ?? false;
@@ -86,6 +89,20 @@ export async function watchObjects(rest: RestRequest, open: OpenWatches): Promis
     contentType: "application/json",
     open: (onReady) => (problem === undefined ? orFailed(store, after, () => begin(onReady)) : failedStream(problem)),
   };
+}
+
+/** A selection that the path of a watch narrows to one name. */
+function ofName(name: string, selection: Selection): Selection {
+  if (name === "") {
+    return selection;
+  }
+  if (selection.fields.length === 0) {
+    return { ...selection, fields: [{ field: "metadata.name", operator: "=", value: name }], isEverything: false };
+  }
+  if (exactFieldValue(selection.fields, "metadata.name") !== name) {
+    throw badRequest("fieldSelector metadata.name doesn't match requested name");
+  }
+  return selection;
 }
 
 /** No event is a list: one who wants lists is told nothing, and the stream ends where there is something to tell. */

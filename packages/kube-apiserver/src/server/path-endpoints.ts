@@ -2,7 +2,7 @@
 import type { JsonObject } from "@purlin/kube-objects";
 import { createDiscovery } from "../discovery/discovery.ts";
 import { health, healthPaths } from "../endpoints/health.ts";
-import { documentEndpoint, rootPaths } from "../endpoints/paths.ts";
+import { bareWatchEndpoint, documentEndpoint, rootPaths } from "../endpoints/paths.ts";
 import { type ServerState, serverChecks } from "../endpoints/server-checks.ts";
 import { serverVersion } from "../endpoints/version.ts";
 import type { RequestMetrics } from "../metrics/request-metrics.ts";
@@ -35,6 +35,7 @@ export function pathEndpoints(options: PathEndpointsOptions): PathEndpoint[] {
     ({ path, query }) => health(path, query, checks),
     documentEndpoint("/version", () => version),
     metricsEndpoint({ store, catalog, health: checks, requests: requests.families, version }),
+    bareWatchEndpoint,
     createDiscovery(catalog, options.address),
     createOpenApiEndpoint(documents, Date.now),
     documentEndpoint("", () => rootPaths(catalog(), healthPaths(checks))),

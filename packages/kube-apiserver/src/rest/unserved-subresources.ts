@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import { notFound, StatusError } from "@purlin/kube-objects";
+import type { ResourceAccess } from "../auth/authorizer.ts";
+import type { ResourceType } from "../registry/resource-type.ts";
+import type { RestServices } from "./rest-context.ts";
+import { objectKey } from "./storage-key.ts";
+
+const NO_CONTAINERS = "this API server runs no containers";
+
+/** Subresources that clients ask every cluster for and this server does not have: what they would do, by resource. */
+const UNSERVED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  pods: {
+    log: "get the logs of",
+    exec: "execute a command in",
+    attach: "attach to",
+    portforward: "forward ports to",
+    proxy: "proxy requests to",
+    ephemeralcontainers: "add a container to",
+    resize: "resize",
+    binding: "assign a node to",
+    eviction: "evict",
+  },
+  services: { proxy: "proxy requests to" },
+};
+
+/** 501 for a subresource that other clusters serve; 404 for one of an object that does not exist; else undefined. */
+export function unservedSubresource(
+  type: ResourceType,
+  { name, namespace, subresource }: ResourceAccess,
+  { store }: Pick<RestServices, "store">,
+): StatusError | undefined {
+  const [first = ""] = subresource.split("/");
+  const action = type.group === "" ? UNSERVED[type.resource]?.[first] : undefined;
+  if (action === undefined) {
+    return undefined;
+  }
+  if (store.get(objectKey(type, namespace, name)) === undefined) {
+    return notFound(type, name);
+  }
+  const message = `cannot ${action} ${type.kind.toLowerCase()} "${name}": ${NO_CONTAINERS}`;
+  return new StatusError({
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message,
+    reason: "NotImplemented",
+    details: { name, kind: `${type.resource}/${first}` },
+    code: 501,
+  });
+}
