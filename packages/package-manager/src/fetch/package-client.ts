@@ -17,6 +17,7 @@ import { packageLayers, readPackageText } from "../xpkg/read-package.ts";
 import { createMemory } from "./memory.ts";
 import type { PackageRequest } from "./package-request.ts";
 import { type PullSecretSource, readPullSecrets } from "./pull-secrets.ts";
+import { refuseUnverified } from "./unverified-package.ts";
 
 /** What a reference stands for at this moment. */
 export interface ResolvedPackage {
@@ -27,6 +28,8 @@ export interface ResolvedPackage {
   readonly applied: readonly AppliedImageConfig[];
   /** The pull secret an ImageConfig adds. */
   readonly pullSecret: string | undefined;
+  /** The ImageConfig that demands signatures of it. */
+  readonly verification: string | undefined;
 }
 
 /** Fetches packages: rewritten, authenticated, by digest, and kept. */
@@ -82,12 +85,13 @@ export function createPackageClient(options: PackageClientOptions): PackageClien
 
   return {
     async resolve(request) {
-      const { reference: resolved, applied, pullSecret } = await rewritten(request.reference, request.signal);
+      const found = await rewritten(request.reference, request.signal);
+      const { reference: resolved, applied, pullSecret, verification } = found;
       const reference = parseReference(resolved);
       const secrets = pullSecret === undefined ? request.pullSecrets : [...request.pullSecrets, pullSecret];
       const registry = await registryFor(secrets, request.signal);
       const digest = await registry.resolve(reference, request);
-      return { reference, resolved, digest, applied, pullSecret };
+      return { reference, resolved, digest, applied, pullSecret, verification };
     },
     async contents(resolved, request) {
       const known = parsed.get(resolved.digest);
@@ -115,13 +119,15 @@ export function createPackageClient(options: PackageClientOptions): PackageClien
   };
 
   async function pull(
-    { reference, digest, pullSecret }: ResolvedPackage,
+    found: ResolvedPackage,
     request: PackageRequest,
     platform: Platform,
     onlyPackage: boolean,
   ): Promise<PulledImage> {
-    if (request.pullPolicy === "Never" && !(await store.has(digest))) {
-      throw new Error("package not in cache and pull policy is Never");
+    const { reference, digest, pullSecret } = found;
+    if (!(await store.has(digest))) {
+      if (request.pullPolicy === "Never") throw new Error("package not in cache and pull policy is Never");
+      refuseUnverified(found);
     }
     const secrets = pullSecret === undefined ? request.pullSecrets : [...request.pullSecrets, pullSecret];
     const registry = await registryFor(secrets, request.signal);

@@ -123,9 +123,9 @@ test("case 26: rewriting, authenticating, verifying and running may each be anot
     applied: [
       { name: "rewrites", reason: "RewriteImage" },
       { name: "knows", reason: "SetImagePullSecret" },
-      { name: "verifies", reason: "VerifyImage" },
     ],
     pullSecret: "s",
+    verification: "verifies",
   });
   assert.equal(selectImageConfig(configs, "m.local/f:v1", "ConfigureRuntime")?.config.metadata.name, "runs");
 });

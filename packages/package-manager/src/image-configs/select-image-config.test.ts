@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
-import { applyImageConfigs, concernsFetching, selectImageConfig } from "./select-image-config.ts";
+import { applyImageConfigs, concernsFetching, concernsPulling, selectImageConfig } from "./select-image-config.ts";
 
 const config = (name: string, prefixes: readonly string[], spec: object): KubeObject => ({
   apiVersion: "pkg.crossplane.io/v1beta1",
@@ -30,6 +30,7 @@ test("case 26: the longest prefix wins for each purpose by itself", () => {
       { name: "mirror", reason: "SetImagePullSecret" },
     ],
     pullSecret: "near",
+    verification: undefined,
   });
 });
 
@@ -48,13 +49,14 @@ test("of two equally long prefixes the first counts; without a match nothing cha
     reference: "other.example.org/f:v1",
     applied: [],
     pullSecret: undefined,
+    verification: undefined,
   });
 });
 
-test("case 29: what only verifies concerns no fetching, but is noted", () => {
-  assert.equal(concernsFetching(config("v", [image], verify)), false);
+test("a rule for signatures concerns fetching, and is not among what was applied", () => {
+  assert.equal(concernsFetching(config("v", [image], verify)), true);
+  assert.equal(concernsPulling(config("v", [image], verify)), false);
   assert.equal(concernsFetching(config("s", [image], secret("x"))), true);
-  assert.deepEqual(applyImageConfigs([config("v", [image], verify)], image).applied, [
-    { name: "v", reason: "VerifyImage" },
-  ]);
+  const { applied, verification } = applyImageConfigs([config("v", [image], verify)], image);
+  assert.deepEqual([applied, verification], [[], "v"]);
 });

@@ -33,7 +33,7 @@ export function selectImageConfig(
 ): SelectedImageConfig | undefined {
   let best: SelectedImageConfig | undefined;
   for (const config of configs) {
-    if (memberAt(config, purposes[purpose]) === undefined) continue;
+    if (!has(config, purpose)) continue;
     const prefix = longestPrefix(config, reference);
     if (prefix !== undefined && prefix.length > (best?.prefix.length ?? -1)) best = { config, prefix };
   }
@@ -56,6 +56,8 @@ export interface RewrittenReference {
   readonly applied: readonly AppliedImageConfig[];
   /** The pull secret that an ImageConfig adds. */
   readonly pullSecret: string | undefined;
+  /** The ImageConfig that demands signatures. It is not among those applied: signatures are not verified yet. */
+  readonly verification: string | undefined;
 }
 
 /** Rewrites a reference once, then finds everything else by what it became. */
@@ -71,14 +73,21 @@ export function applyImageConfigs(configs: readonly KubeObject[], original: stri
   note(rewrite, "RewriteImage");
   const secret = selectImageConfig(configs, reference, "SetImagePullSecret");
   note(secret, "SetImagePullSecret");
-  note(selectImageConfig(configs, reference, "VerifyImage"), "VerifyImage");
   const pullSecret = secret && textAt(secret.config, [...purposes.SetImagePullSecret, "name"]);
-  return { reference, applied, pullSecret };
+  const verification = selectImageConfig(configs, reference, "VerifyImage")?.config.metadata.name;
+  return { reference, applied, pullSecret, verification };
 }
 
-/** Whether a change of an ImageConfig can change how a package is fetched. */
+/** Whether a change of an ImageConfig can change where an image is pulled from, or with which secret. */
+export function concernsPulling(config: KubeObject): boolean {
+  return has(config, "RewriteImage") || has(config, "SetImagePullSecret");
+}
+
+/** Whether a change of an ImageConfig can change how a package is fetched, or whether it may be installed. */
 export function concernsFetching(config: KubeObject): boolean {
-  return (["RewriteImage", "SetImagePullSecret"] as const).some(
-    (purpose) => memberAt(config, purposes[purpose]) !== undefined,
-  );
+  return concernsPulling(config) || has(config, "VerifyImage");
+}
+
+function has(config: KubeObject, purpose: ImageConfigPurpose): boolean {
+  return memberAt(config, purposes[purpose]) !== undefined;
 }

@@ -23,7 +23,7 @@ import { handsOver, planStates } from "./plan-states.ts";
 import { reportPackage } from "./report-package.ts";
 import { reportSource } from "./report-source.ts";
 import { resolvePackage } from "./resolve-package.ts";
-import { currentByDigest, currentByGeneration, numberOfCurrent } from "./revision-identity.ts";
+import { numberOfCurrent } from "./revision-identity.ts";
 import { deactivate, transition } from "./transition-states.ts";
 
 const passMs = 60_000;
@@ -77,13 +77,7 @@ async function manage(pass: PackagePass): Promise<ReconcileResult> {
   const labels = { [packageLabels.package]: pass.package.metadata.name ?? "" };
   const revisions = await attempt(steps.list, () => client.list(type.revision, { labels, signal }));
   const request = requestOf(pass.package, textAt(pass.package, ["spec", "package"]) ?? "", signal);
-  const resolved = await resolvePackage(pass, request);
-  const identity = {
-    packageName: pass.package.metadata.name ?? "",
-    digest: resolved.digest,
-    generation: pass.package.metadata.generation ?? 0,
-  };
-  const current = (pass.isRollout ? currentByDigest : currentByGeneration)(identity, revisions);
+  const { resolved, current } = await resolvePackage(pass, request, revisions);
   const number = numberOfCurrent(current, revisions);
   const plan = planStates({ ...pass, revisions, current, number });
   if (!handsOver(pass)) await deactivate(pass, revisions, plan.inactive);

@@ -2,7 +2,7 @@
 import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
 import { labelOf, memberAt, textAt, type WatchSpec } from "@purlin/kube-controller";
 import { isJsonObject } from "@purlin/kube-objects";
-import { concernsFetching, longestPrefix } from "../../image-configs/select-image-config.ts";
+import { concernsPulling, longestPrefix } from "../../image-configs/select-image-config.ts";
 import { otherKinds, type PackageType, packageLabels } from "../../package-kinds.ts";
 
 type All = () => readonly KubeObject[];
@@ -42,7 +42,7 @@ function standing(revision: KubeObject): string {
 /** Revisions whose image the ImageConfig matches now, or did before, where it says how they are pulled or run. */
 function matchedBy(change: CacheChange, all: All): ObjectKey[] {
   const configs = change.type === "updated" ? [change.previous, change.object] : [change.object];
-  const relevant = configs.filter((config) => concernsFetching(config) || configuresRuntime(config));
+  const relevant = configs.filter((config) => concernsPulling(config) || configuresRuntime(config));
   if (relevant.length === 0) return [];
   const matched = all().filter((revision) => {
     const images = [textAt(revision, ["status", "resolvedImage"]), textAt(revision, ["spec", "image"])];
