@@ -13,7 +13,11 @@ import { packageCrdCases } from "../../packages/package-manager/src/testing/pack
 import { eventually } from "../e2e/harness/plane.ts";
 import { startTwoServers, type TwoServers } from "./apiserver/two-servers.ts";
 
-const ours = (): readonly KubeObject[] => [...compositionCrds(), ...keptCrds(), ...packageCrds()];
+const ours = (): readonly KubeObject[] => [
+  ...compositionCrds(),
+  ...keptCrds(),
+  ...packageCrds({ functionRevisionSelectors: true }),
+];
 
 let servers: TwoServers;
 const clients = new Map<string, KubeClient>();

@@ -87,7 +87,7 @@ async function resolverBeside(count: number): Promise<AsyncDisposable & { readon
   starting.defer(() => server.close());
   const user = { name: "bench", groups: [MASTERS_GROUP] };
   const client = starting.adopt(createKubeClient(createDirectTransport(server.handle, user)), (one) => one.close());
-  for (const crd of packageCrds()) await client.create(crd as unknown as KubeObject);
+  for (const crd of packageCrds({ functionRevisionSelectors: true })) await client.create(crd as unknown as KubeObject);
   await untilServed(() => client.list(revisionType));
   for (let at = 0; at < count; at++) {
     const { metadata } = await client.create(revision(at));

@@ -30,7 +30,7 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   await using closing = new AsyncDisposableStack();
   const { client: kube, settings, clock, log, registry } = options;
   await options.beforeStart?.(signal);
-  const packageKinds = options.packages === undefined ? functionCrds() : packageCrds();
+  const packageKinds = (options.packages === undefined ? functionCrds : packageCrds)(settings);
   await installCrds(kube, [...compositionCrds(), ...packageKinds], { signal, onProgress: options.onInstall });
   // In the order in which they depend on each other; they are closed in the opposite one.
   const onError = createWatchErrorTeller(log, (type) => (informers.peek(type)?.lists ?? 0) > 0);

@@ -45,7 +45,7 @@ test("a package that cannot be fetched in time says so", async () => {
   await assert.rejects(reconcilePackage(ports, type, { key: { name: "f" }, stopping, timeoutMs }), { message: said });
   const f = { kind: "Function", name: "f" } as const;
   assert.equal(await packageCondition(cluster, f, "Installed"), `False UnpackingPackage: ${said}`);
-  assert.equal(await packageCondition(cluster, f, "Healthy"), `False UnpackingPackage: ${said}`);
+  assert.equal(await packageCondition(cluster, f, "Healthy"), `False UnhealthyPackageRevision: ${said}`);
   assert.deepEqual(cluster.takeEvents(), [`Warning UnpackPackage: ${said}`]);
 });
 
@@ -70,7 +70,7 @@ test("a registry that hangs is named before that time is up, with what was asked
     "check the name of the registry, whether it runs, and the way to it";
   await assert.rejects(pass, { message: said });
   const f = { kind: "Function", name: "f" } as const;
-  assert.equal(await packageCondition(cluster, f, "Healthy"), `False UnpackingPackage: ${said}`);
+  assert.equal(await packageCondition(cluster, f, "Healthy"), `False UnhealthyPackageRevision: ${said}`);
   assert.deepEqual(cluster.takeEvents(), [`Warning UnpackPackage: ${said}`]);
 });
 

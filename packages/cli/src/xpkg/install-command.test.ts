@@ -16,7 +16,7 @@ const purlin = (...args: string[]): Promise<Outcome> => runInProcess(args, { cwd
 const image = "registry.example.org/acme/function-hello:v1";
 
 before(async () => {
-  const items = packageCrds();
+  const items = packageCrds({ functionRevisionSelectors: true });
   folder = tempFolder({ "crds.json": JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
   server = await startEmbeddedServer({ directory: join(folder.path, ".purlin"), port: 0, warn: () => {} });
   const { exitCode, stderr } = await purlin("apply", "crds.json");

@@ -34,7 +34,10 @@ interface Spec {
 }
 
 const crds = new Map(
-  packageCrds().map((crd) => [(crd["spec"] as unknown as Spec).names.kind, crd["spec"] as unknown as Spec]),
+  packageCrds({ functionRevisionSelectors: true }).map((crd) => [
+    (crd["spec"] as unknown as Spec).names.kind,
+    crd["spec"] as unknown as Spec,
+  ]),
 );
 const crd = (kind: string): Spec => {
   const found = crds.get(kind);
@@ -117,7 +120,7 @@ for (const [kind, { versions, categories, status, columns }] of Object.entries(k
 test("all kinds are there, and Functions can be had alone", () => {
   assert.deepEqual([...crds.keys()].toSorted(), Object.keys(kinds).toSorted());
   assert.deepEqual(
-    functionCrds().map(({ metadata }: KubeObject) => metadata.name),
+    functionCrds({ functionRevisionSelectors: true }).map(({ metadata }: KubeObject) => metadata.name),
     ["functions.pkg.crossplane.io", "functionrevisions.pkg.crossplane.io"],
   );
 });
@@ -184,4 +187,14 @@ test("the fields of a status are those of the kind", () => {
   assert.deepEqual(specFields("ConfigurationRevision", "status"), revision.toSorted());
   assert.deepEqual(specFields("ProviderRevision", "status"), [...revision, ...runtime].toSorted());
   assert.deepEqual(specFields("FunctionRevision", "status"), [...revision, ...runtime, "endpoint"].toSorted());
+});
+
+test("without several active revisions, packages get the defaults of Crossplane and no other", () => {
+  for (const crd of packageCrds({ functionRevisionSelectors: false })) {
+    const { names, versions } = crd["spec"] as unknown as Spec;
+    for (const { schema } of versions) {
+      const limit = schema.openAPIV3Schema.properties["spec"]?.properties?.["activeRevisionLimit"];
+      assert.ok(limit === undefined || !("default" in limit), names.kind);
+    }
+  }
 });

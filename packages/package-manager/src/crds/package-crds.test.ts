@@ -24,7 +24,7 @@ suite("the CRDs of packages", () => {
       await server.close();
       rmSync(directory, { recursive: true, force: true });
     };
-    await installCrds(client, packageCrds());
+    await installCrds(client, packageCrds({ functionRevisionSelectors: true }));
   });
   after(() => stop());
 
@@ -34,7 +34,9 @@ suite("the CRDs of packages", () => {
 
   test("installed twice, nothing is written the second time", async () => {
     const seen = new Set<string>();
-    await installCrds(client, packageCrds(), { onProgress: ({ what }) => seen.add(what) });
+    await installCrds(client, packageCrds({ functionRevisionSelectors: true }), {
+      onProgress: ({ what }) => seen.add(what),
+    });
     assert.deepEqual([...seen].sort(), ["established", "unchanged"]);
   });
 });

@@ -4,20 +4,20 @@ import { deploymentRuntimeConfigCrd } from "./deployment-runtime-config.ts";
 import { imageConfigCrd } from "./image-config.ts";
 import { lockCrd } from "./lock.ts";
 import { packageRevisionCrd } from "./package-revisions.ts";
-import { packageCrd } from "./packages.ts";
+import { type PackageCrdOptions, packageCrd } from "./packages.ts";
 
 /** The CRDs of Function and FunctionRevision: all that composition needs of packages. */
-export function functionCrds(): readonly KubeObject[] {
-  return [packageCrd("Function"), packageRevisionCrd("Function")];
+export function functionCrds(options: PackageCrdOptions): readonly KubeObject[] {
+  return [packageCrd("Function", options), packageRevisionCrd("Function")];
 }
 
 /** The CRDs of every kind of the group of packages. */
-export function packageCrds(): readonly KubeObject[] {
+export function packageCrds(options: PackageCrdOptions): readonly KubeObject[] {
   return [
-    ...functionCrds(),
-    packageCrd("Provider"),
+    ...functionCrds(options),
+    packageCrd("Provider", options),
     packageRevisionCrd("Provider"),
-    packageCrd("Configuration"),
+    packageCrd("Configuration", options),
     packageRevisionCrd("Configuration"),
     lockCrd(),
     imageConfigCrd(),

@@ -26,12 +26,13 @@ import {
   versionsOf,
 } from "./package-shapes.ts";
 
-function specOf(kind: PackageKind): Schema {
+function specOf(kind: PackageKind, { functionRevisionSelectors }: PackageCrdOptions): Schema {
   const isFunction = kind === "Function";
+  const limit = { ...integer, minimum: 1, ...(!isFunction && { maximum: 1 }) };
   const spec = object({
     ...pullFields,
     // Several revisions at a time are for functions, which are called by revision; everything else installs CRDs.
-    activeRevisionLimit: { ...defaulted(integer, 1), minimum: 1, ...(!isFunction && { maximum: 1 }) },
+    activeRevisionLimit: functionRevisionSelectors ? defaulted(limit, 1) : limit,
     "package*": packageReference,
     revisionActivationPolicy: defaulted(text, "Automatic"),
     revisionHistoryLimit: defaulted(integer, 1),
@@ -39,7 +40,7 @@ function specOf(kind: PackageKind): Schema {
   });
   if (!isFunction) return spec;
   return checked(spec, {
-    "self.revisionHistoryLimit == 0 || self.activeRevisionLimit <= self.revisionHistoryLimit":
+    "self.revisionHistoryLimit == 0 || !has(self.activeRevisionLimit) || self.activeRevisionLimit <= self.revisionHistoryLimit":
       "activeRevisionLimit must not be greater than revisionHistoryLimit",
   });
 }
@@ -55,10 +56,16 @@ function statusOf(kind: PackageKind): Schema {
   });
 }
 
+/** What the CRDs of packages depend on. */
+export interface PackageCrdOptions {
+  /** Fields for several active revisions get their defaults only where that is on: otherwise packages stay as Crossplane has them. */
+  readonly functionRevisionSelectors: boolean;
+}
+
 /** The CRD of a kind of package. */
-export function packageCrd(kind: PackageKind): KubeObject {
+export function packageCrd(kind: PackageKind, options: PackageCrdOptions): KubeObject {
   const shape = {
-    fields: { spec: specOf(kind), status: statusOf(kind) },
+    fields: { spec: specOf(kind, options), status: statusOf(kind) },
     columns: [
       conditionColumn("INSTALLED", "Installed"),
       conditionColumn("HEALTHY", "Healthy"),

@@ -4,12 +4,16 @@ import { after, before, beforeEach, suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import {
   type ControllerClient,
+  conditionOf,
+  conditionsOf,
   controllerOf,
   controllerReference,
   memberAt,
   withMember,
 } from "@purlin/kube-controller";
+import { eventually } from "@purlin/kube-controller/testing";
 import { isNotFound } from "@purlin/kube-objects";
+import { caughtUp } from "../testing/caught-up.ts";
 import { namespace, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import { type EstablishInput, establish, release } from "./establish.ts";
 import { createEstablished } from "./established.ts";
@@ -72,11 +76,50 @@ suite("establishing objects", () => {
     signal,
     ...more,
   });
+  /** Waits until the server is done with the CRD of this test, and the cache has it. */
+  const settled = async (): Promise<void> => {
+    await eventually("it is established", async () => {
+      const { status } = conditionOf(conditionsOf(await get(plural)), "Established");
+      return status === "True";
+    });
+    await caughtUp(cluster, [crdType]);
+  };
   const get = (name: string): Promise<KubeObject> => cluster.kube.get(crdType, { name: `${name}.example.org` });
   const owners = (object: KubeObject): string[] =>
     (object.metadata.ownerReferences ?? []).map(
       ({ kind, name, controller }) => `${kind} ${name}${controller === true ? " controls" : ""}`,
     );
+
+  test("owner references are those of Crossplane, so that a take-over of its objects writes nothing", async () => {
+    const by = await revision("r");
+    await establish(input(by, [crd(plural)]));
+    const reference = ({ apiVersion, kind, metadata }: KubeObject, controller: boolean): object => ({
+      apiVersion,
+      kind,
+      name: metadata.name,
+      uid: metadata.uid,
+      controller,
+      blockOwnerDeletion: true,
+    });
+    const references = [reference(by, true), reference(owner, false)];
+    assert.deepEqual((await get(plural)).metadata.ownerReferences, references);
+    cluster.takeWrites();
+    await establish(input(by, [crd(plural)]));
+    assert.deepEqual(
+      cluster.takeWrites().filter((line) => !line.endsWith("(dry run)")),
+      [],
+    );
+    const name = `${plural}.example.org`;
+    await settled();
+    await release({ client: cluster.client, revision: by, signal }, [{ ...crdType, name }]);
+    const released = [reference(by, false), reference(owner, false)];
+    assert.deepEqual((await get(plural)).metadata.ownerReferences, released);
+    await caughtUp(cluster, [crdType]);
+    cluster.takeWrites();
+    await release({ client: cluster.client, revision: by, signal }, [{ ...crdType, name }]);
+    await establish(input(by, [crd(plural)], { control: false }));
+    assert.deepEqual(cluster.takeWrites(), [], "released ones stay as they are");
+  });
 
   test("everything is tried before anything is written, and the references are sorted", async () => {
     const by = await revision("r");

@@ -85,7 +85,7 @@ type Plan =
 async function planObject(input: EstablishInput, wanted: KubeObject): Promise<Plan> {
   const { client, revision, control, signal } = input;
   const existing = await client.get(wanted, { name: wanted.metadata.name ?? "" }, { signal });
-  const owner = plainOwner(input.package);
+  const owner = packageOwner(input.package);
   if (existing === undefined) {
     if (!control) return { action: "none", existing };
     const object = withOwner(withOwner(stamped(wanted, revision), controllerReference(revision)), owner);
@@ -93,7 +93,7 @@ async function planObject(input: EstablishInput, wanted: KubeObject): Promise<Pl
   }
   const object = control
     ? controlled(input, existing, wanted)
-    : withOwner(withOwner(existing, plainOwner(revision)), owner);
+    : withOwner(withOwner(existing, releasedOwner(existing, revision)), owner);
   return jsonEqual(comparable(object), comparable(existing))
     ? { action: "none", existing }
     : { action: "update", object, existing };
@@ -114,7 +114,7 @@ function controlled(
   const { finalizers, ownerReferences, resourceVersion, uid } = existing.metadata;
   const own = { finalizers, ownerReferences, resourceVersion, uid };
   const kept = { ...wanted, metadata: { ...wanted.metadata, ...own } } as KubeObject;
-  const owned = withOwner(withOwner(stamped(kept, revision), controllerReference(revision)), plainOwner(owner));
+  const owned = withOwner(withOwner(stamped(kept, revision), controllerReference(revision)), packageOwner(owner));
   return keepActive(owned, existing);
 }
 
@@ -124,8 +124,16 @@ function keepActive(object: KubeObject, existing: KubeObject): KubeObject {
   return withMember(object, ["spec", "state"], memberAt(existing, ["spec", "state"]));
 }
 
-function plainOwner(owner: KubeObject): OwnerReference {
-  const { apiVersion, kind, metadata } = owner;
+/** The package owns an object without controlling it, in Crossplane's own spelling: a take-over changes nothing. */
+function packageOwner(owner: KubeObject): OwnerReference {
+  return { ...controllerReference(owner), controller: false };
+}
+
+/** A revision's reference on an object that it does not control any more, or never did. */
+function releasedOwner(object: KubeObject, revision: KubeObject): OwnerReference {
+  const { apiVersion, kind, metadata } = revision;
+  const existing = object.metadata.ownerReferences?.find(({ uid }) => uid === metadata.uid);
+  if (existing !== undefined) return existing.controller === true ? { ...existing, controller: false } : existing;
   return { apiVersion, kind, name: metadata.name ?? "", uid: metadata.uid ?? "" };
 }
 
@@ -200,7 +208,7 @@ export async function release(
   await inParallel(references, workers, async (reference) => {
     const existing = await client.get(reference, { name: reference.name }, { signal });
     if (existing === undefined) return;
-    const freed = withOwner(existing, plainOwner(revision));
+    const freed = withOwner(existing, releasedOwner(existing, revision));
     if (jsonEqual(comparable(freed), comparable(existing))) return;
     try {
       await client.update(freed, { fieldManager: packageFieldManagers.update, signal });

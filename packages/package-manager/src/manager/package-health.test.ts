@@ -82,13 +82,10 @@ for (const [state, expected] of Object.entries({
   });
 }
 
-test("case 6: both conditions say the same of a package that cannot be fetched", () => {
-  const texts = unpackingFailed("cannot unpack package: boom");
-  assert.deepEqual(
-    texts.map(({ type }) => type),
-    ["Installed", "Healthy"],
-  );
-  for (const { status, reason, message } of texts) {
-    assert.deepEqual([status, reason, message], ["False", "UnpackingPackage", "cannot unpack package: boom"]);
-  }
+test("a package that cannot be fetched is not installed and unhealthy, with the same message", () => {
+  const message = "cannot unpack package: boom";
+  assert.deepEqual(unpackingFailed(message), [
+    { type: "Installed", status: "False", reason: "UnpackingPackage", message },
+    { type: "Healthy", status: "False", reason: "UnhealthyPackageRevision", message },
+  ]);
 });

@@ -31,11 +31,10 @@ export function installationOf(revision: KubeObject): ConditionText {
   return { type, status: "False", reason: "InactivePackageRevision", message: "Package is inactive" };
 }
 
-/** What is said of a package that cannot be fetched. */
+/** The conditions of a package that cannot be fetched. */
 export function unpackingFailed(message: string): readonly ConditionText[] {
-  const text = { status: "False", reason: "UnpackingPackage", message } as const;
   return [
-    { type: "Installed", ...text },
-    { type: "Healthy", ...text },
+    { type: "Installed", status: "False", reason: "UnpackingPackage", message },
+    { type: "Healthy", status: "False", reason: "UnhealthyPackageRevision", message },
   ];
 }

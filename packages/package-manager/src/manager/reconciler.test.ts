@@ -59,7 +59,7 @@ test("case 6: what cannot be fetched makes no revision and says why", async () =
   assert.deepEqual(await states(cluster), []);
   const [installed, healthy] = [await condition(cluster, "Installed"), await condition(cluster, "Healthy")];
   assert.match(installed, /^False UnpackingPackage: cannot unpack package: /);
-  assert.equal(healthy, installed);
+  assert.equal(healthy, installed.replace("UnpackingPackage", "UnhealthyPackageRevision"));
   assert.match(cluster.takeEvents().join(), /Warning UnpackPackage: cannot unpack package/);
 });
 

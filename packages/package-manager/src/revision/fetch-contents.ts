@@ -24,7 +24,8 @@ export async function fetchContents(pass: RevisionPass): Promise<PackageContents
   found.set("resolvedImage", resolved.resolved);
   found.set("appliedImageConfigRefs", applied);
   await attempt(steps.validate, () => requireKind(pass.type, contents));
-  found.set("capabilities", [...contents.meta.capabilities]);
+  const { capabilities } = contents.meta;
+  found.set("capabilities", capabilities.length > 0 ? [...capabilities] : undefined);
   for (const finding of contents.findings) warn(pass, "LintPackage", finding);
   return contents;
 }

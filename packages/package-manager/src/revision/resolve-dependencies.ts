@@ -43,8 +43,9 @@ function isLead(revision: KubeObject, siblings: readonly KubeObject[]): boolean 
   return active.every((one) => numberOf(one) <= numberOf(revision));
 }
 
+/** Counts of zero are left out, as Crossplane does. */
 function noteCounts({ found }: RevisionPass, counts: Omit<DependencyCounts, "problem">): void {
-  found.set("foundDependencies", counts.found);
-  found.set("installedDependencies", counts.installed);
-  found.set("invalidDependencies", counts.invalid);
+  found.set("foundDependencies", counts.found || undefined);
+  found.set("installedDependencies", counts.installed || undefined);
+  found.set("invalidDependencies", counts.invalid || undefined);
 }

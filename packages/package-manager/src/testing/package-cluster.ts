@@ -56,7 +56,8 @@ export async function startPackageCluster(features: Partial<PackagePorts["featur
   const kube = createKubeClient(transport);
   const informers = createInformerPool(kube);
   const client = createControllerClient({ client: kube, informers });
-  await installCrds(kube, packageCrds());
+  const { functionRevisionSelectors = false } = features;
+  await installCrds(kube, packageCrds({ functionRevisionSelectors }));
   await kube.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
   const told: string[] = [];
   let used: readonly string[] = [];
