@@ -29,3 +29,4 @@ export { type DeriveOptions, deriveClaimCrd, deriveCompositeCrd } from "./defini
 export type { CreateInstanceController, DefinitionDeps, InstanceController } from "./definition/ports.ts";
 // Definitions, and the CRDs they become.
 export { createDefinedController, createOfferedController } from "./definition/setup.ts";
+export { type UnknownKeyword, unknownKeywords } from "./definition/unknown-keywords.ts";

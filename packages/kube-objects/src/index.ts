@@ -145,6 +145,7 @@ export { ProtobufError } from "./protobuf/protobuf-reader.ts";
 // Checking values against schemas.
 export { type CheckSchemaOptions, checkSchema, findingText } from "./schema/check-schema.ts";
 export { type CheckValueOptions, checkValue } from "./schema/check-value.ts";
+export { closestName } from "./schema/closest-name.ts";
 export { checkEmbeddedResources } from "./schema/embedded-resources.ts";
 export type { SchemaFinding } from "./schema/finding.ts";
 export { isCheckedFormat, stringFormatCheck } from "./schema/formats.ts";

@@ -49,6 +49,8 @@ interface Failure {
   /** The Function, or image, that the failure is about. */
   readonly about?: () => string;
   readonly problem: () => string;
+  /** Whether nothing stands before the problem. */
+  readonly whole?: boolean;
 }
 
 const source = (): string => scene.packageOf("any").replace(/:any$/, "");
@@ -83,8 +85,12 @@ const failures: Readonly<Record<string, Failure>> = {
   "not-installed": {
     reason: "a Function that is not there",
     choice: () => ({ functionRef: { name: "function-none" } }),
-    about: () => "function-none",
-    problem: () => "cannot find an active FunctionRevision (a FunctionRevision with spec.desiredState: Active)",
+    whole: true,
+    problem: () => {
+      const installed = [functionName, other, broken].toSorted().join(", ");
+      const by = 'referenced by step "compose" of Composition "buckets"';
+      return `Function "function-none" not found; ${by}. Installed: ${installed}`;
+    },
   },
   "image-absent": {
     reason: "an image that no revision runs",
@@ -137,15 +143,15 @@ async function assertFails(key: { namespace: string; name: string }, message: st
   assert.deepEqual(items, [], "nothing is composed");
 }
 
+const stepProblem = 'cannot compose resources: cannot run Composition pipeline step "compose": ';
 const messageOf = (about: string, problem: string): string =>
-  `cannot compose resources: cannot run Composition pipeline step "compose": ` +
-  `cannot get gRPC client connection for Function "${about}": ${problem}`;
+  `${stepProblem}cannot get gRPC client connection for Function "${about}": ${problem}`;
 
 suite("a step whose function revision cannot be found", () => {
-  for (const [name, { reason, choice, about = () => functionName, problem }] of Object.entries(failures)) {
+  for (const [name, { reason, choice, about = () => functionName, problem, whole }] of Object.entries(failures)) {
     test(reason, async () => {
       const key = await bucketWith(name, choice());
-      await assertFails(key, messageOf(about(), problem()));
+      await assertFails(key, whole === true ? `${stepProblem}${problem()}` : messageOf(about(), problem()));
       const composition = await scene.madeBy(key);
       const revision = await scene.get(compositionRevisionType, { name: composition.composition });
       assert.equal(conditionOf(revision, "ValidPipeline")?.status, "True", "the pipeline itself is valid");

@@ -4,7 +4,9 @@ import { isNoMatch, type KubeClient, type KubeObject, NoMatchError } from "@purl
 import { UserError } from "../user-error.ts";
 import { applyProblems, nameOf } from "./apply-problem.ts";
 import { inApplyOrder } from "./apply-stages.ts";
+import { type AppliedDefinition, awaitDefinitions } from "./await-definitions.ts";
 import { findDefinition } from "./defined-kinds.ts";
+import { definitionProblems, isDefinition } from "./definition-problems.ts";
 import type { Manifest } from "./manifest.ts";
 
 /** Who owns what was written down. */
@@ -28,8 +30,8 @@ const pollMs = 50;
 
 /**
  * Applies manifests, what defines kinds first; objects of a kind that is being defined wait for it. An object that is
- * refused keeps none of the others from being applied; in the end all problems are told at once, as one UserError of a
- * line each.
+ * refused keeps none of the others from being applied, and an XRD that makes no kind is a problem too; in the end all problems are
+ * reported at once, as one UserError of a line each.
  */
 export async function applyManifests(
   client: KubeClient,
@@ -38,16 +40,22 @@ export async function applyManifests(
 ): Promise<void> {
   const problems: string[] = [];
   const applying: Applying = { ...options, limits: new Map() };
+  const definitions: AppliedDefinition[] = [];
   for (const manifest of inApplyOrder(manifests)) {
     options.signal.throwIfAborted();
+    const mistakes = definitionProblems(manifest);
+    problems.push(...mistakes);
+    if (mistakes.length > 0) continue;
     try {
       const { change, stored } = await applyOne(client, manifest, applying);
       options.onApplied?.(manifest, change, stored);
+      if (isDefinition(stored)) definitions.push({ manifest, stored });
     } catch (error) {
       if (options.signal.aborted) throw error;
       problems.push(...applyProblems(manifest, error));
     }
   }
+  problems.push(...(await awaitDefinitions(client, definitions, options)));
   if (problems.length > 0) throw new ApplyError(problems);
 }
 
@@ -113,8 +121,9 @@ async function mappingOf(
     }
     const definition = await findDefinition(client, object, signal);
     if (definition === undefined) throw new Error(`${new NoMatchError(object).message}: ${undefinedAdvice}`);
-    if (performance.now() > limit) {
-      throw new Error(`${definition.name} does not offer it: ${definition.reason ?? "it says nothing yet"}`);
+    if (definition.failure !== undefined || performance.now() > limit) {
+      const reason = definition.failure ?? definition.reason ?? "not reconciled yet";
+      throw new Error(`${definition.name} does not offer it: ${reason}`);
     }
     if (!waited) onWait?.(manifest, definition.name);
     await setTimeout(pollMs, undefined, { signal });

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { keyOf, keyText } from "@purlin/kube-client";
-import { findStatusError, isConflict, isNotFound } from "@purlin/kube-objects";
+import { findStatusError, isConflict, isNotFound, type JsonValue } from "@purlin/kube-objects";
 import { parseFieldPath } from "../files/field-path.ts";
+import type { PathSegment } from "../files/yaml-position.ts";
 import { textOf } from "../user-error.ts";
 import type { Manifest } from "./manifest.ts";
+import { itemsWith, keysOf, pathText, typedPath, valueAt } from "./typed-path.ts";
 
 /** Why an object was not applied, one line for each thing to put right, each with its file, line and field. */
 export function applyProblems(manifest: Manifest, error: unknown): string[] {
@@ -15,8 +17,10 @@ export function applyProblems(manifest: Manifest, error: unknown): string[] {
   const unknown = unknownFields(textOf(error));
   if (unknown.length > 0) {
     const what = "unknown field: check its name and indentation";
-    return unknown.map((field) => `${manifest.at(pathOf(field))}: ${field}: ${what}`);
+    return unknown.map((field) => `${manifest.at(placeOf(manifest, field))}: ${field}: ${what}`);
   }
+  const items = listProblems(manifest, textOf(error));
+  if (items.length > 0) return items;
   const mistyped = wrongTypes(textOf(error));
   if (mistyped.length > 0) return mistyped.map(({ field, what }) => `${manifest.at(pathOf(field))}: ${field}: ${what}`);
   if (lacksNamespace(manifest, error)) {
@@ -32,6 +36,43 @@ export function applyProblems(manifest: Manifest, error: unknown): string[] {
     ];
   }
   return [`${manifest.at()}: ${nameOf(manifest)}: ${textOf(error)}`];
+}
+
+/** Items of a list that share their key, or have none: the names of pipeline steps above all. */
+function listProblems(manifest: Manifest, text: string): string[] {
+  const object = manifest.object as unknown as JsonValue;
+  const [, list, keys] = /(?<=^|\s)(\.\S+): duplicate entries for key \[([^\]]*)\]/.exec(text) ?? [];
+  if (list !== undefined && keys !== undefined) {
+    const path = typedPath(list, object);
+    const [first = 0, ...others] = itemsWith(keysOf(keys), valueAt(object, path));
+    const where = pathText([...path, first]);
+    return others.map((index) =>
+      itemProblem(manifest, [...path, index], keys, `also used by ${where}: make it unique`),
+    );
+  }
+  const missing =
+    /(?<=^|\s)(\.\S+): element (\d+): associative list with keys has an element that omits .*?"([^"]+)"/.exec(text);
+  if (missing === null) return [];
+  const [, at = "", index = "", key = ""] = missing;
+  return [
+    itemProblem(
+      manifest,
+      [...typedPath(at, object), Number(index)],
+      key,
+      "required field is missing: give it a unique value",
+    ),
+  ];
+}
+
+function itemProblem(manifest: Manifest, item: readonly PathSegment[], key: string, what: string): string {
+  const field = /^[\w-]+/.exec(key)?.[0] ?? "";
+  const path = [...item, field];
+  const value = key === field ? "" : `duplicate value ${key.slice(field.length + 1)}, `;
+  return `${manifest.at(path)}: ${pathText(path)}: ${value}${what}`;
+}
+
+function placeOf(manifest: Manifest, field: string): PathSegment[] {
+  return field.startsWith(".") ? typedPath(field, manifest.object as unknown as JsonValue) : pathOf(field);
 }
 
 /** What is not found when an object is applied is the namespace it is to be in. */
@@ -63,6 +104,8 @@ function pathOf(field: string): ReturnType<typeof parseFieldPath> {
 
 /** Strict validation of fields answers with one text about all of them, which says where each is. */
 export function unknownFields(text: string): string[] {
-  const named = [...text.matchAll(/unknown field "([^"]+)"|(?<=^|[ ,(])(\.[\w.[\]-]+): field not declared in schema/g)];
+  const named = [
+    ...text.matchAll(/unknown field "([^"]+)"|(?<=^|[ ,(])((?:\.[\w-]+|\[[^\]]*\])+): field not declared in schema/g),
+  ];
   return named.map(([, quoted, dotted]) => quoted ?? dotted ?? "");
 }

@@ -15,6 +15,16 @@ export interface Definition {
   readonly name: string;
   /** Why the type is not there yet, in the definition's own words; undefined when it says nothing. */
   readonly reason: string | undefined;
+  /** Why the type will not be there until the definition changes. */
+  readonly failure: string | undefined;
+}
+
+/** Why a definition, as it is written now, makes no kind; undefined while it may still. */
+export function failureOf(definition: KubeObject): string | undefined {
+  const synced = conditionOf(definition, "Synced");
+  const { generation = 0 } = definition.metadata;
+  if (synced?.status !== "False" || synced.reason === "ReconcilePaused") return undefined;
+  return (synced.observedGeneration ?? generation) >= generation ? synced.message : undefined;
 }
 
 interface Names {
@@ -61,5 +71,5 @@ async function listOf(client: KubeReader, type: TypeRef, signal?: AbortSignal): 
 function definition(object: KubeObject, type: "Established" | "Offered"): Definition {
   const condition = conditionOf(object, type);
   const reason = condition === undefined ? undefined : [condition.reason, condition.message].filter(Boolean).join(": ");
-  return { name: `${object.kind} ${object.metadata.name ?? ""}`, reason };
+  return { name: `${object.kind} ${object.metadata.name ?? ""}`, reason, failure: failureOf(object) };
 }

@@ -194,11 +194,37 @@ const refusals: Record<string, { readonly error: Error; readonly expected: reado
     ),
     expected: ["f.yaml:spec.nope: .spec.nope: unknown field: check its name and indentation"],
   },
+  UndeclaredInItem: {
+    error: refusal(
+      'failed to create typed patch object (…): .spec.steps[step="b"].inptu: field not declared in schema',
+    ),
+    expected: ['f.yaml:spec.steps.1.inptu: .spec.steps[step="b"].inptu: unknown field: check its name and indentation'],
+  },
+  DuplicateItems: {
+    error: refusal('failed to create typed patch object (…): .spec.steps: duplicate entries for key [step="a"]'),
+    expected: [
+      'f.yaml:spec.steps.2.step: spec.steps[2].step: duplicate value "a", also used by spec.steps[0]: make it unique',
+    ],
+  },
+  ItemWithoutKey: {
+    error: refusal(
+      'failed to create typed patch object (…): .spec.steps: element 3: associative list with keys has an element that omits all key fields ["step"] (and doesn\'t have default values for any key fields)',
+    ),
+    expected: ["f.yaml:spec.steps.3.step: spec.steps[3].step: required field is missing: give it a unique value"],
+  },
+  ItemWithoutItsOnlyKey: {
+    error: refusal(
+      'failed to create typed patch object (…): .spec.steps: element 3: associative list with keys has an element that omits key field "step" (and doesn\'t have default value)',
+    ),
+    expected: ["f.yaml:spec.steps.3.step: spec.steps[3].step: required field is missing: give it a unique value"],
+  },
   Other: { error: new Error("unreachable"), expected: ["f.yaml:top: Thing ns/a: unreachable"] },
 };
 for (const [name, { error, expected }] of Object.entries(refusals)) {
   test(`what is refused is told with its place: ${name}`, () => {
-    const manifest = manifestOf({ apiVersion: "e/v1", kind: "Thing", metadata: { name: "a", namespace: "ns" } });
+    const spec = { steps: [{ step: "a" }, { step: "b" }, { step: "a" }, {}] };
+    const metadata = { name: "a", namespace: "ns" };
+    const manifest = manifestOf({ apiVersion: "e/v1", kind: "Thing", metadata, spec });
     assert.deepEqual(applyProblems(manifest, error), expected);
   });
 }

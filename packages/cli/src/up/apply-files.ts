@@ -30,8 +30,8 @@ export interface FileApplierDeps {
 export interface FileApplier {
   /** What was applied since the start, as it was stored. */
   readonly applied: Iterable<KubeObject>;
-  /** Applies changes. Resolves to whether everything was applied. */
-  apply(changes: FileChanges): Promise<boolean>;
+  /** Applies changes, and reports them as those of the sources: of their files unless given. Resolves to whether all were applied. */
+  apply(changes: FileChanges, sources?: readonly string[]): Promise<boolean>;
   /** Whether files changed since they were last read. */
   isStale(): Promise<boolean>;
   /** Reads the files and applies those that changed. */
@@ -45,10 +45,10 @@ export function createFileApplier(deps: FileApplierDeps): FileApplier {
   const reported = new Set<string>();
   const error = (text: string): void => say(`${style.bad("error:")} ${harmlessLine(text)}`);
 
-  async function apply(changes: FileChanges): Promise<boolean> {
+  async function apply(changes: FileChanges, sources = changes.files): Promise<boolean> {
     const problems = await applyChanged(deps, changes, applied);
     for (const problem of problems) error(problem);
-    if (changes.files.length > 0 && problems.length === 0) say(appliedText(changes, style));
+    if (changes.files.length > 0 && problems.length === 0) say(appliedText(changes.changed.length, sources, style));
     for (const entry of deps.inventory.missingFrom(changes.all, deps.paths)) {
       await handleRemoved(deps, entry, reported).catch((cause: unknown) =>
         error(`${titleOf(entry)}: ${textOf(cause)}`),
@@ -107,9 +107,8 @@ async function applyChanged(
   }
 }
 
-function appliedText({ changed, files }: FileChanges, style: Style): string {
-  const count = `${changed.length} object${changed.length === 1 ? "" : "s"}`;
-  return `${style.good("✓")} applied ${count} of ${listed(files)}`;
+function appliedText(count: number, sources: readonly string[], style: Style): string {
+  return `${style.good("✓")} applied ${count} object${count === 1 ? "" : "s"} of ${listed(sources)}`;
 }
 
 /** Deletes an object that is no longer in the files, or says once how to. */

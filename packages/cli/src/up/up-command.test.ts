@@ -44,7 +44,7 @@ test("the quickstart becomes ready, tells what to try, and each of these works",
   using folder = quickstart();
   await using running = up(folder, "quickstart");
   await running.next("stdout", /control plane at https:\/\/127\.0\.0\.1:\d+ \(kubeconfig \.purlin\/kubeconfig\)/);
-  await running.next("stdout", /applied 8 objects of quickstart\/claim\.yaml, /);
+  await running.next("stdout", /applied 8 objects of quickstart\n/);
   await running.next("stdout", /Everything is ready\.\n/);
   await running.next("stdout", /npx purlin trace app shop/);
 
@@ -216,6 +216,59 @@ test("a manifest that is saved is applied again; what is refused is told with fi
   await running.next("stdout", /error: quickstart\/claim\.yaml:\d+:\d+: not valid YAML: /);
 });
 
+test("an XRD that makes no kind, and mistakes in its schema, are reported where they are written", async () => {
+  const xrd = (schema: string): string => `apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: things.e.org}
+spec:
+  group: e.org
+  names: {kind: Thing, plural: things}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            ${schema}
+`;
+  const object = "apiVersion: e.org/v1\nkind: Thing\nmetadata: {name: a}\n";
+  using folder = tempFolder({
+    "good.yaml": xrd("properties: {size: {type: string}}"),
+    "misspelled.yaml": xrd("propertes: {size: {type: string}}"),
+    "broken.yaml": `${xrd("properties: {size: {type: strng}}")}---\n${object}`,
+  });
+  await using running = up(folder);
+  await running.next("stdout", /The control plane is ready\./);
+  const misspelled = await purlin(folder, "apply", "misspelled.yaml");
+  assert.deepEqual([misspelled.exitCode, misspelled.stdout], [1, ""]);
+  assert.match(
+    misspelled.stderr,
+    /^error: misspelled\.yaml:17:13: spec\.\S+\.propertes: unknown schema keyword: did you mean properties\?\n$/,
+  );
+  for (const _ of ["created", "unchanged"]) {
+    const broken = await purlin(folder, "apply", "broken.yaml");
+    assert.equal(broken.exitCode, 1);
+    assert.match(
+      broken.stderr,
+      /^error: broken\.yaml:17:33: CompositeResourceDefinition things\.e\.org: .*Unsupported value: "strng"/m,
+    );
+    assert.match(
+      broken.stderr,
+      /^error: broken\.yaml:19:1: Thing a: CompositeResourceDefinition things\.e\.org does not offer it: /m,
+    );
+  }
+  assert.equal(
+    (await purlin(folder, "apply", "good.yaml")).stdout,
+    "CompositeResourceDefinition things.e.org configured\n",
+  );
+  const updated = await purlin(folder, "apply", "broken.yaml");
+  assert.equal(updated.exitCode, 1, "also where the kind is served as it was before");
+});
+
 test("what is removed from the files is named with the command that deletes it; --prune deletes it", async () => {
   const map = (name: string): string => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\n`;
   using folder = tempFolder({
@@ -226,7 +279,7 @@ test("what is removed from the files is named with the command that deletes it; 
   {
     await using running = up(folder, "m");
     await running.next("stdout", /skipped m\/values\.yaml: not a Kubernetes manifest/);
-    await running.next("stdout", /applied 3 objects of m\/a\.yaml, m\/b\.yaml\n/);
+    await running.next("stdout", /applied 3 objects of m\n/);
     folder.write("m/a.yaml", map("one"));
     await running.next("stdout", /applied 1 object of m\/a\.yaml\n/);
     const [, command = ""] = await running.next(

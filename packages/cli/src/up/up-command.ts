@@ -96,7 +96,7 @@ function start(
 
 async function work(scene: Scene): Promise<number> {
   const { options, changes, applier, view, io, running, lookout } = scene;
-  const applied = await applier.apply(changes);
+  const applied = await applier.apply(changes, options.paths);
   if (options.waitMs !== undefined) return applied ? await waitForAll(scene, options.waitMs) : 1;
   const applyAgain = oneAtATime(() => applier.applyAgain());
   using _watching = watchManifests(options.paths, io.cwd, applyAgain);

@@ -103,3 +103,6 @@ const checks: Readonly<Record<string, Check>> = {
   "x-kubernetes-preserve-unknown-fields": aFlag,
   "x-kubernetes-validations": aListOf(aRule),
 };
+
+/** The keywords whose shape is checked. */
+export const schemaKeywords: readonly string[] = Object.keys(checks);

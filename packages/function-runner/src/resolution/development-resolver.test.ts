@@ -240,3 +240,24 @@ test("a call to a version that was replaced ends, and is made again on its succe
   await assert.rejects(stopped, /stopping/);
   assert.equal(versions.length, 1, "nothing is made again for a caller that left");
 });
+
+test("a step whose Function does not exist names it, the step, the Composition and the Functions there are", async () => {
+  const none = new RunnerError("NO_ACTIVE_REVISION", "cannot find an active FunctionRevision");
+  const resolver = createDevelopmentResolver(
+    { resolve: () => Promise.reject(none) },
+    {
+      functions: {
+        get: async (name) => (name === "fn" ? functionWith(undefined) : undefined),
+        list: async () => ["b", "a"].map((name) => ({ metadata: { name } })),
+      },
+      allowed: true,
+      revisionSelectors: true,
+      live: { list: async () => [] },
+    },
+  );
+  await assert.rejects(resolver.resolve(step({ functionName: "function-nope", composition: "x" })), {
+    message: 'Function "function-nope" not found; referenced by step "s" of Composition "x". Installed: a, b',
+    code: "NO_ACTIVE_REVISION",
+  });
+  await assert.rejects(resolver.resolve(step()), none, "one that exists and has no revision is told as before");
+});

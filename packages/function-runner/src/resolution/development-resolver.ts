@@ -4,6 +4,7 @@ import type { LiveRevisions } from "../dial/connection-pool.ts";
 import type { FunctionTarget } from "../function-runner.ts";
 import { isRunnerError, RunnerError, wrapError } from "../runner-error.ts";
 import { type DevelopmentFunction, developmentAnnotations, developmentOf } from "./development-function.ts";
+import { functionNotFound } from "./function-not-found.ts";
 import type { FunctionReference, FunctionResolver } from "./function-resolver.ts";
 
 /** Where Functions are read from. */
@@ -59,8 +60,15 @@ export function createDevelopmentResolver(next: FunctionResolver, options: Devel
   return {
     async resolve(reference, signal) {
       const { functionName } = reference;
-      const development = functionName === "" ? undefined : await find(functionName, options, signal);
-      if (development === undefined) return next.resolve(reference, signal);
+      const object = functionName === "" ? undefined : await find(functionName, options, signal);
+      const development = object && developmentOf(object);
+      if (development === undefined) {
+        const exists = functionName === "" || object !== undefined;
+        if (exists) return next.resolve(reference, signal);
+        return next
+          .resolve(reference, signal)
+          .catch((error: unknown) => sayMissing(error, reference, { options, signal }));
+      }
       if (!options.allowed) return next.resolve(reference, signal).catch((error: unknown) => sayWhy(error));
       try {
         refuseSelection(reference, options.revisionSelectors);
@@ -77,13 +85,24 @@ async function find(
   name: string,
   { functions }: DevelopmentOptions,
   signal?: AbortSignal,
-): Promise<DevelopmentFunction | undefined> {
+): Promise<JsonObject | undefined> {
   try {
-    const object = await functions.get(name, signal);
-    return object && developmentOf(object);
+    return await functions.get(name, signal);
   } catch (error) {
     throw wrapError("FETCH", `cannot get Function "${name}"`, error);
   }
+}
+
+/** Without a Function there will never be a revision, so the message is about the Function. */
+async function sayMissing(
+  error: unknown,
+  { functionName, step, composition = "" }: FunctionReference,
+  { options, signal }: { readonly options: DevelopmentOptions; readonly signal: AbortSignal | undefined },
+): Promise<never> {
+  if (!isRunnerError(error) || !["NO_ACTIVE_REVISION", "REVISION_NOT_FOUND"].includes(error.code)) throw error;
+  const installed = (await options.functions.list(signal)).flatMap((object) => nameOf(object) ?? []);
+  const text = functionNotFound({ functionName, step, composition, installed });
+  throw new RunnerError(error.code, text, { cause: error });
 }
 
 /** Its package serves it if it has one. If not, the annotation explains what its author expected. */
@@ -137,10 +156,14 @@ async function listLive({ functions, allowed, sources, live }: DevelopmentOption
 
 function keysOf(object: JsonObject, sources: SourceRuntime | undefined): string[] {
   const development = developmentOf(object);
-  const { metadata } = object;
-  const name = isJsonObject(metadata) ? metadata["name"] : undefined;
-  if (development === undefined || typeof name !== "string") return [];
+  const name = nameOf(object);
+  if (development === undefined || name === undefined) return [];
   if (development.kind === "target") return [targetKey(name, development.endpoint)];
   const running = sources?.current(name);
   return running === undefined ? [] : [sourceKey(name, running)];
+}
+
+function nameOf({ metadata }: JsonObject): string | undefined {
+  const name = isJsonObject(metadata) ? metadata["name"] : undefined;
+  return typeof name === "string" ? name : undefined;
 }

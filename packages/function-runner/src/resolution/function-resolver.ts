@@ -12,6 +12,8 @@ export interface FunctionReference {
   readonly functionRevisionSelector?: { readonly matchLabels?: Readonly<Record<string, string>> } | undefined;
   /** `<registry>/<repository>[:<tag>]@sha256:<digest>`. */
   readonly function?: string | undefined;
+  /** The Composition of the step, for messages. */
+  readonly composition?: string | undefined;
 }
 
 /** Decides which revision serves a step. Rejects when none does; it never answers with another one instead. */

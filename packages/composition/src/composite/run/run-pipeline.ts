@@ -75,7 +75,8 @@ export async function runPipeline(
   for (const [index, step] of stepsOf(revision).entries()) {
     const state: StepState = { observed: first.observed, desired: outcome.desired, context: outcome.context };
     const call = callOf(step, index, trace, surroundings);
-    outcome = await runOne(step, state, outcome, { ...surroundings, call });
+    const composition = compositionOf(revision);
+    outcome = await runOne(step, state, outcome, { ...surroundings, call, composition });
   }
   return outcome;
 }
@@ -86,18 +87,23 @@ export function stepsOf(revision: KubeObject): readonly PipelineStep[] {
   return Array.isArray(pipeline) ? (pipeline.filter(isJsonObject) as unknown as PipelineStep[]) : [];
 }
 
+interface StepSurroundings extends PipelineSurroundings {
+  readonly call: RunCall;
+  readonly composition: string;
+}
+
 async function runOne(
   step: PipelineStep,
   state: StepState,
   before: PipelineOutcome,
-  { runStep, sources, seeds, signal, call }: PipelineSurroundings & { readonly call: RunCall },
+  { runStep, sources, seeds, signal, call, composition }: StepSurroundings,
 ): Promise<PipelineOutcome> {
   const request = await buildRequest(step, state, { ...sources, seeds: seeds(step.step), signal }).catch(
     (error: unknown) => {
       throw naming(`pipeline step "${step.step}"`, error);
     },
   );
-  const reference = referenceOf(step);
+  const reference = { ...referenceOf(step), composition };
   const { target, response } = await runStep(reference, request, call).catch((error: unknown) => {
     const named = naming(`Function "${reference.functionName || reference.function}"`, error);
     throw wrapError(`cannot run Composition pipeline step "${step.step}"`, named);
@@ -163,10 +169,15 @@ function schemasOf(step: PipelineStep, { requirements }: RunFunctionResponse): r
   return [...declared, ...(requirements?.schemas.values() ?? [])].map(({ apiVersion, kind }) => ({ apiVersion, kind }));
 }
 
+/** The name of the Composition of a revision. */
+function compositionOf(revision: KubeObject): string {
+  return textAt(revision, ["metadata", "labels", "crossplane.io/composition-name"]) ?? "";
+}
+
 function traceOf(revision: KubeObject, xr: KubeObject): RunTrace {
   const { name = "", namespace = "", uid = "" } = xr.metadata;
   const value = create(inspector.CompositionMeta, {
-    compositionName: textAt(revision, ["metadata", "labels", "crossplane.io/composition-name"]) ?? "",
+    compositionName: compositionOf(revision),
     compositeResourceUid: uid,
     compositeResourceName: name,
     compositeResourceNamespace: namespace,

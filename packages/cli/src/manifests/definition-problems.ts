@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+import { unknownKeywords } from "@purlin/composition";
+import type { KubeObject } from "@purlin/kube-client";
+import { isJsonArray, isJsonObject, type JsonValue } from "@purlin/kube-objects";
+import type { PathSegment } from "../files/yaml-position.ts";
+import { definitionType } from "./defined-kinds.ts";
+import type { Manifest } from "./manifest.ts";
+import { pathText } from "./typed-path.ts";
+
+/** Whether an object is an XRD, of any version. */
+export function isDefinition({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean {
+  const [group] = definitionType.apiVersion.split("/");
+  return kind === definitionType.kind && apiVersion.split("/")[0] === group;
+}
+
+/**
+ * Misspelled keywords in the schemas of an XRD, a line each. The API server cannot report them: an XRD holds its schemas as
+ * free-form objects, and they are dropped from the CRD that is made of it.
+ */
+export function definitionProblems(manifest: Manifest): string[] {
+  if (!isDefinition(manifest.object)) return [];
+  return schemasOf(manifest.object).flatMap(({ schema, path }) =>
+    unknownKeywords(schema, path).map(({ path: at, closest }) => {
+      const advice = closest === undefined ? "check its name and indentation" : `did you mean ${closest}?`;
+      return `${manifest.at(at)}: ${pathText(at)}: unknown schema keyword: ${advice}`;
+    }),
+  );
+}
+
+function schemasOf(object: KubeObject): { readonly schema: JsonValue; readonly path: readonly PathSegment[] }[] {
+  const spec = object["spec"] as JsonValue | undefined;
+  const versions = isJsonObject(spec) ? spec["versions"] : undefined;
+  if (!isJsonArray(versions)) return [];
+  return versions.flatMap((version, index) => {
+    const holder = isJsonObject(version) ? version["schema"] : undefined;
+    const schema = isJsonObject(holder) ? holder["openAPIV3Schema"] : undefined;
+    return schema === undefined ? [] : [{ schema, path: ["spec", "versions", index, "schema", "openAPIV3Schema"] }];
+  });
+}
