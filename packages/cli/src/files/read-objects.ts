@@ -31,18 +31,21 @@ export async function listFiles(path: string, io: Io, endings: readonly string[]
   throw new UserError(`${path}: the folder has no file that ends in ${endings.join(", ")}: check the path`);
 }
 
-/** Which documents are left out. */
+/** Which documents are read, and what they must have. */
 export interface ReadObjectsOptions {
+  /** Documents to leave out. */
   readonly ignore?: (value: JsonObject) => boolean;
   /** Called with a file that holds YAML of another program; without it such a file is an error. */
   readonly onForeign?: (file: string) => void;
+  /** Whether objects may lack a metadata.name. */
+  readonly nameless?: boolean;
 }
 
 /** Every Kubernetes object in a file or folder of YAML or JSON. Lists are opened. */
 export async function readObjects(
   path: string,
   io: Io,
-  { ignore, onForeign }: ReadObjectsOptions = {},
+  { ignore, onForeign, nameless = false }: ReadObjectsOptions = {},
 ): Promise<AuthoredObject[]> {
   const objects: AuthoredObject[] = [];
   for (const file of await listFiles(path, io)) {
@@ -53,7 +56,7 @@ export async function readObjects(
       continue;
     }
     const wanted = documents.filter(({ value }) => ignore === undefined || !isJsonObject(value) || !ignore(value));
-    objects.push(...wanted.flatMap(objectsOf));
+    objects.push(...wanted.flatMap((document) => objectsOf(document, nameless)));
   }
   return objects;
 }
@@ -67,27 +70,33 @@ function isForeign({ value }: YamlDocument): boolean {
   return (apiVersion === undefined && kind === undefined) || String(apiVersion).startsWith(kustomization);
 }
 
-function objectsOf(document: YamlDocument): AuthoredObject[] {
+function objectsOf(document: YamlDocument, nameless: boolean): AuthoredObject[] {
   const { value } = document;
   if (!isJsonObject(value))
     throw new UserError(`${document.at()}: expected a Kubernetes object with apiVersion and kind`);
   const items = value["items"];
   if (typeof value["kind"] === "string" && value["kind"].endsWith("List") && Array.isArray(items)) {
-    return items.map((item, index) => checkedObject(document, item, ["items", index]));
+    return items.map((item, index) => checked(located(document, item, ["items", index]), nameless));
   }
-  return [checkedObject(document, value, [])];
+  return [checked(located(document, value, []), nameless)];
 }
 
-/** Checks only what every reader relies on: that the object says what it is and how it is called. */
-function checkedObject(document: YamlDocument, value: unknown, base: readonly PathSegment[]): AuthoredObject {
+function located(document: YamlDocument, value: unknown, base: readonly PathSegment[]): AuthoredObject {
   const at = (path: readonly PathSegment[] = []): string => document.at([...base, ...path]);
   if (!isJsonObject(value)) throw new UserError(`${at()}: expected a Kubernetes object with apiVersion and kind`);
-  requireText(value["apiVersion"], at(["apiVersion"]), "apiVersion");
-  requireText(value["kind"], at(["kind"]), "kind");
-  const metadata = value["metadata"];
-  if (!isJsonObject(metadata)) throw missing(at(["metadata"]), "metadata", "an object with a name", metadata);
-  requireText(metadata["name"], at(["metadata", "name"]), "metadata.name");
   return { object: value, at };
+}
+
+/** Checks only what every reader relies on: the object's type and, unless it may lack one, its name. */
+function checked({ object, at }: AuthoredObject, nameless: boolean): AuthoredObject {
+  requireText(object["apiVersion"], at(["apiVersion"]), "apiVersion");
+  requireText(object["kind"], at(["kind"]), "kind");
+  const { metadata } = object;
+  if (nameless && (metadata === undefined || metadata === null)) return { object: { ...object, metadata: {} }, at };
+  if (!isJsonObject(metadata)) throw missing(at(["metadata"]), "metadata", "an object with a name", metadata);
+  if (!nameless || metadata["name"] !== undefined)
+    requireText(metadata["name"], at(["metadata", "name"]), "metadata.name");
+  return { object, at };
 }
 
 function requireText(value: unknown, where: string, field: string): void {

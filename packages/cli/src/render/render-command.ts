@@ -29,13 +29,18 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   const certificates = readClientCertificates(input, io);
   const fetchers = await fetchersFor(files, command, io);
   const rendered = await render(files, command, { context, certificates, fetchers, io });
-  const { failure } = rendered;
-  if (failure === undefined || (command.showResults && isFatal(failure))) {
-    io.stdout.write(printDocuments(renderedDocuments(rendered, command)));
+  const { failure, warnings } = rendered;
+  if (failure !== undefined) {
+    const { kind, metadata } = files.xr.object;
+    throw new UserError(`cannot render ${kind} "${metadata.name ?? ""}": ${failure.message}`, { cause: failure });
   }
-  if (failure === undefined) return 0;
-  const { kind, metadata } = files.xr.object;
-  throw new UserError(`cannot render ${kind} "${metadata.name ?? ""}": ${failure.message}`, { cause: failure });
+  for (const text of warnings) warn(`a cluster refuses this XR: ${text}`, io);
+  io.stdout.write(printDocuments(renderedDocuments(rendered, command)));
+  return 0;
+}
+
+function warn(text: string, io: Io): void {
+  io.stderr.write(`${createStyle(io.stderr, io.env).faint("warning:")} ${text}\n`);
 }
 
 interface Surroundings {
@@ -50,10 +55,9 @@ async function render(
   command: RenderCommand,
   { context, certificates, fetchers, io }: Surroundings,
 ): Promise<Rendered> {
-  const style = createStyle(io.stderr, io.env);
-  const warn = (text: string): void => io.stderr.write(`${style.faint("warning:")} ${text}\n`);
   const { annotations } = command;
-  await using functions = await openFunctions({ ...files, annotations, certificates, fetchers, warn }, io);
+  const inputs = { ...files, annotations, certificates, fetchers, warn: (text: string) => warn(text, io) };
+  await using functions = await openFunctions(inputs, io);
   const objects = (manifests: readonly Manifest[]): Manifest["object"][] => manifests.map(({ object }) => object);
   try {
     return await renderComposite(
@@ -105,9 +109,4 @@ function located(error: RenderError, files: RenderFiles): UserError {
   const blamed = error.input === "observed" ? files.observed[error.index] : files[error.input];
   const where = blamed?.at(error.field);
   return new UserError(where === undefined ? error.message : `${where}: ${error.message}`, { cause: error });
-}
-
-/** A function's own verdict, not a failure to run it. */
-function isFatal(error: Error): boolean {
-  return / returned a fatal result: /.test(error.message);
 }

@@ -2,7 +2,7 @@
 import { dirname, resolve } from "node:path";
 import type { KubeObject } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
-import { readObjects } from "../files/read-objects.ts";
+import { type ReadObjectsOptions, readObjects } from "../files/read-objects.ts";
 import type { Io } from "../io.ts";
 import { findManifests } from "../manifests/find-manifests.ts";
 import { type Manifest, prepare } from "../manifests/manifest.ts";
@@ -36,19 +36,19 @@ export async function readRenderFiles(command: RenderCommand, io: Io): Promise<R
     definition,
     functions: functions.filter(isKind("Function")),
     revisions: functions.filter(isKind("FunctionRevision")),
-    observed: await readInputs(command.observed, io),
+    observed: await readInputs(command.observed, io, { nameless: true }),
     required: await readInputs(command.required, io),
     credentials: await readInputs(command.credentials, io),
   };
 }
 
-/** The output of a render says things about itself that are no objects. */
-async function readInputs(paths: readonly string[], io: Io): Promise<Manifest[]> {
+/** The documents that a render prints about itself, such as results, are left out. */
+async function readInputs(paths: readonly string[], io: Io, options: ReadObjectsOptions = {}): Promise<Manifest[]> {
   const ignore = ({ apiVersion }: JsonObject): boolean => String(apiVersion).startsWith("render.crossplane.io/");
   const manifests: Manifest[] = [];
   for (const file of paths.length === 0 ? [] : await findManifests(paths, io)) {
     const folder = dirname(resolve(io.cwd, file));
-    for (const { object, at } of await readObjects(file, io, { ignore })) {
+    for (const { object, at } of await readObjects(file, io, { ...options, ignore })) {
       manifests.push({ object: prepare(object, folder), file, at });
     }
   }

@@ -6,12 +6,12 @@ export const renderFlags: readonly OptionSpec[] = [
   { flags: "-x, --include-full-xr", description: "print the XR with the spec and metadata it was given" },
   {
     flags: "-r, --include-function-results",
-    description: "print what would be told about the XR, one Result an event",
+    description: "print the events of the XR, one Result an event",
   },
   { flags: "-c, --include-context", description: "print the context the last step left" },
   {
     flags: "-o, --observed-resources <path>",
-    description: "composed resources as they are said to be; the output of a render will do",
+    description: "observed composed resources; the output of a render will do",
     repeatable: true,
   },
   {

@@ -50,7 +50,11 @@ export interface Outcome extends Omit<StatusDraft, "conditions" | "handledReques
 /** Everything the status has to say. */
 export function draftOf({ responsive, handledRequest }: Account, outcome: Outcome): StatusDraft {
   const { conditions = [], pipeline = [], undetermined = false, ...rest } = outcome;
-  return { ...rest, handledRequest, conditions: { own: [responsive, ...conditions], pipeline, undetermined } };
+  // A failure is known before functions have set their conditions; whether the XR is synced and ready, only afterwards.
+  const order = undetermined
+    ? { before: [responsive, ...conditions], after: [] }
+    : { before: [responsive], after: conditions };
+  return { ...rest, handledRequest, conditions: { ...order, pipeline, undetermined } };
 }
 
 /** Writes the status of a pass in which functions have no say, or no longer. */

@@ -61,7 +61,13 @@ export async function compose(
   onStored(xr);
   const outcome = await running;
   ports.onPipeline?.(xr, outcome.context);
-  const desired = await desiredResources(outcome.desired, { xr, observed, mapper: client.mapper, signal });
+  const desired = await desiredResources(outcome.desired, {
+    xr,
+    observed,
+    mapper: client.mapper,
+    signal,
+    refuse: ports.refuse,
+  });
   const objects = desired.resources.map(({ object }) => object);
   await collectGarbage(observed, new Set(desired.resources.map(({ name }) => name)), client, signal);
   const stored = await applyReferences(xr, referencesTo(objects, xr), { client, schema: kind.schema, signal });

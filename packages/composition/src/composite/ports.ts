@@ -64,6 +64,8 @@ export interface CompositePorts {
   readonly timestamp?: (() => string) | undefined;
   /** What the pipeline's context holds before the first step. */
   readonly context?: Struct | undefined;
-  /** Told what a pipeline ended with, before anything is applied. */
+  /** Called with what a cluster would not take of the desired resources, which then are used anyway; without it, an error. */
+  readonly refuse?: ((error: Error) => void) | undefined;
+  /** Called with what a pipeline ended with, before anything is applied. */
   readonly onPipeline?: ((xr: KubeObject, context: Struct | undefined) => void) | undefined;
 }

@@ -25,11 +25,11 @@ const rows: Readonly<
     want: map({ list: [3], was: "text" }),
   },
   Status: {
-    reason: "through a subresource nothing else is taken",
+    reason: "a subresource is replaced, and through it nothing else is taken",
     stored: map({ spec: { a: 1 }, status: { b: 1 } }),
     wanted: map({ spec: { a: 2 }, status: { c: 2 } }, { labels: { no: "way" } }),
     subresource: "status",
-    want: map({ spec: { a: 1 }, status: { b: 1, c: 2 } }),
+    want: map({ spec: { a: 1 }, status: { c: 2 } }),
   },
   Prototype: {
     reason: "a name that JavaScript has plans for is a name like any other",

@@ -5,16 +5,19 @@ import { type RequirementFetchers, type RunStep, systemClock } from "@purlin/fun
 import { type KubeObject, keyOf } from "@purlin/kube-client/objects";
 import type { EventRecorder, EventText, Log } from "@purlin/kube-controller";
 import { annotationOf } from "@purlin/kube-controller/object";
-import { compareUtf8, isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { compareUtf8, type JsonObject, type JsonValue } from "@purlin/kube-objects";
 import { createCompositeState } from "../composite/composite-state.ts";
 import type { CompositePorts } from "../composite/ports.ts";
 import { createReconcile } from "../composite/reconciler.ts";
+import { steps } from "../composite/steps.ts";
 import { annotations, kinds } from "../composite-resource/constants.ts";
-import { resourceRefsOf, withMachinery } from "../composite-resource/machinery.ts";
+import { type ResourceRef, resourceRefsOf, withMachinery } from "../composite-resource/machinery.ts";
 import { planRevisions } from "../composition/plan-revisions.ts";
 import { createMemoryClient, type MemoryClient } from "./memory-client.ts";
+import { merge } from "./merge-applied.ts";
 import { uidOf } from "./name-uuid.ts";
-import { type PreparedInputs, prepareInputs, type RenderInputs } from "./render-inputs.ts";
+import { isSame, type PreparedInputs, prepareInputs, type RenderInputs } from "./render-inputs.ts";
+import { renderTime, withRenderTimes } from "./render-times.ts";
 
 /** How to render. */
 export interface RenderOptions {
@@ -37,8 +40,10 @@ export interface Rendered {
   readonly xr: { readonly short: KubeObject; readonly full: KubeObject };
   /** Composed resources by their name in the pipeline, as they would be applied. */
   readonly resources: readonly KubeObject[];
-  /** What would be told about the XR, in order. */
+  /** The events of the XR, in order. */
   readonly results: readonly EventText[];
+  /** What a cluster would refuse of the resources. */
+  readonly warnings: readonly string[];
   /** What the last step left in the context; undefined when the pipeline did not end. */
   readonly context: JsonObject | undefined;
   /** Why the reconcile failed, if it did. */
@@ -46,26 +51,29 @@ export interface Rendered {
 }
 
 const silent: Log = { debug() {}, info() {}, error() {} };
-const stampedAt = "2024-01-01T00:00:00Z";
 
 /** Runs the very reconcile of the composite controller over objects in memory, once. */
 export async function renderComposite(inputs: RenderInputs, options: RenderOptions): Promise<Rendered> {
   const prepared = prepareInputs(inputs);
   const client = createMemoryClient(objectsOf(prepared, inputs, options));
   const results: EventText[] = [];
+  const warnings: string[] = [];
   let context: JsonObject | undefined;
   const ports: CompositePorts = {
     kind: { definition: prepared.definition.metadata.name ?? "", type: typeOf(prepared.xr), schema: prepared.schema },
     client,
-    events: recorderFor(prepared.xr, results),
+    events: recorderFor(prepared.xr, (event) => {
+      if (!isRevisionChoice(event)) results.push(event);
+    }),
     engine: { enqueue() {}, startWatches: async () => {}, stopWatches: async () => {}, watchesOf: () => [] },
     runStep: options.runStep,
     fetchers: options.fetchers,
     clock: systemClock,
     log: silent,
     settings: settingsOf(options),
-    timestamp: () => stampedAt,
+    timestamp: () => renderTime,
     context: options.context && Struct.from(options.context),
+    refuse: ({ message }) => warnings.push(message),
     onPipeline: (_, last) => {
       context = last?.value ?? {};
     },
@@ -77,7 +85,9 @@ export async function renderComposite(inputs: RenderInputs, options: RenderOptio
     (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
   );
   const stored = await client.live.get(prepared.xr, keyOf(prepared.xr));
-  return { xr: outputOf(stored, prepared), resources: composedIn(client), results, context, failure };
+  const resources = composedIn(client, prepared.xr);
+  const isComposed = client.applied.some(({ object }) => isSame(object, prepared.xr));
+  return { xr: outputOf(stored, prepared, isComposed), resources, results, warnings, context, failure };
 }
 
 function settingsOf({ timeoutMs, functionRevisions = false }: RenderOptions): CompositePorts["settings"] {
@@ -102,7 +112,7 @@ function objectsOf(
   };
   const revision = planRevisions(stored, []).create;
   const conditions = [
-    { type: "ValidPipeline", status: "True", reason: "ValidPipeline", lastTransitionTime: stampedAt },
+    { type: "ValidPipeline", status: "True", reason: "ValidPipeline", lastTransitionTime: renderTime },
   ];
   return [
     xr,
@@ -115,44 +125,52 @@ function objectsOf(
   ];
 }
 
-/** What is told about others, such as the claim, is said about the XR as well. */
-function recorderFor(xr: KubeObject, results: EventText[]): EventRecorder {
+/** Events of other objects, such as the claim, are emitted on the XR as well. */
+function recorderFor(xr: KubeObject, onEvent: (event: EventText) => void): EventRecorder {
   const recorder: EventRecorder = {
     event({ kind, metadata }, event) {
-      if (kind === xr.kind && metadata.name === xr.metadata.name) results.push(event);
+      if (kind === xr.kind && metadata.name === xr.metadata.name) onEvent(event);
     },
     with: () => recorder,
   };
   return recorder;
 }
 
-function composedIn({ applied }: MemoryClient): readonly KubeObject[] {
-  const composed = applied.flatMap(({ object, subresource }) => {
-    const name = annotationOf(object, annotations.resourceName);
-    return name === undefined || subresource !== "" ? [] : [{ name, object }];
-  });
-  return composed.sort((a, b) => compareUtf8(a.name, b.name)).map(({ object }) => stamped(object));
+/** The revision is made for the render, and there is no other to choose. */
+function isRevisionChoice({ reason, message }: EventText): boolean {
+  return reason === steps.revisionSelector.reason && message.startsWith("Selected composition revision: ");
 }
 
-/** All conditions of one time, also those that the input had or a function made: the output of equal inputs is equal. */
-function stamped(object: KubeObject): KubeObject {
-  const { status } = object;
-  if (!isJsonObject(status) || !Array.isArray(status["conditions"])) return object;
-  const conditions = status["conditions"].map((condition) =>
-    isJsonObject(condition) ? { ...condition, lastTransitionTime: stampedAt } : condition,
-  );
-  return { ...object, status: { ...status, conditions } };
+/** What was applied apart from the XR, by the name in the pipeline. A function may have left out names and kinds. */
+function composedIn({ applied }: MemoryClient, xr: KubeObject): readonly KubeObject[] {
+  const composed = applied.filter(({ object, subresource }) => subresource === "" && !isSame(object, xr));
+  const named = composed.map(({ object }) => ({ name: annotationOf(object, annotations.resourceName) ?? "", object }));
+  return named.sort((a, b) => compareUtf8(a.name, b.name)).map(({ object }) => withRenderTimes(object));
 }
 
-function outputOf(stored: KubeObject, { xr, given, schema, claim }: PreparedInputs): Rendered["xr"] {
-  const refs = resourceRefsOf(stored, schema);
+/** The XR as it is printed. One that was not composed, because it is paused or deleted, is printed as it was given. */
+function outputOf(
+  stored: KubeObject,
+  { xr, given, schema, claim }: PreparedInputs,
+  isComposed: boolean,
+): Rendered["xr"] {
+  const whole = claim === undefined ? given : xr;
+  if (!isComposed) {
+    const unchanged = withRenderTimes({ ...whole, status: stored["status"] });
+    return { short: unchanged, full: unchanged };
+  }
+  const refs = resourceRefsOf(stored, schema).map(withoutEmptyType);
   const { name = "", namespace } = xr.metadata;
   const identity: KubeObject = { ...typeOf(xr), metadata: { name, ...(namespace ? { namespace } : {}) } };
-  const status = isJsonObject(stored["status"]) ? { status: stored["status"] } : {};
-  const output = (base: KubeObject): KubeObject =>
-    stamped({
-      ...(refs.length > 0 ? withMachinery(base, schema, { resourceRefs: refs as never }) : base),
-      ...status,
-    });
-  return { short: output(identity), full: output(claim === undefined ? given : xr) };
+  const output = (base: KubeObject): KubeObject => {
+    const referring = withMachinery(base, schema, { resourceRefs: refs as unknown as JsonValue });
+    const status = merge(base["status"] as JsonValue | undefined, (stored["status"] ?? {}) as JsonValue);
+    return withRenderTimes({ ...referring, status });
+  };
+  return { short: output(identity), full: output(whole) };
+}
+
+/** A reference to an object without a type has none. */
+function withoutEmptyType({ apiVersion, kind, ...rest }: ResourceRef): Partial<ResourceRef> {
+  return { ...(apiVersion && { apiVersion }), ...(kind && { kind }), ...rest };
 }

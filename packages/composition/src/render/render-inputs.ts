@@ -145,7 +145,8 @@ function isRendered({ apiVersion }: KubeObject): boolean {
   return apiVersion.startsWith("render.crossplane.io/");
 }
 
-function isSame(object: KubeObject, xr: KubeObject): boolean {
+/** Whether two objects have the same type, namespace and name. */
+export function isSame(object: KubeObject, xr: KubeObject): boolean {
   const sameType = object.apiVersion === xr.apiVersion && object.kind === xr.kind;
   return sameType && jsonEqual({ ...keyOf(object) } as JsonValue, { ...keyOf(xr) } as JsonValue);
 }

@@ -15,7 +15,8 @@ export function withComposedMetadata(name: string, object: KubeObject, xr: KubeO
       );
     }
     const placed = withNamespace(withPrefix(object, tree), xr);
-    const marked = withMember(placed, ["metadata", "annotations", annotations.resourceName], name);
+    const marked =
+      name === "" ? placed : withMember(placed, ["metadata", "annotations", annotations.resourceName], name);
     return withComposedName(name, withController(withTreeLabels(marked, tree, xr), xr));
   } catch (error) {
     throw wrapError(`cannot render metadata for composed resource "${name}"`, error);

@@ -15,15 +15,23 @@ const metadataShape: Readonly<Record<string, "string" | "object" | "list">> = {
   ownerReferences: "list",
 };
 
-/** The object that a function wants under a name. Throws when it is none, or one that cannot be completed. */
-export function decodeDesired(name: string, { resource }: Resource): KubeObject {
+/** Takes an error about a desired resource: throws it, or goes on with what cannot be applied to a cluster. */
+export type Refuse = (error: Error) => void;
+
+/** The object that a function wants under a name. Refuses one that a cluster would not take or that cannot be completed. */
+export function decodeDesired(name: string, { resource }: Resource, refuse: Refuse): KubeObject {
   const value: JsonObject = resource?.value ?? {};
-  if (name === "") throw unnamed(value);
+  if (name === "") refuse(unnamed(value));
+  const text = `cannot unmarshal desired composed resource "${name}" from RunFunctionResponse`;
   try {
     gvkOf(value);
-    return { ...value, metadata: metadataOf(value) } as unknown as KubeObject;
   } catch (error) {
-    throw wrapError(`cannot unmarshal desired composed resource "${name}" from RunFunctionResponse`, error);
+    refuse(wrapError(text, error));
+  }
+  try {
+    return { ...value, ...typeIn(value), metadata: metadataOf(value) } as unknown as KubeObject;
+  } catch (error) {
+    throw wrapError(text, error);
   }
 }
 
@@ -33,6 +41,12 @@ function unnamed({ kind }: JsonObject): Error {
   return new Error(
     `cannot use a desired composed resource without a name: functions name resources, and ${what} has none`,
   );
+}
+
+/** The type of an object that may lack one; what is missing, or not an apiVersion, is empty. */
+function typeIn({ apiVersion, kind }: JsonObject): { readonly apiVersion: string; readonly kind: string } {
+  const type = { apiVersion: String(apiVersion ?? ""), kind: String(kind ?? "") };
+  return type.apiVersion.split("/").length > 2 ? { apiVersion: "", kind: "" } : type;
 }
 
 function metadataOf({ metadata = {} }: JsonObject): JsonObject {

@@ -9,7 +9,7 @@ import { described, kindAndName, type Observation, type Observed, sameKind } fro
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
 import { withComposedMetadata } from "./composed-metadata.ts";
 import { requireValidName } from "./composed-name.ts";
-import { decodeDesired } from "./decode-desired.ts";
+import { decodeDesired, type Refuse } from "./decode-desired.ts";
 import { requireDistinct } from "./distinct-objects.ts";
 
 /** A composed resource as it is to be applied. */
@@ -33,6 +33,8 @@ export interface DesiredContext {
   readonly observed: Observed;
   readonly mapper: RestMapper;
   readonly signal: AbortSignal;
+  /** What to do about a resource that a cluster would not take; throws unless given. */
+  readonly refuse?: Refuse | undefined;
 }
 
 /**
@@ -40,20 +42,25 @@ export interface DesiredContext {
  * Rejects when one of them cannot be an object of this XR.
  */
 export async function desiredResources(state: State | undefined, context: DesiredContext): Promise<DesiredResources> {
+  const { refuse = rethrow } = context;
   const entries = [...(state?.resources ?? [])].sort(([a], [b]) => compareUtf8(a, b));
   const resources: DesiredResource[] = [];
   const events: PipelineEvent[] = [];
   for (const [name, resource] of entries) {
-    const identified = identify(decodeDesired(name, resource), context.observed.resources.get(name));
-    const { object: placed, event } = await place(name, identified, context);
+    const identified = identify(decodeDesired(name, resource, refuse), context.observed.resources.get(name));
+    const { object: placed, event } = await place(name, identified, { ...context, refuse });
     if (event !== undefined) events.push(event);
     const object = withComposedMetadata(name, placed, context.xr);
     requireValidName(name, object);
     resources.push({ name, object, ready: resource.ready === Ready.READY_TRUE });
   }
-  requireDistinct(resources, context.xr);
+  requireDistinct(resources, context.xr, refuse);
   return { resources, events };
 }
+
+const rethrow: Refuse = (error) => {
+  throw error;
+};
 
 /** What exists keeps its identity: a function can neither rename nor move it. */
 function identify(object: KubeObject, observed: Observation | undefined): KubeObject {
@@ -70,14 +77,21 @@ interface Placed {
 }
 
 /** A namespaced XR composes namespaced resources, in its own namespace. What is cluster-scoped has none. */
-async function place(name: string, object: KubeObject, context: DesiredContext): Promise<Placed> {
+async function place(
+  name: string,
+  object: KubeObject,
+  context: DesiredContext & { readonly refuse: Refuse },
+): Promise<Placed> {
   const own = context.xr.metadata.namespace;
   const wanted = object.metadata.namespace;
   if (!own && !wanted) return { object };
   const isNamespaced = await hasNamespace(name, object, context);
-  if (isNamespaced) return { object, event: own && wanted ? overridden(name, wanted, own) : undefined };
-  if (!own) return { object: withMember(object, ["metadata", "namespace"], undefined) };
-  throw new Error(`cannot apply cluster scoped ${described(name, object)} for a namespaced composite resource.`);
+  if (!isNamespaced && !own) return { object: withMember(object, ["metadata", "namespace"], undefined) };
+  if (!isNamespaced) {
+    const text = `cannot apply cluster scoped ${described(name, object)} for a namespaced composite resource.`;
+    context.refuse(new Error(text));
+  }
+  return { object, event: own && wanted ? overridden(name, wanted, own) : undefined };
 }
 
 async function hasNamespace(name: string, object: KubeObject, context: DesiredContext): Promise<boolean> {

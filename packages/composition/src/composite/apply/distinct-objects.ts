@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { KubeObject } from "@purlin/kube-client/objects";
-import { gvkOf } from "@purlin/kube-objects";
+import { parseApiVersion } from "@purlin/kube-objects";
 import { kindAndName } from "../observe/observe.ts";
+import type { Refuse } from "./decode-desired.ts";
 
 /**
- * Throws when two resources of one pipeline are the same object, as each apply would undo the other for ever, or when one
- * is the XR itself, which would be deleted as soon as its function no longer wants it.
+ * Refuses two resources of one pipeline that are the same object, as each apply would undo the other for ever, and one
+ * that is the XR itself, which would be deleted as soon as its function no longer wants it.
  */
 export function requireDistinct(
   resources: readonly { readonly name: string; readonly object: KubeObject }[],
   xr: KubeObject,
+  refuse: Refuse,
 ): void {
   const names = new Map<string, string>();
   const own = identityOf(xr);
   for (const { name, object } of resources) {
     const identity = identityOf(object);
-    if (identity === own) throw itself(name, object);
+    if (identity === own) refuse(itself(name, object));
     const other = names.get(identity);
-    if (other !== undefined) throw sameObject(other, name, object);
+    if (other !== undefined) refuse(sameObject(other, name, object));
     names.set(identity, name);
   }
 }
 
 function identityOf(object: KubeObject): string {
-  const { group, kind } = gvkOf(object);
-  const { namespace = "", name = "" } = object.metadata;
-  return JSON.stringify([group, kind, namespace, name]);
+  const { apiVersion, kind, metadata } = object;
+  const { namespace = "", name = "" } = metadata;
+  return JSON.stringify([parseApiVersion(apiVersion).group, kind, namespace, name]);
 }
 
 function itself(name: string, object: KubeObject): Error {

@@ -11,7 +11,7 @@ import { type CompositeSchema, type ResourceRef, withMachinery } from "../../com
 export function referencesTo(objects: readonly KubeObject[], xr: KubeObject): readonly ResourceRef[] {
   const refs = objects.map((object) => referenceTo(object, xr));
   return refs
-    .map((ref) => ({ ref, key: `${ref.apiVersion}${ref.kind}${ref.name}${ref.namespace ?? ""}` }))
+    .map((ref) => ({ ref, key: `${ref.apiVersion}${ref.kind}${ref.name ?? ""}${ref.namespace ?? ""}` }))
     .sort((a, b) => compareUtf8(a.key, b.key))
     .map(({ ref }) => ref);
 }
@@ -19,7 +19,7 @@ export function referencesTo(objects: readonly KubeObject[], xr: KubeObject): re
 function referenceTo({ apiVersion, kind, metadata }: KubeObject, xr: KubeObject): ResourceRef {
   const { name = "", namespace } = metadata;
   const placed = namespace && !xr.metadata.namespace ? { namespace } : {};
-  return { apiVersion, kind, name, ...placed };
+  return { apiVersion, kind, ...(name && { name }), ...placed };
 }
 
 /**

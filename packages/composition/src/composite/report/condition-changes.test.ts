@@ -24,24 +24,24 @@ const said = (type: string, more: Partial<PipelineCondition> = {}): PipelineCond
   forClaim: false,
   ...more,
 });
-const success = { own: [reconcileSuccess, available], undetermined: false };
-const failure = { own: [reconcileError("boom")], undetermined: true };
+const success = { before: [], after: [reconcileSuccess, available], undetermined: false };
+const failure = { before: [reconcileError("boom")], after: [], undetermined: true };
 
 test("the controller's own conditions carry the generation, those of functions none (quirk 11)", () => {
   const after = conditionsAfter([], { ...success, pipeline: [said("Db")] }, stamp);
   assert.deepEqual(
     after.map(({ type, observedGeneration }) => [type, observedGeneration]),
     [
+      ["Db", undefined],
       ["Synced", 7],
       ["Ready", 7],
-      ["Db", undefined],
     ],
   );
 });
 
 for (const type of ["Ready", "Synced", "Healthy", "Responsive", "UpToDate"]) {
   test(`case 34, C106: a function cannot set ${type}`, () => {
-    const after = conditionsAfter([], { own: [], pipeline: [said(type)], undetermined: false }, stamp);
+    const after = conditionsAfter([], { before: [], after: [], pipeline: [said(type)], undetermined: false }, stamp);
     assert.deepEqual(after, []);
   });
 }
@@ -53,7 +53,7 @@ test("case 35, claims 82: a condition not returned by a successful run stays as 
 
 test("claims 87: of several with one type the later counts", () => {
   const pipeline = [said("Db", { status: "False" }), said("Db", { status: "Unknown", reason: "Second" })];
-  const after = conditionsAfter([], { own: [], pipeline, undetermined: false }, stamp);
+  const after = conditionsAfter([], { before: [], after: [], pipeline, undetermined: false }, stamp);
   assert.deepEqual(after, [{ type: "Db", status: "Unknown", reason: "Second", lastTransitionTime: now }]);
 });
 

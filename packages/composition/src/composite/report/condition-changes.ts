@@ -12,10 +12,12 @@ import type { PipelineCondition } from "../run/pipeline-outcome.ts";
 
 /** What happens to the conditions of an XR in one pass. */
 export interface ConditionChanges {
-  /** Set by the controller itself; they carry the generation. */
-  readonly own: readonly ConditionText[];
+  /** Set by the controller before those of functions; they carry the generation. */
+  readonly before: readonly ConditionText[];
   /** Set by functions, in the order they said so. */
   readonly pipeline: readonly PipelineCondition[];
+  /** Set by the controller after those of functions; they carry the generation. */
+  readonly after: readonly ConditionText[];
   /** Whether composing failed, so that nobody knows what the other conditions of functions are. */
   readonly undetermined: boolean;
 }
@@ -37,17 +39,17 @@ export function settable(conditions: readonly PipelineCondition[]): readonly Pip
   return conditions.filter(({ type }) => !systemConditionTypes.has(type));
 }
 
-/** The conditions after a pass. */
+/** The conditions after a pass. New ones are appended in the order of the changes, which is Crossplane's. */
 export function conditionsAfter(
   current: readonly Condition[],
-  { own, pipeline, undetermined }: ConditionChanges,
+  { before, pipeline, after, undetermined }: ConditionChanges,
   stamp: Stamp,
 ): readonly Condition[] {
   const fromFunctions = settable(pipeline);
   const marked = undetermined ? markOthers(current, new Set(fromFunctions.map(({ type }) => type)), stamp) : current;
-  const owned = own.map((text) => stampCondition(short(text), stamp.time, stamp.generation));
+  const own = (text: ConditionText): Condition => stampCondition(short(text), stamp.time, stamp.generation);
   const said = fromFunctions.map(({ forClaim: _, ...text }) => timed(text, stamp.time));
-  return setConditions(marked, [...owned, ...said]);
+  return setConditions(marked, [...before.map(own), ...said, ...after.map(own)]);
 }
 
 /** A message of any length must not keep the status from being written. */

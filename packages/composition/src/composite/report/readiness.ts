@@ -17,8 +17,10 @@ export interface Readiness {
 
 /** Derives Synced and Ready. What the pipeline says about the XR itself beats what its resources say. */
 export function readinessOf(resources: readonly ComposedResource[], composite: Ready | undefined): Readiness {
-  const unsynced = resources.filter(({ synced }) => !synced).map(({ name }) => name);
-  const unready = resources.filter(({ ready }) => !ready).map(({ name }) => name);
+  // One without a name, which only render lets through, goes by its position.
+  const named = resources.map(({ name, ...state }, index) => ({ ...state, name: name || String(index) }));
+  const unsynced = named.filter(({ synced }) => !synced).map(({ name }) => name);
+  const unready = named.filter(({ ready }) => !ready).map(({ name }) => name);
   const synced = unsynced.length === 0 ? reconcileSuccess : reconcileError(`Unsynced resources: ${listed(unsynced)}`);
   return {
     conditions: [synced, readyCondition(unready, composite)],

@@ -13,7 +13,7 @@ const modern: StatusRules = { schema: "modern", ownFields: all };
 const stamp = { time: "2026-02-01T00:00:00Z", generation: 1 };
 const xr = (status: JsonObject = {}): KubeObject => ({ apiVersion: "e/v1", kind: "App", metadata: {}, status });
 const draft = (pipeline: readonly PipelineCondition[], more: Partial<StatusDraft> = {}): StatusDraft => ({
-  conditions: { own: [], pipeline, undetermined: false },
+  conditions: { before: [], pipeline, after: [], undetermined: false },
   ...more,
 });
 const said = (type: string, forClaim: boolean): PipelineCondition => ({ type, status: "True", reason: "R", forClaim });

@@ -69,12 +69,19 @@ function machineryFields({ schema, ownFields }: StatusRules): ReadonlySet<string
   return new Set([...always, ...given]);
 }
 
-/** Conditions in a desired status are taken once: what is stored, or said properly, wins. */
+/**
+ * Conditions in a desired status come first, in their order, as in Crossplane. They are taken once: a condition of the
+ * same type that is stored, or that a function returned as a condition, wins.
+ */
 function withFunctionConditions(desired: JsonObject, after: JsonObject): JsonValue {
-  const stored = conditionsOf({ status: after });
-  const types = new Set(stored.map(({ type }) => type));
-  const isNew = ({ type }: Condition): boolean => !types.has(type) && !systemConditionTypes.has(type);
-  return [...stored, ...conditionsOf({ status: desired }).filter(isNew)] as unknown as JsonValue;
+  const stored = new Map(conditionsOf({ status: after }).map((condition) => [condition.type, condition]));
+  const conditions = new Map<string, Condition>();
+  for (const wanted of conditionsOf({ status: desired })) {
+    const condition = stored.get(wanted.type) ?? (systemConditionTypes.has(wanted.type) ? undefined : wanted);
+    if (condition !== undefined) conditions.set(wanted.type, condition);
+  }
+  for (const [type, condition] of stored) conditions.set(type, condition);
+  return [...conditions.values()] as unknown as JsonValue;
 }
 
 /** The status in the composite resource a pipeline desires. Throws when it is none. */
