@@ -21,8 +21,11 @@ export async function clusterFigures(effort: CompositionEffort): Promise<Figure[
   const goals = { ...effort, createsPerSecond: rate, timeShare: 0.5, cpuShare: 0.5 };
   const alone = await aloneFigures("cluster", requester, goals);
   const some = await someFigures("cluster", requester, goals);
-  const before = await writeCounts(plane.access);
-  const many = await manyFigures("cluster", { plane, requester }, goals);
+  let before = await writeCounts(plane.access);
+  const beforeLast = async (): Promise<void> => {
+    before = await settledWrites(plane.access);
+  };
+  const many = await manyFigures("cluster", { plane, requester, beforeLast }, goals);
   const writes = since(before, await settledWrites(plane.access));
   return [
     figure("cluster: ConfigMap creates of kube-apiserver", "/s", [rate]),

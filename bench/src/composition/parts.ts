@@ -31,6 +31,10 @@ export const parts: readonly Part[] = [
   {
     name: "growth",
     measure: (quick) =>
-      growthFigures(quick ? { few: 20, many: 160, count: 40 } : { few: 100, many: 10_000, count: 1500 }),
+      growthFigures(
+        quick
+          ? { few: 10, many: 50, count: 10, rounds: 1, warmUp: 10 }
+          : { few: 100, many: 10_000, count: 200, rounds: 5, warmUp: 1500 },
+      ),
   },
 ];
