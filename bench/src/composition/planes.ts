@@ -61,7 +61,9 @@ export async function startOnCluster(): Promise<Plane> {
 export async function startEmbedded(): Promise<Plane> {
   await using starting = new AsyncDisposableStack();
   const directory = temporaryFolder(starting);
-  const plane = starting.use(await startCommand(["up", "--data-dir", directory], () => true));
+  const plane = starting.use(
+    await startCommand(["up", "--data-dir", directory], (line) => line.includes("kubeconfig")),
+  );
   const access = readAccess(join(directory, "kubeconfig"));
   const users = starting.adopt(userOf(access), (client) => client.close());
   for (const name of functionNames) await users.create(functionObject(name, { "purlin.dev/source": sourceOf(name) }));
