@@ -15,6 +15,10 @@ const revisionType = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevisi
 const sizes = { few: 10, many: 1_000 } as const;
 const perFunction = 2;
 
+function digestOf(at: number): string {
+  return `sha256:${String(at).padStart(64, "0")}`;
+}
+
 /** Two active revisions a function, one of each channel. */
 function revision(at: number): KubeObject {
   const number = (at % perFunction) + 1;
@@ -24,7 +28,7 @@ function revision(at: number): KubeObject {
   return {
     ...revisionType,
     metadata: { name: `${name}-${number}`, labels },
-    spec: { image, desiredState: "Active", revision: number },
+    spec: { image, digest: digestOf(at), desiredState: "Active", revision: number },
   };
 }
 
@@ -37,6 +41,7 @@ export async function lookupFigures(effort: Effort): Promise<Figure[]> {
     "of a function": {},
     "by label": { functionRevisionSelector: selector },
     "by name": { functionRevisionRef: { name: "fn-0-1" } },
+    "by digest": { function: `registry.example.org/acme/fn-0@${digestOf(0)}` },
   };
   const figures: Figure[] = [];
   for (const [what, choice] of Object.entries(references)) {
@@ -106,6 +111,8 @@ function resolverOf(client: ControllerClient): FunctionResolver {
     {
       get: async (name) => asJson(await client.get(revisionType, { name })),
       list: async (labels) => asJson(await client.list(revisionType, { labels: Object.fromEntries(labels) })),
+      withDigest: async (digest) =>
+        asJson(await client.list(revisionType, { field: { path: ["spec", "digest"], value: digest } })),
     },
     { revisionSelectors: true },
   );

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { FunctionReference, FunctionRevisions } from "@purlin/function-runner";
+import { textAt } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
 import type { Manifest } from "../manifests/manifest.ts";
 
@@ -31,6 +32,9 @@ export function revisionsIn(manifests: readonly Manifest[]): FunctionRevisions {
       const carries = ({ metadata }: Manifest["object"]): boolean =>
         [...labels].every(([key, value]) => metadata.labels?.[key] === value);
       return objects.filter(carries).map(asJson);
+    },
+    async withDigest(digest) {
+      return objects.filter((object) => textAt(object, ["spec", "digest"]) === digest).map(asJson);
     },
   };
 }

@@ -32,6 +32,7 @@ function revisionsOf(objects: readonly JsonObject[]): FunctionRevisions {
     get: async (name) => objects.find((object) => metadata(object)["name"] === name),
     list: async (wanted) =>
       objects.filter((object) => [...wanted].every(([k, v]) => (metadata(object)["labels"] as JsonObject)[k] === v)),
+    withDigest: async (wanted) => objects.filter((object) => (object["spec"] as JsonObject)["digest"] === wanted),
   };
 }
 
@@ -174,7 +175,8 @@ suite("ValidPipeline", () => {
 
   test("revisions that cannot be read are no verdict", async () => {
     const boom = new Error("boom");
-    const revisions: FunctionRevisions = { get: () => Promise.reject(boom), list: () => Promise.reject(boom) };
+    const fail = (): Promise<never> => Promise.reject(boom);
+    const revisions: FunctionRevisions = { get: fail, list: fail, withDigest: fail };
     const surroundings = { revisions, isUnderDevelopment: async () => false, revisionSelectors: true };
     await assert.rejects(checkPipeline([step()], surroundings), /boom/);
   });

@@ -19,6 +19,11 @@ export function functionRevisionsOf(client: ControllerClient): FunctionRevisions
       const found = await client.list(functionRevisionType, { labels: Object.fromEntries(labels), signal });
       return found.map((revision) => revision as unknown as JsonObject);
     },
+    withDigest: async (digest, signal) => {
+      const field = { path: ["spec", "digest"], value: digest };
+      const found = await client.list(functionRevisionType, { field, signal });
+      return found.map((revision) => revision as unknown as JsonObject);
+    },
   };
 }
 

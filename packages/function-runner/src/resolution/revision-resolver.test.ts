@@ -45,6 +45,8 @@ function revisionsOf(...objects: JsonObject[]): FunctionRevisions {
         const labels = metadataOf(object)["labels"] as JsonObject;
         return [...wanted].every(([key, value]) => labels[key] === value);
       }),
+    withDigest: async (wanted) =>
+      objects.filter((object) => (object["spec"] as JsonObject | undefined)?.["digest"] === wanted),
   };
 }
 
@@ -291,7 +293,7 @@ test("C57: when revisions cannot be listed the step fails, although there is a c
   const boom = new Error("boom");
   let fails = false;
   const revisions: FunctionRevisions = {
-    get: good.get,
+    ...good,
     list: (labels) => (fails ? Promise.reject(boom) : good.list(labels)),
   };
   const runner = dial(t);
@@ -306,9 +308,19 @@ test("C57: when revisions cannot be listed the step fails, although there is a c
   assert.equal(runner.stats().connections, 1);
 });
 
+test("a step that names an image looks at the revisions of that digest alone", async () => {
+  const found = revisionsOf(revision("fn-a", { digest, image: "reg.io/fn:v1" }));
+  const list = (): Promise<never> => assert.fail("revisions of other digests are not listed");
+  const resolver = createRevisionResolver({ ...found, list }, { revisionSelectors: true });
+  const target = await resolver.resolve(step({ functionName: "", function: `reg.io/fn@${digest}` }));
+  assert.equal(target.revisionName, "fn-a");
+  const other = `reg.io/fn@sha256:${"cd".repeat(32)}`;
+  await assert.rejects(resolver.resolve(step({ functionName: "", function: other })), { code: "NO_ACTIVE_REVISION" });
+});
+
 test("a revision that cannot be read is not one that does not exist", async () => {
   const boom = new Error("boom");
-  const revisions: FunctionRevisions = { get: () => Promise.reject(boom), list: async () => [] };
+  const revisions: FunctionRevisions = { ...revisionsOf(), get: () => Promise.reject(boom) };
   const resolver = createRevisionResolver(revisions, { revisionSelectors: true });
   await assert.rejects(resolver.resolve(step({ functionRevisionRef: { name: "fn-a" } })), {
     code: "FETCH",
@@ -322,7 +334,7 @@ test("objects that are no FunctionRevisions do not serve, and break nothing", as
     { spec: [] },
     { metadata: { labels: 7 }, spec: { desiredState: "Active", revision: "7" }, status: { capabilities: "x" } },
   ];
-  const revisions: FunctionRevisions = { get: async () => ({}), list: async () => odd };
+  const revisions: FunctionRevisions = { get: async () => ({}), list: async () => odd, withDigest: async () => odd };
   const resolver = createRevisionResolver(revisions, { revisionSelectors: true });
   await assert.rejects(resolver.resolve(step()), { code: "NO_ENDPOINT" });
   await assert.rejects(resolver.resolve(step({ functionRevisionRef: { name: "x" } })), { code: "REVISION_FOREIGN" });

@@ -18,6 +18,8 @@ export interface FunctionRevisions {
   get(name: string, signal?: AbortSignal): Promise<JsonObject | undefined>;
   /** The FunctionRevisions that carry all of these labels. */
   list(labels: ReadonlyMap<string, string>, signal?: AbortSignal): Promise<readonly JsonObject[]>;
+  /** The FunctionRevisions whose `spec.digest` is this one. */
+  withDigest(digest: string, signal?: AbortSignal): Promise<readonly JsonObject[]>;
 }
 
 /** What a resolver may do. */
@@ -81,7 +83,7 @@ export async function findRevision(
   const wanted = [...labels].map(([key, value]) => `${key}=${value}`).sort();
   // Last, so that no selector reaches another function's revisions.
   labels.set(packageLabel, functionName);
-  const active = await listActive(revisions, labels, signal);
+  const active = await activeOf(() => revisions.list(labels, signal));
   const none =
     wanted.length === 0
       ? "cannot find an active FunctionRevision (a FunctionRevision with spec.desiredState: Active)"
@@ -114,9 +116,8 @@ async function findByImage(
 ): Promise<FoundRevision> {
   const match = /^(.+?)(?::[^:/@]+)?@(sha256:[0-9a-f]{64})$/.exec(reference);
   const [, source, digest] = match ?? [];
-  const active = (await listActive(revisions, new Map(), signal)).filter(
-    (revision) => revision.digest === digest && sourceOf(revision.image) === source,
-  );
+  const running = digest === undefined ? [] : await activeOf(() => revisions.withDigest(digest, signal));
+  const active = running.filter((revision) => revision.digest === digest && sourceOf(revision.image) === source);
   const advice = `install it with a Function whose spec.package is ${reference}`;
   const none = `no active FunctionRevision runs ${reference}: ${advice}`;
   const revision = choose(active, none);
@@ -127,14 +128,9 @@ function sourceOf(image: string): string {
   return image.replace(/@sha256:[0-9a-f]{64}$/, "").replace(/:[^:/]+$/, "");
 }
 
-async function listActive(
-  revisions: FunctionRevisions,
-  labels: ReadonlyMap<string, string>,
-  signal?: AbortSignal,
-): Promise<FunctionRevision[]> {
+async function activeOf(list: () => Promise<readonly JsonObject[]>): Promise<FunctionRevision[]> {
   try {
-    const objects = await revisions.list(labels, signal);
-    return objects.map(readRevision).filter(({ isActive }) => isActive);
+    return (await list()).map(readRevision).filter(({ isActive }) => isActive);
   } catch (error) {
     throw new RunnerError("FETCH", `cannot list FunctionRevisions: ${textOf(error)}`, { cause: error });
   }

@@ -15,6 +15,14 @@ export interface CachedListOptions extends CallOptions {
   readonly namespace?: string | undefined;
   /** Labels an object must all have. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** A field an object must have with this value. Like labels, it is looked up in an index, made when first asked for. */
+  readonly field?: FieldValue | undefined;
+}
+
+/** A string in an object. */
+export interface FieldValue {
+  readonly path: readonly string[];
+  readonly value: string;
 }
 
 /** Options of {@link ControllerClient.applyIfChanged}. */

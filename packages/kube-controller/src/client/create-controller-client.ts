@@ -53,9 +53,9 @@ export function createControllerClient(options: ControllerClientOptions): Closab
     return objects.get(key) ?? (key.namespace ? objects.get({ name: key.name }) : undefined);
   }
 
-  async function list(type: TypeRef, { namespace, labels = {}, signal }: CachedListOptions = {}) {
-    if (isLive(type)) return listLive(client, type, { namespace, labels, signal });
-    return (await types.open(type, { signal })).list(labels, namespace);
+  async function list(type: TypeRef, { namespace, labels = {}, field, signal }: CachedListOptions = {}) {
+    if (isLive(type)) return listLive(client, type, { namespace, labels, field, signal });
+    return (await types.open(type, { signal })).list(labels, namespace, field);
   }
 
   function noted(stored: KubeObject, { dryRun, subresource }: WriteOptions = {}): KubeObject {

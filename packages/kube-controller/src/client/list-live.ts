@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject, KubeReader, TypeRef } from "@purlin/kube-client";
+import { textAt } from "../object/members.ts";
 import type { CachedListOptions } from "./controller-client.ts";
 
 const pageSize = 500;
@@ -8,7 +9,7 @@ const pageSize = 500;
 export async function listLive(
   reader: KubeReader,
   type: TypeRef,
-  { namespace, labels = {}, signal }: CachedListOptions,
+  { namespace, labels = {}, field, signal }: CachedListOptions,
 ): Promise<readonly KubeObject[]> {
   const terms = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const labelSelector = terms.length === 0 ? undefined : terms.join(",");
@@ -16,7 +17,9 @@ export async function listLive(
   let next: string | undefined;
   do {
     const page = await reader.list(type, { namespace, labelSelector, signal, limit: pageSize, continue: next });
-    for (const item of page.items) objects.push(item);
+    for (const item of page.items) {
+      if (field === undefined || textAt(item, field.path) === field.value) objects.push(item);
+    }
     next = page.continue;
   } while (next !== undefined);
   return objects;

@@ -186,6 +186,25 @@ test("lists by label have our writes in them, whatever labels the informer knows
   assert.deepEqual(listed({ app: "nobody" }), []);
 });
 
+test("lists by field look at the objects with that value alone, and have our writes in them", () => {
+  const { informer, writes } = setting();
+  const withDigest = (name: string, version: number, digest: unknown): KubeObject =>
+    ({ ...object(name, version), spec: { digest } }) as KubeObject;
+  informer.sees(withDigest("a", 1, "x"));
+  informer.sees(withDigest("b", 2, "y"));
+  informer.sees(object("c", 3));
+  informer.sees(withDigest("d", 4, { not: "text" }));
+  informer.byIndex = (name, ...values) =>
+    name === "field spec.digest" ? ShownInformer.prototype.byIndex.call(informer, name, ...values) : assert.fail(name);
+  const names = (value: string): string[] =>
+    writes.list({}, undefined, { path: ["spec", "digest"], value }).map(({ metadata }) => metadata.name ?? "");
+  assert.deepEqual(names("x"), ["a"]);
+  assert.deepEqual(names("z"), []);
+  writes.stored(withDigest("b", 5, "x"));
+  assert.deepEqual(names("x").toSorted(), ["a", "b"]);
+  assert.deepEqual(names("y"), [], "what we wrote counts, not what the informer has");
+});
+
 test("what somebody has read counts when it is newer than what we know", () => {
   const { informer, writes } = setting();
   informer.sees(object("a", 5));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Informer, type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-client";
+import { textAt } from "../object/members.ts";
+import type { FieldValue } from "./controller-client.ts";
 import { compareVersions } from "./resource-version.ts";
 
 type OwnWrite =
@@ -67,13 +69,14 @@ export class OwnWrites {
 
   /**
    * The objects with all of these labels, of one namespace if given; cluster-scoped objects belong to every namespace.
-   * Only the objects with the rarest label are examined, however many others there are.
+   * Only the objects with the rarest label, or with the field, are examined, however many others there are.
    */
-  list(labels: Readonly<Record<string, string>> = {}, namespace?: string): KubeObject[] {
-    const objects = this.#candidates(labels);
-    const wanted = ({ metadata }: KubeObject): boolean =>
-      (!namespace || !metadata.namespace || metadata.namespace === namespace) &&
-      Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value);
+  list(labels: Readonly<Record<string, string>> = {}, namespace?: string, field?: FieldValue): KubeObject[] {
+    const objects = field === undefined ? this.#candidates(labels) : this.#withField(field);
+    const wanted = (object: KubeObject): boolean =>
+      (!namespace || !object.metadata.namespace || object.metadata.namespace === namespace) &&
+      Object.entries(labels).every(([key, value]) => object.metadata.labels?.[key] === value) &&
+      (field === undefined || textAt(object, field.path) === field.value);
     for (const key of this.#writes.keys()) this.#look(key);
     if (this.#writes.size === 0) return objects.filter(wanted);
     const seen = objects.flatMap((object) => {
@@ -92,6 +95,12 @@ export class OwnWrites {
     if (first === undefined) return this.#informer.list();
     this.#informer.addIndex(labelIndex, ({ metadata }) => Object.entries(metadata.labels ?? {}).map(labelText));
     return this.#informer.byIndex(labelIndex, first, ...others);
+  }
+
+  #withField({ path, value }: FieldValue): KubeObject[] {
+    const index = `field ${path.join(".")}`;
+    this.#informer.addIndex(index, (object) => [textAt(object, path) ?? []].flat());
+    return this.#informer.byIndex(index, value);
   }
 
   /** Drops what the informer knows by now. */
