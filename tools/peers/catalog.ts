@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
+import { crossplaneCertificates } from "./crossplane-certificates.ts";
 import { debianRoot } from "./debian-root.ts";
 import { goFunction } from "./go-function.ts";
 import { kubeClients } from "./kube-clients.ts";
@@ -37,6 +38,7 @@ export const allPeers: readonly Peer[] = [
   pythonSdk,
   typescriptSdk,
   goFunction,
+  crossplaneCertificates,
   xpkgWriter,
   debianRoot,
   grpcurl,

@@ -64,6 +64,7 @@ func (s *server) RunFunction(_ context.Context, req *fn.RunFunctionRequest) (*fn
 func main() {
 	address := flag.String("address", ":9443", "where to listen for calls")
 	certs := flag.String("tls-certs-dir", os.Getenv("TLS_SERVER_CERTS_DIR"), "folder with tls.crt, tls.key and ca.crt")
+	metrics := flag.String("metrics-address", ":8080", "where to serve metrics")
 	flag.Parse()
 	security, err := mutualTLS(*certs)
 	if err != nil {
@@ -73,7 +74,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	s := &server{address: listener.Addr().String(), metrics: serveMetrics(":8080")}
+	s := &server{address: listener.Addr().String(), metrics: serveMetrics(*metrics)}
 	calls := grpc.NewServer(grpc.Creds(security))
 	fn.RegisterFunctionRunnerServiceServer(calls, s)
 	stop := make(chan os.Signal, 1)

@@ -1,0 +1,3 @@
+module purlin.dev/interop/certificates
+
+go 1.26.0
