@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readFileSync } from "node:fs";
 import { type Command, CommanderError } from "commander";
 import { commandName } from "./command-name.ts";
 import { type Chosen, createProgram } from "./commands/program.ts";
 import { reportError } from "./error-report.ts";
 import type { Io } from "./io.ts";
 import { isOutputGone } from "./output-gone.ts";
+import { ownVersion } from "./own-version.ts";
 import { textOf, UserError } from "./user-error.ts";
 
 /** What shells expect of a command that was interrupted. */
@@ -38,8 +38,8 @@ function withHelp(words: readonly string[]): readonly string[] {
   return words[0] === "help" ? [...words.slice(1), "--help"] : words;
 }
 
-/** Commands that take a type and a name. */
-const ofObjects: ReadonlySet<string | undefined> = new Set(["get", "trace", "patch", "delete"]);
+/** Commands that take a type and a name, and nothing like it after them. */
+const ofObjects: ReadonlySet<string | undefined> = new Set(["trace", "patch"]);
 
 /** `get app/shop` is `get app shop`: no type has a slash in it, and other tools write it so. */
 function apart(words: readonly string[]): readonly string[] {
@@ -81,9 +81,4 @@ function chosenCommand(program: Command, argv: readonly string[]): { words: stri
     words.push(word);
   }
   return { words, command };
-}
-
-function ownVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-  return (manifest as { readonly version: string }).version;
 }

@@ -94,6 +94,8 @@ export interface KubeClient extends KubeReader, KubeWriter {
   readonly mapper: RestMapper;
   /** A request to any path, for what is not an object: discovery, OpenAPI, version. */
   raw(request: KubeRequest): Promise<JsonValue>;
+  /** A watch of any path, in the form that the request accepts; each value is an event as the server sent it. */
+  rawWatch(request: KubeRequest): Promise<AsyncIterable<JsonValue>>;
   close(): Promise<void>;
 }
 
@@ -159,6 +161,7 @@ export function createKubeClient(
   return {
     mapper,
     raw: send,
+    rawWatch: (request) => transport.stream({ ...request, query: { ...request.query, watch: "true" } }),
     close: () => transport.close(),
     async get(type, key, options = {}) {
       const path = await pathOf(type, key, options);

@@ -37,5 +37,5 @@ export {
 } from "./kube-object.ts";
 export { accessFromKubeconfig, type Kubeconfig, type KubeconfigOptions } from "./kubeconfig.ts";
 export type { CacheChange, IndexFunction } from "./object-cache.ts";
-export { isNoMatch, NoMatchError, type RestMapper, type RestMapping } from "./rest-mapper.ts";
+export { isNoMatch, NoMatchError, type RestMapper, type RestMapping, resourcePath } from "./rest-mapper.ts";
 export type { KubeRequest, KubeResponse, KubeTransport } from "./transport.ts";

@@ -66,6 +66,7 @@ export {
   gvkOf,
   parseApiVersion,
 } from "./gvk.ts";
+export { ageOf, humanDuration } from "./human-duration.ts";
 // JSON with the reference server's fidelity.
 export { goJson, goNumber, goQuote, isGoPrintable } from "./json/go-text.ts";
 export { goPlain, goTypeName } from "./json/go-value.ts";

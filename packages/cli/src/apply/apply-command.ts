@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { openCluster } from "../cluster/cluster-client.ts";
-import type { CommandInput } from "../commands/command-spec.ts";
+import { type CommandInput, listOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
 import { appliedLine, applyManifests } from "../manifests/apply-manifests.ts";
 import { readManifests, skippedLine } from "../manifests/manifest.ts";
@@ -13,14 +13,18 @@ const kindWaitMs = 30_000;
 /** `purlin apply PATH…` */
 export async function run(input: CommandInput, io: Io): Promise<number> {
   const onSkipped = (files: readonly string[]): void => void io.stderr.write(`${skippedLine(files)}\n`);
-  const manifests = await readManifests(input.args, io, { stdin: true, onSkipped });
+  const paths = [...input.args, ...listOption(input, "filename")];
+  if (paths.length === 0)
+    throw new UserError("name a file or a folder: purlin apply PATH, or -f PATH", { exitCode: 2 });
+  const manifests = await readManifests(paths, io, { stdin: true, onSkipped });
   // A pipe whose first half failed must not look like success.
-  if (manifests.length === 0) throw new UserError(`${input.args.join(", ")}: no objects found: nothing to apply`);
+  if (manifests.length === 0) throw new UserError(`${paths.join(", ")}: no objects found: nothing to apply`);
   await using cluster = await openCluster(input, io);
   // Awaited here, or the connection would be closed first.
   return await reportProblems(io, () =>
     applyManifests(cluster.client, manifests, {
       waitMs: kindWaitMs,
+      namespace: cluster.namespace,
       signal: io.signal,
       onApplied: (manifest, change) => io.stdout.write(`${appliedLine(manifest, change)}\n`),
     }),

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import {
-  accessFromKubeconfig,
-  createHttpsTransport,
-  createKubeClient,
-  type KubeClient,
-  type Kubeconfig,
-} from "@purlin/kube-client";
+import { createHttpsTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { commandName } from "../command-name.ts";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
-import { readText } from "../files/read-text.ts";
-import { parseYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
+import { currentDataDir } from "../project/data-dir.ts";
+import { readProjectFile } from "../project/project-file.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { defaultDataDir } from "./cluster-options.ts";
+import { kubeconfigVariable, readAccess } from "./read-kubeconfig.ts";
 
 /** The API server a command talks to, and the namespace it means when none is named. */
 export interface Cluster extends AsyncDisposable {
@@ -22,21 +16,18 @@ export interface Cluster extends AsyncDisposable {
   readonly namespace: string;
 }
 
-/** Connects to the control plane of `purlin up`, or to what --kubeconfig names. */
+/**
+ * Connects to what --kubeconfig or --data-dir names, to what $KUBECONFIG lists, or to the control plane of `purlin up`. The
+ * namespace is that of --namespace, of the kubeconfig's context, or of purlin.yaml.
+ */
 export async function openCluster(input: CommandInput, io: Io): Promise<Cluster> {
-  const file = kubeconfigFile(input, io);
   try {
-    const text = await readText(file, io, { what: "kubeconfig" });
-    const [document] = parseYaml(text, file);
-    const access = await accessFromKubeconfig((document?.value ?? {}) as Kubeconfig, {
-      file,
-      context: textOption(input, "context"),
-      env: io.env,
-    });
+    const place = findKubeconfig(input, io);
+    const access = await readAccess(place.files, input, io);
     const client = createKubeClient(createHttpsTransport(access), { onWarning: warnOnce(io) });
-    const mine = textOption(input, "kubeconfig") === undefined;
-    await reach(client, { file, server: access.server, mine, io });
-    return { client, namespace: access.namespace ?? "default", [Symbol.asyncDispose]: () => client.close() };
+    await reach(client, { ...place, server: access.server, io });
+    const namespace = textOption(input, "namespace") ?? access.namespace ?? readProjectFile(io).namespace ?? "default";
+    return { client, namespace, [Symbol.asyncDispose]: () => client.close() };
   } catch (error) {
     throw error instanceof UserError ? error : new UserError(textOf(error), { cause: error });
   }
@@ -44,39 +35,49 @@ export async function openCluster(input: CommandInput, io: Io): Promise<Cluster>
 
 /** The same warning comes with every object of a kind. */
 function warnOnce(io: Io): (text: string) => void {
-  const told = new Set<string>();
+  const shown = new Set<string>();
   return (text) => {
-    if (!told.has(text)) io.stderr.write(`warning: ${text}\n`);
-    told.add(text);
+    if (!shown.has(text)) io.stderr.write(`warning: ${text}\n`);
+    shown.add(text);
   };
 }
 
-function kubeconfigFile(input: CommandInput, io: Io): string {
-  const given = textOption(input, "kubeconfig");
-  const directory = textOption(input, "dataDir") ?? defaultDataDir;
-  const file = resolve(io.cwd, given ?? join(directory, "kubeconfig"));
-  if (existsSync(file)) return file;
-  const shown = relative(io.cwd, file);
-  const start = `start a control plane with "${commandName(io.env)} up", or name another with --kubeconfig`;
-  throw new UserError(`there is no ${shown}: ${given === undefined ? start : "check the path"}`);
+interface Place {
+  readonly files: readonly string[];
+  /** Whether the file is that of `purlin up`, and not one that the user named. */
+  readonly isOwn: boolean;
 }
 
-interface Reaching {
-  readonly file: string;
+function findKubeconfig(input: CommandInput, io: Io): Place {
+  const given = textOption(input, "kubeconfig");
+  if (given !== undefined) {
+    const file = resolve(io.cwd, given);
+    if (existsSync(file)) return { files: [file], isOwn: false };
+    throw new UserError(`there is no ${relative(io.cwd, file)}: check the path`);
+  }
+  const listed = textOption(input, "dataDir") === undefined ? kubeconfigVariable(io) : undefined;
+  if (listed?.some((file) => existsSync(file))) return { files: listed, isOwn: false };
+  if (listed !== undefined)
+    throw new UserError(`$KUBECONFIG names ${listed.join(", ")}: no such file: correct or unset it`);
+  const file = join(currentDataDir(input, io), "kubeconfig");
+  if (existsSync(file)) return { files: [file], isOwn: true };
+  const start = `start a control plane with "${commandName(io.env)} up", or name another with --kubeconfig or $KUBECONFIG`;
+  throw new UserError(`there is no ${relative(io.cwd, file)}: ${start}`);
+}
+
+interface Reaching extends Place {
   readonly server: string;
-  /** Whether the file is that of `purlin up`, and not one that the user named. */
-  readonly mine: boolean;
   readonly io: Io;
 }
 
-/** Says who is missing before a command fails in the middle of its work. */
-async function reach(client: KubeClient, { file, server, mine, io }: Reaching): Promise<void> {
+/** Fails before the command does anything where the API server cannot be reached. */
+async function reach(client: KubeClient, { files, server, isOwn, io }: Reaching): Promise<void> {
   try {
     await client.raw({ method: "GET", path: "/version", signal: io.signal });
   } catch (error) {
     await client.close();
-    const shown = relative(io.cwd, file);
-    const advice = mine
+    const shown = files.map((file) => relative(io.cwd, file)).join(", ");
+    const advice = isOwn
       ? `is the control plane of ${shown} running? start it with "${commandName(io.env)} up"`
       : `check server and credentials in ${shown}`;
     throw new UserError(`cannot reach ${server}: ${textOf(error)}: ${advice}`, { cause: error });

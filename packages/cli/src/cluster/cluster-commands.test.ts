@@ -118,12 +118,12 @@ test("types are known by all their names, and objects are shown as tables, YAML 
   assert.equal((await purlin("get", "cm", "c", "-n", "team", "-o", "name")).stdout, "configmap/c\n");
 });
 
-test("that there is nothing is no result", async () => {
-  const nothing = { exitCode: 0, stdout: "", stderr: "There are no pods in namespace default.\n" };
+test("an empty list is reported on stderr", async () => {
+  const nothing = { exitCode: 0, stdout: "", stderr: "No resources found in default namespace.\n" };
   assert.deepEqual(await purlin("get", "pods"), nothing);
   assert.deepEqual(await purlin("get", "pods", "-o", "name"), nothing);
   const everywhere = await purlin("get", "pods", "-A");
-  assert.equal(everywhere.stderr, "There are no pods.\n");
+  assert.equal(everywhere.stderr, "No resources found\n");
 });
 
 test("a type and a name may be one word", async () => {
@@ -204,13 +204,59 @@ test("a patch with a field that is not there names it, and not the whole object"
 test("deletion waits until the object is gone, or says that somebody holds it", async () => {
   await purlin("patch", "widget", "good", '{"metadata": {"finalizers": ["example.org/hold"]}}');
   const held = await purlin("delete", "widget", "good", "--timeout", "100ms");
-  assert.equal(
-    held.stderr,
-    "error: Widget good is being deleted but is still there: its finalizers say who holds it\n",
-  );
+  assert.equal(held.stderr, "error: Widget good is being deleted but still exists: see its metadata.finalizers\n");
   await purlin("patch", "widget", "good", '{"metadata": {"finalizers": null}}');
   assert.match((await purlin("delete", "widget", "good")).stderr, /not found: check the name and --namespace/);
   assert.equal((await purlin("delete", "widget", "w")).stdout, "Widget w deleted\n");
+});
+
+test("an object is changed in an editor, which opens again when the change is refused", async () => {
+  await runInProcess(["apply", "-"], { cwd: folder.path, stdin: widget("edited", "{size: small, note: before}") });
+  const edit = (editor: string): Promise<Outcome> =>
+    runInProcess(["edit", "widget/edited"], { cwd: folder.path, env: { EDITOR: editor, PATH: process.env["PATH"] } });
+  assert.equal((await edit("sed -i s/before/after/")).stdout, "Widget edited edited\n");
+  assert.equal((await edit("true")).stdout, "Edit cancelled, Widget edited is unchanged.\n");
+  assert.match((await edit("false")).stderr, /^error: editor "false" exited with 1: set \$EDITOR to another one\n$/);
+  const refused = await edit("sed -i s/small/huge/");
+  assert.match(
+    refused.stderr,
+    /^error: .*Unsupported value: "huge"[\s\S]*\nerror: no valid change was saved: your edits are in \S+\n$/,
+  );
+  const size = ["-o", "jsonpath={.spec.size} {.spec.note}"];
+  assert.equal((await purlin("get", "widget", "edited", ...size)).stdout, "small after");
+});
+
+test("objects are found by labels, deleted by labels and files, and described", async () => {
+  const labelled = (name: string): string =>
+    widget(name, "{size: small}").replace(`{name: ${name}}`, `{name: ${name}, labels: {x: z}}`);
+  folder.write("labelled.yaml", `${labelled("l1")}---\n${labelled("l2")}`);
+  assert.match((await purlin("apply", "-f", "labelled.yaml")).stdout, /^Widget l1 created\nWidget l2 created\n$/);
+  assert.equal(
+    (await purlin("get", "wd", "-l", "x=z", "-o", "name")).stdout,
+    "widget.example.org/l1\nwidget.example.org/l2\n",
+  );
+  assert.match(
+    (await purlin("describe", "wd/l1")).stdout,
+    /^Name: +l1\nNamespace: +default\nLabels: +x=z\n[\s\S]*\nSpec:\n {2}Size: +small\nEvents: +<none>\n$/,
+  );
+  assert.equal((await purlin("delete", "widgets", "-l", "x=z")).stdout, "Widget l1 deleted\nWidget l2 deleted\n");
+  await purlin("apply", "-f", "labelled.yaml");
+  assert.equal((await purlin("delete", "-f", "labelled.yaml")).stdout, "Widget l2 deleted\nWidget l1 deleted\n");
+  assert.equal((await purlin("delete", "-f", "labelled.yaml", "--ignore-not-found")).exitCode, 0);
+});
+
+test("of several objects those that exist are shown, and the others are reported", async () => {
+  const { exitCode, stdout, stderr } = await purlin("get", "cm", "c", "nope", "-n", "team", "-o", "name");
+  assert.deepEqual([exitCode, stdout], [1, "configmap/c\n"]);
+  assert.match(stderr, /^error: .*"nope" not found: check the name and --namespace\n$/);
+});
+
+test("version names this command and the server", async () => {
+  assert.match(
+    (await purlin("version")).stdout,
+    /^Client Version: v\d\S+ \(Node v\d+\S*\)\nServer Version: v1\.\d+\S*\n$/,
+  );
+  assert.match((await purlin("version", "--client", "-o", "json")).stdout, /^\{\n {2}"clientVersion": \{/);
 });
 
 const refused: Record<string, { readonly args: readonly string[]; readonly exitCode: number; readonly says: RegExp }> =
@@ -224,7 +270,7 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     NoFormat: {
       args: ["get", "cm", "-o", "xml"],
       exitCode: 2,
-      says: /^error: --output xml: expected table, yaml, json or name\n$/,
+      says: /^error: --output xml: expected table, wide, yaml, json, name or jsonpath=TEMPLATE\n$/,
     },
     NoPatch: { args: ["patch", "cm", "c", "1"], exitCode: 2, says: /^error: the patch: expected an object, such as / },
     BadPatch: { args: ["patch", "cm", "c", "{"], exitCode: 1, says: /^error: the patch:1:\d+: not valid YAML/ },
@@ -280,11 +326,40 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
       exitCode: 1,
       says: /^error: kubeconfig .*anonymous\.yaml has no context "nope"; it has "purlin"\n$/,
     },
-    OneWordTooLate: {
-      args: ["get", "-n", "team", "cm/c"],
-      exitCode: 1,
-      says: /^error: the API server has no type "cm\/c": write the type first, and the name after it: cm c\n$/,
+    BothForms: {
+      args: ["get", "-n", "team", "cm/c", "d"],
+      exitCode: 2,
+      says: /^error: write either TYPE NAME… or TYPE\/NAME…, not both: cm\/c d\n$/,
     },
+    NotAPair: { args: ["describe", "cm/c/d"], exitCode: 2, says: /^error: expected TYPE\/NAME, not "cm\/c\/d"\n$/ },
+    NoTemplate: {
+      args: ["get", "cm", "-o", "jsonpath"],
+      exitCode: 2,
+      says: /^error: --output jsonpath: expected a template/,
+    },
+    BadTemplate: {
+      args: ["get", "cm", "-o", "jsonpath={.a"],
+      exitCode: 2,
+      says: /^error: --output jsonpath=\{\.a: a \{ has no \}\n$/,
+    },
+    PatchType: {
+      args: ["patch", "cm", "c", "{}", "--type", "x"],
+      exitCode: 2,
+      says: /^error: --type x: expected merge, json, strategic\n$/,
+    },
+    JsonPatchObject: {
+      args: ["patch", "cm", "c", "{}", "--type", "json"],
+      exitCode: 2,
+      says: /^error: the patch: expected a list of operations/,
+    },
+    NoPatchAtAll: { args: ["patch", "cm", "c"], exitCode: 2, says: /^error: give the patch, such as / },
+    DeleteWhat: {
+      args: ["delete", "cm"],
+      exitCode: 2,
+      says: /^error: name what to delete: TYPE NAME, TYPE -l SELECTOR, or -f FILE\n$/,
+    },
+    ApplyWhat: { args: ["apply"], exitCode: 2, says: /^error: name a file or a folder/ },
+    EditWhat: { args: ["edit", "cm"], exitCode: 2, says: /^error: name one object: TYPE NAME\n$/ },
     NothingPiped: {
       args: ["apply", "-"],
       exitCode: 1,

@@ -15,6 +15,7 @@ interface DiscoveredResource {
   readonly scope: string;
   readonly singularResource?: string;
   readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
   readonly responseKind?: { readonly group?: string; readonly version?: string; readonly kind?: string };
 }
 
@@ -26,37 +27,56 @@ interface DiscoveredGroup {
 const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /**
- * The type a user means: by kind, plural, singular or short name, with its group after a dot where two share one. The
- * first version of a group is the one it prefers.
+ * The type a user means: by kind, plural, singular or short name, with its group, or version and group, after a dot where
+ * two share one. The first version of a group is the one it prefers.
  */
 export async function findResource(client: KubeClient, name: string, signal: AbortSignal): Promise<Resource> {
+  const [resource, another] = await findResources(client, name, signal);
+  if (resource !== undefined && another === undefined) return resource;
+  throw new UserError(`"${name}" is a category of types: name one of them`);
+}
+
+/** The type of that name, or all types of the category of that name, such as `all`. Throws a UserError for neither. */
+export async function findResources(
+  client: KubeClient,
+  name: string,
+  signal: AbortSignal,
+): Promise<readonly Resource[]> {
   const wanted = name.toLowerCase();
+  const members: Resource[] = [];
+  for (const group of await discover(client, signal)) {
+    for (const { version, resources = [] } of group.versions ?? []) {
+      const found = resources.find((resource) => namesOf(resource, group, version).includes(wanted));
+      if (found !== undefined) return [toResource(found, group, version)];
+    }
+    const [preferred] = group.versions ?? [];
+    const inCategory = preferred?.resources?.filter(({ categories = [] }) => categories.includes(wanted)) ?? [];
+    members.push(...inCategory.map((resource) => toResource(resource, group, preferred?.version ?? "")));
+  }
+  if (members.length > 0) return members;
+  throw new UserError(`the API server has no type "${name}": check the spelling, or apply its definition first`);
+}
+
+async function discover(client: KubeClient, signal: AbortSignal): Promise<readonly DiscoveredGroup[]> {
   const groups = await Promise.all(
     ["/api", "/apis"].map(async (path) => {
       const answer = await client.raw({ method: "GET", path, accept, signal });
       return (answer as unknown as { readonly items?: readonly DiscoveredGroup[] }).items ?? [];
     }),
   );
-  for (const group of groups.flat()) {
-    for (const { version, resources = [] } of group.versions ?? []) {
-      const found = resources.find((resource) => namesOf(resource, group).includes(wanted));
-      if (found !== undefined) return toResource(found, group, version);
-    }
-  }
-  const advice = name.includes("/")
-    ? `write the type first, and the name after it: ${name.replace("/", " ")}`
-    : "check the spelling, or apply its definition first";
-  throw new UserError(`the API server has no type "${name}": ${advice}`);
+  return groups.flat();
 }
 
 function namesOf(
   { resource, singularResource, shortNames = [], responseKind }: DiscoveredResource,
   group: DiscoveredGroup,
+  version: string,
 ): string[] {
   const names = [resource, singularResource, responseKind?.kind, ...shortNames].filter((name) => name !== undefined);
   const lower = names.map((name) => name.toLowerCase()).filter((name) => name !== "");
   const suffix = group.metadata?.name;
-  return suffix ? [...lower, ...lower.map((name) => `${name}.${suffix}`)] : lower;
+  const suffixes = suffix ? [`.${suffix}`, `.${version}.${suffix}`] : [`.${version}`, `.${version}.`];
+  return [...lower, ...lower.flatMap((name) => suffixes.map((one) => `${name}${one}`))];
 }
 
 function toResource(found: DiscoveredResource, { metadata }: DiscoveredGroup, version: string): Resource {

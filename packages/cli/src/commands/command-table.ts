@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-import { clusterOptions, defaultDataDir } from "../cluster/cluster-options.ts";
+import { clusterOptions, dataDirOption } from "../cluster/cluster-options.ts";
 import { renderFlags } from "../render/render-flags.ts";
 import { startFlags } from "../start/start-flags.ts";
 import { xpkgCommands } from "../xpkg/xpkg-commands.ts";
 import type { CommandSpec, OptionSpec } from "./command-spec.ts";
 
 const namespaceOption: OptionSpec = { flags: "-n, --namespace <name>", description: "where the object is (default)" };
+
+const filenameOption: OptionSpec = {
+  flags: "-f, --filename <path>",
+  description: "a YAML file, or a folder with such files; - reads stdin; may be given more than once",
+  repeatable: true,
+};
+
+const selectorOption: OptionSpec = {
+  flags: "-l, --selector <labels>",
+  description: "only objects with these labels, such as app=shop,tier!=test or 'tier in (a,b)'",
+};
+
+const everywhereOption: OptionSpec = { flags: "-A, --all-namespaces", description: "the objects of all namespaces" };
+
+const subresourceOption: OptionSpec = {
+  flags: "--subresource <name>",
+  description: "a part of the object with a path of its own, such as status or scale",
+};
 
 const insecure: OptionSpec = { flags: "--insecure", description: "plaintext; only for functions on this machine" };
 
@@ -29,8 +47,7 @@ export const commandTable: readonly CommandSpec[] = [
     options: [
       {
         flags: "--data-dir <dir>",
-        description: "where everything is kept; made if it is not there",
-        default: ".purlin",
+        description: "where everything is kept; created if missing ($PURLIN_DATA_DIR, purlin.yaml, or .purlin)",
       },
       { flags: "--port <port>", description: "where to listen on loopback (a free one, kept across restarts)" },
       { flags: "--registry-port <port>", description: "where the registry listens (a free one, kept across restarts)" },
@@ -58,24 +75,59 @@ export const commandTable: readonly CommandSpec[] = [
   {
     name: "apply",
     summary: "apply manifests to a running control plane",
-    arguments: [{ name: "<path...>", description: "YAML files, or folders with such files; - reads stdin" }],
-    options: clusterOptions,
+    arguments: [{ name: "[path...]", description: "YAML files, or folders with such files; - reads stdin" }],
+    options: [filenameOption, namespaceOption, ...clusterOptions],
     load: () => import("../apply/apply-command.ts"),
   },
   {
     name: "get",
     summary: "show the objects of a type, or one of them",
     arguments: [
-      { name: "<type>", description: "kind, plural, singular or short name, such as configmaps or xapps.example.org" },
-      { name: "[name]", description: "one object; all of them without it" },
+      {
+        name: "<type>",
+        description:
+          "kind, plural, singular or short name, such as configmaps or xapps.example.org; several with commas",
+      },
+      { name: "[name...]", description: "some objects of the type; all of them without a name" },
     ],
     options: [
       namespaceOption,
-      { flags: "-A, --all-namespaces", description: "the objects of all namespaces" },
-      { flags: "-o, --output <format>", description: "table, yaml, json or name", default: "table" },
+      everywhereOption,
+      selectorOption,
+      { flags: "--field-selector <fields>", description: "only objects with these fields, such as metadata.name=shop" },
+      {
+        flags: "-o, --output <format>",
+        description: "table, wide, yaml, json, name or jsonpath=TEMPLATE",
+        default: "table",
+      },
+      { flags: "-w, --watch", description: "then show each change, until Ctrl-C" },
+      { flags: "--no-headers", description: "a table without its first line" },
       ...clusterOptions,
     ],
     load: () => import("../get/get-command.ts"),
+  },
+  {
+    name: "describe",
+    summary: "show all fields of objects and their events, for people",
+    arguments: [
+      { name: "<type>", description: "as for purlin get" },
+      { name: "[name...]", description: "some objects of the type; all of them without a name" },
+    ],
+    options: [namespaceOption, everywhereOption, selectorOption, ...clusterOptions],
+    load: () => import("../describe/describe-command.ts"),
+  },
+  {
+    name: "events",
+    summary: "show events, oldest first",
+    options: [
+      { flags: "--for <type/name>", description: "only events about this object" },
+      { flags: "--types <types>", description: "only events of these types, such as Warning" },
+      { flags: "-w, --watch", description: "then show each new event, until Ctrl-C" },
+      namespaceOption,
+      everywhereOption,
+      ...clusterOptions,
+    ],
+    load: () => import("../events/events-command.ts"),
   },
   {
     name: "trace",
@@ -99,11 +151,7 @@ export const commandTable: readonly CommandSpec[] = [
       { flags: "--revision <name>", description: "only that revision (all of them)" },
       { flags: "-f, --follow", description: "go on with what it writes from now on" },
       { flags: "--tail <lines>", description: "only so many of its last lines (all of them)" },
-      {
-        flags: "--data-dir <dir>",
-        description: "the folder of the control plane that purlin up runs",
-        default: defaultDataDir,
-      },
+      dataDirOption,
     ],
     load: () => import("../logs/logs-command.ts"),
   },
@@ -113,24 +161,53 @@ export const commandTable: readonly CommandSpec[] = [
     arguments: [
       { name: "<type>", description: "as for purlin get" },
       { name: "<name>", description: "the object" },
-      { name: "<patch>", description: "the fields to change, as a JSON or YAML object; null removes one" },
+      { name: "[patch]", description: "the fields to change, as a JSON or YAML object; null removes one" },
     ],
-    options: [namespaceOption, ...clusterOptions],
+    options: [
+      { flags: "-p, --patch <patch>", description: "the patch, where it is not the last word" },
+      { flags: "--type <type>", description: "merge, json or strategic", default: "merge" },
+      subresourceOption,
+      namespaceOption,
+      ...clusterOptions,
+    ],
     load: () => import("../patch/patch-command.ts"),
   },
   {
-    name: "delete",
-    summary: "delete an object and wait until it is gone",
+    name: "edit",
+    summary: "change an object in an editor",
     arguments: [
       { name: "<type>", description: "as for purlin get" },
-      { name: "<name>", description: "the object" },
+      { name: "[name]", description: "the object" },
+    ],
+    options: [subresourceOption, namespaceOption, ...clusterOptions],
+    load: () => import("../edit/edit-command.ts"),
+  },
+  {
+    name: "delete",
+    summary: "delete objects and wait until they are gone",
+    arguments: [
+      { name: "[type]", description: "as for purlin get" },
+      { name: "[name...]", description: "the objects" },
     ],
     options: [
+      filenameOption,
+      selectorOption,
+      { flags: "--ignore-not-found", description: "an object that does not exist is not an error" },
       namespaceOption,
       { flags: "--timeout <duration>", description: "how long to wait until it is gone", default: "30s" },
       ...clusterOptions,
     ],
     load: () => import("../delete/delete-command.ts"),
+  },
+  {
+    name: "version",
+    summary: "show the versions of this command and of the API server",
+    options: [
+      { flags: "--client", description: "only this command's" },
+      { flags: "-o, --output <format>", description: "text, yaml or json", default: "text" },
+      ...clusterOptions,
+    ],
+    load: () => import("../version/version-command.ts"),
   },
   {
     name: "start",

@@ -1,36 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout } from "node:timers/promises";
 import { isNotFound } from "@purlin/kube-objects";
-import { openCluster } from "../cluster/cluster-client.ts";
-import { findResource, pathOf } from "../cluster/find-resource.ts";
-import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
+import { pathOf } from "../cluster/find-resource.ts";
+import { findTargets } from "../cluster/find-targets.ts";
+import { type CommandInput, isSet, listOption, textOption } from "../commands/command-spec.ts";
 import { readTimeout } from "../commands/duration.ts";
+import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
 import type { Io } from "../io.ts";
+import { readManifests } from "../manifests/manifest.ts";
+import { manifestPath } from "../manifests/manifest-path.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 const pollMs = 50;
 
-/** `purlin delete TYPE NAME` */
+/** An object to delete. */
+interface Doomed {
+  /** Such as `App shop`. */
+  readonly title: string;
+  readonly path: string;
+  readonly isNamespaced: boolean;
+}
+
+/** `purlin delete TYPE NAME…`, `purlin delete TYPE -l SELECTOR`, `purlin delete -f FILE…` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
-  const [type = "", name = ""] = input.args;
   const waitMs = readTimeout(textOption(input, "timeout") ?? "30s");
+  const ignoresMissing = isSet(input, "ignoreNotFound");
+  const files = listOption(input, "filename");
+  checkWords(input, files);
   await using cluster = await openCluster(input, io);
-  const { client } = cluster;
-  const resource = await findResource(client, type, io.signal);
-  const path = pathOf(resource, { namespace: textOption(input, "namespace") ?? cluster.namespace, name });
-  const title = `${resource.kind} ${name}`;
-  await client.raw({ method: "DELETE", path, signal: io.signal }).catch((error: unknown) => {
-    const hint = isNotFound(error) && resource.namespaced ? ": check the name and --namespace" : "";
-    throw new UserError(`${textOf(error)}${hint}`, { cause: error });
-  });
+  const doomed = files.length > 0 ? await ofFiles(cluster, files, io) : await ofWords(cluster, input, io);
+  const waiting: Doomed[] = [];
+  for (const one of doomed) {
+    if (await requestDeletion(cluster, one, { ignoresMissing, io })) waiting.push(one);
+  }
   const limit = performance.now() + waitMs;
+  for (const one of waiting) {
+    await untilGone(cluster, one, { limit, io });
+    io.stdout.write(`${one.title} deleted\n`);
+  }
+}
+
+function checkWords(input: CommandInput, files: readonly string[]): void {
+  const isNamed = input.args.length > 1 || input.args.some((word) => word.includes("/"));
+  const isSelected = input.args.length === 1 && textOption(input, "selector") !== undefined;
+  if (files.length > 0 && input.args.length > 0)
+    throw new UserError("name objects or files, not both", { exitCode: 2 });
+  if (files.length === 0 && !isNamed && !isSelected) {
+    throw new UserError("name what to delete: TYPE NAME, TYPE -l SELECTOR, or -f FILE", { exitCode: 2 });
+  }
+}
+
+/** What comes last in files was applied last, and leans on what comes first. */
+async function ofFiles(cluster: Cluster, files: readonly string[], io: Io): Promise<Doomed[]> {
+  const manifests = await readManifests(files, io, { stdin: true });
+  const doomed: Doomed[] = [];
+  for (const { object } of manifests.toReversed()) {
+    const found = await manifestPath(cluster, object, io.signal);
+    // A kind that is not served has no objects.
+    if (found !== undefined) doomed.push({ title: `${object.kind} ${object.metadata.name}`, ...found });
+  }
+  return doomed;
+}
+
+async function ofWords(cluster: Cluster, input: CommandInput, io: Io): Promise<Doomed[]> {
+  const doomed: Doomed[] = [];
+  const selection = { namespace: cluster.namespace, labelSelector: textOption(input, "selector") };
+  for (const target of await findTargets(cluster.client, input.args, io.signal)) {
+    const { resource } = target;
+    const add = (name: string): void => {
+      const path = pathOf(resource, { namespace: cluster.namespace, name });
+      doomed.push({ title: `${resource.kind} ${name}`, path, isNamespaced: resource.namespaced });
+    };
+    if (target.name !== undefined) add(target.name);
+    else {
+      const fetched = await fetchTarget(cluster, target, { selection, accept: "application/json", signal: io.signal });
+      for (const { metadata } of objectsOf(fetched)) add(metadata.name ?? "");
+    }
+  }
+  if (doomed.length === 0) io.stderr.write("No resources found\n");
+  return doomed;
+}
+
+async function requestDeletion(
+  { client }: Cluster,
+  { path, isNamespaced }: Doomed,
+  { ignoresMissing, io }: { readonly ignoresMissing: boolean; readonly io: Io },
+): Promise<boolean> {
+  try {
+    await client.raw({ method: "DELETE", path, signal: io.signal });
+    return true;
+  } catch (error) {
+    if (isNotFound(error) && ignoresMissing) return false;
+    const hint = isNotFound(error) && isNamespaced ? ": check the name and --namespace" : "";
+    throw new UserError(`${textOf(error)}${hint}`, { cause: error });
+  }
+}
+
+async function untilGone(
+  { client }: Cluster,
+  { title, path }: Doomed,
+  { limit, io }: { readonly limit: number; readonly io: Io },
+): Promise<void> {
   while (await exists(() => client.raw({ method: "GET", path, signal: io.signal }))) {
     if (performance.now() > limit) {
-      throw new UserError(`${title} is being deleted but is still there: its finalizers say who holds it`);
+      throw new UserError(`${title} is being deleted but still exists: see its metadata.finalizers`);
     }
     await setTimeout(pollMs, undefined, { signal: io.signal });
   }
-  io.stdout.write(`${title} deleted\n`);
 }
 
 async function exists(get: () => Promise<unknown>): Promise<boolean> {

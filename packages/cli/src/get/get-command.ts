@@ -1,97 +1,140 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, isNotFound, type JsonValue } from "@purlin/kube-objects";
-import { openCluster } from "../cluster/cluster-client.ts";
-import { findResource, pathOf, type Resource } from "../cluster/find-resource.ts";
+import type { KubeObject } from "@purlin/kube-client";
+import type { JsonValue } from "@purlin/kube-objects";
+import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
+import { findTargets, type Target, typeText } from "../cluster/find-targets.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
-import { printYaml } from "../files/print-yaml.ts";
 import type { Io } from "../io.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
-import { formatTable } from "../terminal/table.ts";
-import { textOf, UserError } from "../user-error.ts";
+import { formatTable, growingTable } from "../terminal/table.ts";
+import { UserError } from "../user-error.ts";
+import { type Fetched, fetchTarget, objectsOf, type Selection, tableType } from "./fetch-objects.ts";
+import { type OutputFormat, readFormat } from "./output-format.ts";
+import { printList, printObject } from "./print-objects.ts";
+import { rowCells, shownColumns, type TableOptions, titleCells } from "./print-table.ts";
+import { versionOf, watchTarget } from "./watch-objects.ts";
 
-const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io";
+interface Getting {
+  readonly cluster: Cluster;
+  readonly io: Io;
+  readonly format: OutputFormat;
+  readonly selection: Selection;
+  readonly accept: string;
+  readonly signal: AbortSignal;
+  readonly hasTitles: boolean;
+}
 
-/** `purlin get TYPE [NAME]` */
+/** `purlin get TYPE [NAME…]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
-  const [type = "", name] = input.args;
-  const output = textOption(input, "output") ?? "table";
-  if (!["table", "yaml", "json", "name"].includes(output)) {
-    throw new UserError(`--output ${output}: expected table, yaml, json or name`, { exitCode: 2 });
-  }
+  const format = readFormat(textOption(input, "output") ?? "table");
   await using cluster = await openCluster(input, io);
-  const resource = await findResource(cluster.client, type, io.signal);
-  const everywhere = isSet(input, "allNamespaces") && name === undefined;
-  const namespace = everywhere ? undefined : (textOption(input, "namespace") ?? cluster.namespace);
-  const accept = output === "table" ? tableType : "application/json";
-  const path = pathOf(resource, { namespace, name });
-  const answer = await cluster.client
-    .raw({ method: "GET", path, accept, signal: io.signal })
-    .catch((error: unknown) => explain(error, resource));
-  const text =
-    output === "name" ? names(answer, resource) : printAnswer(answer, output, everywhere && resource.namespaced);
-  if (text === "") io.stderr.write(nothing(resource, namespace));
-  else io.stdout.write(text);
+  const targets = await findTargets(cluster.client, input.args, io.signal);
+  const named = targets.some(({ name }) => name !== undefined);
+  const selection = {
+    namespace: isSet(input, "allNamespaces") && !named ? undefined : cluster.namespace,
+    labelSelector: textOption(input, "selector"),
+    fieldSelector: textOption(input, "fieldSelector"),
+  };
+  const accept = format.kind === "table" ? tableType : "application/json";
+  const hasTitles = input.options["headers"] !== false;
+  const getting = { cluster, io, format, selection, accept, signal: io.signal, hasTitles };
+  if (isSet(input, "watch")) await watch(getting, targets);
+  else await show(getting, targets);
 }
 
-function explain(error: unknown, { namespaced }: Resource): never {
-  const hint = isNotFound(error) && namespaced ? ": check the name and --namespace" : "";
-  throw new UserError(`${textOf(error)}${hint}`, { cause: error });
+async function show(getting: Getting, targets: readonly Target[]): Promise<void> {
+  const fetched: Fetched[] = [];
+  const problems: unknown[] = [];
+  for (const target of targets) {
+    await fetchTarget(getting.cluster, target, getting).then(
+      (one) => fetched.push(one),
+      (error: unknown) => problems.push(error),
+    );
+  }
+  const [problem, ...others] = problems;
+  const text = problem === undefined || fetched.length > 0 ? print(getting, fetched) : "";
+  if (text !== "") getting.io.stdout.write(text);
+  else if (problem === undefined) getting.io.stderr.write(nothingText(getting.selection, targets));
+  // The others were found and shown.
+  for (const error of others) getting.io.stderr.write(`error: ${(error as Error).message}\n`);
+  if (problem !== undefined) throw problem;
 }
 
-function nothing({ plural, namespaced }: Resource, namespace: string | undefined): string {
-  return `There are no ${plural}${namespaced && namespace !== undefined ? ` in namespace ${namespace}` : ""}.\n`;
+function print(getting: Getting, fetched: readonly Fetched[]): string {
+  const { format } = getting;
+  if (format.kind === "table") return printTables(getting, fetched);
+  if (format.kind === "name") {
+    return fetched.flatMap((one) => objectsOf(one).map((object) => printObject(object, format, one.target))).join("");
+  }
+  const [only, another] = fetched;
+  if (only?.target.name !== undefined && another === undefined)
+    return objectsOf(only)
+      .map((object) => printObject(object, format, only.target))
+      .join("");
+  return printList(fetched.flatMap(objectsOf), format);
 }
 
-function printAnswer(answer: JsonValue, output: string, withNamespace: boolean): string {
-  if (output === "json") return `${JSON.stringify(sorted(withoutManagers(answer)), undefined, 2)}\n`;
-  if (output === "yaml") return printYaml(sorted(withoutManagers(answer)));
-  const { columnDefinitions, rows } = answer as unknown as Table;
-  if (!rows?.length) return "";
-  const shown = columnDefinitions.flatMap(({ priority }, index) => (priority === 0 || !priority ? [index] : []));
-  const title = shown.map((index) => columnDefinitions[index]?.name.toUpperCase() ?? "");
-  const lines = rows.map(({ cells, object }) => [
-    ...(withNamespace ? [object?.metadata?.namespace ?? ""] : []),
-    ...shown.map((index) => cellText(cells[index])),
-  ]);
-  return `${formatTable([[...(withNamespace ? ["NAMESPACE"] : []), ...title], ...lines])}\n`;
+/** A table for each type, as kubectl prints them. */
+function printTables(getting: Getting, fetched: readonly Fetched[]): string {
+  const byType = Map.groupBy(fetched, ({ target }) => typeText(target.resource));
+  const tables = [...byType].flatMap(([type, ofType]) => {
+    const [first] = ofType;
+    if (first === undefined) return [];
+    const options = tableOptions(getting, first.target, byType.size > 1 ? `${type}/` : "");
+    const columns = shownColumns(first.answer, options);
+    const rows = ofType.flatMap(({ answer }) => rowCells(answer, columns, options));
+    if (rows.length === 0) return [];
+    const titles = getting.hasTitles ? [titleCells(first.answer, options) ?? []] : [];
+    return [`${formatTable([...titles, ...rows])}\n`];
+  });
+  return tables.join("\n");
 }
 
-/** One `TYPE/NAME` a line, as this command and kubectl take it again. */
-function names(answer: JsonValue, { kind, apiVersion }: Resource): string {
-  const [group = ""] = apiVersion.includes("/") ? apiVersion.split("/") : [];
-  const type = `${kind.toLowerCase()}${group === "" ? "" : `.${group}`}`;
-  const { items } = answer as { readonly items?: readonly Named[] };
-  return (items ?? [answer as unknown as Named]).map(({ metadata }) => `${type}/${metadata.name}\n`).join("");
+function tableOptions({ format, selection }: Getting, { resource }: Target, prefix: string): TableOptions {
+  const isWide = format.kind === "table" && format.isWide;
+  return { isWide, withNamespace: resource.namespaced && selection.namespace === undefined, prefix };
 }
 
-interface Named {
-  readonly metadata: { readonly name: string };
+function nothingText({ namespace }: Selection, targets: readonly Target[]): string {
+  const isNamespaced = targets.some(({ resource }) => resource.namespaced);
+  return isNamespaced && namespace !== undefined
+    ? `No resources found in ${namespace} namespace.\n`
+    : "No resources found\n";
 }
 
-interface Table {
-  readonly columnDefinitions: readonly { readonly name: string; readonly priority?: number }[];
-  readonly rows?: readonly {
-    readonly cells: readonly unknown[];
-    readonly object?: { readonly metadata?: { readonly namespace?: string } };
-  }[];
+/** What there is, and then each change. */
+async function watch(getting: Getting, targets: readonly Target[]): Promise<void> {
+  const [target, another] = targets;
+  if (target === undefined || another !== undefined) {
+    throw new UserError("you may only specify a single resource type");
+  }
+  const { cluster, io } = getting;
+  const first = await fetchTarget(cluster, target, getting);
+  const printChange = changePrinter(getting, first);
+  const resourceVersion = versionOf(first.answer);
+  for await (const object of watchTarget(cluster, target, { ...getting, resourceVersion }))
+    io.stdout.write(printChange(object));
 }
 
-function cellText(cell: unknown): string {
-  return cell === null || cell === undefined ? "" : harmlessLine(String(cell));
-}
-
-/** By name, as kubectl has it. */
-function sorted(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isJsonObject(value)) return value;
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member as JsonValue)]));
-}
-
-/** Who owns which field is a long story that nobody asks for here. */
-function withoutManagers(value: JsonValue): JsonValue {
-  const { items, metadata } = value as { readonly items?: JsonValue[]; readonly metadata?: Record<string, JsonValue> };
-  if (Array.isArray(items)) return { ...(value as object), items: items.map(withoutManagers) };
-  const { managedFields: _, ...kept } = metadata ?? {};
-  return { ...(value as object), metadata: kept };
+/** Prints what there is, and returns how to print a change. */
+function changePrinter(getting: Getting, first: Fetched): (change: JsonValue) => string {
+  const { format, io, hasTitles } = getting;
+  if (format.kind !== "table") {
+    const one = (object: KubeObject): string =>
+      `${format.kind === "yaml" ? "---\n" : ""}${printObject(object, format, first.target)}`;
+    io.stdout.write(objectsOf(first).map(one).join(""));
+    return (object) => one(object as unknown as KubeObject);
+  }
+  const options = tableOptions(getting, first.target, "");
+  const columns = shownColumns(first.answer, options);
+  const append = growingTable();
+  const titles = hasTitles ? [titleCells(first.answer, options) ?? []] : [];
+  const rows = rowCells(first.answer, columns, options);
+  // Without a row the titles come with the first one.
+  if (rows.length > 0) io.stdout.write(append([...titles, ...rows]));
+  let pending = rows.length > 0 ? [] : titles;
+  return (table) => {
+    const text = append([...pending, ...rowCells(table, columns, options)]);
+    pending = [];
+    return text;
+  };
 }

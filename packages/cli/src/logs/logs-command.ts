@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { defaultDataDir } from "../cluster/cluster-options.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
+import { currentDataDir } from "../project/data-dir.ts";
 import { UserError } from "../user-error.ts";
 import { explainNoLogs, type WantedLogs, wantedLogs } from "./find-logs.ts";
 import { createLogPrinter, type LogPrinter } from "./log-printer.ts";
@@ -16,7 +15,7 @@ const lookEveryMs = 200;
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const [functionName = ""] = input.args;
   const wanted: WantedLogs = {
-    dataDir: resolve(io.cwd, textOption(input, "dataDir") ?? defaultDataDir),
+    dataDir: currentDataDir(input, io),
     functionName,
     revision: textOption(input, "revision"),
   };

@@ -17,6 +17,8 @@ export interface ApplyManifestsOptions {
   /** How long a kind that is being defined is waited for. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
+  /** Of objects that name none; `default` unless given. */
+  readonly namespace?: string | undefined;
   /** Told about each object that was applied, what that changed, and the object as it is stored now. */
   readonly onApplied?: (manifest: Manifest, change: ApplyChange, stored: KubeObject) => void;
   /** Told once when an object has to wait for its kind. */
@@ -96,12 +98,12 @@ async function applyOne(
   return { change: before === stored.metadata.resourceVersion ? "unchanged" : "configured", stored };
 }
 
-/** Waits for the kind, and puts an object that names no namespace into the default one if it needs one. */
+/** Waits for the kind, and puts a namespaced object that names no namespace into the given one. */
 async function locate(client: KubeClient, manifest: Manifest, options: Applying): Promise<KubeObject> {
   const { object } = manifest;
   const { namespaced } = await mappingOf(client, manifest, options);
   if (!namespaced || object.metadata.namespace) return object;
-  return { ...object, metadata: { ...object.metadata, namespace: "default" } };
+  return { ...object, metadata: { ...object.metadata, namespace: options.namespace ?? "default" } };
 }
 
 async function mappingOf(

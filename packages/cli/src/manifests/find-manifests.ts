@@ -3,6 +3,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
 import { explain } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
+import { projectFileName } from "../project/project-file.ts";
 import { UserError } from "../user-error.ts";
 import { type IgnoreRule, ignoring, readIgnoreFile } from "./ignore-file.ts";
 
@@ -20,7 +21,8 @@ export interface FindOptions {
 
 /**
  * The manifests that paths stand for, as the user would write them: a file is itself, a folder all YAML files in it and in
- * the folders below, by name. Hidden folders, node_modules and what a .purlinignore lists are left out. A folder without any is a mistake.
+ * the folders below, by name. Hidden folders, node_modules, purlin.yaml and what a .purlinignore lists are left out. A folder
+ * without any is a mistake.
  */
 export async function findManifests(paths: readonly string[], io: Io, options: FindOptions = {}): Promise<string[]> {
   const files: string[] = [];
@@ -75,7 +77,8 @@ async function filesBelow(folder: string, { io, options, rules: above }: Search)
     if (entry.isDirectory()) {
       const leftOut = entry.name.startsWith(".") || skipped.has(entry.name) || options.except?.has(entry.name) === true;
       if (!leftOut) files.push(...(await filesBelow(path, { io, options, rules })));
-    } else if (endings.some((ending) => entry.name.endsWith(ending))) files.push(path);
+    } else if (entry.name !== projectFileName && endings.some((ending) => entry.name.endsWith(ending)))
+      files.push(path);
   }
   return files;
 }

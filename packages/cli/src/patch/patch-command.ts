@@ -9,27 +9,44 @@ import { manifestManager } from "../manifests/apply-manifests.ts";
 import { unknownFields } from "../manifests/apply-problem.ts";
 import { textOf, UserError } from "../user-error.ts";
 
+const patchKinds = ["merge", "json", "strategic"] as const;
+type PatchKind = (typeof patchKinds)[number];
+
 /** `purlin patch TYPE NAME PATCH` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
-  const [type = "", name = "", text = ""] = input.args;
-  const patch = readPatch(text);
+  const [type = "", name = "", text] = input.args;
+  const kind = readKind(textOption(input, "type") ?? "merge");
+  const patch = readPatch(patchText(text, textOption(input, "patch")), kind);
   await using cluster = await openCluster(input, io);
   const resource = await findResource(cluster.client, type, io.signal);
-  const namespace = resource.namespaced ? (textOption(input, "namespace") ?? cluster.namespace) : undefined;
+  const namespace = resource.namespaced ? cluster.namespace : undefined;
   const target = { apiVersion: resource.apiVersion, kind: resource.kind, name, namespace };
   try {
-    // As the one who applies files: a file that is applied later then decides about these fields again.
-    const options = {
-      type: "merge",
+    // As the manager of applied files: a file that is applied later then decides about these fields again.
+    await cluster.client.patch(target, patch, {
+      type: kind,
       fieldManager: manifestManager,
       fieldValidation: "Strict",
+      subresource: textOption(input, "subresource"),
       signal: io.signal,
-    } as const;
-    await cluster.client.patch(target, patch, options);
+    });
   } catch (error) {
     throw new UserError(whyNot(error, resource), { cause: error });
   }
   io.stdout.write(`${resource.kind} ${name} patched\n`);
+}
+
+function patchText(argument: string | undefined, option: string | undefined): string {
+  if (argument !== undefined && option !== undefined) throw new UserError("give one patch, not two", { exitCode: 2 });
+  const text = argument ?? option;
+  if (text !== undefined) return text;
+  throw new UserError(`give the patch, such as '{"spec": {"size": "large"}}'`, { exitCode: 2 });
+}
+
+function readKind(text: string): PatchKind {
+  const kind = patchKinds.find((one) => one === text);
+  if (kind !== undefined) return kind;
+  throw new UserError(`--type ${text}: expected ${patchKinds.join(", ")}`, { exitCode: 2 });
 }
 
 function whyNot(error: unknown, { kind, namespaced }: { readonly kind: string; readonly namespaced: boolean }): string {
@@ -42,9 +59,14 @@ function whyNot(error: unknown, { kind, namespaced }: { readonly kind: string; r
   return `${textOf(error)}${isNotFound(error) && namespaced ? ": check the name and --namespace" : ""}`;
 }
 
-function readPatch(text: string): JsonValue {
+function readPatch(text: string, kind: PatchKind): JsonValue {
   const [document] = parseYaml(text, "the patch");
   const value = document?.value;
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonValue;
-  throw new UserError(`the patch: expected an object, such as '{"spec": {"size": "large"}}'`, { exitCode: 2 });
+  const isList = Array.isArray(value);
+  if (typeof value === "object" && value !== null && isList === (kind === "json")) return value as JsonValue;
+  const expected =
+    kind === "json"
+      ? `a list of operations, such as '[{"op": "remove", "path": "/spec/size"}]'`
+      : `an object, such as '{"spec": {"size": "large"}}'`;
+  throw new UserError(`the patch: expected ${expected}`, { exitCode: 2 });
 }

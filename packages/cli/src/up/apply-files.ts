@@ -5,6 +5,7 @@ import { commandName } from "../command-name.ts";
 import type { Io } from "../io.ts";
 import { ApplyError, applyManifests } from "../manifests/apply-manifests.ts";
 import { listed } from "../manifests/manifest.ts";
+import { readProjectFile } from "../project/project-file.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
 import { textOf } from "../user-error.ts";
@@ -89,6 +90,7 @@ async function applyChanged(
   try {
     await applyManifests(client, changes.changed, {
       waitMs: kindWaitMs,
+      namespace: readProjectFile(io).namespace,
       signal: io.signal,
       onApplied(manifest, _, stored) {
         applied.set(manifest.at(), stored);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { resolve } from "node:path";
 import { readPort } from "../apiserver/embedded-server.ts";
-import { defaultDataDir } from "../cluster/cluster-options.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import { readTimeout } from "../commands/duration.ts";
 import type { Io } from "../io.ts";
+import { ownDataDir } from "../project/data-dir.ts";
+import { readProjectFile } from "../project/project-file.ts";
 
 /** The command line of `purlin up`, understood. */
 export interface UpOptions {
@@ -26,15 +26,18 @@ export interface UpOptions {
 
 /** Reads the command line. */
 export function readUpOptions(input: CommandInput, io: Io): UpOptions {
+  const project = readProjectFile(io);
   const timeoutMs = readTimeout(textOption(input, "timeout") ?? "5m");
   return {
     paths: input.args,
-    directory: resolve(io.cwd, textOption(input, "dataDir") ?? defaultDataDir),
-    port: readPort(input.options["port"]),
-    registryPort: readPort(input.options["registryPort"], "--registry-port") || undefined,
+    directory: ownDataDir(input, io),
+    port: readPort(input.options["port"] ?? project.ports.api?.toString()),
+    registryPort:
+      readPort(input.options["registryPort"] ?? project.ports.registry?.toString(), "--registry-port") || undefined,
     waitMs: isSet(input, "wait") ? timeoutMs : undefined,
     prune: isSet(input, "prune"),
     debug: isSet(input, "debug"),
-    functionRevisionSelectors: isSet(input, "enableFunctionRevisionSelectors"),
+    functionRevisionSelectors:
+      isSet(input, "enableFunctionRevisionSelectors") || project.features.functionRevisionSelectors === true,
   };
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { ageOf, humanDuration } from "@purlin/kube-objects";
 import { TEMPLATE_GENERATION } from "../builtin/daemon-set-rules.ts";
 import { at, count, items, labelText, number, selectorText, text } from "./cell-values.ts";
 import { eventCells } from "./event-cells.ts";
-import { ageOf, humanDuration } from "./human-duration.ts";
 import { podCells, podConditions } from "./pod-cells.ts";
 import { serviceCells } from "./service-cells.ts";
 import { column, type TableColumn, type TablePrinter } from "./table.ts";

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { goNumber, isJsonObject, type JsonObject, type JsonValue, ownValue, printJson } from "@purlin/kube-objects";
-import { ageOf } from "./human-duration.ts";
+import {
+  ageOf,
+  goNumber,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+  printJson,
+} from "@purlin/kube-objects";
 import { jsonPath } from "./json-path.ts";
 import { column, type TableColumn, type TablePrinter } from "./table.ts";
 

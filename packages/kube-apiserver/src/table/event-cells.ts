@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { ageOf } from "@purlin/kube-objects";
 import { at, number, text } from "./cell-values.ts";
-import { ageOf } from "./human-duration.ts";
 
 /** The cells of an Event, written by the old API (`involvedObject`, `count`) or the new one (`regarding`, `series`). */
 export function eventCells(object: JsonObject, now: number): JsonValue[] {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { ageOf } from "@purlin/kube-objects";
 import { at, items, text } from "./cell-values.ts";
-import { ageOf } from "./human-duration.ts";
 import { podProgress } from "./pod-status.ts";
 
 /** The cells of a Pod; nobody runs Pods here, but another program may write their status. */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { ageOf, humanDuration } from "@purlin/kube-objects";
 import { builtinPrinter } from "./builtin-columns.ts";
 import { customPrinter } from "./custom-columns.ts";
-import { ageOf, humanDuration } from "./human-duration.ts";
 import { jsonPath } from "./json-path.ts";
 import { toTable } from "./table.ts";
 

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { harmless } from "../terminal/harmless.ts";
+import { fieldLabel } from "./field-label.ts";
+
+/** A line: a label with its value beside it, or a label alone. */
+interface Line {
+  readonly label: string;
+  readonly value?: string | undefined;
+}
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+const hiddenMetadata = new Set(["name", "namespace", "labels", "annotations", "managedFields"]);
+/** An annotation that is longer stands on lines of its own. */
+const maxAnnotation = 140;
+
+/** An object for people, as `kubectl describe` shows custom objects, without its events. */
+export function describeText(object: KubeObject): string {
+  const { name = "", namespace = "", labels, annotations } = object.metadata;
+  const shown = Object.entries(annotations ?? {}).filter(([key]) => key !== lastApplied);
+  const content = { ...object, metadata: visibleMetadata(object) } as unknown as JsonObject;
+  const lines = [
+    { label: "Name:", value: name },
+    { label: "Namespace:", value: namespace },
+    ...several(
+      "Labels:",
+      Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`),
+    ),
+    ...several("Annotations:", shown.sort(byName).flatMap(annotationLines)),
+    ...contentLines(content, ""),
+  ];
+  return aligned(lines);
+}
+
+function visibleMetadata({ metadata }: KubeObject): JsonObject {
+  return Object.fromEntries(Object.entries(metadata).filter(([name]) => !hiddenMetadata.has(name))) as JsonObject;
+}
+
+const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
+
+function several(label: string, values: readonly string[]): Line[] {
+  if (values.length === 0) return [{ label, value: "<none>" }];
+  const sorted = label === "Labels:" ? values.toSorted() : values;
+  return sorted.map((value, index) => ({ label: index === 0 ? label : "", value }));
+}
+
+function annotationLines([key, value]: [string, unknown]): string[] {
+  const text = String(value).replace(/\n$/, "");
+  if (text.length + key.length + 2 <= maxAnnotation && !text.includes("\n")) return [`${key}: ${text}`];
+  return [
+    `${key}:`,
+    ...text.split("\n").map((line) => `  ${line.slice(0, maxAnnotation)}${line.length > maxAnnotation ? "..." : ""}`),
+  ];
+}
+
+function contentLines(content: JsonObject, indent: string): Line[] {
+  return Object.entries(content)
+    .sort(byName)
+    .flatMap(([name, value]) => fieldLines(`${indent}${fieldLabel(name)}:`, value as JsonValue, indent));
+}
+
+function fieldLines(label: string, value: JsonValue, indent: string): Line[] {
+  const inner = `${indent}  `;
+  if (isJsonObject(value)) return [{ label }, ...contentLines(value, inner)];
+  if (!isJsonArray(value)) return [{ label, value: valueText(value) }];
+  const items = value.flatMap((item) =>
+    isJsonObject(item) ? contentLines(item, inner) : [{ label: `${inner}${valueText(item)}` }],
+  );
+  return [{ label }, ...items];
+}
+
+function valueText(value: JsonValue): string {
+  return value === null ? "<nil>" : typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Values of lines that follow each other stand below each other; a label alone begins anew. */
+function aligned(lines: readonly Line[]): string {
+  const text: string[] = [];
+  let block: Line[] = [];
+  const endBlock = (): void => {
+    const width = block.reduce((widest, { label }) => Math.max(widest, label.length), 0);
+    text.push(...block.map(({ label, value }) => `${label.padEnd(width)}  ${value}`));
+    block = [];
+  };
+  for (const line of lines) {
+    if (line.value !== undefined) block.push(line);
+    else {
+      endBlock();
+      text.push(line.label);
+    }
+  }
+  endBlock();
+  return `${text.map((line) => harmless(line)).join("\n")}\n`;
+}

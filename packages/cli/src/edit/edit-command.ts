@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { KubeObject } from "@purlin/kube-client";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
+import { findTargets, type Target } from "../cluster/find-targets.ts";
+import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import { parseYaml } from "../files/yaml-file.ts";
+import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
+import { printObject } from "../get/print-objects.ts";
+import type { Io } from "../io.ts";
+import { manifestManager } from "../manifests/apply-manifests.ts";
+import { textOf, UserError } from "../user-error.ts";
+import { mergeDifference } from "./merge-difference.ts";
+import { runEditor } from "./run-editor.ts";
+
+const header = `# Edit the object below. Lines that begin with a '#' are ignored; an empty file or one
+# without a change ends the command. If the API server refuses the change, the file is opened again.
+#
+`;
+
+/** `purlin edit TYPE NAME` */
+export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  await using cluster = await openCluster(input, io);
+  const [target, another] = await findTargets(cluster.client, input.args, io.signal);
+  if (target?.name === undefined || another !== undefined) {
+    throw new UserError("name one object: TYPE NAME", { exitCode: 2 });
+  }
+  const selection = { namespace: cluster.namespace };
+  const fetched = await fetchTarget(cluster, target, { selection, accept: "application/json", signal: io.signal });
+  const [object] = objectsOf(fetched);
+  if (object === undefined) return;
+  const title = `${object.kind} ${target.name}`;
+  const subresource = textOption(input, "subresource");
+  const isChanged = await edit({ cluster, target, io, subresource }, object);
+  io.stdout.write(isChanged ? `${title} edited\n` : `Edit cancelled, ${title} is unchanged.\n`);
+}
+
+interface Editing {
+  readonly cluster: Cluster;
+  readonly target: Target;
+  readonly io: Io;
+  readonly subresource: string | undefined;
+}
+
+/** Opens the editor until the change is accepted or there is none. */
+async function edit(editing: Editing, object: KubeObject): Promise<boolean> {
+  const { io, target } = editing;
+  const folder = await mkdtemp(join(tmpdir(), "purlin-edit-"));
+  const file = join(folder, `${target.name}.yaml`);
+  const original = printObject(object, { kind: "yaml" }, target);
+  let text = `${header}${original}`;
+  for (;;) {
+    await writeFile(file, text, { mode: 0o600 });
+    await runEditor(file, io);
+    const edited = await readFile(file, "utf8");
+    const isSame = withoutComments(edited) === withoutComments(text);
+    if (isSame && text.startsWith(header)) {
+      await rm(folder, { recursive: true });
+      return false;
+    }
+    if (isSame) throw new UserError(`no valid change was saved: your edits are in ${file}`);
+    const problem = await save(editing, { original, edited });
+    if (problem === undefined || problem === "unchanged") {
+      await rm(folder, { recursive: true });
+      return problem === undefined;
+    }
+    io.stderr.write(`error: ${problem}\n`);
+    text = `# ${problem.replaceAll("\n", "\n# ")}\n#\n${edited.replace(header, "")}`;
+  }
+}
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/^#.*\n?/gm, "").trim();
+}
+
+/** Sends what changed. Resolves to what is wrong with it. */
+async function save(
+  { cluster, target, io, subresource }: Editing,
+  { original, edited }: { readonly original: string; readonly edited: string },
+): Promise<string | undefined> {
+  try {
+    const [before, after] = [readOne(original), readOne(edited)];
+    if (after === undefined || before === undefined) return "unchanged";
+    const patch = mergeDifference(before, after);
+    if (patch === undefined) return "unchanged";
+    const { apiVersion, kind, namespaced } = target.resource;
+    const namespace = namespaced ? cluster.namespace : undefined;
+    await cluster.client.patch({ apiVersion, kind, name: target.name ?? "", namespace }, patch, {
+      type: "merge",
+      fieldManager: manifestManager,
+      fieldValidation: "Strict",
+      subresource,
+      signal: io.signal,
+    });
+    return undefined;
+  } catch (error) {
+    if (io.signal.aborted) throw error;
+    return textOf(error);
+  }
+}
+
+function readOne(text: string): JsonObject | undefined {
+  const [document] = parseYaml(text, "the edited object");
+  if (document === undefined) return undefined;
+  if (isJsonObject(document.value)) return document.value;
+  throw new UserError(`${document.at()}: expected a Kubernetes object`);
+}

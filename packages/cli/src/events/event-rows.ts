@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { humanDuration } from "@purlin/kube-objects";
+import { harmlessLine } from "../terminal/harmless.ts";
+
+/** An event, with the fields that are shown. */
+export interface ShownEvent {
+  readonly namespace: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  /** Such as `App/shop`. */
+  readonly object: string;
+  readonly source: string;
+  readonly count: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+export function toShownEvent(event: KubeObject): ShownEvent {
+  const text = (name: string): string => textAt(event[name]);
+  const involved = (event["involvedObject"] ?? {}) as Readonly<Record<string, unknown>>;
+  const source = (event["source"] ?? {}) as Readonly<Record<string, unknown>>;
+  const series = (event["series"] ?? {}) as Readonly<Record<string, unknown>>;
+  const created = Date.parse(text("eventTime") || (event.metadata.creationTimestamp ?? ""));
+  const first = Date.parse(text("firstTimestamp")) || created;
+  const count = Number(series["count"] ?? event["count"] ?? 1);
+  return {
+    namespace: event.metadata.namespace ?? "",
+    type: text("type"),
+    reason: text("reason"),
+    message: harmlessLine(text("message")),
+    object: `${textAt(involved["kind"])}/${textAt(involved["name"])}`,
+    source: textAt(source["component"]) || text("reportingComponent"),
+    count,
+    first,
+    last: Date.parse(textAt(series["lastObservedTime"])) || Date.parse(text("lastTimestamp")) || first,
+  };
+}
+
+/** When an event was seen, as kubectl writes it: `12s`, or `12s (x3 over 5m)`. */
+export function seenText({ count, first, last }: ShownEvent, now: number): string {
+  const ago = humanDuration(now - last);
+  return count > 1 ? `${ago} (x${count} over ${humanDuration(now - first)})` : ago;
+}
+
+/** Oldest first. */
+export function byTime(a: ShownEvent, b: ShownEvent): number {
+  return a.last - b.last;
+}
+
+function textAt(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

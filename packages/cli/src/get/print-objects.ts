@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-client";
+import { isJsonObject, type JsonValue } from "@purlin/kube-objects";
+import { type Target, typeText } from "../cluster/find-targets.ts";
+import { printYaml } from "../files/print-yaml.ts";
+import { textOf, UserError } from "../user-error.ts";
+import type { OutputFormat } from "./output-format.ts";
+
+/** A format that shows objects, not a Table of them. */
+export type ObjectFormat = Exclude<OutputFormat, { kind: "table" }>;
+
+type ContentFormat = Exclude<ObjectFormat, { kind: "name" }>;
+
+/** One object as text. */
+export function printObject(object: KubeObject, format: ObjectFormat, { resource }: Target): string {
+  if (format.kind === "name") return `${typeText(resource)}/${object.metadata.name}\n`;
+  return printValue(withoutManagers(object), format);
+}
+
+/** Several objects as one List, as kubectl makes it of all that was asked for. */
+export function printList(objects: readonly KubeObject[], format: ContentFormat): string {
+  const items = objects.map(withoutManagers);
+  return printValue({ apiVersion: "v1", items, kind: "List", metadata: { resourceVersion: "" } }, format);
+}
+
+function printValue(value: JsonValue, format: ContentFormat): string {
+  if (format.kind === "json") return `${JSON.stringify(sorted(value), undefined, 4)}\n`;
+  if (format.kind === "yaml") return printYaml(sorted(value));
+  try {
+    return format.print(value);
+  } catch (error) {
+    throw new UserError(`--output jsonpath: ${textOf(error)}`, { cause: error });
+  }
+}
+
+/** By name, as kubectl has it. */
+function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member as JsonValue)]));
+}
+
+/** Field ownership is long, and kubectl leaves it out as well. */
+function withoutManagers(object: KubeObject): JsonValue {
+  const { managedFields: _, ...metadata } = object.metadata as Record<string, unknown>;
+  return { ...object, metadata } as unknown as JsonValue;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isJsonArray, isJsonObject, type JsonValue, ownValue } from "@purlin/kube-objects";
+import {
+  type Operand,
+  type Operator,
+  type Path,
+  type PathStep,
+  parseTemplate,
+  type Slice,
+  type TemplateNode,
+} from "./parse-template.ts";
+
+/** Prints objects by a template, as `kubectl get -o jsonpath` does. */
+export type TemplatePrinter = (object: JsonValue) => string;
+
+/** Compiles a template. Throws an Error that names what is wrong with it. */
+export function createTemplatePrinter(template: string): TemplatePrinter {
+  const nodes = parseTemplate(template);
+  return (object) => print(nodes, { root: object, current: object });
+}
+
+interface Scope {
+  readonly root: JsonValue;
+  readonly current: JsonValue;
+}
+
+function print(nodes: readonly TemplateNode[], scope: Scope): string {
+  return nodes.map((node) => printNode(node, scope)).join("");
+}
+
+function printNode(node: TemplateNode, scope: Scope): string {
+  if (node.kind === "text") return node.text;
+  const values = find(node.path, scope);
+  if (node.kind === "values") return values.map(textOf).join(" ");
+  // Inside a range every path starts at the value at hand.
+  return values.map((value) => print(node.body, { root: value, current: value })).join("");
+}
+
+function textOf(value: JsonValue): string {
+  return typeof value === "object" && value !== null ? JSON.stringify(sorted(value)) : String(value);
+}
+
+function sorted(value: JsonValue): JsonValue {
+  if (isJsonArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member as JsonValue)]));
+}
+
+function find({ isCurrent, steps }: Path, scope: Scope): JsonValue[] {
+  let values = [isCurrent ? scope.current : scope.root];
+  for (const step of steps) values = values.flatMap((value) => take(value, step, scope));
+  return values;
+}
+
+function take(value: JsonValue, step: PathStep, scope: Scope): JsonValue[] {
+  switch (step.kind) {
+    case "field":
+      return member(value, step.name);
+    case "fields":
+      return step.names.flatMap((name) => member(value, name));
+    case "all":
+      return isJsonArray(value) ? [...value] : isJsonObject(value) ? (Object.values(value) as JsonValue[]) : [];
+    case "descend":
+      return descendants(value);
+    case "slices":
+      return step.slices.flatMap((slice) => takeSlice(value, slice));
+    case "exists":
+      return isJsonArray(value) ? value.filter((item) => find(step.path, { ...scope, current: item }).length > 0) : [];
+    case "filter":
+      return isJsonArray(value) ? value.filter((item) => holds(step, { ...scope, current: item })) : [];
+  }
+}
+
+function member(value: JsonValue, name: string): JsonValue[] {
+  const found = isJsonObject(value) ? ownValue(value, name) : undefined;
+  return found === undefined ? [] : [found];
+}
+
+/** The value and everything in it, in document order. */
+function descendants(value: JsonValue): JsonValue[] {
+  const inside = isJsonArray(value) ? value : isJsonObject(value) ? (Object.values(value) as JsonValue[]) : [];
+  return [value, ...inside.flatMap(descendants)];
+}
+
+function takeSlice(value: JsonValue, { start = 0, end, step = 1, isIndex }: Slice): JsonValue[] {
+  if (!isJsonArray(value)) return [];
+  const from = start < 0 ? start + value.length : start;
+  if (isIndex) {
+    const item = value[from];
+    if (item === undefined) throw new Error(`array index out of bounds: index ${from}, length ${value.length}`);
+    return [item];
+  }
+  if (step <= 0) throw new Error("step must be > 0");
+  const to = end === undefined ? value.length : end < 0 ? end + value.length : end;
+  return value.slice(Math.max(from, 0), Math.max(to, 0)).filter((_, at) => at % step === 0);
+}
+
+function holds({ left, operator, right }: Extract<PathStep, { kind: "filter" }>, scope: Scope): boolean {
+  const [a, b] = [operandValue(left, scope), operandValue(right, scope)];
+  return a !== undefined && b !== undefined && compare(a, operator, b);
+}
+
+function operandValue(operand: Operand, scope: Scope): JsonValue | undefined {
+  return "literal" in operand ? operand.literal : find(operand.path, scope)[0];
+}
+
+function compare(a: JsonValue, operator: Operator, b: JsonValue): boolean {
+  if (operator === "==") return a === b;
+  if (operator === "!=") return a !== b;
+  if (a === null || b === null || typeof a !== typeof b || typeof a === "object") return false;
+  const order = a < b ? -1 : a > b ? 1 : 0;
+  return operator.startsWith("<")
+    ? order < 0 || (order === 0 && operator === "<=")
+    : order > 0 || (order === 0 && operator === ">=");
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+import { dirname, join, resolve } from "node:path";
+import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import type { Io } from "../io.ts";
+import { findUp } from "./find-up.ts";
+import { readProjectFile } from "./project-file.ts";
+
+/** The folder of a control plane, unless another is named. */
+export const defaultDataDir = ".purlin";
+
+/** The folder that `purlin up` keeps its control plane in: --data-dir, $PURLIN_DATA_DIR, purlin.yaml, or .purlin here. */
+export function ownDataDir(input: CommandInput, io: Io): string {
+  return namedDataDir(input, io) ?? resolve(io.cwd, defaultDataDir);
+}
+
+/** The folder of the control plane that a command talks to: as for `purlin up`, and then the nearest .purlin of a parent. */
+export function currentDataDir(input: CommandInput, io: Io): string {
+  const named = namedDataDir(input, io);
+  if (named !== undefined) return named;
+  const kubeconfig = findUp(join(defaultDataDir, "kubeconfig"), io.cwd);
+  return kubeconfig === undefined ? resolve(io.cwd, defaultDataDir) : dirname(kubeconfig);
+}
+
+function namedDataDir(input: CommandInput, io: Io): string | undefined {
+  const named = textOption(input, "dataDir") ?? (io.env["PURLIN_DATA_DIR"] || undefined);
+  return named === undefined ? readProjectFile(io).dataDir : resolve(io.cwd, named);
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from "node:fs";
+import { dirname, relative, resolve } from "node:path";
+import { isJsonObject } from "@purlin/function-protocol";
+import { explain } from "../files/read-text.ts";
+import { parseYaml, type YamlDocument } from "../files/yaml-file.ts";
+import type { PathSegment } from "../files/yaml-position.ts";
+import type { Io } from "../io.ts";
+import { UserError } from "../user-error.ts";
+import { findUp } from "./find-up.ts";
+
+/** The file with the settings of a project. */
+export const projectFileName = "purlin.yaml";
+
+/** What purlin.yaml says; everything in it is optional. */
+export interface ProjectFile {
+  /** Absolute. */
+  readonly dataDir?: string | undefined;
+  readonly ports: { readonly api?: number | undefined; readonly registry?: number | undefined };
+  readonly features: { readonly functionRevisionSelectors?: boolean | undefined };
+  /** The namespace of objects and commands that name none. */
+  readonly namespace?: string | undefined;
+}
+
+/** The settings of the nearest purlin.yaml. Throws a UserError with the line of a field that is unknown or wrong. */
+export function readProjectFile(io: Pick<Io, "cwd">): ProjectFile {
+  const file = findUp(projectFileName, io.cwd);
+  if (file === undefined) return { ports: {}, features: {} };
+  const shown = relative(io.cwd, file);
+  const document = parse(file, shown);
+  if (document === undefined) return { ports: {}, features: {} };
+  const root = membersOf(document, [], ["dataDir", "ports", "features", "namespace"]);
+  const ports = membersOf(document, ["ports"], ["api", "registry"]);
+  const features = membersOf(document, ["features"], ["functionRevisionSelectors"]);
+  const read = { document, root, ports, features };
+  const dataDir = textOf(read, "dataDir");
+  return {
+    dataDir: dataDir === undefined ? undefined : resolve(dirname(file), dataDir),
+    ports: { api: portOf(read, "api"), registry: portOf(read, "registry") },
+    features: { functionRevisionSelectors: switchOf(read, "functionRevisionSelectors") },
+    namespace: textOf(read, "namespace"),
+  };
+}
+
+function parse(file: string, shown: string): YamlDocument | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UserError(`cannot read ${shown}: ${explain(error)}`, { cause: error });
+  }
+  const [document, another] = parseYaml(text, shown);
+  if (another !== undefined) throw new UserError(`${another.at()}: expected one document`);
+  return document;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+interface Reading {
+  readonly document: YamlDocument;
+  readonly root: Members;
+  readonly ports: Members;
+  readonly features: Members;
+}
+
+function membersOf(document: YamlDocument, path: readonly string[], known: readonly string[]): Members {
+  let value: unknown = document.value;
+  for (const name of path) value = isJsonObject(value) ? value[name] : undefined;
+  if (value === undefined || value === null) return {};
+  if (!isJsonObject(value)) throw wrong(document, path, "must be an object");
+  const unknown = Object.keys(value).find((name) => !known.includes(name));
+  if (unknown === undefined) return value;
+  throw wrong(document, [...path, unknown], `unknown field; expected ${known.join(", ")}`);
+}
+
+function textOf({ document, root }: Reading, name: "dataDir" | "namespace"): string | undefined {
+  const value = root[name];
+  if (value === undefined || (typeof value === "string" && value !== "")) return value;
+  throw wrong(document, [name], "must be a string that is not empty");
+}
+
+function portOf({ document, ports }: Reading, name: "api" | "registry"): number | undefined {
+  const value = ports[name];
+  if (value === undefined) return undefined;
+  if (typeof value === "number" && Number.isInteger(value) && value > 0 && value <= 65_535) return value;
+  throw wrong(document, ["ports", name], "must be a port between 1 and 65535");
+}
+
+function switchOf({ document, features }: Reading, name: "functionRevisionSelectors"): boolean | undefined {
+  const value = features[name];
+  if (value === undefined || typeof value === "boolean") return value;
+  throw wrong(document, ["features", name], "must be true or false");
+}
+
+function wrong(document: YamlDocument, path: readonly PathSegment[], problem: string): UserError {
+  const field = path.length === 0 ? "" : `${path.join(".")}: `;
+  return new UserError(`${document.at(path)}: ${field}${problem}`, { exitCode: 2 });
+}

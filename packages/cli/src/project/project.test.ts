@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which control plane a command means: flags, variables, purlin.yaml and folders, on real servers.
+import assert from "node:assert/strict";
+import { cpSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
+import type { CommandInput } from "../commands/command-spec.ts";
+import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { runInProcess, TestIo } from "../testing/test-io.ts";
+import { readUpOptions } from "../up/up-options.ts";
+import { findUp } from "./find-up.ts";
+import { readProjectFile } from "./project-file.ts";
+
+const names = ["flag", "variable", "data", "file", "parent"] as const;
+let folder: TempFolder;
+const servers = new Map<string, EmbeddedServer>();
+const kubeconfig = (name: string): string => servers.get(name)?.kubeconfig ?? "";
+const dataDir = (name: string): string => join(kubeconfig(name), "..");
+
+before(async () => {
+  folder = tempFolder({ "project/a/b/.keep": "" });
+  for (const name of names) {
+    const directory = join(folder.path, name);
+    servers.set(name, await startEmbeddedServer({ directory, port: 0, warn: () => {} }));
+    const object = `apiVersion: v1\nkind: Namespace\nmetadata: {name: at-${name}}\n`;
+    await runInProcess(["apply", "-", "--data-dir", directory], { cwd: folder.path, stdin: object });
+  }
+});
+after(async () => {
+  for (const server of servers.values()) await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+/** The control plane that answers, by the namespace that only it has. */
+async function answering(args: readonly string[], env: Record<string, string>): Promise<string> {
+  const cwd = join(folder.path, "project/a/b");
+  const { stdout, stderr } = await runInProcess(["get", "ns", "-o", "name", ...args], { cwd, env });
+  return /namespace\/at-(\w+)/.exec(stdout)?.[1] ?? stderr;
+}
+
+test("flags come before $KUBECONFIG, then $PURLIN_DATA_DIR, purlin.yaml and a .purlin in a parent", async () => {
+  const nothing = await answering([], {});
+  assert.match(nothing, /^error: there is no \.purlin\/kubeconfig: start a control plane with "purlin up", or name/);
+  mkdirSync(join(folder.path, "project/.purlin"));
+  cpSync(kubeconfig("parent"), join(folder.path, "project/.purlin/kubeconfig"));
+  assert.equal(await answering([], {}), "parent");
+  folder.write("project/a/purlin.yaml", "dataDir: ../../file\n");
+  assert.equal(await answering([], {}), "file");
+  assert.equal(await answering([], { PURLIN_DATA_DIR: dataDir("data") }), "data");
+  const env = { PURLIN_DATA_DIR: dataDir("data"), KUBECONFIG: kubeconfig("variable") };
+  assert.equal(await answering([], env), "variable");
+  assert.equal(await answering(["--kubeconfig", kubeconfig("flag")], env), "flag");
+  assert.equal(await answering(["--data-dir", dataDir("flag")], env), "flag");
+});
+
+test("$KUBECONFIG may list files: the first one wins, missing ones are skipped", async () => {
+  const env = { KUBECONFIG: `${folder.path}/missing:${kubeconfig("variable")}:${kubeconfig("flag")}` };
+  assert.equal(await answering([], env), "variable");
+  assert.match(await answering([], { KUBECONFIG: "missing" }), /^error: \$KUBECONFIG names \S+missing: no such file/);
+});
+
+test("purlin.yaml sets ports, features and the namespace of purlin up and of commands; flags come first", async () => {
+  const cwd = join(folder.path, "project/a");
+  folder.write(
+    "project/a/purlin.yaml",
+    "dataDir: ../../file\nports: {api: 6443, registry: 5601}\nfeatures: {functionRevisionSelectors: true}\nnamespace: at-file\n",
+  );
+  const optionsOf = (options: CommandInput["options"], env: Record<string, string> = {}) => {
+    const read = readUpOptions({ args: [], options }, new TestIo({ cwd, env }));
+    return [read.directory, read.port, read.registryPort, read.functionRevisionSelectors];
+  };
+  assert.deepEqual(optionsOf({}), [dataDir("file"), 6443, 5601, true]);
+  assert.deepEqual(optionsOf({ dataDir: "x", port: "1234" }), [join(cwd, "x"), 1234, 5601, true]);
+  assert.deepEqual(optionsOf({}, { PURLIN_DATA_DIR: "y" })[0], join(cwd, "y"));
+  const map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n";
+  await runInProcess(["apply", "-f", "-"], { cwd, stdin: map });
+  assert.equal(
+    (await runInProcess(["get", "cm", "c", "-o", "jsonpath={.metadata.namespace}"], { cwd })).stdout,
+    "at-file",
+  );
+  const elsewhere = await runInProcess(["get", "cm", "c", "-n", "default"], { cwd });
+  assert.match(elsewhere.stderr, /"c" not found/);
+});
+
+test("purlin up starts in this folder although a parent has a .purlin", () => {
+  using own = tempFolder({ ".purlin/kubeconfig": "", "sub/x.yaml": "" });
+  const io = new TestIo({ cwd: join(own.path, "sub") });
+  assert.equal(readUpOptions({ args: [], options: {} }, io).directory, join(own.path, "sub/.purlin"));
+});
+
+const wrong: Record<string, readonly [string, RegExp]> = {
+  Unknown: [
+    "dataDir: x\nport: 1\n",
+    /^purlin\.yaml:2:1: port: unknown field; expected dataDir, ports, features, namespace$/,
+  ],
+  UnknownPort: ["ports:\n  web: 1\n", /^purlin\.yaml:2:3: ports\.web: unknown field; expected api, registry$/],
+  UnknownFeature: [
+    "features: {x: true}\n",
+    /^purlin\.yaml:1:12: features\.x: unknown field; expected functionRevisionS/,
+  ],
+  Port: ["ports:\n  api: 70000\n", /^purlin\.yaml:2:3: ports\.api: must be a port between 1 and 65535$/],
+  Text: ["namespace: 3\n", /^purlin\.yaml:1:1: namespace: must be a string that is not empty$/],
+  Switch: [
+    "features:\n  functionRevisionSelectors: 'yes'\n",
+    /^purlin\.yaml:2:3: features\.functionRev\w+: must be true or false$/,
+  ],
+  Object: ["ports: 3\n", /^purlin\.yaml:1:1: ports: must be an object$/],
+  List: ["- x\n", /^purlin\.yaml:1:1: must be an object$/],
+  Two: ["dataDir: x\n---\ndataDir: y\n", /^purlin\.yaml:3:1: expected one document$/],
+  Broken: ["a: [\n", /^purlin\.yaml:2:1: not valid YAML/],
+};
+for (const [name, [text, message]] of Object.entries(wrong)) {
+  test(`a mistake in purlin.yaml is reported with its line: ${name}`, () => {
+    using own = tempFolder({ "purlin.yaml": text });
+    assert.throws(() => readProjectFile({ cwd: own.path }), { message });
+  });
+}
+
+test("an empty purlin.yaml sets nothing, and it is not a manifest of its folder", async () => {
+  using own = tempFolder({
+    "purlin.yaml": "# nothing\n",
+    "x.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n",
+  });
+  assert.deepEqual(readProjectFile({ cwd: own.path }), { ports: {}, features: {} });
+  const { stdout } = await runInProcess(["apply", ".", "--data-dir", dataDir("data")], { cwd: own.path });
+  assert.equal(stdout, "Namespace x created\n");
+});
+
+test("what another user put into a parent is not found", () => {
+  using own = tempFolder({ "purlin.yaml": "", "sub/x": "" });
+  const uid = process.getuid?.() ?? 0;
+  const sub = join(own.path, "sub");
+  assert.equal(findUp("purlin.yaml", sub), join(own.path, "purlin.yaml"));
+  assert.equal(findUp("purlin.yaml", sub, uid + 1), undefined);
+  assert.equal(
+    findUp("purlin.yaml", own.path, uid + 1),
+    join(own.path, "purlin.yaml"),
+    "the folder itself is the user's",
+  );
+});
