@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs the command as it is published: `node tools/pack-cli.ts [DIRECTORY]` writes purlin-VERSION.tgz there (default:
+// Packs the command as it is published: `node tools/pack-cli.ts [DIRECTORY] [--with-sdk]` writes purlin-VERSION.tgz there (default:
 // packages/cli/dist) and prints its path. All workspace packages it needs travel inside it, built, and so does the packed SDK
 // that `purlin function init` puts into new projects.
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { packSdk } from "./pack-sdk.ts";
 import {
   buildPackage,
@@ -87,19 +88,24 @@ function cliManifest(): object {
   };
 }
 
-/** Builds and packs the command. Gives the path of the .tgz. */
-export function packCli(directory: string): string {
+/** Builds and packs the command. Gives the path of the .tgz, and that of the SDK inside it where it is wanted as well. */
+export function packCli(directory: string, { withSdk = false }: { readonly withSdk?: boolean } = {}): string[] {
   mkdirSync(join(cli, "dist"), { recursive: true });
   const stage = mkdtempSync(join(cli, "dist/stage-"));
   try {
     buildCli(stage);
-    packSdk(join(stage, "sdk"));
-    return pack(stage, resolve(directory));
+    const sdk = packSdk(join(stage, "sdk"));
+    const packed = [pack(stage, resolve(directory))];
+    if (!withSdk) return packed;
+    const copy = join(resolve(directory), basename(sdk));
+    cpSync(sdk, copy);
+    return [...packed, copy];
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  console.log(packCli(process.argv[2] ?? join(cli, "dist")));
+  const { values, positionals } = parseArgs({ options: { "with-sdk": { type: "boolean" } }, allowPositionals: true });
+  console.log(packCli(positionals[0] ?? join(cli, "dist"), { withSdk: values["with-sdk"] === true }).join("\n"));
 }

@@ -23,7 +23,7 @@ function run(command: string, ...args: readonly string[]): string {
 const purlin = (...args: readonly string[]): string => run(process.execPath, launcher, ...args);
 
 before(() => {
-  const tarball = packCli(project);
+  const [tarball = ""] = packCli(project);
   writeFileSync(join(project, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
   run("npm", "install", "--no-audit", "--no-fund", tarball);
 });
@@ -46,9 +46,16 @@ test("help and version come from the package", () => {
   assert.match(purlin("apiserver", "--help"), /--data-dir/);
 });
 
-test("a new project gets the SDK that came along", () => {
+test("a new project gets the SDK that came along and a copy of the command, which installs and runs", () => {
   purlin("function", "init", "made");
-  assert.deepEqual(readdirSync(join(project, "made/vendor")), ["purlin-function-sdk-0.1.0.tgz"]);
+  assert.deepEqual(readdirSync(join(project, "made/vendor")).sort(), [
+    "purlin-0.1.0.tgz",
+    "purlin-function-sdk-0.1.0.tgz",
+  ]);
+  run("npm", "install", "--no-audit", "--no-fund", "--prefix", "made");
+  const copy = join(project, "made/node_modules/purlin/bin/purlin.js");
+  assert.equal(run(process.execPath, copy, "--version"), "0.1.0\n");
+  assert.match(run(process.execPath, copy, "xpkg", "build", "--help"), /--function/);
 });
 
 test("certificates are made, and a function written in TypeScript is served and rendered with", async (t) => {

@@ -110,3 +110,20 @@ test("the decision about dependencies lists every one of them, and who uses it",
   });
   assert.deepEqual(listed.toSorted(), declared.toSorted());
 });
+
+/** Names on npm that are not ours yet: anyone could register them. */
+const fetched =
+  /\b(?:npm (?:install|i|add|exec|create|init)|npx|pnpm (?:add|dlx)|yarn (?:add|dlx)|bunx)\b(?: -[-\w=]+)* (?:@purlin\/|purlin@|create-purlin)/;
+test("nothing tells anyone to fetch a name that is not registered on npm", () => {
+  const folders = ["docs", "examples", "packages/cli/src", "packages/cli/template", "packages/package-manager/src"];
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .map((path) => join(folder, path))
+      .filter(
+        (path) => /\.(md|ts|json|yaml)$/.test(path) && !path.includes("node_modules") && !path.endsWith(".test.ts"),
+      ),
+  );
+  const found = [...pages, ...files].filter((file) => fetched.test(textOf(file)));
+  assert.deepEqual(found, []);
+  assert.match("npm install --save-dev @purlin/function-sdk", fetched);
+});

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // What needs a registry (installing, type-checking, running) is tested in test/interop/function-init.test.ts.
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { chmodSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { runInProcess } from "../testing/test-io.ts";
+import { nodeWarning } from "./node-on-path.ts";
 
-test("a project is made whole, with a packed SDK beside it", async () => {
+test("a project is made whole, with the packed SDK and command beside it", async () => {
   using folder = tempFolder();
-  const { exitCode, stdout, stderr } = await runInProcess(["function", "init", "my-function"], { cwd: folder.path });
+  const env = { PATH: process.env["PATH"] };
+  const { exitCode, stdout, stderr } = await runInProcess(["function", "init", "my-function"], {
+    cwd: folder.path,
+    env,
+  });
   assert.equal(exitCode, 0, stderr);
   assert.match(stdout, /^Made my-function\. Next:\n\n {2}cd my-function\n {2}npm install\n {2}npm test\n/);
   assert.deepEqual(readdirSync(folder.path), ["my-function"]);
@@ -23,7 +28,10 @@ test("a project is made whole, with a packed SDK beside it", async () => {
     "tsconfig.json",
     "vendor",
   ]);
-  assert.match(readdirSync(join(folder.path, "my-function/vendor")).join(), /^purlin-function-sdk-[\d.]+\.tgz$/);
+  assert.match(
+    readdirSync(join(folder.path, "my-function/vendor")).sort().join(),
+    /^purlin-\d[\d.]+\.tgz,purlin-function-sdk-[\d.]+\.tgz$/,
+  );
 });
 
 test("a bad name or a folder with something in it: one line, and nothing is written", async () => {
@@ -52,4 +60,31 @@ test("interrupted half-way, nothing is left", async () => {
   assert.equal(exitCode, 130);
   assert.match(stderr, /stopped by SIGINT\n$/);
   assert.deepEqual(readdirSync(folder.path), []);
+});
+
+const nodes: readonly { readonly version: string; readonly warning: RegExp | undefined }[] = [
+  {
+    version: "v20.20.2",
+    warning: /^Node v20\.20\.2 on PATH is too old to run the project, which needs Node 22\.18 or newer: /,
+  },
+  { version: "v22.17.1", warning: /^Node v22\.17\.1 on PATH is too old/ },
+  { version: "v22.18.0", warning: undefined },
+  { version: "v24.0.0", warning: undefined },
+];
+for (const { version, warning } of nodes) {
+  test(`the Node on PATH is checked, not the one of npx: ${version}`, async () => {
+    const npx = "repository/node_modules/.bin";
+    using folder = tempFolder({
+      "bin/node": `#!/bin/sh\necho ${version}\n`,
+      [`${npx}/node`]: "#!/bin/sh\necho v26.0.0\n",
+    });
+    for (const path of ["bin/node", `${npx}/node`]) chmodSync(join(folder.path, path), 0o755);
+    const text = await nodeWarning({ PATH: `${folder.path}/${npx}:${folder.path}/none:${folder.path}/bin` });
+    if (warning === undefined) assert.equal(text, undefined);
+    else assert.match(text ?? "", warning);
+  });
+}
+
+test("a PATH without Node is reported", async () => {
+  assert.match((await nodeWarning({ PATH: "/none" })) ?? "", /^no Node found on PATH: the project needs Node 22\.18/);
 });

@@ -5,9 +5,10 @@ import type { CommandInput } from "../commands/command-spec.ts";
 import { writeFolder } from "../files/write-folder.ts";
 import type { Io } from "../io.ts";
 import { createStyle } from "../terminal/style.ts";
+import { nodeWarning } from "./node-on-path.ts";
 import { projectName } from "./project-name.ts";
 import { writeTemplate } from "./template.ts";
-import { vendorSdk } from "./vendor-sdk.ts";
+import { vendorPackages } from "./vendor-packages.ts";
 
 /** `purlin function init NAME` */
 export async function run({ args }: CommandInput, io: Io): Promise<undefined> {
@@ -16,11 +17,13 @@ export async function run({ args }: CommandInput, io: Io): Promise<undefined> {
   await writeFolder(folder, io, async (draft) => {
     const vendor = join(draft, "vendor");
     await mkdir(vendor);
-    io.stderr.write("Packing the SDK from the repository's sources; this takes a few seconds.\n");
-    const file = await vendorSdk(vendor, io.signal);
-    await writeTemplate(draft, { name, sdk: `file:vendor/${file}` });
+    io.stderr.write("Packing the SDK and the purlin command; this takes a few seconds.\n");
+    const { sdk, command } = await vendorPackages(vendor, io.signal);
+    await writeTemplate(draft, { name, sdk: `file:vendor/${sdk}`, command: `file:vendor/${command}` });
   });
   io.stdout.write(nextSteps(folder, io));
+  const warning = await nodeWarning(io.env);
+  if (warning !== undefined) io.stderr.write(`${createStyle(io.stderr, io.env).doubtful("warning:")} ${warning}\n`);
 }
 
 function nextSteps(folder: string, io: Io): string {

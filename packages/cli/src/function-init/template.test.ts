@@ -9,7 +9,7 @@ import { writeTemplate } from "./template.ts";
 
 test("every gap of the template is filled", async () => {
   using folder = tempFolder();
-  await writeTemplate(folder.path, { name: "my-function", sdk: "file:vendor/sdk.tgz" });
+  await writeTemplate(folder.path, { name: "my-function", sdk: "file:vendor/sdk.tgz", command: "file:vendor/cli.tgz" });
   const files = readdirSync(folder.path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));

@@ -13,10 +13,12 @@ export interface TemplateValues {
   readonly name: string;
   /** What package.json says after the SDK's name. */
   readonly sdk: string;
+  /** What package.json says after the name of this command. */
+  readonly command: string;
 }
 
 /** Writes the files of a new project. */
-export async function writeTemplate(folder: string, { name, sdk }: TemplateValues): Promise<void> {
+export async function writeTemplate(folder: string, { name, sdk, command }: TemplateValues): Promise<void> {
   const entries = await readdir(templateFolder, { recursive: true, withFileTypes: true });
   for (const entry of entries.filter((one) => one.isFile())) {
     const source = join(entry.parentPath, entry.name);
@@ -24,6 +26,10 @@ export async function writeTemplate(folder: string, { name, sdk }: TemplateValue
     const target = join(folder, renamed[path] ?? path);
     const text = await readFile(source, "utf8");
     await mkdir(dirname(target), { recursive: true });
-    await writeFile(target, text.replaceAll("__NAME__", name).replaceAll("__SDK__", sdk));
+    const values = { __NAME__: name, __SDK__: sdk, __COMMAND__: command };
+    await writeFile(
+      target,
+      text.replaceAll(/__(?:NAME|SDK|COMMAND)__/g, (gap) => values[gap as keyof typeof values]),
+    );
   }
 }

@@ -79,6 +79,6 @@ test("without the SDK the way to get it is told", async () => {
   using folder = tempFolder({ "fn.ts": "export default 1;\n" });
   await assert.rejects(
     bundleFunction(join(folder.path, "fn.ts")),
-    /install it with npm install @purlin\/function-sdk$/,
+    /: run npm install; a project of purlin function init has the SDK in its folder vendor\/$/,
   );
 });

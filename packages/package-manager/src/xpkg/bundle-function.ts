@@ -76,7 +76,7 @@ function asPackageError(file: string, error: unknown): unknown {
   const [first] = errors ?? [];
   if (first === undefined) return error;
   const advice = first.text.includes("@purlin/function-sdk")
-    ? ": install it with npm install @purlin/function-sdk"
+    ? ": run npm install; a project of purlin function init has the SDK in its folder vendor/"
     : "";
   return new PackageError(`${file} cannot be bundled: ${messageText(first)}${advice}`, { cause: error });
 }
