@@ -6,15 +6,15 @@ export interface RevisionState {
   readonly number: number;
   /** As stored; a user may have written anything. */
   readonly desiredState: string;
-  /** Active, answers calls, and what it can do is known. */
+  /** Active, and it has answered since it was activated. One that crashed or is started again still counts. */
   readonly isServing: boolean;
 }
 
 /**
- * Which revisions shall be Active under the policy Automatic: the highest numbers, up to the limit, and for as many of them as do
- * not serve yet, the highest of the others that do. So a newcomer is started before the one it replaces is stopped, and one that
- * never comes up replaces nobody. Another newcomer takes its place only where the limit has none for both: within the limit it may
- * still come up, and whoever names it is served then. Whoever is not named shall be Inactive.
+ * The revisions to keep Active under the policy Automatic: the highest numbers, up to the limit, and for as many of them as have not
+ * served yet, the highest of the others that have. So a new revision is started before the one it replaces is stopped, and one that
+ * never comes up replaces none. A further new revision takes its place only where the limit has no room for both. All other
+ * revisions are to be Inactive.
  */
 export function activeRevisions(revisions: readonly RevisionState[], limit: number): ReadonlySet<string> {
   const byNumber = revisions.toSorted((a, b) => b.number - a.number);

@@ -11,7 +11,7 @@ export interface RuntimeReport {
   readonly message?: string | undefined;
   /** Whether that is worth an event: something is wrong, and not only on its way. */
   readonly isProblem?: boolean | undefined;
-  /** Where a function answers; empty when nobody must be sent there; absent leaves what was told before. */
+  /** Where a function answers; absent leaves what was published before: a revision that has served keeps its endpoint while it is active. */
   readonly endpoint?: string | undefined;
   /** When to look again, whatever happens. */
   readonly requeueAfterMs?: number | undefined;

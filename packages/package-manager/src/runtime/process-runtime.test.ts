@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { digestOf } from "../oci/digest.ts";
 import { packageTypes } from "../package-kinds.ts";
+import type { FunctionProcess } from "../process/function-process.ts";
 import { createTestClock, type TestClock } from "../testing/test-clock.ts";
 import type { PackageRuntime, RuntimePass } from "./package-runtime.ts";
 import { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";
@@ -14,6 +15,8 @@ interface Scene {
   /** What was done with processes, in order. */
   readonly done: string[];
   isInUse: boolean;
+  /** What the process says about itself. */
+  state: FunctionProcess["state"];
 }
 
 const config = { os: "linux", architecture: "amd64", config: { Entrypoint: ["/fn"] } };
@@ -30,7 +33,7 @@ function scene(more: Partial<ProcessRuntimeOptions> = {}): Scene {
     processes: {
       run({ name, before }: { readonly name: string; readonly before?: string }) {
         done.push(`run ${name}${before === undefined ? "" : ` where it was: ${before}`}`);
-        return { name, state: { phase: "serving", endpoint: "unix:/socket" }, logs: () => [] };
+        return { name, state: on.state, logs: () => [] };
       },
       stop: async (name: string) => void done.push(`stop ${name}`),
       warm: (name: string, sandbox: string) => void done.push(`warm ${name} with ${sandbox}`),
@@ -44,7 +47,8 @@ function scene(more: Partial<ProcessRuntimeOptions> = {}): Scene {
     isInUse: () => on.isInUse,
     ...more,
   } as unknown as ProcessRuntimeOptions;
-  const on: Scene = { clock, done, isInUse: false, runtime: createProcessRuntime(options) };
+  const state = { phase: "serving", endpoint: "unix:/socket" } as const;
+  const on: Scene = { clock, done, isInUse: false, state, runtime: createProcessRuntime(options) };
   return on;
 }
 
@@ -90,6 +94,22 @@ test("where a revision answered before is where it is started again", async () =
   assert.deepEqual(on.done, ["run fn-1 where it was: 127.0.0.1:4711"]);
   assert.equal(report.endpoint, "unix:/socket");
 });
+
+for (const sandbox of [
+  { isSupported: true, program: "bwrap" },
+  { isSupported: false, reason: "bwrap is not installed" },
+] as const) {
+  const states = [{ phase: "starting" }, { phase: "failed", problem: "the function ended by itself" }] as const;
+  for (const state of states) {
+    test(`a function that is ${state.phase} leaves its endpoint as it is, sandbox: ${sandbox.isSupported}`, async () => {
+      const on = scene({ sandbox });
+      on.state = state;
+      const report = await on.runtime.run(passOf("fn-1", "127.0.0.1:4711"));
+      assert.equal(report.isHealthy, false);
+      assert.equal(report.endpoint, undefined, "a revision that has served stays known as one that has");
+    });
+  }
+}
 
 test("the sandbox of a function is made ready while its revision is not healthy yet: once, and where there is one", async () => {
   const on = scene();

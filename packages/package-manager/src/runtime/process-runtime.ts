@@ -183,13 +183,11 @@ function reportOf(process: FunctionProcess, sandbox: SandboxSupport, revision: K
     const message = sandbox.isSupported ? undefined : `the function runs without a sandbox: ${sandbox.reason}`;
     return { isHealthy: true, endpoint: state.endpoint, message };
   }
-  // The port of a function without a sandbox is another one at each start: nobody is sent to the old one.
-  const none = sandbox.isSupported ? {} : { endpoint: "" };
-  if (state.phase === "starting") return { isHealthy: false, message: "the function is starting", ...none };
+  // The endpoint that was published before stays: it is the record that this revision has served, and callers wait there.
+  if (state.phase === "starting") return { isHealthy: false, message: "the function is starting" };
   const lines = process.logs().slice(-toldLines).join(" | ");
   const advice = `see: purlin logs ${revision.metadata.labels?.[packageLabels.package] ?? ""} --revision ${process.name}`;
   return {
-    ...none,
     isHealthy: false,
     isProblem: true,
     message: `${state.problem}${lines ? `; it wrote: ${lines}` : ""}; ${advice}`,

@@ -132,14 +132,6 @@ const reports: {
     events: [],
   },
   {
-    why: "one whose address is no more has none",
-    report: { isHealthy: false, message: "the function is starting", endpoint: "" },
-    before: "dns:///old:1",
-    told: "False UnhealthyPackageRevision: the function is starting",
-    endpoint: undefined,
-    events: [],
-  },
-  {
     why: "one that broke is told in an event, too",
     report: { isHealthy: false, message: "it exited with code 3", isProblem: true },
     told: "False UnhealthyPackageRevision: it exited with code 3",

@@ -105,9 +105,9 @@ async function run(pass: RevisionRuntimePass): Promise<ReconcileResult> {
   }
   const report = await step(pass, steps.run, () => runtime.run(pass));
   if (report.isProblem === true) warnOnce(pass, report.message ?? "");
-  // What once answered keeps its address while it is started again: whoever calls waits.
+  // A revision that has served keeps its endpoint while its program is started again: callers wait, and its successor has to serve first.
   const endpoint = report.endpoint ?? textAt(pass.revision, ["status", "endpoint"]);
-  await tell(pass, withMember(named, ["status", "endpoint"], endpoint || undefined), conditionsFor(report));
+  await tell(pass, withMember(named, ["status", "endpoint"], endpoint), conditionsFor(report));
   if (report.isHealthy) tellStarted(pass);
   return again(report);
 }

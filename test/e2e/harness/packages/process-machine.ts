@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { openPackageManagement, type PackageManagement } from "@purlin/control-plane";
 import { createFunctionProcesses, type FunctionProcesses } from "@purlin/package-manager";
 import type { PackageMachine } from "./package-machine.ts";
+import "./sandbox.ts";
 
 /** This machine: functions are child processes, and end with their control plane, as those of `purlin up` do. */
 export function createProcessMachine(directory: string): PackageMachine {
@@ -28,7 +29,7 @@ export function createProcessMachine(directory: string): PackageMachine {
     running: () => (current?.list() ?? []).map(({ name }) => name).toSorted(),
     access: async () => ({ certificates: clientFolder }),
     // A socket or port of its own; which one is the runtime's business.
-    isEndpointOf: (endpoint) => /^(unix:\/.+|localhost:\d+)$/.test(endpoint),
+    isEndpointOf: (endpoint) => /^(unix:\/.+|127\.0\.0\.1:\d+)$/.test(endpoint),
     async [Symbol.asyncDispose]() {},
   };
 }
