@@ -25,6 +25,7 @@ import { syncServerSide } from "./sync-server-side.ts";
 
 /** Brings a claim and its composite resource together, then tells the claim's user how the latter is. */
 export async function bindAndSync(pass: ClaimPass, observed: KubeObject | undefined): Promise<ReconcileResult> {
+  const observedClaim = pass.stored;
   const { claim, xr } = await attempt(claimSteps.sync, () => sync(pass, observed));
   if (!isBound(pass, observed) && isBound(pass, xr)) {
     tellEvent(pass, { reason: claimReasons.bind, message: "Successfully bound composite resource" });
@@ -32,13 +33,21 @@ export async function bindAndSync(pass: ClaimPass, observed: KubeObject | undefi
   // Whether the claim is in sync is about the claim: what its composite resource is up to is told by Ready and by functions.
   const told = withCompositeConditions(tellIn(pass, claim, reconcileSuccess), xr);
   if (conditionOf(conditionsOf(xr), "Ready").status !== "True") {
-    tellEvent(pass, { reason: claimReasons.bind, message: "Composite resource is not yet ready" });
+    if (!isWaiting(observedClaim)) {
+      tellEvent(pass, { reason: claimReasons.bind, message: "Composite resource is not yet ready" });
+    }
     await writeStatus(pass, tellIn(pass, told, waiting));
     return {};
   }
   const published = await propagate(pass, told, xr);
   await writeStatus(pass, tellIn(pass, published, available));
   return {};
+}
+
+/** Whether the claim says already that it waits: what its condition says is not repeated in an event at every reconcile. */
+function isWaiting(claim: KubeObject): boolean {
+  const ready = conditionOf(conditionsOf(claim), "Ready");
+  return ready.status === waiting.status && ready.reason === waiting.reason;
 }
 
 async function sync(pass: ClaimPass, xr: KubeObject | undefined): Promise<Synced> {

@@ -86,6 +86,20 @@ suite("binding a claim", () => {
     assert.equal(memberAt(await claims.xr("steady"), ["spec", "image"]), "a");
   });
 
+  test("a claim that waits says so once, and again when it waits anew", async () => {
+    const notYet = "Normal BindCompositeResource: Composite resource is not yet ready";
+    await claims.create("patient", { image: "a" });
+    await claims.pass("patient");
+    claims.control.events.take();
+    for (let i = 0; i < 3; i++) await claims.pass("patient");
+    assert.deepEqual(claims.control.events.take(), []);
+    await claims.editStatus(await claims.xr("patient"), { conditions: [ready()] });
+    await claims.pass("patient");
+    await claims.editStatus(await claims.xr("patient"), { conditions: [] });
+    await claims.pass("patient");
+    assert.deepEqual(claims.control.events.take(), [notYet]);
+  });
+
   test("42: a claim that is not there is no error", async () => {
     assert.deepEqual(await claims.pass("absent"), {});
   });
@@ -101,6 +115,9 @@ suite("binding a claim", () => {
       new Set(['{"external-name":"outside"}']),
     );
     const { name = "" } = (await claims.xr("annotated")).metadata;
+    await claims.editStatus(await claims.xr("annotated"), { conditions: [ready()] });
+    await claims.pass("annotated");
+    await claims.editStatus(await claims.xr("annotated"), { conditions: [] });
     claims.control.events.take();
     await claims.pass("annotated");
     assert.ok(annotationsOf().length > 0);

@@ -325,6 +325,9 @@ test("case 90: an invalid resource is told, and the others are applied", async (
   const events = bench.takeEvents().join("\n");
   assert.match(events, /Warning ComposeResources: cannot apply composed resource "b": /);
   assert.match(events, /Normal ComposeResources: Composed resource "b" is not yet valid/);
+  await bench.reconcile(name);
+  const repeated = bench.takeEvents().filter((text) => text.includes("is not yet"));
+  assert.deepEqual(repeated, [], "what its conditions say already is not repeated in events");
 });
 
 test("case 91: a resource that is refused otherwise ends the pass, and later ones are not begun", async () => {

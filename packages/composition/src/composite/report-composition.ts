@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { KubeObject } from "@purlin/kube-client/objects";
-import type { ReconcileResult } from "@purlin/kube-controller";
-import { attempt, isReconcileFailure, objectAt, wrapError } from "@purlin/kube-controller/object";
+import type { EventText, ReconcileResult } from "@purlin/kube-controller";
+import {
+  attempt,
+  conditionOf,
+  conditionsOf,
+  isReconcileFailure,
+  objectAt,
+  wrapError,
+} from "@purlin/kube-controller/object";
 import { reconcileError } from "../composite-resource/standard-conditions.ts";
 import { type Account, draftOf, expectEcho, type Outcome } from "./account.ts";
 import type { Composition } from "./compose.ts";
@@ -43,13 +50,23 @@ export async function reportComposition(
   const aftermath = await afterComposing(composition, pass, definition, readiness);
   const stored = await writeStatus(composition, aftermath.outcome, pass, account);
   if (aftermath.failure !== undefined) return endWith(stored, aftermath.failure, pass);
-  await tellAll(stored, composition, pass, { readiness, published: aftermath.published });
+  const news = isToldAlready(composition.xr, readiness) ? [] : readiness.events;
+  await tellAll(stored, composition, pass, { news, published: aftermath.published });
   const { settings, ports } = pass;
   const { ttlMs } = composition.outcome;
   const { settled } = readiness;
   const chance = { random: ports.random ?? Math.random, now: ports.clock.now() };
   const next = requeueAfter({ xr: stored, settled, ttlMs, settings, ...chance });
   return atLatest(next, pass.state.settling.lookAgainMs(pass.key));
+}
+
+/** Whether the XR says already what it waits for: that is not repeated in events at every reconcile. */
+function isToldAlready(xr: KubeObject, { conditions }: Readiness): boolean {
+  const told = conditionsOf(xr);
+  return conditions.every(({ type, status, reason, message }) => {
+    const before = conditionOf(told, type);
+    return before.status === status && before.reason === reason && (before.message ?? "") === (message ?? "");
+  });
 }
 
 async function afterComposing(
@@ -136,7 +153,7 @@ async function tellAll(
   xr: KubeObject,
   { outcome, desired, applied }: Composition,
   pass: Pass,
-  { readiness, published }: { readonly readiness: Readiness; readonly published: boolean },
+  { news, published }: { readonly news: readonly EventText[]; readonly published: boolean },
 ): Promise<void> {
   const { events } = pass.ports;
   if (published) {
@@ -144,5 +161,5 @@ async function tellAll(
     events.event(xr, { type: "Normal", reason: "PublishConnectionSecret", message });
   }
   await tell(xr, [...outcome.events, ...desired.events, ...applied.events], audienceOf(pass));
-  for (const event of readiness.events) events.event(xr, event);
+  for (const event of news) events.event(xr, event);
 }

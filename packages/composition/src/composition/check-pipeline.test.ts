@@ -10,19 +10,23 @@ interface Made {
   readonly number?: number;
   readonly state?: string;
   readonly endpoint?: string;
-  readonly capabilities?: string[];
+  /** Undefined while the package has not been read. */
+  readonly capabilities?: string[] | undefined;
+  readonly isHealthy?: boolean;
   readonly labels?: Record<string, string>;
   readonly image?: string;
   readonly digest?: string;
 }
 
 function revision(name: string, made: Made = {}): JsonObject {
-  const { fn = "fn", number = 1, state = "Active", endpoint = "dns:///x:9443", capabilities = ["composition"] } = made;
+  const { fn = "fn", number = 1, state = "Active", endpoint = "dns:///x:9443", isHealthy = false } = made;
+  const capabilities = "capabilities" in made ? made.capabilities : ["composition"];
+  const conditions = isHealthy ? [{ type: "RevisionHealthy", status: "True" }] : [];
   const { labels = {}, image = "reg.io/fn:v1", digest } = made;
   return {
     metadata: { name, labels: { "pkg.crossplane.io/package": fn, ...labels } },
     spec: { desiredState: state, revision: number, image, ...(digest === undefined ? {} : { digest }) },
-    status: { endpoint, capabilities },
+    status: { endpoint, conditions, ...(capabilities && { capabilities }) },
   };
 }
 
@@ -68,9 +72,18 @@ const cases: Record<string, Case> = {
     revisions: [revision("fn-1", { capabilities: ["operation"] })],
     missing: lacking("fn", "fn-1"),
   },
-  Unrecorded: {
-    reason: "the only active revision has no capabilities recorded yet",
+  None: {
+    reason: "packages case 34: a function that says it can do nothing",
     revisions: [revision("fn-1", { capabilities: [], endpoint: "" })],
+    missing: lacking("fn", "fn-1"),
+  },
+  Unread: {
+    reason: "a package that has not been read yet is not said to lack anything",
+    revisions: [revision("fn-1", { capabilities: undefined, endpoint: "" })],
+  },
+  NoneOmitted: {
+    reason: "a package that was read and lists nothing lacks everything",
+    revisions: [revision("fn-1", { capabilities: undefined, isHealthy: true })],
     missing: lacking("fn", "fn-1"),
   },
   Newcomer: {

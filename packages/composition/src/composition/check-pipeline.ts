@@ -27,7 +27,7 @@ function invalid(reason: string, message: string): ConditionText {
 
 /**
  * Whether each step's function can compose, judged by the revision that the step resolves to now. A function that is not
- * there does not make a pipeline invalid: it may be installed later, and until then the step itself says what is missing.
+ * there, or whose package has not been read yet, does not make a pipeline invalid: until then the step itself says what is missing.
  */
 export async function checkPipeline(
   references: readonly FunctionReference[],
@@ -63,7 +63,8 @@ async function problemOf(
   const { functionName } = reference;
   if (functionName !== "" && (await isUnderDevelopment(functionName, signal))) return undefined;
   const found = await foundOrNothing(revisions, reference, signal);
-  if (found === undefined || found.revision.capabilities.map(normalized).includes(neededCapability)) return undefined;
+  if (found === undefined || !found.revision.isExamined) return undefined;
+  if (found.revision.capabilities.map(normalized).includes(neededCapability)) return undefined;
   const names = `function ${goQuote(found.functionName)} (active revision ${goQuote(found.revision.name)})`;
   return `${names} is missing required capabilities: ${neededCapability}`;
 }

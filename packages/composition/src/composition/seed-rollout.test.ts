@@ -101,12 +101,15 @@ suite("the design's own YAML (D16)", () => {
     );
     assert.equal(await validity(control, name, true), "ValidPipeline");
     const labels = { "pkg.crossplane.io/package": "function-patch-and-transform", "release-channel": "alpha" };
-    await control.client.create({
+    const made = await control.client.create({
       apiVersion: "pkg.crossplane.io/v1",
       kind: "FunctionRevision",
       metadata: { name: "fn-1", labels },
       spec: { desiredState: "Active", revision: 1, image: "reg.io/fn:v1" },
     });
+    assert.equal(await validity(control, name, true), "ValidPipeline", "its package has not been read yet");
+    const status = { capabilities: ["operation"] };
+    await control.client.update({ ...made, status } as KubeObject, { subresource: "status" });
     assert.equal(await validity(control, name, true), "MissingCapabilities");
   });
 });

@@ -84,7 +84,7 @@ suite("the validity of pipelines", () => {
     await using control = await start();
     await control.users.create(compositionRevision("a"));
     await becomes(control, "a", "ValidPipeline");
-    await install(control, "fn-1", undefined);
+    await install(control, "fn-1", ["operation"]);
     await becomes(control, "a", "MissingCapabilities");
     const { status: _none, ...stored } = (await find(control.users, revisionType, "fn-1")) ?? compositionRevision("");
     await control.users.update({ ...stored, status: { capabilities: ["composition"], endpoint: "e" } } as KubeObject, {

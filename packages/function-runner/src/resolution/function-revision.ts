@@ -15,8 +15,10 @@ export interface FunctionRevision {
   readonly digest: string;
   readonly isActive: boolean;
   readonly endpoint: string;
-  /** What it declared that it can do; empty while nobody has recorded it. */
+  /** What its package declares that it can do; empty while that is not recorded. */
   readonly capabilities: readonly string[];
+  /** Whether the package has been read, so that a capability that is not listed is really missing. */
+  readonly isExamined: boolean;
 }
 
 /** Reads a FunctionRevision; what is missing or of a wrong type counts as not set. */
@@ -36,7 +38,13 @@ export function readRevision(object: JsonObject): FunctionRevision {
     isActive: spec["desiredState"] === "Active",
     endpoint: textAt(status, "endpoint"),
     capabilities: Array.isArray(capabilities) ? capabilities.map(String) : [],
+    isExamined: Array.isArray(capabilities) || isHealthy(status),
   };
+}
+
+function isHealthy({ conditions }: JsonObject): boolean {
+  if (!Array.isArray(conditions)) return false;
+  return conditions.some((one) => isJsonObject(one) && one["type"] === "RevisionHealthy" && one["status"] === "True");
 }
 
 /** Whether a revision can take calls: it answers, and what it can do has been recorded. */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, type ReconcileResult, textAt } from "@purlin/kube-controller";
+import { type ReconcileResult, textAt } from "@purlin/kube-controller";
 import { conflict } from "@purlin/kube-objects";
 import { packageTypes } from "../package-kinds.ts";
 import { caughtUp } from "../testing/caught-up.ts";
@@ -183,16 +183,23 @@ test("somebody who was faster is nobody's news", async () => {
   assert.deepEqual([await made.told(), made.cluster.takeEvents()], ["Unknown", []]);
 });
 
-test("case 59: nobody is sent to a revision that stops: its endpoint goes before its program", async () => {
-  await using made = await scene({ desiredState: "Inactive" }, { ...installed, endpoint: "dns:///f:9443" });
+test("case 59: no caller is sent to a revision that stops, and it claims no health: its status changes before its program ends", async () => {
+  const runs = [condition("RuntimeHealthy", "True"), condition("RuntimeActive", "True")];
+  const conditions = [...installed.conditions, ...runs];
+  await using made = await scene({ desiredState: "Inactive" }, { conditions, endpoint: "dns:///f:9443" });
   await made.pass();
   assert.deepEqual(made.calls, ["retire"], "nobody is sent there any more");
   assert.equal(textAt(await made.revision(), ["status", "endpoint"]), undefined);
-  assert.deepEqual(
-    memberAt(await made.revision(), ["status", "conditions"]),
-    installed.conditions,
-    "the rest of its status stays",
+  assert.equal(await made.told(), "Unknown InactivePackageRevision: Package revision is inactive");
+  assert.equal(conditionText(await made.revision(), "RuntimeActive"), "Unknown");
+  assert.equal(
+    conditionText(await made.revision(), "RevisionHealthy"),
+    "True HealthyPackageRevision",
+    "the rest stays",
   );
+  made.cluster.takeWrites();
+  await made.pass();
+  assert.deepEqual(made.cluster.takeWrites(), [], "it is written once");
 });
 
 test("one that is deleted, or gone, is retired; a paused one is left alone", async () => {

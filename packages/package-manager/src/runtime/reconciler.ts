@@ -13,6 +13,7 @@ import {
   type ReconcileResult,
   type StepText,
   textAt,
+  withConditions,
   withMember,
 } from "@purlin/kube-controller";
 import { isConflict, isJsonObject } from "@purlin/kube-objects";
@@ -73,11 +74,13 @@ async function step<T>(pass: RevisionRuntimePass, text: StepText, action: () => 
   });
 }
 
-/** Nobody is sent to a revision that is about to stop: the endpoint goes first. */
+/** No caller is sent to a revision that is about to stop: the endpoint goes first. */
 async function retire(pass: RevisionRuntimePass): Promise<ReconcileResult> {
-  const { client, runtime, revision, signal } = pass;
+  const { client, clock, runtime, revision, signal } = pass;
   const without = withMember(revision, ["status", "endpoint"], undefined);
-  await writeStatus(client, { before: revision, after: without, signal });
+  const conditions = conditionsOf(revision).filter(({ type }) => type !== active.type);
+  const after = withTexts(clock, withConditions(without, conditions), [inactive]);
+  await writeStatus(client, { before: revision, after, signal });
   return again(await step(pass, steps.retire, () => runtime.retire(pass)));
 }
 
@@ -144,6 +147,14 @@ function withRuntimeImageConfig(revision: KubeObject, name: string | undefined):
 
 const healthy = { type: "RuntimeHealthy", status: "True", reason: "HealthyPackageRevision" } as const;
 const active = { type: "RuntimeActive", status: "True", reason: "ActiveRuntime" } as const;
+
+/** A revision whose program is not to run is neither healthy nor unhealthy. */
+const inactive: ConditionText = {
+  type: "RuntimeHealthy",
+  status: "Unknown",
+  reason: "InactivePackageRevision",
+  message: "Package revision is inactive",
+};
 
 function conditionsFor({ isHealthy, message }: RuntimeReport): readonly ConditionText[] {
   if (!isHealthy) return [unhealthy(message ?? "Package runtime is starting")];

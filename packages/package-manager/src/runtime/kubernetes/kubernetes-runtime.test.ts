@@ -83,7 +83,7 @@ test("case 59: an inactive revision loses its Deployment and its endpoint; what 
   assert.deepEqual(await scene.names("service"), ["fn"]);
   assert.deepEqual(await scene.names("secret"), ["crossplane-root-ca", "fn-tls-server"]);
   assert.equal(await scene.endpoint(one), undefined);
-  assert.equal(await scene.condition(one), "True HealthyPackageRevision", "what was told of it stays");
+  assert.equal(await scene.condition(one), "Unknown InactivePackageRevision: Package revision is inactive");
 });
 
 test("case 64: with names of their own, two revisions run side by side; one that is deactivated leaves nothing", async () => {
