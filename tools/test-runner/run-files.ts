@@ -4,6 +4,8 @@
 import { enableCompileCache } from "node:module";
 import { relative, resolve } from "node:path";
 import { beforeEach, describe } from "node:test";
+// Node 26 loads it broken when crypto has read a certificate before ("tls.createSecureContext is not a function").
+import "node:tls";
 import { pathToFileURL } from "node:url";
 import { lingerMs, send } from "./events.ts";
 

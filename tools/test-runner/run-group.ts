@@ -77,7 +77,11 @@ class Collector {
 
   /** Fails the group for a reason that is not one of its tests. */
   fail(error: string): void {
-    this.failures.push({ path: [this.#group.title], location: this.#group.files.join(" "), error });
+    this.failures.push({
+      path: [this.#group.title],
+      location: this.#group.files.length === 1 ? (this.#group.files[0] ?? "") : this.#group.title,
+      error,
+    });
   }
 }
 
