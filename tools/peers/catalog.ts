@@ -5,6 +5,7 @@ import { debianRoot } from "./debian-root.ts";
 import { goFunction } from "./go-function.ts";
 import { kubeClients } from "./kube-clients.ts";
 import { etcd, kubernetes } from "./kubernetes.ts";
+import { kubernetesAnswers } from "./kubernetes-answers.ts";
 import type { Peer } from "./peer.ts";
 import { pythonSdk, typescriptSdk } from "./public-sdks.ts";
 import { xpkgWriter } from "./xpkg-writer.ts";
@@ -44,6 +45,7 @@ export const allPeers: readonly Peer[] = [
   grpcurl,
   etcd,
   kubernetes,
+  kubernetesAnswers,
   ...kubeClients,
 ];
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real peers that recordings are made from, each started when it is first needed.
+import { spawnSync } from "node:child_process";
+import { type JsonValue, parseJson, printJson } from "../../packages/kube-objects/src/index.ts";
+import { cacheDirectory } from "../peers/cache-directory.ts";
+import { answersIn, kubernetesAnswers } from "../peers/kubernetes-answers.ts";
+import { installed } from "../peers/peer.ts";
+import { type RealCluster, startRealCluster } from "../peers/real-cluster.ts";
+import { ServerClient } from "./server-client.ts";
+
+export class Peers {
+  #cluster: Promise<RealCluster> | undefined;
+  #client: Promise<ServerClient> | undefined;
+
+  /** Asks the libraries of Kubernetes. See tools/record/go. */
+  askLibraries(subject: string, questions: readonly JsonValue[]): JsonValue[] {
+    const program = answersIn(installed(kubernetesAnswers, cacheDirectory));
+    const { status, stdout, stderr } = spawnSync(program, [subject], {
+      input: printJson([...questions]),
+      encoding: "utf8",
+      maxBuffer: 1 << 30,
+    });
+    if (status !== 0) throw new Error(`${subject}: ${stderr}`);
+    return parseJson(stdout) as JsonValue[];
+  }
+
+  /** A client of a real kube-apiserver, which all recordings share. */
+  async server(): Promise<ServerClient> {
+    this.#cluster ??= startRealCluster({ controllers: ["serviceaccount-controller", "namespace-controller"] });
+    this.#client ??= this.#cluster.then((cluster) => ServerClient.of(cluster));
+    return this.#client;
+  }
+
+  async stop(): Promise<void> {
+    (await this.#client)?.close();
+    await (await this.#cluster)?.stop();
+  }
+}
