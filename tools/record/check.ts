@@ -23,7 +23,19 @@ export function sampleOf(entries: readonly Entry[], share: number, seed: number)
   return entries.slice(0, 1);
 }
 
-const shown = (value: unknown): string => printJson(value as Entry).slice(0, 2_000);
+const shown = (value: unknown): string => (printJson((value ?? null) as Entry) ?? "absent").slice(0, 1_000);
+
+const isContainer = (value: unknown): value is Entry => typeof value === "object" && value !== null;
+
+/** Where two values differ, down to the members that do. */
+function differences(was: unknown, is: unknown, path: string): string[] {
+  if (isDeepStrictEqual(was, is)) return [];
+  if (!isContainer(was) || !isContainer(is)) {
+    return [`    ${path}\n      recorded ${shown(was)}\n      now      ${shown(is)}`];
+  }
+  const names = new Set([...Object.keys(was), ...Object.keys(is)]);
+  return [...names].flatMap((name) => differences(was[name], is[name], `${path}.${name}`));
+}
 
 /** What differs between two lists of entries, each as a text to print. */
 export function compareEntries(recording: Recording, before: readonly Entry[], after: readonly Entry[]): string[] {
@@ -31,6 +43,8 @@ export function compareEntries(recording: Recording, before: readonly Entry[], a
   const comparable = recording.comparable ?? ((entry: Entry): unknown => entry);
   return before.flatMap((entry, index) => {
     const [was, is] = [comparable(entry), comparable(after[index] ?? {})];
-    return isDeepStrictEqual(was, is) ? [] : [`  recorded ${shown(was)}\n  now      ${shown(is)}`];
+    return isDeepStrictEqual(was, is)
+      ? []
+      : [`  entry ${index}: ${shown(entry).slice(0, 160)}\n${differences(was, is, "").join("\n")}`];
   });
 }

@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+import { builtinRecordings } from "./builtin-objects.ts";
 import { celRecordings } from "./cel.ts";
+import { conversationRecordings } from "./conversations.ts";
+import { openapiRecordings } from "./openapi.ts";
 import type { Recording } from "./recording.ts";
+import { storedRecordings } from "./stored-objects.ts";
+import { tableRecordings } from "./tables.ts";
 
 /** Every file of test data that can be recorded again. */
-export const allRecordings: readonly Recording[] = [...celRecordings];
+export const allRecordings: readonly Recording[] = [
+  ...celRecordings,
+  ...builtinRecordings,
+  ...conversationRecordings,
+  ...tableRecordings,
+  ...openapiRecordings,
+  ...storedRecordings,
+];

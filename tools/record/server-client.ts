@@ -39,8 +39,9 @@ export class ServerClient {
   async send(path: string, { method = "GET", headers = {}, body, lines }: Exchange = {}): Promise<Reply> {
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
     const text = typeof body === "object" ? printJson(body) : body;
-    const type = text === undefined ? {} : { "content-type": "application/json" };
-    const options = { agent: this.#agent, method, headers: { ...type, ...headers } };
+    // Node sends no length with a DELETE by itself, and the body would be taken for the next request.
+    const about = { "content-type": "application/json", "content-length": String(Buffer.byteLength(text ?? "")) };
+    const options = { agent: this.#agent, method, headers: { ...(text !== undefined && about), ...headers } };
     const sent = request(`${this.#url}${path}`, options, (response) => {
       const chunks: Buffer[] = [];
       const done = (): void => {
@@ -67,20 +68,32 @@ export class ServerClient {
   }
 
   /** Creates an object and fails unless it was created. */
-  async create(path: string, body: JsonObject): Promise<JsonObject> {
-    const { code, text } = await this.send(path, { method: "POST", body });
+  async create(path: string, body: JsonObject, headers: Readonly<Record<string, string>> = {}): Promise<JsonObject> {
+    const { code, text } = await this.send(path, { method: "POST", body, headers });
     if (code !== 201) throw new Error(`POST ${path}: ${code} ${text}`);
     return parseJson(text) as JsonObject;
   }
 
-  /** Waits until a GET of a path succeeds. */
-  async until(path: string): Promise<void> {
+  /** Where objects of this type and namespace are listed and created. */
+  async collection({ apiVersion, kind, metadata }: JsonObject): Promise<string> {
+    const version = String(apiVersion);
+    const root = version.includes("/") ? `/apis/${version}` : `/api/${version}`;
+    const { resources = [] } = (await this.json(root)) as { readonly resources?: readonly JsonObject[] };
+    const resource = resources.find((one) => one["kind"] === kind && !String(one["name"]).includes("/"));
+    if (resource === undefined) throw new Error(`the server has no ${version} ${kind}`);
+    const { namespace } = (typeof metadata === "object" ? metadata : {}) as { readonly namespace?: string };
+    const inNamespace = resource["namespaced"] === true ? `/namespaces/${namespace || "default"}` : "";
+    return `${root}${inNamespace}/${String(resource["name"])}`;
+  }
+
+  /** Waits until a GET of a path is answered with a code. */
+  async until(path: string, code = 200): Promise<void> {
     const deadline = Date.now() + readyWithinMs;
     while (Date.now() < deadline) {
-      if ((await this.send(path)).code === 200) return;
+      if ((await this.send(path)).code === code) return;
       await delay(50);
     }
-    throw new Error(`GET ${path} did not succeed within ${readyWithinMs / 1000}s`);
+    throw new Error(`GET ${path} did not answer ${code} within ${readyWithinMs / 1000}s`);
   }
 
   close(): void {

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+import { WIDGET_CRD } from "../../packages/kube-apiserver/src/testing/widget-crd.ts";
+import { type JsonObject, parseJson, printJson } from "../../packages/kube-objects/src/index.ts";
+import type { ServerClient } from "./server-client.ts";
+
+export const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/** Serves the widgets of the tests under a group of their own, and waits until they can be listed. */
+export async function createWidgets(client: ServerClient, group: string): Promise<void> {
+  const crd = parseJson(printJson(WIDGET_CRD as JsonObject).replaceAll("example.org", group)) as JsonObject;
+  const name = String((crd["metadata"] as JsonObject)["name"]);
+  if ((await client.send(`${definitions}/${name}`)).code === 404) await client.create(definitions, crd);
+  await client.until(`/apis/${group}/v1/widgets`);
+}
+
+/** Makes a namespace where there is none. */
+export async function createNamespace(client: ServerClient, name: string): Promise<void> {
+  await client.create("/api/v1/namespaces", { metadata: { name } });
+  await client.until(`/api/v1/namespaces/${name}/serviceaccounts/default`);
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { compareEntries, sampleOf } from "./check.ts";
+import type { Recording } from "./recording.ts";
+import { allRecordings } from "./recordings.ts";
+
+const entries = Array.from({ length: 200 }, (_, n) => ({ n }));
+
+test("a seed chooses the same sample each time, about as large as asked, in order", () => {
+  const sample = sampleOf(entries, 0.1, 7);
+  assert.deepEqual(sampleOf(entries, 0.1, 7), sample);
+  assert.notDeepEqual(sampleOf(entries, 0.1, 8), sample);
+  assert.ok(sample.length > 5 && sample.length < 45, `${sample.length} of 200`);
+  assert.deepEqual(
+    sample,
+    sample.toSorted((a, b) => Number(a["n"]) - Number(b["n"])),
+  );
+});
+
+test("a sample is never empty, and a share of 1 is everything", () => {
+  assert.equal(sampleOf(entries.slice(0, 1), 0.001, 1).length, 1);
+  assert.deepEqual(sampleOf(entries, 1, 1), entries);
+});
+
+const recording: Recording = {
+  subject: "x",
+  file: "x",
+  parse: () => [],
+  print: () => "",
+  answer: async () => [],
+  comparable: ({ uid: _uid, ...rest }) => rest,
+};
+
+test("a changed answer is found and shown down to the member; what is not comparable is not", () => {
+  assert.deepEqual(compareEntries(recording, [{ a: { b: 1 }, uid: "1" }], [{ a: { b: 1 }, uid: "2" }]), []);
+  const [text = ""] = compareEntries(recording, [{ a: { b: 1 } }], [{ a: { b: 2 } }]);
+  assert.match(text, /\.a\.b\n\s+recorded 1\n\s+now {6}2/);
+  assert.equal(compareEntries(recording, [{ a: 1 }], []).length, 1);
+});
+
+for (const { file, parse, print } of allRecordings) {
+  test(`${file} survives being read and written`, () => {
+    assert.ok(existsSync(file));
+    const text = readFileSync(file, "utf8");
+    const parsed = parse(text);
+    assert.ok(parsed.length > 0);
+    assert.deepEqual(parse(print(parsed, text)), parsed);
+  });
+}
+
+/** Files that hold questions only: no peer has answered them. */
+const questions = [
+  "packages/cel/src/testdata/subject.json",
+  "packages/composition/src/definition/testdata/app-definition.json",
+  "packages/composition/src/definition/testdata/cache-definition.json",
+  "packages/kube-apiserver/src/request/testdata/written.json",
+  "packages/kube-objects/src/apply/testdata/widget-schemas.json",
+];
+/** By tools/builtin-schemas/reference/record.ts. */
+const byReference = [
+  "packages/kube-objects/src/openapi/testdata/crd-documents.jsonl",
+  "packages/kube-objects/src/schema/testdata/reference-answers.jsonl",
+];
+
+/** Recorded files that cannot be recorded again yet. This list only becomes shorter. */
+const withoutRecorder = [
+  "packages/composition/src/definition/testdata/app-claim-crd.json",
+  "packages/composition/src/definition/testdata/app-composite-crd.json",
+  "packages/composition/src/definition/testdata/cache-composite-crd.json",
+  "packages/kube-apiserver/src/openapi/testdata/operations.json",
+  "packages/kube-apiserver/src/table/testdata/real-server.json",
+  "packages/kube-objects/src/apply/testdata/extract.json",
+  "packages/kube-objects/src/apply/testdata/field-sets.json",
+  "packages/kube-objects/src/apply/testdata/scale-managers.json",
+  "packages/kube-objects/src/apply/testdata/sequences.jsonl",
+  "packages/kube-objects/src/apply/testdata/type-problems.json",
+  "packages/kube-objects/src/apply/testdata/typed-values.json",
+  "packages/kube-objects/src/json/testdata/json-texts.json",
+  "packages/kube-objects/src/patch/testdata/decode-patch.json",
+  "packages/kube-objects/src/patch/testdata/patches.jsonl",
+  "packages/kube-objects/src/selector/testdata/selectors.json",
+  "packages/kube-objects/src/testdata/metadata-validation.json",
+  "packages/kube-objects/src/testdata/status-errors.json",
+  "packages/package-manager/src/version/testdata/masterminds-semver.json",
+];
+
+test("every file of test data has a recorder, or is known to have none", () => {
+  const files = globSync("packages/*/src/**/testdata/*.{json,jsonl,yaml}").sort();
+  const known = [...allRecordings.map(({ file }) => file), ...questions, ...byReference, ...withoutRecorder];
+  assert.deepEqual(files, known.toSorted());
+});
