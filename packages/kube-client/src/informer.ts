@@ -154,25 +154,30 @@ class RunningInformer implements Informer {
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    let failures = 0;
+    // A list that succeeds ends a row of failures, but not a row of versions that expire: those cost a list each.
+    let [failures, expirations] = [0, 0];
     while (!signal.aborted) {
       try {
-        if (this.#isListDue) await this.#list();
+        if (this.#isListDue) {
+          await this.#list();
+          failures = 0;
+        }
         if (signal.aborted) return;
         if (this.#isListDue) continue;
         failures = (await this.#watch()) ? 0 : 1;
+        expirations = 0;
       } catch (error) {
         if (signal.aborted) return;
-        failures++;
         if (mustListAgain(error)) {
           this.#isListDue = true;
           this.#resourceVersion = "";
-          if (failures === 1) continue;
-        }
+          if (++expirations === 1) continue;
+        } else failures++;
         this.#failed(error, failures);
       }
       // A watch that brought something is opened again at once; a server that closes empty ones must not be hammered.
-      if (failures > 0 && !signal.aborted) await this.#rest(failures - 1);
+      const row = Math.max(failures, expirations);
+      if (row > 0 && !signal.aborted) await this.#rest(row - 1);
     }
   }
 
