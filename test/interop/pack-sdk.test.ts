@@ -125,6 +125,7 @@ test("the package brings everything it needs and nothing it does not", () => {
   assert.equal(manifest["private"], undefined);
   assert.deepEqual(manifest["dependencies"], {
     "@grpc/grpc-js": "1.14.7",
+    "@purlin/certificates": "0.1.0",
     "@purlin/function-protocol": "0.1.0",
     "@purlin/kube-objects": "0.1.0",
     "prom-client": "15.1.3",
@@ -137,7 +138,7 @@ test("the package brings everything it needs and nothing it does not", () => {
     packed.filter((path) => path.includes("test.")),
     [],
   );
-  run("npm", "ls", "--omit=dev", "@purlin/function-protocol", "@purlin/kube-objects", "re2js");
+  run("npm", "ls", "--omit=dev", "@purlin/certificates", "@purlin/function-protocol", "@purlin/kube-objects", "re2js");
 });
 
 test("a function type-checks with plain compilers, library types included", () => {

@@ -2,29 +2,6 @@
 // Questions callers ask about a failure. All look through wrapped errors and answer false for anything else.
 import { findStatusError, type StatusCause, type StatusReason } from "./status-error.ts";
 
-const knownReasons: ReadonlySet<string> = new Set<StatusReason>([
-  "Unauthorized",
-  "Forbidden",
-  "NotFound",
-  "AlreadyExists",
-  "Conflict",
-  "Gone",
-  "Invalid",
-  "ServerTimeout",
-  "StorageReadError",
-  "Timeout",
-  "TooManyRequests",
-  "BadRequest",
-  "MethodNotAllowed",
-  "NotAcceptable",
-  "RequestEntityTooLarge",
-  "UnsupportedMediaType",
-  "InternalError",
-  "Expired",
-  "ServiceUnavailable",
-  "NotImplemented",
-]);
-
 type Guard = (error: unknown) => boolean;
 
 const byReason =
@@ -32,13 +9,14 @@ const byReason =
   (error) =>
     findStatusError(error)?.reason === reason;
 
-// A proxy or an old server may answer with a code alone; the code decides when the reason says nothing known.
+// A proxy or an old server may answer with a code alone; then the code decides. A reason of its own decides against the code: an
+// admission webhook may deny a request with any code, and a delete that is denied with 409 or 404 is neither a conflict nor done.
 const byReasonOrCode =
   (reason: StatusReason, code: number): Guard =>
   (error) => {
     const found = findStatusError(error);
     if (!found) return false;
-    return found.reason === reason || (!knownReasons.has(found.reason) && found.code === code);
+    return found.reason === reason || (found.reason === "" && found.code === code);
   };
 
 const byReasonOrAnyCode =

@@ -187,6 +187,8 @@ test("each guard holds for its reason, and for its code when the reason says not
     assert.ok(guard(status(reason, 1)), `${reason} by reason`);
     assert.equal(guard(status("", code)), codeDecides, `${reason} by code alone`);
     assert.ok(!guard(status("StorageReadError", 418)), `${reason} not by another reason`);
+    const denied = status("This resource is in-use by 1 usage(s)" as StatusReason, code);
+    if (code !== 429 && code !== 413) assert.ok(!guard(denied), `${reason} not by a reason of a webhook`);
     assert.ok(!guard(new Error("plain")));
   }
   assert.ok(guards.isTooManyRequests(status("Conflict", 429)), "429 counts whatever the reason");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { JsonObject, OwnerReference } from "@purlin/kube-objects";
+import { type JsonObject, type OwnerReference, StatusError, type StatusReason } from "@purlin/kube-objects";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
@@ -61,6 +61,7 @@ async function setUp(t: TestContext, before: readonly JsonObject[] = []) {
   const did: string[] = [];
   const errors: unknown[] = [];
   let [refuse, trouble] = [0, 0];
+  let refusal = new Error();
   const collector = new GarbageCollector({
     store,
     onError: (error) => errors.push(error),
@@ -73,7 +74,7 @@ async function setUp(t: TestContext, before: readonly JsonObject[] = []) {
     },
     actions: {
       async delete(object, policy) {
-        if (refuse-- > 0) throw new Error("not now");
+        if (refuse-- > 0) throw refusal;
         did.push(`delete ${object.name} ${policy}`);
         await change(object, (metadata) => {
           metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z";
@@ -102,7 +103,10 @@ async function setUp(t: TestContext, before: readonly JsonObject[] = []) {
   collector.start();
   const names = (): string[] => store.list({ prefix: "/" }).entries.map(({ key }) => key.slice(keyOf("").length));
   const until = (...expected: string[]): Promise<void> => eventually(t, () => assert.deepEqual(names(), expected));
-  const refuseNext = (times: number): number => (refuse = times);
+  const refuseNext = (times: number, error: Error = new Error("not now")): void => {
+    refuse = times;
+    refusal = error;
+  };
   const troubleNext = (times: number): number => (trouble = times);
   return { put, remove, until, did, errors, collector, refuseNext, troubleNext };
 }
@@ -157,6 +161,30 @@ test("an action that fails is told and tried again", async (t) => {
   await until();
   assert.equal(errors.length, 2);
 });
+
+const denials: Readonly<Record<string, number>> = { "a conflict": 409, "an object that is gone": 404 };
+for (const [what, code] of Object.entries(denials)) {
+  test(`a delete that a webhook denies with the code of ${what} is reported and tried again`, async (t) => {
+    const { put, remove, until, errors, refuseNext } = await setUp(t);
+    await put(configMap("owner"));
+    await put(configMap("child", { owners: [{ name: "owner" }] }));
+    const reason = "This resource is in-use by 1 usage(s)" as StatusReason;
+    const message = 'admission webhook "nousages.protection.crossplane.io" denied the request';
+    const status = {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message,
+      reason,
+      code,
+    } as const;
+    refuseNext(2, new StatusError(status));
+    await remove("owner");
+    await until();
+    assert.equal(errors.length, 2);
+  });
+}
 
 test("an owner that cannot be looked for is looked for again, and nothing else suffers", async (t) => {
   const { put, until, errors, troubleNext } = await setUp(t);
