@@ -18,7 +18,12 @@ export { type BreakerLimits, defaultLimits as defaultBreakerLimits } from "./com
 export { createBreakerMetrics } from "./composite/watch/prometheus-breaker-metrics.ts";
 export { eventSources } from "./composite-resource/constants.ts";
 // Compositions and their revisions.
-export { functionRevisionsOf, functionType } from "./composition/function-revisions.ts";
+export {
+  functionRevisionsOf,
+  functionRevisionType,
+  functionType,
+  packageLabel,
+} from "./composition/function-revisions.ts";
 export { functionReferences } from "./composition/pipeline-steps.ts";
 export { createRevisionsController, type RevisionsDeps } from "./composition/revisions-controller.ts";
 export { createRevisionValidityController, type RevisionValidityDeps } from "./composition/validity-controller.ts";

@@ -22,6 +22,7 @@ import {
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import type { Io } from "../io.ts";
 import { followFunctions } from "./follow-functions.ts";
+import { followRevisions } from "./follow-revisions.ts";
 import { startKeptRegistry } from "./kept-registry.ts";
 import { createProcessLog } from "./process-log.ts";
 import type { UpOptions } from "./up-options.ts";
@@ -65,6 +66,9 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   const client = connect();
   let parts: ControlPlaneParts | undefined;
   let packages: PackageManagement | undefined;
+  const wake = (functionName: string): void => {
+    if (parts !== undefined) void wakeComposites(parts, functionName, log);
+  };
   const logChange = createProcessLog(log);
   const processes = createFunctionProcesses({
     directory: join(options.directory, "functions"),
@@ -75,8 +79,9 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
       logChange(process);
       surroundings.onFunctionChange(process);
       packages?.functionChanged(process.name);
-      // Whatever it composed so far was composed by another version of it.
-      if (process.state.phase === "serving" && parts !== undefined) void wakeComposites(parts, process.name, log);
+      // What a source file composed so far was composed by another version of it. Packages are followed by their revisions.
+      const isSource = process.root === undefined;
+      if (isSource && process.state.phase === "serving") wake(process.name);
     },
   });
   starting.defer(() => processes.close());
@@ -99,6 +104,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   });
   starting.defer(() => plane.stop());
   parts = await plane.ready;
+  starting.use(followRevisions(parts.informers, wake));
   const following = followFunctions(client, processes, io.cwd);
   starting.defer(() => following.stop());
   const closing = starting.move();

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { functionPackage } from "../testing/function-package.ts";
 import { type PurlinProcess, spawnPurlin } from "../testing/spawn-purlin.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type Outcome, runInProcess } from "../testing/test-io.ts";
@@ -268,6 +269,66 @@ spec:
   const updated = await purlin(folder, "apply", "broken.yaml");
   assert.equal(updated.exitCode, 1, "also where the kind is served as it was before");
 });
+
+test("an upgrade of a package reaches its composite resources at once", async () => {
+  const source = (version: string): string => `import { response } from "@purlin/function-sdk";
+export default (req: never) => {
+  const rsp = response.to(req);
+  const metadata = { name: "made", namespace: "default" };
+  response.setDesiredComposedResource(rsp, "made", { apiVersion: "v1", kind: "ConfigMap", metadata, data: { version: "${version}" } }, { ready: true });
+  return rsp;
+};
+`;
+  using folder = functionPackage({ "src/function.ts": source("v1"), "platform.yaml": platform });
+  await using running = up(folder);
+  const [, registry = ""] = await running.next("stdout", /registry at (\S+)/);
+  await running.next("stdout", /The control plane is ready\./);
+  const publish = async (version: string): Promise<void> => {
+    folder.write("src/function.ts", source(version));
+    const file = `${version}.xpkg`;
+    const built = await purlin(folder, "xpkg", "build", "-f", "package", "--function", "src/function.ts", "-o", file);
+    assert.equal(built.exitCode, 0, built.stderr);
+    const image = `${registry}/acme/f:${version}`;
+    assert.equal((await purlin(folder, "xpkg", "push", "-f", file, image)).exitCode, 0);
+    folder.write("function.yaml", functionManifest("f", `spec: {package: "${image}"}\n`));
+    assert.equal((await purlin(folder, "apply", "function.yaml")).exitCode, 0);
+  };
+  const made = async (version: string): Promise<void> => {
+    const isMade = async (): Promise<boolean> =>
+      (await purlin(folder, "get", "configmap", "made", "-o", "yaml")).stdout.includes(`version: ${version}`);
+    while (!(await isMade())) await setTimeout(50);
+  };
+  await publish("v1");
+  assert.equal((await purlin(folder, "apply", "platform.yaml")).stderr, "");
+  await made("v1");
+  await publish("v2");
+  // It is not polled before tomorrow: see its annotation.
+  await made("v2");
+});
+
+const platform = `apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: things.e.org}
+spec:
+  group: e.org
+  names: {kind: Thing, plural: things}
+  versions:
+  - {name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {type: object}}}
+---
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: things}
+spec:
+  compositeTypeRef: {apiVersion: e.org/v1, kind: Thing}
+  mode: Pipeline
+  pipeline:
+  - {step: make, functionRef: {name: f}}
+---
+apiVersion: e.org/v1
+kind: Thing
+metadata: {name: a, annotations: {crossplane.io/poll-interval: 24h}}
+spec: {}
+`;
 
 test("what is removed from the files is named with the command that deletes it; --prune deletes it", async () => {
   const map = (name: string): string => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\n`;
