@@ -11,6 +11,8 @@ export interface TextSink {
   readonly columns: number;
   /** How many lines fit on the screen, where there is one. */
   readonly rows?: number;
+  /** Calls back whenever the size of the terminal changes. Returns how to stop that. */
+  onResize?(handler: () => void): () => void;
 }
 
 /** Everything a command may touch of the process it runs in. A test hands in its own. */
@@ -43,7 +45,9 @@ export function processIo(signal: AbortSignal): Io {
 }
 
 /** What an output stream of this process is to commands. */
-export function sink(stream: Pick<NodeJS.WriteStream, "write" | "isTTY" | "columns" | "rows">): TextSink {
+export function sink(
+  stream: Pick<NodeJS.WriteStream, "write" | "isTTY" | "columns" | "rows" | "on" | "off">,
+): TextSink {
   return {
     write: (text) => {
       stream.write(text);
@@ -55,6 +59,10 @@ export function sink(stream: Pick<NodeJS.WriteStream, "write" | "isTTY" | "colum
     },
     get rows() {
       return stream.rows || defaultRows;
+    },
+    onResize(handler) {
+      stream.on("resize", handler);
+      return () => void stream.off("resize", handler);
     },
   };
 }

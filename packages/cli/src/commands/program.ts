@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { Command, Option } from "commander";
-import { helpText } from "../help/help-text.ts";
+import { Command, type Help, Option } from "commander";
+import { helpText, wrapWords } from "../help/help-text.ts";
 import type { Io } from "../io.ts";
 import type { CommandInput, CommandSpec, OptionSpec } from "./command-spec.ts";
 import { commandGroups, commandTable } from "./command-table.ts";
@@ -96,5 +96,20 @@ function prepare(command: Command, io: Io): Command {
       getErrHelpWidth: () => io.stderr.columns,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
-    });
+    })
+    .configureHelp({ formatItem, styleUsage: (usage) => wrapWords(usage, io.stdout.columns - 7).join("\n       ") });
 }
+
+/** Columns that a description needs beside its term; where there are fewer it goes below. */
+const leastDescription = 30;
+
+const formatItem: Help["formatItem"] = (term, termWidth, description, helper) => {
+  const columns = helper.helpWidth ?? 80;
+  const beside = columns - termWidth - 4;
+  if (description === "") return `  ${term}`;
+  const isBeside = beside >= leastDescription;
+  const lines = wrapWords(description, isBeside ? beside : columns - 6);
+  if (!isBeside) return [`  ${term}`, ...lines.map((line) => `      ${line}`)].join("\n");
+  const gap = " ".repeat(termWidth + 4);
+  return `  ${term.padEnd(termWidth)}  ${lines.join(`\n${gap}`)}`;
+};

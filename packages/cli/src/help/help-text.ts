@@ -28,7 +28,7 @@ export function terminalText(markdown: string, columns: number = mostColumns): s
     const isFence = line.startsWith("```");
     if (isFence || inCode || line === "" || startsAnew.test(line)) endParagraph();
     if (isFence) inCode = !inCode;
-    else if (inCode) lines.push(`  ${line}`);
+    else if (inCode) lines.push(...wrapCommand(line, columns - 2).map((part) => `  ${part}`));
     else if (line === "") lines.push("");
     else paragraph.push(plain(line));
     if (line.startsWith("#") && !inCode) endParagraph();
@@ -40,7 +40,24 @@ export function terminalText(markdown: string, columns: number = mostColumns): s
 /** Headings and items of lists have lines of their own. */
 const startsAnew = /^(#+ |- |\d+\. )/;
 
-function wrapWords(text: string, width: number): string[] {
+/** A command that is too long goes on in the next line, so that it can be copied as it is. Other code is not changed. */
+function wrapCommand(line: string, width: number): string[] {
+  if (line.length <= width || !/^(npx )?\w+ /.test(line)) return [line];
+  const words = line.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
+  const lines: string[] = [];
+  let current = "";
+  for (const word of words) {
+    const indent = lines.length === 0 ? "" : "  ";
+    if (current !== "" && indent.length + current.length + word.length + 3 > width) {
+      lines.push(`${indent}${current} \\`);
+      current = word;
+    } else current = current === "" ? word : `${current} ${word}`;
+  }
+  return [...lines, `${lines.length === 0 ? "" : "  "}${current}`];
+}
+
+/** Text in lines of so many columns, broken between words. */
+export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ").filter(Boolean)) {

@@ -24,6 +24,19 @@ for (const { name } of commandTable) {
     assert.doesNotMatch(stdout, /[`#]{2}|\]\(/, "Markdown is for readers of the reference");
   });
 
+  test(`purlin ${name} --help fits in 60 columns, and its examples can be copied`, async () => {
+    const { stdout } = await runInProcess([...name.split(" "), "--help"], { columns: 60 });
+    const long = stdout.split("\n").filter((line) => line.length > 60);
+    assert.deepEqual(
+      long.filter((line) => /\s\S+\s+\S/.test(line.trimEnd())),
+      [],
+      "only a single word may be longer",
+    );
+    const joined = stdout.replaceAll(/ \\\n\s+/g, " ");
+    for (const [example] of helpMarkdown(name).matchAll(/^purlin .*$/gm))
+      assert.ok(joined.includes(`  ${example}\n`), example);
+  });
+
   test(`the examples of purlin ${name} use options that exist`, () => {
     const lines = helpMarkdown(name).matchAll(/^purlin (.*)$/gm);
     for (const [, line = ""] of lines) {

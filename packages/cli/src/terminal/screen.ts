@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { stripVTControlCharacters } from "node:util";
 import type { TextSink } from "../io.ts";
+import { fittingLength, textWidth } from "./text-width.ts";
 
 /** A terminal with a part at the bottom that is drawn again and again, and lines above it that stay. */
 export interface Screen {
@@ -10,7 +11,12 @@ export interface Screen {
   draw(lines: readonly string[]): void;
   /** How many lines are shown of what is drawn. */
   room(): number;
+  /** Draws everything again after the size of the terminal has changed, on an empty screen: how it moved old lines is not known. */
+  resized(lines: readonly string[]): void;
 }
+
+/** Lines that stay are kept this far back, to be printed again. */
+const keptLines = 200;
 
 /** Lines at the bottom that are left free, so that the cursor never scrolls what is drawn away. */
 const margin = 2;
@@ -19,7 +25,9 @@ const margin = 2;
 export function createScreen(sink: TextSink): Screen {
   let drawn = 0;
   let shown: readonly string[] = [];
-  const erase = (): string => (drawn === 0 ? "" : `\x1b[${drawn}A\x1b[0J`);
+  let printed: readonly string[] = [];
+  // The cursor may not be at the beginning of its line: a terminal shows what is typed, such as ^C.
+  const erase = (): string => (drawn === 0 ? "" : `\r\x1b[${drawn}A\x1b[0J`);
   const paint = (lines: readonly string[]): string => {
     const fitting = fit(lines, sink);
     drawn = fitting.length;
@@ -28,6 +36,7 @@ export function createScreen(sink: TextSink): Screen {
   return {
     room: () => roomOf(sink),
     print(text) {
+      printed = [...printed, ...text.replace(/\n$/, "").split("\n")].slice(-keptLines);
       sink.write(`${erase()}${text}${paint(shown)}`);
     },
     draw(lines) {
@@ -35,7 +44,23 @@ export function createScreen(sink: TextSink): Screen {
       shown = lines;
       sink.write(`${erase()}${paint(lines)}`);
     },
+    resized(lines) {
+      shown = lines;
+      const below = paint(lines);
+      const above = lastRows(printed, (sink.rows ?? 24) - drawn - 1, sink.columns);
+      sink.write(`\x1b[H\x1b[2J${above.map((line) => `${line}\n`).join("")}${below}`);
+    },
   };
+}
+
+/** The last lines that fit into so many rows; the terminal wraps those that are too long. */
+function lastRows(lines: readonly string[], rows: number, columns: number): readonly string[] {
+  let left = rows;
+  const start = lines.findLastIndex((line) => {
+    left -= Math.max(1, Math.ceil(textWidth(line) / columns));
+    return left < 0;
+  });
+  return lines.slice(start + 1);
 }
 
 function roomOf({ rows = 24 }: TextSink): number {
@@ -53,12 +78,13 @@ function fit(lines: readonly string[], sink: TextSink): string[] {
 /** A line that is too long goes on in the next one, below where its text began. Its colours would be cut apart, so it has none. */
 function wrap(line: string, columns: number): string[] {
   const plain = stripVTControlCharacters(line);
-  if (plain.length < columns) return [line];
+  if (textWidth(plain) < columns) return [line];
   const indent = `${(/^[\s│├└─]*/.exec(plain)?.[0] ?? "").replaceAll("├", "│").replaceAll(/[└─]/g, " ")}  `;
   const width = Math.max(columns - 1, indent.length + 10);
   const lines: string[] = [];
   for (let rest = plain; rest !== ""; ) {
-    const end = rest.length <= width ? rest.length : breakAt(rest, width, indent.length);
+    const fitting = fittingLength(rest, width);
+    const end = fitting === rest.length ? fitting : breakAt(rest, fitting, indent.length);
     lines.push(rest.slice(0, end).trimEnd());
     const next = rest.slice(end).trimStart();
     rest = next === "" ? "" : indent + next;

@@ -16,6 +16,7 @@ export interface TestIoOptions {
   readonly stdin?: string;
   readonly env?: Io["env"];
   readonly isTTY?: boolean;
+  readonly columns?: number;
   readonly signal?: AbortSignal;
   readonly names?: NonNullable<Io["names"]>;
 }
@@ -32,8 +33,8 @@ export class TestIo implements Io {
 
   constructor(options: TestIoOptions = {}) {
     this.stdin = Readable.from([options.stdin ?? ""]);
-    this.stdout = keepingSink(options.isTTY === true);
-    this.stderr = keepingSink(options.isTTY === true);
+    this.stdout = keepingSink(options);
+    this.stderr = keepingSink(options);
     this.env = options.env ?? {};
     this.cwd = options.cwd ?? process.cwd();
     this.signal = options.signal ?? new AbortController().signal;
@@ -41,11 +42,11 @@ export class TestIo implements Io {
   }
 }
 
-function keepingSink(isTTY: boolean): TextSink & { text: string } {
+function keepingSink({ isTTY = false, columns = 100 }: TestIoOptions): TextSink & { text: string } {
   return {
     text: "",
     isTTY,
-    columns: 100,
+    columns,
     write(text) {
       this.text += text;
     },

@@ -6,7 +6,7 @@ import { changedLines } from "../tree/render-forest.ts";
 import { type Situation, situationLines, situationTexts } from "./situation.ts";
 
 /** Shows what is going on: drawn again on a terminal, line by line elsewhere. */
-export interface LiveView {
+export interface LiveView extends Disposable {
   /** Says something that stays. */
   say(text: string): void;
   show(situation: Situation): void;
@@ -20,9 +20,16 @@ export function createLiveView(io: Io): LiveView {
 function onTerminal(io: Io): LiveView {
   const screen = createScreen(io.stdout);
   const style = createStyle(io.stdout, io.env);
+  let last: Situation | undefined;
+  const lines = (): string[] => (last === undefined ? [] : ["", ...situationLines(last, style, screen.room() - 1)]);
+  const stop = io.stdout.onResize?.(() => screen.resized(lines()));
   return {
     say: (text) => screen.print(`${text}\n`),
-    show: (situation) => screen.draw(["", ...situationLines(situation, style, screen.room() - 1)]),
+    show(situation) {
+      last = situation;
+      screen.draw(lines());
+    },
+    [Symbol.dispose]: () => stop?.(),
   };
 }
 
@@ -35,5 +42,6 @@ function inLines(io: Io): LiveView {
       for (const line of changedLines(before, now)) io.stdout.write(`${line}\n`);
       before = now;
     },
+    [Symbol.dispose]() {},
   };
 }

@@ -245,7 +245,7 @@ test("without a terminal each change is a line; on one the tree is drawn again",
   drawn.say("hello");
   assert.equal(
     terminal.stdout.text,
-    "\n… X a  Waiting\n    Ready: Creating\n\x1b[3A\x1b[0J\n✓ X a  Ready\n\x1b[2A\x1b[0Jhello\n\n✓ X a  Ready\n",
+    "\n… X a  Waiting\n    Ready: Creating\n\r\x1b[3A\x1b[0J\n✓ X a  Ready\n\r\x1b[2A\x1b[0Jhello\n\n✓ X a  Ready\n",
   );
 });
 

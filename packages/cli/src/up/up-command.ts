@@ -29,7 +29,7 @@ const logBytes = 4 * 1024 * 1024;
 /** `purlin up [PATH…]` */
 export async function run(input: CommandInput, io: Io): Promise<number> {
   const options = readUpOptions(input, io);
-  const view = createLiveView(io);
+  using view = createLiveView(io);
   const style = createStyle(io.stdout, io.env);
   const onSkipped = (names: readonly string[]): void => view.say(style.faint(skippedLine(names)));
   const files = followFiles(options.paths, io, { except: byHand, onSkipped });
@@ -87,7 +87,10 @@ function start(
     // Made only now: the folder belongs to another control plane until it is taken.
     file ??= openLogFile(logPath(options.directory), logBytes);
     file.add(line);
-    if (options.debug) io.stderr.write(line);
+    if (!options.debug) return;
+    // Lines between those that are drawn would stay on the screen.
+    if (io.stderr.isTTY && io.stdout.isTTY) view.say(line.trimEnd());
+    else io.stderr.write(line);
   };
   const warn = (text: string): void => view.say(text);
   const log = newLogger({ debug: options.debug, write });
