@@ -32,9 +32,14 @@ test("paragraphs are as wide as the terminal, and never wider than is good to re
   );
 });
 
+test("a command that is too long goes on in the next line", () => {
+  const text = "```sh\npurlin up a --wait | sed 's/a b c d e f/g/'\n```\n";
+  assert.equal(terminalText(text, 20), "  purlin up a \\\n    --wait | sed \\\n    's/a b c d e f/g/'");
+});
+
 test("a word that is wider than the terminal, and code, stay whole", () => {
   assert.equal(
-    terminalText("a `--long-long-long-option` b\n\n```sh\nx y z w v\n```\n", 8),
+    terminalText("a `--long-long-long-option` b\n\n```yaml\nx y z w v\n```\n", 8),
     "a\n--long-long-long-option\nb\n\n  x y z w v",
   );
 });

@@ -24,11 +24,14 @@ export function terminalText(markdown: string, columns: number = mostColumns): s
     paragraph = [];
   };
   let inCode = false;
+  let isShell = false;
   for (const line of markdown.trimEnd().split("\n")) {
     const isFence = line.startsWith("```");
     if (isFence || inCode || line === "" || startsAnew.test(line)) endParagraph();
-    if (isFence) inCode = !inCode;
-    else if (inCode) lines.push(...wrapCommand(line, columns - 2).map((part) => `  ${part}`));
+    if (isFence) {
+      inCode = !inCode;
+      isShell = line === "```sh";
+    } else if (inCode) lines.push(...(isShell ? wrapCommand(line, columns - 2) : [line]).map((part) => `  ${part}`));
     else if (line === "") lines.push("");
     else paragraph.push(plain(line));
     if (line.startsWith("#") && !inCode) endParagraph();
@@ -42,7 +45,7 @@ const startsAnew = /^(#+ |- |\d+\. )/;
 
 /** A command that is too long goes on in the next line, so that it can be copied as it is. Other code is not changed. */
 function wrapCommand(line: string, width: number): string[] {
-  if (line.length <= width || !/^(npx )?\w+ /.test(line)) return [line];
+  if (line.length <= width) return [line];
   const words = line.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
   const lines: string[] = [];
   let current = "";
