@@ -2,6 +2,7 @@
 // A disk that is full, and files that may not be written: writes fail with a Status, reads and watches go on, and when the trouble
 // is over so is the failing. Nothing that was answered is lost, nothing that failed appears.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -83,6 +84,19 @@ test("a write that fails on a full disk is seen by nobody, then or later", needs
   }
   await assert.rejects(watch.next(300), /no event/);
   watch.close();
+});
+
+test("writes queued behind one that meets a full disk are refused with it", needsMounts, () => {
+  const directory = chaosDirectory();
+  const [program = "", ...args] = onSmallDisk(directory, 12 * megabyte);
+  const writer = join(import.meta.dirname, "harness", "queued-writes.ts");
+  const printed = execFileSync(program, [...args, process.execPath, writer, directory], { encoding: "utf8" });
+  const { told, held, after, onDisk } = JSON.parse(printed) as Record<string, string[]>;
+  assert.equal(told?.length, 4);
+  for (const text of told ?? []) assert.match(text, /full: free some space/);
+  assert.deepEqual(held, ["/base=1@2"]);
+  assert.equal(after, "written", "there is room for small ones");
+  assert.deepEqual(onDisk, ["/after=1@7", "/base=1@2"]);
 });
 
 test("files that may no longer be written", async (t) => {

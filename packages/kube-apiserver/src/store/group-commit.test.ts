@@ -64,6 +64,20 @@ test("a failed commit fails everything behind it, which may rest on it, and noth
   assert.deepEqual(groups, [[large], [7]]);
 });
 
+test("a failed commit fails the groups behind it too, and none of them is committed", async () => {
+  const { groups, abandoned, commits } = recorder();
+  const large = 5 * 1024 * 1024;
+  const items = [13, large, large, 2];
+  const results = await Promise.allSettled(items.map((item) => commits.add(item)));
+  assert.deepEqual(
+    results.map((result) => result.status === "rejected" && result.reason),
+    items.map(() => unlucky),
+  );
+  assert.deepEqual(abandoned, [items]);
+  await commits.add(7);
+  assert.deepEqual(groups, [[7]]);
+});
+
 test("settled waits for those before and for nobody when there are none", async () => {
   const { groups, commits } = recorder();
   await commits.settled();

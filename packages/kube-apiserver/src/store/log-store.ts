@@ -193,6 +193,10 @@ export class LogStore<T extends object> implements Store<T> {
   }
 
   #commit(versions: readonly Version<T>[]): void {
+    // A chore may have met a failed sync since these were accepted.
+    if (this.#refusal !== undefined) {
+      throw this.#refusal;
+    }
     const isBehind = this.#memory.obsolete.length > MAX_BACKLOG;
     this.#log(versions, isBehind ? 2 * versions.length : 0);
     const now = this.#options.now();

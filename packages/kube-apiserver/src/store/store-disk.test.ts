@@ -59,6 +59,46 @@ test("a full store refuses writes with a typed error, goes on reading, and recov
   await put(store, "/big", "x".repeat(100_000));
 });
 
+test("writes queued behind one that finds the disk full are refused with it, and are not on disk", async () => {
+  const directory = tempDirectory();
+  {
+    await using store = openNotes({ directory, maxBytes: 2_000_000 });
+    await put(store, "/a", "1");
+    // Larger than a group, so that those behind it are commits of their own, for which there is room.
+    const tooLarge = put(store, "/a", "x".repeat(5_000_000));
+    const onTop = store.write("/a", ({ current }) => ({
+      action: "put",
+      value: { text: `rests on ${current?.value.text.length} characters` },
+    }));
+    const beside = store.write("/b", ({ peek }) =>
+      peek("/a")?.value.text === "1" ? { action: "keep" } : { action: "put", value: { text: "saw the large one" } },
+    );
+    const last = put(store, "/c", "1");
+    for (const write of [tooLarge, onTop, beside, last]) {
+      await assert.rejects(write, (error) => isStoreError(error, "unavailable") && /is full/.test(error.message));
+    }
+    assert.deepEqual(show(store.list({ prefix: "/" }).entries), ["/a=1@2"]);
+    await put(store, "/d", "there is room for small ones");
+  }
+  await using store = openNotes({ directory });
+  assert.deepEqual(show(store.list({ prefix: "/" }).entries), ["/a=1@2", "/d=there is room for small ones@7"]);
+});
+
+test("writes queued when a chore meets a failed sync are refused", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { store, log } = openFailing();
+  await using _closing = store;
+  await put(store, "/a", "1");
+  await put(store, "/a", "2");
+  store.compact(store.revision);
+  const queued = put(store, "/a", "3");
+  log.failure = sqliteError(1034, "disk I/O error");
+  t.mock.timers.tick(10_000);
+  log.failure = undefined;
+  await assert.rejects(queued, (error) => isStoreError(error, "unavailable") && /the disk failed/.test(error.message));
+  assert.equal(store.get("/a")?.value.text, "2");
+});
+
 const passing: Record<string, { reason: string; error: Error; text: RegExp }> = {
   Full: { reason: "SQLITE_FULL", error: sqliteError(13, "database or disk is full"), text: /full: free some space/ },
   ReadOnly: {
