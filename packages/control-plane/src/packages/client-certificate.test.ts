@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
-import { createInformerPool } from "@purlin/kube-client";
+import type { KeyPair } from "@purlin/certificates";
+import { createCrossplaneAuthority, issueAsCrossplane } from "@purlin/certificates/testing";
+import { create, RunFunctionRequest } from "@purlin/function-protocol";
+import { createDiallingRunner } from "@purlin/function-runner";
+import { nopLogger, start as serveFunction } from "@purlin/function-sdk";
+import { createInformerPool, type KubeObject } from "@purlin/kube-client";
 import { type Clock, createControllerClient, type Log, silentLog } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { type EmbeddedApi, startEmbeddedApi } from "../testing/embedded-api.ts";
@@ -105,3 +113,43 @@ test("one that is of no use stops the start, and is told while we run; the last 
   );
   certificate.security.current();
 });
+
+test("after a take-over, functions that Crossplane gave certificates are called with the one it gave us", async (t) => {
+  await using scene = await start();
+  const authority = createCrossplaneAuthority();
+  const client = issueAsCrossplane(authority, { dnsNames: [`crossplane.${namespace}`], usages: ["client"] });
+  const server = issueAsCrossplane(authority, { dnsNames: ["localhost"], usages: ["server"] });
+  const ca = { "ca.crt": authority.certPem };
+  const secret = (name: string, { certPem, keyPem }: KeyPair, more: Record<string, string> = {}): KubeObject => ({
+    ...secretType,
+    metadata: { namespace, name },
+    data: encoded({ "tls.crt": certPem, "tls.key": keyPem, ...more }),
+  });
+  await scene.api.users.create(secret("crossplane-root-ca", authority));
+  const existing = await scene.api.users.create(secret("crossplane-tls-client", client, ca));
+  await using _keeping = await scene.keep();
+  assert.deepEqual((await scene.api.users.get(secretType, key))["data"], existing["data"], "it is kept");
+
+  const directory = mkdtempSync(join(tmpdir(), "purlin-take-over-"));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const files = { "tls.crt": server.certPem, "tls.key": server.keyPem, ...ca };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
+  const options = { address: "127.0.0.1:0", tlsCertsDir: directory, metricsAddress: "", log: nopLogger };
+  await using fn = await serveFunction((req, ctx) => ctx.to(req), options);
+  const runner = createDiallingRunner({ security: scene.certificate.security });
+  t.after(() => runner.close());
+  const target = {
+    functionName: "fn",
+    revisionName: "fn-1",
+    packageRef: "",
+    endpoint: `localhost:${fn.port}`,
+    revision: 1,
+  };
+  const request = create(RunFunctionRequest, { meta: { tag: "hello", capabilities: [] } });
+  const { meta } = await runner.run(target, request, { deadline: Date.now() + 60_000 });
+  assert.equal(meta?.tag, "hello");
+});
+
+function encoded(texts: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Buffer.from(text).toString("base64")]));
+}
