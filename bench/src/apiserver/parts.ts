@@ -24,7 +24,7 @@ export const parts: readonly Part[] = [
     name: "list",
     measure: (quick) => listFigures(quick ? { rounds: 2, objects: 500 } : { rounds: 9, objects: 10_000 }),
   },
-  { name: "watch", measure: (quick) => watchFigures(quick ? { rounds: 1, count: 50 } : { rounds: 5, count: 1_000 }) },
+  { name: "watch", measure: (quick) => watchFigures(quick ? { rounds: 1, count: 50 } : { rounds: 10, count: 1_000 }) },
   {
     name: "growth",
     measure: (quick) =>

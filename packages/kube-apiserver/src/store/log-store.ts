@@ -59,6 +59,8 @@ export class LogStore<T extends object> implements Store<T> {
   /** Why no write is taken any more. */
   #refusal: StoreError | undefined;
   #checkpointed = true;
+  /** Whether anything was committed since the last maintenance. */
+  #isBusy = false;
   /** The last time the disk refused, until it takes something again. */
   #failure: { readonly error: StoreError; readonly at: number } | undefined;
 
@@ -214,6 +216,7 @@ export class LogStore<T extends object> implements Store<T> {
     try {
       this.#options.log.commit({ changes: versions.map(rowOf), obsolete: dropped, compactedRevision });
       this.#checkpointed = false;
+      this.#isBusy = true;
       this.#failure = undefined;
     } catch (error) {
       obsolete.push(...dropped);
@@ -240,19 +243,23 @@ export class LogStore<T extends object> implements Store<T> {
       this.#expire(key, now);
     }
     this.#memory.trim(now, 0, CHORE);
+    const wasBusy = this.#isBusy;
+    this.#isBusy = false;
     if (this.#refusal === undefined) {
-      this.#cleanUp();
+      this.#cleanUp(wasBusy);
     }
-    return expiry.size > 0 || obsolete.length > 0 || history.size > this.#options.limits.keepChanges;
+    const isCheckpointDue = !this.#checkpointed && wasBusy;
+    return isCheckpointDue || expiry.size > 0 || obsolete.length > 0 || history.size > this.#options.limits.keepChanges;
   }
 
-  #cleanUp(): void {
+  #cleanUp(isBusy: boolean): void {
     try {
       if (this.#memory.obsolete.length > 0) {
         // Neighbours in the file together.
         this.#memory.obsolete.sort((a, b) => a - b);
         this.#log([], CHORE);
-      } else if (!this.#checkpointed) {
+      } else if (!this.#checkpointed && !isBusy) {
+        // It blocks for as long as the disk takes, and the writes of a busy server would wait for it every time.
         this.#options.log.checkpoint();
         this.#checkpointed = true;
       }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A checkpoint blocks for as long as the disk takes to write the database file, so it waits for a quiet moment.
+import assert from "node:assert/strict";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { STORE_FILE } from "./open-store.ts";
+import { openNotes, put, tempDirectory } from "./testing/temp-store.ts";
+
+const maintenanceMs = 2000;
+
+test("the database file is left alone while writes come, and brought up to date when none do", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  const directory = tempDirectory();
+  await using store = openNotes({ directory });
+  const database = (): string => readFileSync(join(directory, STORE_FILE)).toString("latin1");
+  for (let i = 0; i < 5; i++) {
+    await put(store, `/busy/${i}`, "written");
+    t.mock.timers.tick(maintenanceMs);
+  }
+  assert.ok(!database().includes("written"));
+  t.mock.timers.tick(maintenanceMs);
+  assert.ok(database().includes("written"));
+  t.mock.timers.tick(10 * maintenanceMs);
+  const settled = database();
+  t.mock.timers.tick(10 * maintenanceMs);
+  assert.equal(database(), settled);
+});
+
+test("the write-ahead log stays below twenty megabytes, however long writes come", async () => {
+  const directory = tempDirectory();
+  await using store = openNotes({ directory });
+  const text = "x".repeat(40_000);
+  let largest = 0;
+  for (let i = 0; i < 60; i++) {
+    await Promise.all(Array.from({ length: 20 }, (_, n) => put(store, `/large/${i}/${n}`, text)));
+    largest = Math.max(largest, statSync(join(directory, `${STORE_FILE}-wal`)).size);
+  }
+  assert.ok(largest > 10_000_000 && largest < 20_000_000, `${largest} bytes`);
+});
