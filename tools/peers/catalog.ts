@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
 import { crossplaneCertificates } from "./crossplane-certificates.ts";
+import { crossplaneRender } from "./crossplane-render.ts";
 import { debianRoot } from "./debian-root.ts";
 import { goFunction } from "./go-function.ts";
 import { kubeClients } from "./kube-clients.ts";
@@ -47,6 +48,7 @@ export const allPeers: readonly Peer[] = [
   kubernetes,
   kubernetesAnswers,
   ...kubeClients,
+  crossplaneRender,
 ];
 
 /** The program of an installed grpcurl. */

@@ -14,13 +14,13 @@ const full: CompositionEffort = {
   settleMs: 70_000,
 };
 const short: CompositionEffort = {
-  many: 100,
-  some: 20,
-  rounds: 1,
-  creates: 300,
-  warmUp: 20,
-  idleMs: 5_000,
-  settleMs: 5_000,
+  many: 30,
+  some: 10,
+  rounds: 2,
+  creates: 200,
+  warmUp: 10,
+  idleMs: 1_000,
+  settleMs: 500,
 };
 
 /** Everything `npm run bench -- composition` measures, in this order. */

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Crossplane's render command and the core that it starts for each render, built from their Go modules by name.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command, Peer } from "./peer.ts";
+
+const core = "github.com/crossplane/crossplane/v2";
+const apis = "github.com/crossplane/crossplane/apis/v2";
+const cli = "github.com/crossplane/cli/v2";
+const coreVersion = "2.4.0";
+
+/** The render command with its core. About four minutes cold on two cores; only recording needs it. */
+export const crossplaneRender: Peer = {
+  name: "crossplane-render",
+  // Of the command line; its core is the newest release before it.
+  version: "2.5.0",
+  needs: [
+    {
+      program: "go",
+      args: ["version"],
+      remedy: "install Go 1.26 or newer (https://go.dev/dl, or Debian: apt-get install golang-go)",
+    },
+  ],
+  commands: (directory) => {
+    const [coreModule, cliModule] = [join(directory, "core-module"), join(directory, "cli-module")];
+    const programs = crossplaneRenderIn(directory);
+    return [
+      { program: process.execPath, args: [import.meta.filename, coreModule, cliModule] },
+      ...buildCommands(coreModule, programs.core, `${core}/cmd/crossplane`),
+      ...buildCommands(cliModule, programs.render, "."),
+    ];
+  },
+  proof: (directory) => ({ program: "go", args: ["version", "-m", crossplaneRenderIn(directory).render] }),
+};
+
+/** The programs of an installed render command. */
+export function crossplaneRenderIn(directory: string): { readonly core: string; readonly render: string } {
+  return { core: join(directory, "crossplane-core"), render: join(directory, "crossplane-render") };
+}
+
+function buildCommands(directory: string, output: string, what: string): Command[] {
+  const go = (...args: string[]): Command => ({ program: "nice", args: ["-n", "10", "go", ...args], directory });
+  return [go("mod", "tidy"), go("build", "-p", "2", "-ldflags", "-s -w", "-o", output, what)];
+}
+
+// The core's own go.mod points its apis at a folder that only its repository has.
+const coreSources = {
+  "go.mod": [
+    "module purlin.dev/peers/crossplane-core",
+    "go 1.26",
+    `require ${core} v${coreVersion}`,
+    `replace ${apis} => ${apis} v${coreVersion}`,
+  ],
+  "needed.go": ["//go:build needed", "", "package needed", `import _ "${core}/cmd/crossplane/core"`],
+};
+
+// The whole command line needs a container engine's and Helm's libraries. This is the subcommand alone; the parameters of
+// Run that are internal types are not used where the functions are given.
+const cliSources = {
+  "go.mod": ["module purlin.dev/peers/crossplane-render", "go 1.26", `require ${cli} v${crossplaneRender.version}`],
+  "main.go": [
+    "package main",
+    "import (",
+    '  "os"',
+    '  "reflect"',
+    '  "github.com/alecthomas/kong"',
+    `  "${cli}/cmd/crossplane/render/xr"`,
+    '  "github.com/crossplane/crossplane-runtime/v2/pkg/logging"',
+    ")",
+    "func main() {",
+    "  cmd := &xr.Cmd{}",
+    "  parser := kong.Must(cmd)",
+    "  ctx, err := parser.Parse(os.Args[1:])",
+    "  parser.FatalIfErrorf(err)",
+    '  run := reflect.ValueOf(cmd).MethodByName("Run")',
+    "  args := make([]reflect.Value, run.Type().NumIn())",
+    "  for i := range args {",
+    "    args[i] = reflect.Zero(run.Type().In(i))",
+    "    for _, known := range []any{ctx, logging.NewNopLogger()} {",
+    "      if reflect.TypeOf(known).AssignableTo(run.Type().In(i)) { args[i] = reflect.ValueOf(known) }",
+    "    }",
+    "  }",
+    "  if failure, ok := run.Call(args)[0].Interface().(error); ok { parser.FatalIfErrorf(failure) }",
+    "}",
+  ],
+};
+
+function writeModule(directory: string, sources: Readonly<Record<string, readonly string[]>>): void {
+  mkdirSync(directory, { recursive: true });
+  for (const [name, lines] of Object.entries(sources)) writeFileSync(join(directory, name), `${lines.join("\n")}\n`);
+}
+
+if (import.meta.main) {
+  const [coreModule = "", cliModule = ""] = process.argv.slice(2);
+  writeModule(coreModule, coreSources);
+  writeModule(cliModule, cliSources);
+}
