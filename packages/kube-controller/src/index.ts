@@ -14,7 +14,16 @@ export { type Clock, systemClock } from "./clock.ts";
 export type { Reconcile, ReconcileResult } from "./controller/reconcile.ts";
 // CRDs of our kinds: how they are written down and installed.
 export { ageColumn, type Column, column, conditionColumn, wideColumn } from "./crd/columns.ts";
-export { type CrdShape, type CrdVersion, crdType, createCrd, isEstablished, refusalOf } from "./crd/crd.ts";
+export {
+  type CrdShape,
+  type CrdVersion,
+  crdType,
+  createCrd,
+  isEstablished,
+  type KindDocs,
+  refusalOf,
+} from "./crd/crd.ts";
+export { describeFields, type FieldTexts, under } from "./crd/describe-fields.ts";
 export { type InstallOptions, type InstallProgress, installCrds } from "./crd/install-crds.ts";
 export { mergeCrd } from "./crd/merge-crd.ts";
 export {

@@ -20,6 +20,7 @@ import {
   text,
 } from "@purlin/kube-controller";
 import { conversion, crdNames, labelSelector, lowercase, printerColumn, scale } from "./crd-shapes.ts";
+import { definitionDocs } from "./docs/definition-docs.ts";
 import { apiextensionsGroup, crossplaneCategory } from "./groups.ts";
 
 const version: Schema = object({
@@ -101,6 +102,7 @@ export function compositeResourceDefinitionCrd(): KubeObject {
   return createCrd({
     group: apiextensionsGroup,
     kind: "CompositeResourceDefinition",
+    docs: definitionDocs,
     plural: "compositeresourcedefinitions",
     shortNames: ["xrd", "xrds"],
     categories: [crossplaneCategory],

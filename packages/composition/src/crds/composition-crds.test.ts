@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { installCrds } from "@purlin/kube-controller";
+import { undescribedFields } from "@purlin/kube-controller/testing";
 import { crdCases } from "../testing/crd-cases.ts";
 import { judgeCrdCase } from "../testing/judge-crd-case.ts";
 import { startTestControl, type TestControl } from "../testing/test-control.ts";
@@ -28,3 +29,7 @@ test("installed twice, nothing is written the second time", async () => {
   });
   assert.deepEqual([...new Set(seen)].sort(), ["established", "unchanged"]);
 });
+
+for (const crd of [...compositionCrds(), ...keptCrds()]) {
+  test(`every field of ${crd.metadata.name} has a description`, () => assert.deepEqual(undescribedFields(crd), []));
+}

@@ -15,6 +15,7 @@ import {
   object,
   text,
 } from "@purlin/kube-controller";
+import { compositionDocs, compositionRevisionDocs } from "./docs/composition-docs.ts";
 import { apiextensionsGroup, crossplaneCategory } from "./groups.ts";
 import { compositionStep } from "./step.ts";
 
@@ -39,6 +40,7 @@ export function compositionCrd(): KubeObject {
   return createCrd({
     group: apiextensionsGroup,
     kind: "Composition",
+    docs: compositionDocs,
     plural: "compositions",
     shortNames: ["comp"],
     categories: [crossplaneCategory],
@@ -53,6 +55,7 @@ export function compositionRevisionCrd(): KubeObject {
   return createCrd({
     group: apiextensionsGroup,
     kind: "CompositionRevision",
+    docs: compositionRevisionDocs,
     plural: "compositionrevisions",
     shortNames: ["comprev"],
     categories: [crossplaneCategory],

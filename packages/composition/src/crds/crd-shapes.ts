@@ -1,16 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of a CRD, where one of our kinds describes another kind.
-import { atomicMap, checked, integer32, listOf, mapOf, object, type Schema, text } from "@purlin/kube-controller";
+import {
+  atomicMap,
+  checked,
+  describeFields,
+  integer32,
+  listOf,
+  mapOf,
+  object,
+  type Schema,
+  text,
+} from "@purlin/kube-controller";
 
 /** Names of a kind. */
-export const crdNames: Schema = object({
-  categories: listOf(text, "atomic"),
-  "kind*": text,
-  listKind: text,
-  "plural*": text,
-  shortNames: listOf(text, "atomic"),
-  singular: text,
-});
+export const crdNames: Schema = describeFields(
+  object({
+    categories: listOf(text, "atomic"),
+    "kind*": text,
+    listKind: text,
+    "plural*": text,
+    shortNames: listOf(text, "atomic"),
+    singular: text,
+  }),
+  {
+    categories: "Groups of kinds that list this one as well, such as all in kubectl get all.",
+    kind: "Name of the kind in CamelCase, as in the kind field of objects.",
+    listKind: "Kind of a list of objects; the kind followed by List by default.",
+    plural: "Plural name in lower case: the last part of URLs and of the CRD's name.",
+    shortNames: "Abbreviations in lower case that kubectl accepts.",
+    singular: "Singular name in lower case; the lower-case kind by default.",
+  },
+);
 
 /** The names with the rules that the API server would only tell when it sees the CRD. */
 export function lowercase(names: Schema): Schema {
@@ -21,39 +41,80 @@ export function lowercase(names: Schema): Schema {
 }
 
 /** How objects are converted between versions. */
-export const conversion: Schema = object({
-  "strategy*": text,
-  webhook: object({
-    clientConfig: object({
-      caBundle: { type: "string", format: "byte" },
-      service: object({ "name*": text, "namespace*": text, path: text, port: integer32 }),
-      url: text,
+export const conversion: Schema = describeFields(
+  object({
+    "strategy*": text,
+    webhook: object({
+      clientConfig: object({
+        caBundle: { type: "string", format: "byte" },
+        service: object({ "name*": text, "namespace*": text, path: text, port: integer32 }),
+        url: text,
+      }),
+      "conversionReviewVersions*": listOf(text, "atomic"),
     }),
-    "conversionReviewVersions*": listOf(text, "atomic"),
   }),
-});
+  {
+    strategy: "None changes only apiVersion between versions; Webhook asks a webhook to convert.",
+    webhook: "The webhook that converts objects. Required when strategy is Webhook.",
+    "webhook.clientConfig": "How to reach the webhook: a service or a url.",
+    "webhook.clientConfig.caBundle": "PEM certificates of the authority that signed the webhook's server certificate.",
+    "webhook.clientConfig.service": "The Service of a webhook inside the cluster.",
+    "webhook.clientConfig.service.name": "Name of the Service.",
+    "webhook.clientConfig.service.namespace": "Namespace of the Service.",
+    "webhook.clientConfig.service.path": "URL path to send requests to.",
+    "webhook.clientConfig.service.port": "Port of the Service; 443 by default.",
+    "webhook.clientConfig.url": "URL of a webhook outside the cluster.",
+    "webhook.conversionReviewVersions": "Versions of ConversionReview that the webhook understands, preferred first.",
+  },
+);
 
 /** A label selector. */
 export const labelSelector: Schema = atomicMap(
-  object({
-    matchExpressions: listOf(object({ "key*": text, "operator*": text, values: listOf(text, "atomic") }), "atomic"),
-    matchLabels: mapOf(),
-  }),
+  describeFields(
+    object({
+      matchExpressions: listOf(object({ "key*": text, "operator*": text, values: listOf(text, "atomic") }), "atomic"),
+      matchLabels: mapOf(),
+    }),
+    {
+      matchExpressions: "Requirements that the labels must all meet.",
+      "matchExpressions.key": "Key of the label.",
+      "matchExpressions.operator": "In, NotIn, Exists or DoesNotExist.",
+      "matchExpressions.values": "Values for In and NotIn; empty for the other operators.",
+      matchLabels: "Labels that an object must have, with exactly these values.",
+    },
+  ),
 );
 
 /** A column of `kubectl get`. */
-export const printerColumn: Schema = object({
-  description: text,
-  format: text,
-  "jsonPath*": text,
-  "name*": text,
-  priority: integer32,
-  "type*": text,
-});
+export const printerColumn: Schema = describeFields(
+  object({
+    description: text,
+    format: text,
+    "jsonPath*": text,
+    "name*": text,
+    priority: integer32,
+    "type*": text,
+  }),
+  {
+    description: "What the column shows, for people.",
+    format: "OpenAPI format of the values, such as date-time.",
+    jsonPath: "Where the value is in an object, such as .spec.size.",
+    name: "Title of the column.",
+    priority: "0 for columns that are always shown, higher for those of kubectl get -o wide.",
+    type: "OpenAPI type of the values: string, integer, number, boolean or date.",
+  },
+);
 
 /** Where `kubectl scale` finds its numbers. */
-export const scale: Schema = object({
-  labelSelectorPath: text,
-  "specReplicasPath*": text,
-  "statusReplicasPath*": text,
-});
+export const scale: Schema = describeFields(
+  object({
+    labelSelectorPath: text,
+    "specReplicasPath*": text,
+    "statusReplicasPath*": text,
+  }),
+  {
+    labelSelectorPath: "Path of the selector of what is scaled, such as .status.selector.",
+    specReplicasPath: "Path of the desired number of replicas, such as .spec.replicas.",
+    statusReplicasPath: "Path of the observed number of replicas, such as .status.replicas.",
+  },
+);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
 import { ageColumn, createCrd, mapOf } from "@purlin/kube-controller";
+import { environmentConfigDocs } from "./docs/composition-docs.ts";
 import { apiextensionsGroup, crossplaneCategory } from "./groups.ts";
 
 /** The CRD of EnvironmentConfig. */
@@ -9,6 +10,7 @@ export function environmentConfigCrd(): KubeObject {
   return createCrd({
     group: apiextensionsGroup,
     kind: "EnvironmentConfig",
+    docs: environmentConfigDocs,
     plural: "environmentconfigs",
     shortNames: ["envcfg"],
     categories: [crossplaneCategory],

@@ -18,6 +18,7 @@ import {
   text,
 } from "@purlin/kube-controller";
 import { conversion, crdNames, lowercase, printerColumn, scale } from "./crd-shapes.ts";
+import { activationPolicyDocs, managedDefinitionDocs } from "./docs/definition-docs.ts";
 import { apiextensionsGroup, crossplaneCategory } from "./groups.ts";
 
 const version: Schema = object({
@@ -50,6 +51,7 @@ export function managedResourceDefinitionCrd(): KubeObject {
   return createCrd({
     group: apiextensionsGroup,
     kind: "ManagedResourceDefinition",
+    docs: managedDefinitionDocs,
     plural: "managedresourcedefinitions",
     shortNames: ["mrd", "mrds"],
     categories: [crossplaneCategory],
@@ -70,6 +72,7 @@ export function managedResourceActivationPolicyCrd(): KubeObject {
   return createCrd({
     group: apiextensionsGroup,
     kind: "ManagedResourceActivationPolicy",
+    docs: activationPolicyDocs,
     plural: "managedresourceactivationpolicies",
     shortNames: ["mrap"],
     categories: [crossplaneCategory],

@@ -14,6 +14,7 @@ import {
   free,
   integer,
   integer32,
+  type KindDocs,
   listOf,
   mapOf,
   nameRef,
@@ -22,6 +23,7 @@ import {
   text,
   time,
 } from "@purlin/kube-controller";
+import { cronOperationDocs, operationDocs, watchOperationDocs } from "./docs/operation-docs.ts";
 import { crossplaneCategory, opsGroup } from "./groups.ts";
 import { operationStep } from "./step.ts";
 
@@ -66,13 +68,15 @@ interface OperationKind {
   readonly columns: CrdVersion["columns"];
   readonly spec: Schema;
   readonly status: Schema;
+  readonly docs: KindDocs;
 }
 
-function crdOf({ kind, plural, shortName, columns, spec, status }: OperationKind): KubeObject {
+function crdOf({ kind, plural, shortName, columns, spec, status, docs }: OperationKind): KubeObject {
   return createCrd({
     group: opsGroup,
     kind,
     plural,
+    docs,
     shortNames: [shortName],
     categories: [crossplaneCategory],
     versions: [{ name: "v1alpha1", fields: { spec, status }, columns, hasStatus: true }],
@@ -83,6 +87,7 @@ function crdOf({ kind, plural, shortName, columns, spec, status }: OperationKind
 export function operationCrd(): KubeObject {
   return crdOf({
     kind: "Operation",
+    docs: operationDocs,
     plural: "operations",
     shortName: "ops",
     columns: [conditionColumn("SYNCED", "Synced"), conditionColumn("SUCCEEDED", "Succeeded"), ageColumn],
@@ -95,6 +100,7 @@ export function operationCrd(): KubeObject {
 export function cronOperationCrd(): KubeObject {
   return crdOf({
     kind: "CronOperation",
+    docs: cronOperationDocs,
     plural: "cronoperations",
     shortName: "cronops",
     columns: [
@@ -118,6 +124,7 @@ export function watchOperationCrd(): KubeObject {
   });
   return crdOf({
     kind: "WatchOperation",
+    docs: watchOperationDocs,
     plural: "watchoperations",
     shortName: "watchops",
     columns: [

@@ -15,6 +15,7 @@ import {
   type Schema,
   text,
 } from "@purlin/kube-controller";
+import { clusterUsageDocs, usageDocs } from "./docs/usage-docs.ts";
 import { apiextensionsGroup, crossplaneCategory, protectionGroup } from "./groups.ts";
 
 function resource(more: Fields = {}): Schema {
@@ -61,6 +62,7 @@ export function usageCrd(): KubeObject {
   return createCrd({
     group: protectionGroup,
     kind: "Usage",
+    docs: usageDocs,
     plural: "usages",
     categories: [crossplaneCategory],
     isNamespaced: true,
@@ -73,6 +75,7 @@ export function clusterUsageCrd(): KubeObject {
   return createCrd({
     group: protectionGroup,
     kind: "ClusterUsage",
+    docs: clusterUsageDocs,
     plural: "clusterusages",
     categories: [crossplaneCategory],
     versions: [versionOf("v1beta1", clusterSpec)],
@@ -86,6 +89,7 @@ export function legacyUsageCrd(): KubeObject {
   return createCrd({
     group: apiextensionsGroup,
     kind: "Usage",
+    docs: clusterUsageDocs,
     plural: "usages",
     categories: [crossplaneCategory],
     versions: [

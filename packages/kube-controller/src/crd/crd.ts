@@ -2,6 +2,7 @@
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
 import type { Column } from "./columns.ts";
+import { describeFields, type FieldTexts } from "./describe-fields.ts";
 import { type Fields, object, type Schema, text } from "./schema.ts";
 
 /** The type of CustomResourceDefinitions. */
@@ -29,11 +30,20 @@ export interface CrdShape {
   readonly categories?: readonly string[];
   readonly isNamespaced?: boolean;
   readonly versions: readonly CrdVersion[];
+  /** Every kind of ours has them. */
+  readonly docs?: KindDocs;
+}
+
+/** What `kubectl explain` says about a kind. */
+export interface KindDocs {
+  readonly about: string;
+  /** By the path of the field. */
+  readonly fields: FieldTexts;
 }
 
 /** The CRD of a kind. */
 export function createCrd(shape: CrdShape): KubeObject {
-  const { group, kind, plural, shortNames = [], categories = [], isNamespaced = false, versions } = shape;
+  const { group, kind, plural, shortNames = [], categories = [], isNamespaced = false, versions, docs } = shape;
   const names = {
     kind,
     listKind: `${kind}List`,
@@ -46,25 +56,35 @@ export function createCrd(shape: CrdShape): KubeObject {
     group,
     names,
     scope: isNamespaced ? "Namespaced" : "Cluster",
-    versions: versions.map((version) => versionOf(version, versions.length === 1)),
+    versions: versions.map((version) => versionOf(version, docs, versions.length === 1)),
   };
   return { ...crdType, metadata: { name: `${plural}.${group}` }, spec };
 }
 
-function versionOf({ name, isStored, deprecation, fields, columns, hasStatus }: CrdVersion, isOnly: boolean): Schema {
+function versionOf(version: CrdVersion, docs: KindDocs | undefined, isOnly: boolean): Schema {
+  const { name, isStored, deprecation, fields, columns, hasStatus } = version;
   return {
     name,
     served: true,
     storage: isOnly || isStored === true,
     ...(deprecation !== undefined && { deprecated: true, deprecationWarning: deprecation }),
-    schema: { openAPIV3Schema: rootOf(fields) },
+    schema: { openAPIV3Schema: rootOf(fields, docs) },
     ...(hasStatus && { subresources: { status: {} } }),
     additionalPrinterColumns: columns as unknown as readonly JsonObject[],
   };
 }
 
-function rootOf(fields: Fields): Schema {
-  return object({ apiVersion: text, kind: text, metadata: { type: "object" }, ...fields });
+const commonTexts: FieldTexts = {
+  apiVersion: "Group and version of this object's schema.",
+  kind: "Kind of this object.",
+  spec: "Desired state, set by users.",
+  status: "Observed state, set by the control plane.",
+};
+
+function rootOf(fields: Fields, docs: KindDocs | undefined): Schema {
+  const root = object({ apiVersion: text, kind: text, metadata: { type: "object" }, ...fields });
+  if (docs === undefined) return root;
+  return { description: docs.about, ...describeFields(root, { ...commonTexts, ...docs.fields }) };
 }
 
 interface CrdCondition {

@@ -68,6 +68,17 @@ suite("a CRD over another", () => {
     assert.deepEqual(fields["theirs"], object({ whole: text }));
   });
 
+  test("a description of the other stays, whether or not ours has one", () => {
+    const had = crd({ fields: { spec: object({ a: { ...text, description: "theirs" }, b: text }) } });
+    const [a, b] = [
+      { ...text, description: "ours" },
+      { ...text, description: "ours" },
+    ];
+    const merged = fieldsOf(mergeCrd(had, crd({ fields: { spec: object({ a, b }) } })));
+    const { properties } = merged["spec"] as { readonly properties: JsonObject };
+    assert.deepEqual(properties, { a: { ...text, description: "theirs" }, b });
+  });
+
   test("descriptions of the other stay where ours has none", () => {
     const had = crd({ fields: { spec: object({ a: { ...text, description: "theirs" } }) } });
     const want = crd({ fields: { spec: object({ a: text }) } });

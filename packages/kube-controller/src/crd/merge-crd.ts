@@ -98,7 +98,8 @@ function mergeSchema(had: Schema, want: Schema): Schema {
   if (had["type"] !== want["type"]) return want;
   const merged: Record<string, JsonValue> = { ...want };
   const { description } = had;
-  if (merged["description"] === undefined && description !== undefined) merged["description"] = description;
+  // Only words: another control plane's are as good, and replacing them would write every CRD at each take-over.
+  if (description !== undefined) merged["description"] = description;
   if (had[preserve] === true && want["additionalProperties"] === undefined) merged[preserve] = true;
   for (const key of ["items", "additionalProperties"]) {
     const [left, right] = [had[key], want[key]];

@@ -5,3 +5,4 @@ export { eventually } from "./eventually.ts";
 export { type ManualClock, manualClock } from "./manual-clock.ts";
 export { type RecordedRequests, recordRequests } from "./recorded-requests.ts";
 export { serveTestsFrom, startTestServer, type TestServer } from "./test-server.ts";
+export { undescribedFields } from "./undescribed-fields.ts";

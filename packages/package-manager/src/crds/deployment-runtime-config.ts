@@ -2,6 +2,7 @@
 import type { KubeObject } from "@purlin/kube-client";
 import { ageColumn, createCrd, mapOf, object, type Schema, text } from "@purlin/kube-controller";
 import { builtInSchema } from "./built-in-schema.ts";
+import { runtimeConfigDocs } from "./docs/runtime-config-docs.ts";
 import { crossplaneCategory, packageGroup } from "./package-shapes.ts";
 
 const metadata: Schema = object({ annotations: mapOf(), labels: mapOf(), name: text });
@@ -17,6 +18,7 @@ export function deploymentRuntimeConfigCrd(): KubeObject {
   return createCrd({
     group: packageGroup,
     kind: "DeploymentRuntimeConfig",
+    docs: runtimeConfigDocs(deploymentSpec),
     plural: "deploymentruntimeconfigs",
     categories: [crossplaneCategory],
     versions: [{ name: "v1beta1", fields: { spec }, columns: [ageColumn], hasStatus: false }],

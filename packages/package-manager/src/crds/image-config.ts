@@ -12,6 +12,7 @@ import {
   type Schema,
   text,
 } from "@purlin/kube-controller";
+import { imageConfigDocs } from "./docs/image-config-docs.ts";
 import { crossplaneCategory, localSecretRef, packageGroup, runtimeConfigRef } from "./package-shapes.ts";
 
 const authority: Schema = object({
@@ -45,6 +46,7 @@ export function imageConfigCrd(): KubeObject {
   return createCrd({
     group: packageGroup,
     kind: "ImageConfig",
+    docs: imageConfigDocs,
     plural: "imageconfigs",
     categories: [crossplaneCategory],
     versions: [{ name: "v1beta1", fields: { spec }, columns: [ageColumn], hasStatus: false }],

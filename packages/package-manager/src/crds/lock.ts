@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
 import { ageColumn, choice, conditions, createCrd, listOf, object, text } from "@purlin/kube-controller";
+import { lockDocs } from "./docs/lock-docs.ts";
 import { packageGroup } from "./package-shapes.ts";
 
 const packageType = choice("Configuration", "Provider", "Function");
@@ -26,6 +27,7 @@ export function lockCrd(): KubeObject {
   return createCrd({
     group: packageGroup,
     kind: "Lock",
+    docs: lockDocs,
     plural: "locks",
     versions: [
       {

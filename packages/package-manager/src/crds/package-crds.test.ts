@@ -7,6 +7,7 @@ import { after, before, suite, test } from "node:test";
 import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
+import { undescribedFields } from "@purlin/kube-controller/testing";
 import { judgePackageCrdCase } from "../testing/judge-package-crd-case.ts";
 import { packageCrdCases } from "../testing/package-crd-cases.ts";
 import { builtInSchema } from "./built-in-schema.ts";
@@ -54,3 +55,7 @@ suite("a built-in schema inside a CRD", () => {
     assert.throws(() => builtInSchema("apis/apps/v1", "io.k8s.none"), /io\.k8s\.none/);
   });
 });
+
+for (const crd of packageCrds({ functionRevisionSelectors: true })) {
+  test(`every field of ${crd.metadata.name} has a description`, () => assert.deepEqual(undescribedFields(crd), []));
+}

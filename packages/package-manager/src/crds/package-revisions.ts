@@ -14,6 +14,7 @@ import {
   text,
   wideColumn,
 } from "@purlin/kube-controller";
+import { packageRevisionDocs } from "./docs/package-docs.ts";
 import {
   crossplaneCategory,
   defaultRuntimeConfigRef,
@@ -80,6 +81,7 @@ export function packageRevisionCrd(kind: PackageKind): KubeObject {
   return createCrd({
     group: packageGroup,
     kind: `${kind}Revision`,
+    docs: packageRevisionDocs(kind),
     plural: `${kind.toLowerCase()}revisions`,
     categories: [crossplaneCategory, "pkgrev"],
     versions: versionsOf(kind).map((name, index) => ({ name, isStored: index === 0, ...shape })),

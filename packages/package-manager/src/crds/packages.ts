@@ -14,6 +14,7 @@ import {
   type Schema,
   text,
 } from "@purlin/kube-controller";
+import { packageDocs } from "./docs/package-docs.ts";
 import {
   crossplaneCategory,
   defaultRuntimeConfigRef,
@@ -77,6 +78,7 @@ export function packageCrd(kind: PackageKind, options: PackageCrdOptions): KubeO
   return createCrd({
     group: packageGroup,
     kind,
+    docs: packageDocs(kind),
     plural: `${kind.toLowerCase()}s`,
     categories: [crossplaneCategory, "pkg"],
     versions: versionsOf(kind).map((name, index) => ({ name, isStored: index === 0, ...shape })),
