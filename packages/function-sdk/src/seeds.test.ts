@@ -75,11 +75,11 @@ const deploymentSchema: JsonObject = {
   },
 };
 
-function compose(deployment: object): FunctionHandler {
+function compose(deployment: object, apiVersion = "apps/v1"): FunctionHandler {
   return (req, ctx) => {
     const rsp = ctx.to(req);
     // Request a schema for Deployment.
-    response.requireSchema(rsp, "deployment", "apps/v1", "Deployment");
+    response.requireSchema(rsp, "deployment", apiVersion, "Deployment");
     // Check if we received the schema yet.
     const schema = request.getRequiredSchema(req, "deployment");
     if (schema) for (const problem of checkObject(schema, deployment)) response.warning(rsp, String(problem));
@@ -108,7 +108,7 @@ test("required schemas: what a user gets wrong is told with its path", async () 
 });
 
 test("required schemas: tried but found nothing is not the same as not processed yet", async () => {
-  const { response: rsp, requests } = await invokeToStable(compose({}), newRequest());
+  const { response: rsp, requests } = await invokeToStable(compose({}, "example.org/v1"), newRequest());
   assert.deepEqual(
     requests.map((req) => request.lookupRequiredSchema(req, "deployment").state),
     ["pending", "absent"],
