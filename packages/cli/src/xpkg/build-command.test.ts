@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { chmodSync, readdirSync, readFileSync, symlinkSync, utimesSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { functionPackage, packageMeta } from "../testing/function-package.ts";
@@ -31,13 +31,13 @@ test("a function project needs no option, and says what to do next", async () =>
   assert.match(stdout, new RegExp(`^Made ${file}\\n {2}package +Function function-hello\\n {2}digest +sha256:`));
   assert.match(
     stdout,
-    /objects +1 CustomResourceDefinition\n {2}runs +src\/function\.ts, bundled; runs on Purlin's own/,
+    /objects +1 CustomResourceDefinition\n {2}examples +none\n {2}runs +src\/function\.ts, bundled; runs on Purlin's own/,
   );
   assert.ok(stdout.endsWith(`Next:\n  purlin xpkg push -f ${file} <registry>/<repository>:<tag>\n`));
   const found = await inspect(project, file);
   assert.ok(found.digest.startsWith(`sha256:${file.slice("function-hello-".length, -".xpkg".length)}`));
   assert.deepEqual([found.platforms, found.runtime, found.process.user], [["linux/amd64"], "node", "2000"]);
-  assert.deepEqual(found.process.entrypoint, ["node", "/function/main.mjs"]);
+  assert.deepEqual(found.process.entrypoint, ["node", "--enable-source-maps", "/function/main.mjs"]);
   assert.deepEqual(
     found.layers.map(({ xpkg: mark }) => mark),
     [undefined, "base"],
@@ -52,6 +52,25 @@ test("the same sources give the same bytes, in any folder and under any path", a
   await xpkg(one, "build", "-o", "x.xpkg");
   await xpkg(two, "build", "-f", join(two.path, "package"), "--function", "./src/function.ts", "-o", "x.xpkg");
   assert.ok(readFileSync(join(one.path, "x.xpkg")).equals(readFileSync(join(two.path, "x.xpkg"))));
+});
+
+test("the same bytes come from any current folder, and examples are those of the project", async () => {
+  const files = { "package/input.yaml": crd, "examples/one.yaml": "a: b\n", "examples/two.yml": "c: d\n" };
+  using project = functionPackage(files);
+  using elsewhere = tempFolder({ "examples/other.yaml": "not: of the package\n" });
+  const built = async (cwd: string, ...args: string[]): Promise<Buffer> => {
+    const output = join(project.path, "..", `${Math.random()}.xpkg`);
+    const { exitCode, stdout, stderr } = await runInProcess(["xpkg", "build", ...args, "-o", output], { cwd });
+    assert.deepEqual([exitCode, stderr], [0, ""]);
+    assert.match(stdout, /examples +2 files of .*examples\n/);
+    const bytes = readFileSync(output);
+    rmSync(output);
+    return bytes;
+  };
+  const here = await built(project.path);
+  assert.ok(here.equals(await built(elsewhere.path, "-f", join(project.path, "package"))));
+  assert.ok(here.equals(await built(join(project.path, "package"), "-f", ".")));
+  assert.ok(here.equals(await built(join(project.path, "src"), "-f", "../package", "--function", "function.ts")));
 });
 
 test("a configuration is made of the whole folder, without links, hidden folders and what is ignored", async () => {

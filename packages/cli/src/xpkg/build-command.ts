@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import process from "node:process";
 import {
   type BuiltImage,
@@ -34,23 +34,23 @@ const usualExamples = "examples";
 export function run(input: CommandInput, io: Io): Promise<undefined> {
   return inWorkspace(input, io, async (workspace) => {
     const folder = textOption(input, "packageRoot") ?? (existsSync(resolve(io.cwd, usualFolder)) ? usualFolder : ".");
-    const examples = textOption(input, "examples") ?? usualExamples;
-    const notPackage = [examples, textOption(input, "root"), textOption(input, "base")].filter(
+    const project = basename(resolve(io.cwd, folder)) === usualFolder ? join(folder, "..") : folder;
+    const examples = await readExamples(input, io, [project, folder]);
+    const notPackage = [examples.folder, textOption(input, "root"), textOption(input, "base")].filter(
       (path) => path !== undefined,
     );
     const except = new Set(notPackage.map((path) => resolve(io.cwd, path)));
     const files = await readYamlFolder(folder, io, { ignore: listOption(input, "ignore"), except });
     const text = await packageText(files, folder);
-    const request = await runtimeRequest(input, io, { text, folder });
+    const request = await runtimeRequest(input, io, { text, folders: [folder, project] });
     const runtime = await imageRuntime(request, workspace, io);
-    const examplesYaml = await examplesText(input, io);
     const image = await buildImage(workspace.store, {
       ...runtime,
       platform: request.platform,
       packageYaml: text.text,
-      examplesYaml,
+      examplesYaml: examples.text,
     });
-    await report(input, io, { workspace, image, text, runtime, platform: request.platform });
+    await report(input, io, { workspace, image, text, examples, runtime, platform: request.platform });
     return undefined;
   });
 }
@@ -58,7 +58,7 @@ export function run(input: CommandInput, io: Io): Promise<undefined> {
 async function runtimeRequest(
   input: CommandInput,
   io: Io,
-  { text, folder }: { readonly text: PackageText; readonly folder: string },
+  { text, folders }: { readonly text: PackageText; readonly folders: readonly string[] },
 ): Promise<RuntimeRequest> {
   const { kind } = text.contents.meta;
   const [root, base] = [textOption(input, "root"), textOption(input, "base")];
@@ -72,7 +72,7 @@ async function runtimeRequest(
     throw new UserError("--function: a Provider is no composition function: pack it with --root", { exitCode: 2 });
   }
   const isLookedFor = kind === "Function" && named === undefined && root === undefined && entrypoint === undefined;
-  const file = isLookedFor ? await findFunction([folder, "."], io) : named;
+  const file = isLookedFor ? await findFunction(folders, io) : named;
   const isNative = root !== undefined || base !== undefined;
   return { function: file, root, entrypoint, base, platform: platformOption(input) ?? usualPlatform(isNative) };
 }
@@ -83,24 +83,41 @@ function usualPlatform(isNative: boolean): Platform {
   return { os: "linux", architecture: isNative ? architecture : "amd64" };
 }
 
-async function examplesText(input: CommandInput, io: Io): Promise<string | undefined> {
-  const given = textOption(input, "examples");
-  if (given === undefined && !existsSync(resolve(io.cwd, usualExamples))) return undefined;
-  const files = await readYamlFolder(given ?? usualExamples, io);
+/** Examples that go into the package. */
+interface Examples {
+  readonly folder: string;
+  /** Undefined where there are none. */
+  readonly text: string | undefined;
+  readonly files: number;
+}
+
+/** Reads the folder that the user named, or else that of the project, so that the current folder does not matter. */
+async function readExamples(input: CommandInput, io: Io, folders: readonly string[]): Promise<Examples> {
+  const usual = folders.map((one) => join(one, usualExamples));
+  const folder = textOption(input, "examples") ?? usual.find((one) => existsSync(resolve(io.cwd, one)));
+  if (folder === undefined) return { folder: usualExamples, text: undefined, files: 0 };
+  const files = await readYamlFolder(folder, io);
   for (const { name, text } of files) parseYaml(text, name);
-  return files.length === 0 ? undefined : joinYaml(files, usualExamples).text;
+  const text = files.length === 0 ? undefined : joinYaml(files, usualExamples).text;
+  return { folder, text, files: files.length };
+}
+
+function examplesTitle({ folder, files }: Examples): string {
+  if (files === 0) return "none";
+  return `${files} ${files === 1 ? "file" : "files"} of ${folder}`;
 }
 
 interface Made {
   readonly workspace: Workspace;
   readonly image: BuiltImage;
   readonly text: PackageText;
+  readonly examples: Examples;
   readonly runtime: ImageRuntime;
   readonly platform: Platform;
 }
 
 async function report(input: CommandInput, io: Io, made: Made): Promise<void> {
-  const { workspace, image, text, runtime, platform } = made;
+  const { workspace, image, text, examples, runtime, platform } = made;
   const { meta, objects } = text.contents;
   const output = textOption(input, "output") ?? defaultFile(meta.name, image.descriptor.digest);
   await writeArchive(workspace.store, image, resolve(io.cwd, output));
@@ -114,6 +131,7 @@ async function report(input: CommandInput, io: Io, made: Made): Promise<void> {
     ["  digest", image.descriptor.digest],
     ["  platform", platformText(platform)],
     ["  objects", kindCounts(objects) || "none"],
+    ["  examples", examplesTitle(examples)],
     ["  runs", runtime.title ?? "nothing"],
   ];
   const push = `${commandName(io.env)} xpkg push -f ${displayName(output)} <registry>/<repository>:<tag>`;

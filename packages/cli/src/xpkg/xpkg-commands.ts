@@ -24,7 +24,10 @@ const buildOptions: readonly OptionSpec[] = [
     description: 'how the program is started: words between blanks, or a JSON list such as ["/bin/fn", "a b"]',
   },
   { flags: "--base <base>", description: "what lies below: an image in a registry, or a folder" },
-  { flags: "-e, --examples <dir>", description: "examples to put in (the folder examples, where there is one)" },
+  {
+    flags: "-e, --examples <dir>",
+    description: "examples to put in (the folder examples of the project, if it exists)",
+  },
   {
     flags: "--platform <os/arch>",
     description: "what it runs on (linux/amd64; with --root or --base, the architecture of this machine)",

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { functionProject } from "../testing/function-project.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
-import { bundleFunction } from "./bundle-function.ts";
+import { bundleCommand, bundleFunction } from "./bundle-function.ts";
 
 const handler = `(req) => response.to(req)`;
 const sdk = `import { response } from "@purlin/function-sdk";\n`;
@@ -19,9 +19,14 @@ async function start(code: Uint8Array): Promise<{ output: string; exitCode: numb
   await writeFile(file, code);
   // Awaited here: the folder goes when this returns.
   return await new Promise((resolve) => {
-    execFile(process.execPath, [file, "--no-such-flag"], { cwd: folder.path, env: {} }, (error, stdout, stderr) => {
-      resolve({ output: stdout + stderr, exitCode: typeof error?.code === "number" ? error.code : 0 });
-    });
+    execFile(
+      process.execPath,
+      [...bundleCommand.slice(1, -1), file, "--no-such-flag"],
+      { cwd: folder.path, env: {} },
+      (error, stdout, stderr) => {
+        resolve({ output: stdout + stderr, exitCode: typeof error?.code === "number" ? error.code : 0 });
+      },
+    );
   });
 }
 
@@ -64,6 +69,20 @@ test("a file that exports no function says so when it is started", async () => {
   const { output, exitCode } = await start((await bundleFunction(join(project.path, "fn.ts"))).code);
   assert.match(output, /fn\.ts exports no function: export it as default/);
   assert.notEqual(exitCode, 0);
+});
+
+test("errors name the lines of the sources, and the map holds nothing else", async () => {
+  using project = functionProject({
+    "src/function.ts": `${sdk}import { fail } from "../lib/fail.ts";\n\nfail();\nexport default ${handler};\n`,
+    "lib/fail.ts": "type Reason = string;\nexport function fail(): Reason {\n  throw new Error('boom');\n}\n",
+  });
+  const { code } = await bundleFunction(join(project.path, "src/function.ts"));
+  const { output } = await start(code);
+  assert.match(output, /Error: boom\n {4}at fail\d? \(.*\/lib\/fail\.ts:3:9\)\n {4}at .*\/function\.ts:4:1\)?\n/);
+  const [, encoded = ""] =
+    /sourceMappingURL=data:application\/json;base64,(\S+)\n$/.exec(Buffer.from(code).toString()) ?? [];
+  const { sources } = JSON.parse(Buffer.from(encoded, "base64").toString()) as { sources: string[] };
+  assert.deepEqual(sources.toSorted(), ["../lib/fail.ts", "function.ts", "purlin-function.js"]);
 });
 
 test("what is only odd is a warning, with its place", async () => {

@@ -2,9 +2,11 @@
 import { access } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { PackageError } from "./package-error.ts";
+import { projectSourceMap } from "./source-map.ts";
 
 /** A function and everything it imports, in one file that serves by itself. */
 export interface FunctionBundle {
+  /** With a source map of the project's own files at its end. */
   readonly code: Uint8Array;
   /** What the bundler warned about, a line each. */
   readonly warnings: readonly string[];
@@ -12,7 +14,8 @@ export interface FunctionBundle {
 
 /** Where the bundle lies in an image, and how it is started. */
 export const bundlePath = "function/main.mjs";
-export const bundleCommand: readonly string[] = ["node", `/${bundlePath}`];
+/** With source maps, so that errors name the lines of the function and not those of the bundle. */
+export const bundleCommand: readonly string[] = ["node", "--enable-source-maps", `/${bundlePath}`];
 
 /** Modules of the older kind ask for others at run time; this lets them. */
 const banner = `import { createRequire as purlinRequire } from "node:module"; const require = purlinRequire(import.meta.url);`;
@@ -32,8 +35,11 @@ export async function bundleFunction(file: string): Promise<FunctionBundle> {
     const result = await build({
       stdin: { contents: program(basename(path)), resolveDir: dirname(path), sourcefile: "purlin-function.js" },
       absWorkingDir: dirname(path),
+      outfile: basename(bundlePath),
       bundle: true,
       write: false,
+      sourcemap: "external",
+      sourcesContent: false,
       platform: "node",
       format: "esm",
       target: "node22",
@@ -43,12 +49,18 @@ export async function bundleFunction(file: string): Promise<FunctionBundle> {
       minifyWhitespace: true,
       logLevel: "silent",
     });
-    const [output] = result.outputFiles;
-    if (output === undefined) throw new PackageError(`${file}: the bundle is empty`);
-    return { code: output.contents, warnings: result.warnings.map(messageText) };
+    const [map, output] = result.outputFiles;
+    if (map === undefined || output === undefined) throw new PackageError(`${file}: the bundle is empty`);
+    const sourceMap = projectSourceMap(map.text, dirname(path));
+    return { code: withSourceMap(output.text, sourceMap), warnings: result.warnings.map(messageText) };
   } catch (error) {
     throw asPackageError(file, error);
   }
+}
+
+function withSourceMap(code: string, sourceMap: string): Buffer {
+  const encoded = Buffer.from(sourceMap).toString("base64");
+  return Buffer.from(`${code}//# sourceMappingURL=data:application/json;base64,${encoded}\n`);
 }
 
 function program(name: string): string {
