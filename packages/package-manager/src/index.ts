@@ -61,6 +61,7 @@ export {
   type SupervisorObserver,
   type SupervisorOptions,
 } from "./process/supervisor.ts";
+export { type ImageTrial, type StartFailure, tryImage } from "./process/try-image.ts";
 export { isWorkerMessage, type WorkerMessage } from "./process/worker-message.ts";
 export { workerProgram } from "./process/worker-program.ts";
 export { type Registry, type RegistryOptions, startRegistry } from "./registry/registry.ts";

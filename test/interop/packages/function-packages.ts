@@ -46,7 +46,8 @@ export async function buildPackage({ directory }: Workshop, wish: PackageWish): 
     `apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: ${name}}\nspec: {capabilities: [composition]}\n`,
   );
   const file = join(directory, `${name}-${version}.xpkg`);
-  await purlin("xpkg", "build", "-f", meta, ...options, "-o", file);
+  // The suites start it in every way there is, and some of it is not meant to start.
+  await purlin("xpkg", "build", "-f", meta, ...options, "--skip-start", "-o", file);
   return file;
 }
 

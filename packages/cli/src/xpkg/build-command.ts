@@ -8,10 +8,11 @@ import {
   type Platform,
   platformOfNode,
   platformText,
+  runtimeLabel,
   writeArchive,
 } from "@purlin/package-manager";
 import { commandName } from "../command-name.ts";
-import { type CommandInput, listOption, textOption } from "../commands/command-spec.ts";
+import { type CommandInput, isSet, listOption, textOption } from "../commands/command-spec.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { createStyle } from "../terminal/style.ts";
@@ -24,6 +25,7 @@ import { type ImageRuntime, imageRuntime, type RuntimeRequest } from "./package-
 import { kindCounts } from "./package-summary.ts";
 import { joinYaml, type PackageText, packageText } from "./package-text.ts";
 import { platformOption } from "./platform-option.ts";
+import { tryFunction } from "./try-function.ts";
 import { inWorkspace, type Workspace } from "./xpkg-workspace.ts";
 import { readYamlFolder } from "./yaml-folder.ts";
 
@@ -42,7 +44,7 @@ export function run(input: CommandInput, io: Io): Promise<undefined> {
     const except = new Set(notPackage.map((path) => resolve(io.cwd, path)));
     const files = await readYamlFolder(folder, io, { ignore: listOption(input, "ignore"), except });
     const text = await packageText(files, folder);
-    const request = await runtimeRequest(input, io, { text, folders: [folder, project] });
+    const request = await runtimeRequest(input, io, { text, folders: [folder, project, "."] });
     const runtime = await imageRuntime(request, workspace, io);
     const image = await buildImage(workspace.store, {
       ...runtime,
@@ -50,7 +52,9 @@ export function run(input: CommandInput, io: Io): Promise<undefined> {
       packageYaml: text.text,
       examplesYaml: examples.text,
     });
-    await report(input, io, { workspace, image, text, examples, runtime, platform: request.platform });
+    const { platform } = request;
+    const started = await startedOnce(input, io, { workspace, image, text, runtime, platform });
+    await report(input, io, { workspace, image, text, examples, runtime, platform, started });
     return undefined;
   });
 }
@@ -107,17 +111,30 @@ function examplesTitle({ folder, files }: Examples): string {
   return `${files} ${files === 1 ? "file" : "files"} of ${folder}`;
 }
 
-interface Made {
+interface Built {
   readonly workspace: Workspace;
   readonly image: BuiltImage;
   readonly text: PackageText;
-  readonly examples: Examples;
   readonly runtime: ImageRuntime;
   readonly platform: Platform;
 }
 
+/** Starts the function of a package, unless the user said not to; undefined where nothing can be started here. */
+async function startedOnce(input: CommandInput, io: Io, built: Built): Promise<string | undefined> {
+  const { text, runtime } = built;
+  const { kind, name } = text.contents.meta;
+  if (kind !== "Function" || runtime.title === undefined) return undefined;
+  if (isSet(input, "skipStart")) return "no: --skip-start";
+  return tryFunction({ ...built, name, needsNode: runtime.labels[runtimeLabel] === "node" }, io);
+}
+
+interface Made extends Built {
+  readonly examples: Examples;
+  readonly started: string | undefined;
+}
+
 async function report(input: CommandInput, io: Io, made: Made): Promise<void> {
-  const { workspace, image, text, examples, runtime, platform } = made;
+  const { workspace, image, text, examples, runtime, platform, started } = made;
   const { meta, objects } = text.contents;
   const output = textOption(input, "output") ?? defaultFile(meta.name, image.descriptor.digest);
   await writeArchive(workspace.store, image, resolve(io.cwd, output));
@@ -133,6 +150,7 @@ async function report(input: CommandInput, io: Io, made: Made): Promise<void> {
     ["  objects", kindCounts(objects) || "none"],
     ["  examples", examplesTitle(examples)],
     ["  runs", runtime.title ?? "nothing"],
+    ...(started === undefined ? [] : [["  started", started]]),
   ];
   const push = `${commandName(io.env)} xpkg push -f ${displayName(output)} <registry>/<repository>:<tag>`;
   io.stdout.write(`${style.good("Made")} ${output}\n${formatTable(rows)}\nNext:\n  ${style.code(push)}\n`);

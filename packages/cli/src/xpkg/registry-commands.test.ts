@@ -53,7 +53,10 @@ test("a function project is built, pushed, inspected, and pulled as the same fil
   const [there, here] = [await ok(project, "inspect", reference), await ok(project, "inspect", "built.xpkg")];
   assert.equal(there, here);
   assert.match(there, /^Package: +Function function-hello\nDigest: +sha256:.*\nPlatforms: +linux\/amd64\n/);
-  assert.match(there, /\nRuns: +node \/function\/main\.mjs as user 2000, on Purlin's own Node\nLayers:\n/);
+  assert.match(
+    there,
+    /\nRuns: +node --enable-source-maps \/function\/main\.mjs as user 2000, on Purlin's own Node\nLayers:\n/,
+  );
   assert.match(await ok(project, "pull", reference, "-o", "pulled.xpkg"), /^Pulled .* into pulled\.xpkg\n {2}sha256:/);
   const [one, two] = ["built.xpkg", "pulled.xpkg"].map((file) => readFileSync(join(project.path, file)));
   assert.ok(one?.equals(two ?? Buffer.alloc(0)));

@@ -30,7 +30,7 @@ const surroundings: Readonly<Record<string, Surroundings>> = {
 async function build(cwd: string, args: readonly string[], { umask, env }: Surroundings): Promise<Buffer> {
   const file = `${umask}.xpkg`;
   const script = `umask ${umask} && exec "$@"`;
-  const argv = [process.execPath, launcher, "xpkg", "build", ...args, "-o", file];
+  const argv = [process.execPath, launcher, "xpkg", "build", ...args, "--skip-start", "-o", file];
   const options = { cwd, env: { PATH: process.env["PATH"] ?? "", NO_COLOR: "1", ...env } };
   await promisify(execFile)("/bin/sh", ["-c", script, "sh", ...argv], options);
   return readFileSync(join(cwd, file));

@@ -33,6 +33,7 @@ const buildOptions: readonly OptionSpec[] = [
     description: "what it runs on (linux/amd64; with --root or --base, the architecture of this machine)",
   },
   { flags: "--ignore <glob>", description: "files of the package folder to leave out", repeatable: true },
+  { flags: "--skip-start", description: "do not start the function once to see that it answers" },
   registryConfig,
 ];
 
