@@ -6,6 +6,7 @@ import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import { namespaceOf } from "../harness/sample-kinds.ts";
+import { stays } from "../harness/stays.ts";
 import { watchDeletions } from "./deletions.ts";
 import {
   at,
@@ -55,7 +56,15 @@ test("in the foreground a composite resource stays until all it composed is gone
   );
   assert.deepEqual(waiting.metadata.finalizers, ["foregroundDeletion"], "ours has nothing to wait for");
   assert.equal(conditionOf(waiting, "Synced")?.status, "True");
-  assert.equal(await plane.find(configMap, at(second)), undefined, "what is gone is not made again");
+  const exist = async (): Promise<readonly boolean[]> => {
+    const found = [
+      plane.find(boxType, at("front")),
+      plane.find(configMap, at(first)),
+      plane.find(configMap, at(second)),
+    ];
+    return (await Promise.all(found)).map((one) => one !== undefined);
+  };
+  await stays("the box, what is held, and what is gone and not made again", exist, [true, true, false]);
   await hold(configMap, at(first), null);
   await plane.gone(boxType, at("front"));
   await eventually(
@@ -84,8 +93,11 @@ test("what is orphaned stays, belongs to nobody, and can be taken in again", asy
   const { uid } = (await plane.get(configMap, at("orphan"))).metadata;
   await remove(boxType, at("parent"), "Orphan");
   await plane.gone(boxType, at("parent"));
-  const orphan = await plane.get(configMap, at("orphan"));
-  assert.deepEqual([orphan.metadata.uid, orphan.metadata.ownerReferences ?? []], [uid, []]);
+  const orphan = async (): Promise<unknown> => {
+    const { metadata } = await plane.get(configMap, at("orphan"));
+    return [metadata.uid, metadata.ownerReferences ?? []];
+  };
+  await stays("the orphan", orphan, [uid, []]);
   await plane.apply(boxOf("parent", { compose }));
   const again = await plane.ready(boxType, at("parent"));
   const taken = await plane.get(configMap, at("orphan"));
@@ -134,9 +146,11 @@ test("4: one that is paused is not let go; when it is no longer paused it goes",
     (box) => conditionOf(box, "Synced")?.reason === "ReconcilePaused",
   );
   await remove(boxType, at("paused"));
-  const held = await plane.get(boxType, at("paused"));
-  assert.deepEqual(held.metadata.finalizers, ["composite.apiextensions.crossplane.io"]);
-  assert.ok(await plane.find(configMap, at(name)), "what it composed stays with it");
+  const held = async (): Promise<unknown> => {
+    const { finalizers } = (await plane.get(boxType, at("paused"))).metadata;
+    return [finalizers, (await plane.find(configMap, at(name))) !== undefined];
+  };
+  await stays("its finalizer and what it composed", held, [["composite.apiextensions.crossplane.io"], true]);
   await pause(null);
   await plane.gone(boxType, at("paused"));
   await plane.gone(configMap, at(name));

@@ -6,6 +6,7 @@ import type { KubeClient, KubeObject, ObjectKey, TypeRef } from "@purlin/kube-cl
 import type { JsonObject } from "@purlin/kube-objects";
 import { conditionOf, eventually, type Plane } from "../harness/plane.ts";
 import { rendersAsApplied } from "../harness/rendered.ts";
+import { stays } from "../harness/stays.ts";
 import { leaveBehind, left } from "./left-behind.ts";
 import {
   at,
@@ -66,8 +67,8 @@ test("everything is the very object it was, nothing was deleted, and nothing is 
     plane.takeWrites().filter((line) => line.startsWith("DELETE")),
     [],
   );
-  const xr = await plane.get(legacyType, { name: left.xr });
-  assert.deepEqual(composedNames(xr), [left.map], "an older name stays");
+  const names = async (): Promise<readonly string[]> => composedNames(await plane.get(legacyType, { name: left.xr }));
+  await stays("the older name", names, [left.map]);
   const labelSelector = "crossplane.io/composite";
   assert.equal((await plane.users.list(configMap, { namespace, labelSelector })).items.length, 1);
   assert.equal((await plane.users.list(legacyType)).items.length, 1);

@@ -7,6 +7,7 @@ import { isInvalid, type JsonObject } from "@purlin/kube-objects";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import { rendersAsApplied } from "../harness/rendered.ts";
 import { compositionOf, definitionOf } from "../harness/sample-kinds.ts";
+import { stays } from "../harness/stays.ts";
 import {
   at,
   boxOf,
@@ -117,7 +118,7 @@ test("composition/composition-selection: the selector of a claim chooses, and wh
   await eventually("the selector reaches the composite resource", async () =>
     JSON.stringify(specOf(await xrOf("choosy"))).includes('"size":"large"'),
   );
-  assert.equal(await chosen(await xrOf("choosy")), "small");
+  await stays("what was chosen", async () => chosen(await xrOf("choosy")), "small");
   await rendersAsApplied(plane.users, legacyType, { name: (await xrOf("choosy")).metadata.name ?? "" });
 });
 
@@ -328,7 +329,8 @@ test("a composition that is deleted takes nothing with it: what it composed stay
   await merge(boxType, at("left-alone"), { spec: { status: { note: "wake" } } });
   const told = await failed(boxType, at("left-alone"));
   assert.match(conditionOf(told, "Synced")?.message ?? "", /cannot (fetch|select) Composition.*"?fleeting"?/);
-  assert.ok(await plane.find(configMap, at(name)));
+  const isThere = async (): Promise<boolean> => (await plane.find(configMap, at(name))) !== undefined;
+  await stays("what it composed", isThere, true);
   const next = { compositionRef: { name: "box" }, compositionRevisionRef: null };
   await merge(boxType, at("left-alone"), { spec: { crossplane: next } });
   await plane.until(

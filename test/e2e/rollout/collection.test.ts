@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { eventually } from "../harness/plane.ts";
+import { stays } from "../harness/stays.ts";
 import { type BucketScene, functionName, startBucketScene } from "./bucket-scene.ts";
 import { functionType, revisionText } from "./kinds.ts";
 
@@ -34,6 +35,7 @@ async function keeps(...versions: readonly string[]): Promise<void> {
     },
     () => seen.join(", "),
   );
+  await stays("the revisions that are kept", kept, versions);
 }
 
 const events = async (): Promise<readonly string[]> =>
@@ -67,7 +69,7 @@ suite("collection of old revisions", () => {
     await upgrade("v7", 2);
     await keeps("v2", "v4", "v6", "v7");
     await eventually("it is told", async () => (await events()).includes(blocked));
-    assert.deepEqual(await kept(), ["v2", "v4", "v6", "v7"]);
+    await stays("the revisions that are kept", kept, ["v2", "v4", "v6", "v7"]);
   });
 
   test("an active one is not taken, however low its number", async () => {

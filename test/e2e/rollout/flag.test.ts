@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { packageNamespace } from "../harness/packages/package-machine.ts";
 import { conditionOf, eventually } from "../harness/plane.ts";
+import { stays } from "../harness/stays.ts";
 import {
   alphaChoice,
   type BucketScene,
@@ -175,7 +176,7 @@ suite("the flag on a system that is in use", () => {
     await settlesOn("v3");
     await failsClosed("functionRevisionSelector");
     await load.more(2);
-    assert.deepEqual(await scene.composed(chooser), composed, "what was composed stays");
+    await stays("what was composed", () => scene.composed(chooser), composed);
     for (const key of buckets) assert.equal((await scene.madeBy(key)).function, "", "who ran is told no more");
     const current = (await scene.serving("v3")).metadata.name;
     // A process has its own secret; on a cluster all revisions share the function's name.
