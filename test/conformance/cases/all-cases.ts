@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { documentedDifferences } from "../documented/all-documented.ts";
+import { caseOf } from "../documented/documented-difference.ts";
 import type { Case } from "../harness/case.ts";
 import { applyCases } from "./apply.ts";
 import { basicsCases } from "./basics.ts";
@@ -65,4 +67,5 @@ export const allCases: readonly Case[] = [
   ...openApiCases,
   ...compactionCases,
   ...programCases,
+  ...documentedDifferences.map(caseOf),
 ];

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { isDeepStrictEqual } from "node:util";
 import type { Difference } from "./compare.ts";
 
 /** A difference that is known and stays, or is not built yet. */
@@ -8,6 +9,9 @@ export interface KnownDifference {
   /** Which of its differences: a part of what was asked and of the path, both when given; all of them otherwise. */
   readonly asked?: string;
   readonly path?: string;
+  /** The two answers, where they are always the same; another answer is a new difference. */
+  readonly ours?: unknown;
+  readonly theirs?: unknown;
   readonly reason: string;
 }
 
@@ -26,6 +30,9 @@ export function judge(differences: readonly Difference[], known: readonly KnownD
   return { unexpected, outdated };
 }
 
-function covers({ asked = "", path = "" }: KnownDifference, difference: Difference): boolean {
-  return difference.asked.includes(asked) && difference.path.includes(path);
+function covers(entry: KnownDifference, difference: Difference): boolean {
+  const { asked = "", path = "" } = entry;
+  const isSame = (side: "ours" | "theirs"): boolean =>
+    entry[side] === undefined || isDeepStrictEqual(entry[side], difference[side]);
+  return difference.asked.includes(asked) && difference.path.includes(path) && isSame("ours") && isSame("theirs");
 }

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+import { apiObjectDifferences } from "./api-objects.ts";
+import { builtinDifferences } from "./builtin-objects.ts";
+import type { DocumentedDifference } from "./documented-difference.ts";
+
+/** Every difference from Kubernetes that docs/reference/compatibility.md lists and a conversation can show. */
+export const documentedDifferences: readonly DocumentedDifference[] = [...apiObjectDifferences, ...builtinDifferences];
+
+/** Rows that need a server of their own, and the test that shows both answers. */
+export const shownElsewhere: Readonly<Record<string, string>> = {
+  "A data directory that is read-only from the start": "test/chaos/disk.test.ts",
+};

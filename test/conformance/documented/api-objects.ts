@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of "API objects, patches and server-side apply".
+import { deployment, inGroup, ownWidget, ownWidgets, widget, widgets } from "../harness/fixtures.ts";
+import type { Loose } from "../harness/loose.ts";
+import type { Answer, Session } from "../harness/session.ts";
+import { withSpec } from "../harness/spec-crd.ts";
+import type { DocumentedDifference } from "./documented-difference.ts";
+
+const quiet = { quiet: true };
+const tries = 12;
+
+function nested(levels: number): string {
+  const free = `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+  return `{"apiVersion":"example.org/v1","kind":"Widget","metadata":{"name":"deep"},"spec":{"free":${free}}}`;
+}
+
+/** Asks the same several times, and says whether all answers list the same in the same order. */
+async function isOrdered(ask: () => Promise<Answer>, listed: (answer: Answer) => unknown): Promise<string> {
+  const seen = new Set<string>();
+  for (let attempt = 0; attempt < tries; attempt += 1) seen.add(JSON.stringify(listed(await ask())));
+  return seen.size === 1 ? "one order" : "several orders";
+}
+
+const managers = ["ada", "bob", "cyd", "dan", "eve", "fay"];
+
+/** An object each of whose fields another manager has applied. */
+async function appliedByMany(s: Session): Promise<void> {
+  for (const manager of managers) {
+    const tags = { [manager]: "1" };
+    await s.patch(`${widgets(s, "many")}?fieldManager=${manager}`, "apply", widget("many", { tags }), quiet);
+  }
+}
+
+async function conflictCauses(s: Session): Promise<string> {
+  await appliedByMany(s);
+  const tags = Object.fromEntries(managers.map((manager) => [manager, "2"]));
+  const path = `${widgets(s, "many")}?fieldManager=newcomer&dryRun=All`;
+  const ask = (): Promise<Answer> => s.patch(path, "apply", widget("many", { tags }), quiet);
+  return isOrdered(ask, ({ body }) => body.details.causes.map(({ message }: Loose) => message));
+}
+
+async function typeErrors(s: Session): Promise<string> {
+  const wrong = { size: "a", zones: 1, args: 2, parts: 3, tags: 4 };
+  const path = `${widgets(s, "wrong")}?fieldManager=m&dryRun=All`;
+  const ask = (): Promise<Answer> => s.patch(path, "apply", widget("wrong", wrong), quiet);
+  return isOrdered(ask, ({ body }) => body.message);
+}
+
+const large = "9007199254740993";
+
+/** How a large member of a set stands in managedFields after the object was written again. */
+async function largeSetMember(s: Session): Promise<string> {
+  const set = { type: "array", "x-kubernetes-list-type": "set", items: { type: "integer", format: "int64" } };
+  await withSpec(s, { type: "object", properties: { set, other: { type: "string" } } });
+  const sent = JSON.stringify(ownWidget(s, "set", {})).replace('"spec":{}', `"spec":{"set":[${large}]}`);
+  await s.patch(`${ownWidgets(s, "set")}?fieldManager=one`, "apply", sent, quiet);
+  await s.patch(`${ownWidgets(s, "set")}?fieldManager=two`, "merge", { spec: { other: "x" } }, quiet);
+  const { text } = await s.get(ownWidgets(s, "set"), quiet);
+  return /"v:(\d+)"/.exec(text)?.[1] ?? "none";
+}
+
+/** A rule that reads a field which was written as a fraction. */
+async function fractionUnderRule(s: Session): Promise<number> {
+  const count = { type: "integer", "x-kubernetes-validations": [{ rule: "self == 1" }] };
+  await withSpec(s, { type: "object", properties: { count } });
+  const sent = JSON.stringify(ownWidget(s, "f", {})).replace('"spec":{}', '"spec":{"count":1.0}');
+  return (await s.post(ownWidgets(s), sent, quiet)).code;
+}
+
+async function manyInsertions(s: Session): Promise<number> {
+  const list = Array.from({ length: 9_000 }, () => 1);
+  await s.post(widgets(s), widget("long", { free: { list } }), quiet);
+  const patch = Array.from({ length: 9_000 }, () => ({ op: "add", path: "/spec/free/list/0", value: 1 }));
+  return (await s.patch(widgets(s, "long"), "json", patch, quiet)).code;
+}
+
+async function orderWithoutMergeKey(s: Session): Promise<string> {
+  await s.post(inGroup(s, "apps/v1/deployments"), deployment("d"), quiet);
+  const toleration = { key: "a", operator: "Exists" };
+  const spec = { "$setElementOrder/tolerations": [toleration], tolerations: [toleration] };
+  const patch = { spec: { template: { spec } } };
+  try {
+    const { code, body } = await s.patch(inGroup(s, "apps/v1/deployments", "d"), "strategic", patch, quiet);
+    return `${code} ${String(body.message)}`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+export const apiObjectDifferences: readonly DocumentedDifference[] = [
+  {
+    topic: "Nesting of objects",
+    ours: 400,
+    theirs: 201,
+    run: async (s) => (await s.post(widgets(s), nested(1_500), quiet)).code,
+  },
+  { topic: "Causes of an apply conflict", ours: "one order", theirs: "several orders", run: conflictCauses },
+  { topic: "Several type errors of one apply", ours: "one order", theirs: "several orders", run: typeErrors },
+  {
+    topic: "64-bit integers in sets (`v:…` of managedFields)",
+    ours: large,
+    theirs: "9007199254740992",
+    run: largeSetMember,
+  },
+  { topic: "`1.0` for an integer of a custom object", ours: 201, theirs: 422, run: fractionUnderRule },
+  {
+    topic: "JSON patch inserting into and removing from lists",
+    ours: 422,
+    theirs: 200,
+    run: manyInsertions,
+  },
+  {
+    topic: "Strategic merge patch with `$setElementOrder` for a list of objects without merge key",
+    ours: "500 map: map[key:a operator:Exists] does not contain declared merge key: ",
+    theirs: "socket hang up",
+    run: orderWithoutMergeKey,
+  },
+];

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of "Built-in objects of the embedded server".
+import {
+  core,
+  crds,
+  inGroup,
+  isTrue,
+  ownCrd,
+  ownGroup,
+  ownWidget,
+  ownWidgets,
+  withOwnWidgets,
+} from "../harness/fixtures.ts";
+import type { Loose } from "../harness/loose.ts";
+import type { Session } from "../harness/session.ts";
+import { withSpec } from "../harness/spec-crd.ts";
+import type { DocumentedDifference } from "./documented-difference.ts";
+
+const quiet = { quiet: true };
+const container = { name: "c", image: "i" };
+const pod = (name: string, spec: Loose = {}): Loose => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name },
+  spec: { automountServiceAccountToken: false, containers: [container], ...spec },
+});
+
+async function withAccount(s: Session): Promise<void> {
+  await s.until(core(s, "serviceaccounts", "default"), ({ code }) => code === 200);
+}
+
+async function openApiAsProtobuf(s: Session): Promise<number> {
+  const accept = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+  return (await s.get("/openapi/v3/api/v1", { ...quiet, headers: { accept } })).code;
+}
+
+/** Whether the token of a new ServiceAccount, which nothing was granted, lists Secrets. */
+async function secretsOfAccount(s: Session): Promise<number> {
+  await withAccount(s);
+  const { body } = await s.post(
+    core(s, "serviceaccounts", "default/token"),
+    { spec: { expirationSeconds: 600 } },
+    quiet,
+  );
+  const as = { certPem: undefined, keyPem: undefined, token: body.status.token };
+  return (await s.get(core(s, "secrets"), { ...quiet, as })).code;
+}
+
+const nodeRole = async (s: Session): Promise<number> =>
+  (await s.get("/apis/rbac.authorization.k8s.io/v1/clusterroles/system:node", quiet)).code;
+
+async function newApiService(s: Session): Promise<number> {
+  const path = "/apis/apiregistration.k8s.io/v1/apiservices";
+  const service = { name: "none", namespace: s.namespace };
+  const spec = { group: "other.example.com", version: "v1", groupPriorityMinimum: 1, versionPriority: 1, service };
+  const object = {
+    apiVersion: "apiregistration.k8s.io/v1",
+    kind: "APIService",
+    metadata: { name: "v1.other.example.com" },
+  };
+  const { code } = await s.post(
+    `${path}?dryRun=All`,
+    { ...object, spec: { ...spec, insecureSkipTLSVerify: true } },
+    quiet,
+  );
+  return code;
+}
+
+async function foreignAddress(s: Session): Promise<number> {
+  const spec = { clusterIP: "172.31.0.9", ports: [{ port: 80 }] };
+  const service = { apiVersion: "v1", kind: "Service", metadata: { name: "far" }, spec };
+  return (await s.post(core(s, "services"), service, quiet)).code;
+}
+
+async function refusedPod(s: Session): Promise<string> {
+  await withAccount(s);
+  await s.post(core(s, "pods"), pod("p"), quiet);
+  const { body } = await s.get(core(s, "pods", "p"), quiet);
+  body.spec.restartPolicy = "Never";
+  const { code, body: answer } = await s.put(core(s, "pods", "p"), body, quiet);
+  const changed = String(answer.message).match(/^[-+] .*$/gm) ?? [];
+  return `${code} ${changed.join(" ").replaceAll(",", "")}`;
+}
+
+async function refusedJob(s: Session): Promise<string> {
+  const template = { spec: { containers: [container], restartPolicy: "Never" } };
+  const job = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "j" }, spec: { template } };
+  await s.post(inGroup(s, "batch/v1/jobs"), job, quiet);
+  const { body } = await s.get(inGroup(s, "batch/v1/jobs", "j"), quiet);
+  body.spec.template.spec.containers[0].image = "other";
+  const { code, body: answer } = await s.put(inGroup(s, "batch/v1/jobs", "j"), body, quiet);
+  const [names = ""] = /"\w*pec":\{"\w+"/.exec(String(answer.message)) ?? [];
+  return `${code} ${names}`;
+}
+
+async function created(s: Session, spec: Loose): Promise<number> {
+  await withAccount(s);
+  return (await s.post(core(s, "pods"), pod("p", spec), quiet)).code;
+}
+
+async function deletedOnNode(s: Session): Promise<number> {
+  await withAccount(s);
+  await s.post(core(s, "pods"), pod("p", { nodeName: "node-1" }), quiet);
+  await s.delete(core(s, "pods", "p"), undefined, quiet);
+  return (await s.get(core(s, "pods", "p"), quiet)).code;
+}
+
+/** Reads an object after the version in which it is stored was taken out of its CRD. */
+async function lostVersion(s: Session): Promise<number> {
+  await withOwnWidgets(s);
+  await s.post(ownWidgets(s), ownWidget(s, "old"), quiet);
+  const update = async (path: string, change: (crd: Loose) => void): Promise<void> => {
+    const { body } = await s.get(ownCrd(s), quiet);
+    change(body);
+    const { code, text } = await s.put(path, body, quiet);
+    if (code !== 200) throw new Error(`cannot change the CRD: ${text}`);
+  };
+  const versions = (crd: Loose): Loose[] => crd.spec.versions;
+  await update(ownCrd(s), (crd) => {
+    for (const version of versions(crd)) version.storage = !version.storage;
+  });
+  const kept = versions((await s.get(ownCrd(s), quiet)).body).find(({ storage }) => storage)?.name;
+  await update(`${ownCrd(s)}/status`, (crd) => {
+    crd.status.storedVersions = [kept];
+  });
+  await update(ownCrd(s), (crd) => {
+    crd.spec.versions = versions(crd).filter(({ storage }) => storage);
+  });
+  await s.until(`${crds}/widgets.${ownGroup(s)}`, ({ body }) => isTrue(body, "Established"));
+  await s.until(`/apis/${ownGroup(s)}`, ({ body }) => body.versions?.length === 1);
+  return (await s.get(ownWidgets(s, "old", kept), quiet)).code;
+}
+
+/** Long wrong items, each of which its error quotes. */
+async function lengthOfErrors(s: Session): Promise<string> {
+  const list = { type: "array", items: { type: "string", enum: ["allowed"] } };
+  await withSpec(s, { type: "object", properties: { list } });
+  const wrong = Array.from({ length: 800 }, (_, index) => `wrong ${index} ${"x".repeat(3_000)}`);
+  const { code, text } = await s.post(ownWidgets(s), ownWidget(s, "many", { list: wrong }), quiet);
+  return `${code}, ${text.length > 3 * 1024 * 1024 ? "all of it" : "some of it"}`;
+}
+
+export const builtinDifferences: readonly DocumentedDifference[] = [
+  { topic: "OpenAPI v3 documents", ours: 406, theirs: 200, run: openApiAsProtobuf },
+  { topic: "ServiceAccounts", ours: 200, theirs: 403, run: secretsOfAccount },
+  { topic: "ClusterRoles and bindings made at the start", ours: 404, theirs: 200, run: nodeRole },
+  { topic: "APIServices", ours: 405, theirs: 201, run: newApiService },
+  { topic: "Service addresses", ours: 201, theirs: 422, run: foreignAddress },
+  {
+    topic: "A change of a Pod that is refused",
+    ours: '422 - "restartPolicy": "Always" + "restartPolicy": "Never"',
+    theirs: '422 - "RestartPolicy": "Always" + "RestartPolicy": "Never"',
+    run: refusedPod,
+  },
+  {
+    topic: "A change of a Job's template that is refused",
+    ours: '422 "spec":{"containers"',
+    theirs: '422 "Spec":{"Volumes"',
+    run: refusedJob,
+  },
+  {
+    topic: "Privileged containers",
+    ours: 201,
+    theirs: 422,
+    run: (s) => created(s, { containers: [{ ...container, securityContext: { privileged: true } }] }),
+  },
+  {
+    topic: "Pod overhead, resize policies, CEL of webhooks' match conditions",
+    ours: 201,
+    theirs: 422,
+    run: (s) =>
+      created(s, { containers: [{ ...container, resizePolicy: [{ resourceName: "disk", restartPolicy: "x" }] }] }),
+  },
+  { topic: "Pods that are assigned to a node and deleted", ours: 404, theirs: 200, run: deletedOnNode },
+  {
+    topic: "An object stored in a version that its CRD no longer has",
+    ours: 200,
+    theirs: 500,
+    run: lostVersion,
+  },
+  { topic: "What is wrong with one object", ours: "422, some of it", theirs: "422, all of it", run: lengthOfErrors },
+];
