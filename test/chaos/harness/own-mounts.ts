@@ -6,9 +6,6 @@ import process from "node:process";
 // system allows it.
 const unshare = process.getuid?.() === 0 ? ["unshare", "--mount"] : ["unshare", "--user", "--map-root-user", "--mount"];
 
-/** False where the system lets us have no mounts of our own; then say so and skip. */
-export const canMount: boolean = run([...unshare, "mount", "-t", "tmpfs", "tmpfs", "/mnt"]);
-
 /** Runs a command with a disk of its own mounted on the directory, so many bytes large. */
 export function onSmallDisk(directory: string, bytes: number): string[] {
   return wrapped(`mount -t tmpfs -o size=${bytes},mode=0700 tmpfs "$0" && exec "$@"`, directory);
@@ -23,11 +20,13 @@ function wrapped(script: string, directory: string): string[] {
   return [...unshare, "sh", "-c", script, directory];
 }
 
-/** Forbids or allows to change a file, also for those who have it open. False where only root may, or the file system cannot. */
-export function setImmutable(path: string, on: boolean): boolean {
-  return run(["chattr", on ? "+i" : "-i", path]);
-}
-
-function run([program = "", ...args]: readonly string[]): boolean {
-  return spawnSync(program, args, { stdio: "ignore" }).status === 0;
+/** Forbids or allows to change a file, also for those who have it open. Throws where that is not possible. */
+export function setImmutable(path: string, on: boolean): void {
+  const { status, stderr, error } = spawnSync("chattr", [on ? "+i" : "-i", path], { encoding: "utf8" });
+  if (status === 0) return;
+  const reason = error?.message ?? stderr.trim();
+  throw new Error(
+    `cannot make ${path} immutable: ${reason}. Run as root, on a file system with attributes, with e2fsprogs installed`,
+    { cause: error },
+  );
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A directory that must not be written. Permissions say so to most users; root needs a disk that is read-only, as in the chaos suite.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -14,7 +15,17 @@ import { isStoreError } from "./store-error.ts";
 import { openNotes, put, show, takeAll, tempDirectory } from "./testing/temp-store.ts";
 
 const isRoot = process.getuid?.() === 0;
-const needsPermissions = { skip: isRoot ? "permissions do not bind root" : false };
+
+/** Permissions do not bind root; the attribute "immutable" does, where the file system has it. */
+const setImmutable = (paths: readonly string[], on: boolean): boolean =>
+  spawnSync("chattr", [on ? "+i" : "-i", ...paths], { stdio: "ignore" }).status === 0;
+
+/** A new file that root cannot make immutable: then only the chaos suite can show what a read-only directory does. */
+function canProtect(): boolean {
+  if (!isRoot) return true;
+  const directory = tempDirectory();
+  return setImmutable([directory], true) && setImmutable([directory], false);
+}
 
 /** A directory with one note, its store closed again. */
 async function filled(): Promise<string> {
@@ -24,15 +35,26 @@ async function filled(): Promise<string> {
   return directory;
 }
 
-function protect(directory: string): void {
-  for (const name of readdirSync(directory)) chmodSync(join(directory, name), 0o400);
-  chmodSync(directory, 0o500);
+/** Makes a directory and its files read-only until disposed of. */
+function protect(directory: string): Disposable {
+  const files = readdirSync(directory).map((name) => join(directory, name));
+  const set = (isWritable: boolean): void => {
+    if (isRoot) setImmutable([directory, ...files], !isWritable);
+    else {
+      chmodSync(directory, isWritable ? 0o700 : 0o500);
+      for (const file of files) chmodSync(file, isWritable ? 0o600 : 0o400);
+    }
+  };
+  set(false);
+  return { [Symbol.dispose]: () => set(true) };
 }
 
-test("a directory its owner may not write is served, and refuses every write", needsPermissions, async () => {
+test("a directory its owner may not write is served, and refuses every write", async (t) => {
+  if (!canProtect())
+    return t.skip("root cannot make files immutable here; test/chaos/disk.test.ts shows it on a mount");
   const directory = await filled();
-  protect(directory);
-  try {
+  {
+    using _protected = protect(directory);
     assert.throws(
       () => openNotes({ directory }),
       (error) => isStoreError(error, "unavailable"),
@@ -44,9 +66,6 @@ test("a directory its owner may not write is served, and refuses every write", n
     const watch = store.watch({ scope: "/", after: 1, onReady: () => {} });
     assert.deepEqual(takeAll(watch), ["+/a >1 @2"]);
     await assert.rejects(put(store, "/b", "2"), /read-only when the server started: make it writable and start again/);
-  } finally {
-    chmodSync(directory, 0o700);
-    for (const name of readdirSync(directory)) chmodSync(join(directory, name), 0o600);
   }
   await using store = openNotes({ directory });
   await put(store, "/b", "2");

@@ -41,7 +41,7 @@ export const objects: Script = {
     {
       run: "create -f -",
       input: "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: made-}\n",
-      differs: "the name is made up",
+      madeUp: [[/made-[a-z0-9]{5}\b/g, "made-<random>"]],
     },
     {
       run: "create -f -",
@@ -93,7 +93,7 @@ export const objects: Script = {
     {
       run: "edit cm one",
       edit: ["s/^data:/dta:/"],
-      differs: "kubectl keeps the rejected text in a file of a made-up name",
+      madeUp: [[/kubectl-edit-\d+\.yaml/g, "kubectl-edit-<number>.yaml"]],
     },
     { run: "replace -f -", input: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\ndata: {fresh: 'yes'}\n" },
     { run: "replace -f -", input: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: absent}\n" },

@@ -32,8 +32,8 @@ export interface Step {
   readonly ignore?: RegExp;
   /** The real server serves more kinds: of its lines, only those the embedded server prints too are compared. */
   readonly fewerKinds?: boolean;
-  /** Why the servers may answer differently. The step fails when they no longer do. */
-  readonly differs?: string;
+  /** Parts of the output that are made up anew each time, and what stands for them. All else is compared. */
+  readonly madeUp?: readonly (readonly [RegExp, string])[];
 }
 
 /** A named list of commands that lean on each other, run in a namespace of its own. */
@@ -137,10 +137,11 @@ function words(command: string): string[] {
 function masked(
   mask: TextMask,
   { exitCode, stdout, stderr }: ProgramResult,
-  { ignore, unordered }: Step,
+  { ignore, unordered, madeUp = [] }: Step,
 ): ProgramResult {
   const text = (printed: string): string => {
-    const lines = mask.mask(inOrder(printed)).split("\n");
+    const replaced = madeUp.reduce((all, [pattern, label]) => all.replaceAll(pattern, label), inOrder(printed));
+    const lines = mask.mask(replaced).split("\n");
     const kept = ignore === undefined ? lines : lines.filter((line) => !ignore.test(line));
     return (unordered ? kept.sort() : kept).join("\n");
   };
