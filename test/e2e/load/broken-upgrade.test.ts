@@ -4,10 +4,11 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { sandboxModes } from "../harness/packages/sandbox.ts";
-import { eventually } from "../harness/plane.ts";
+import { conditionOf, eventually } from "../harness/plane.ts";
 import { isRunning } from "../harness/process-tree.ts";
 import { selectorsFlag } from "../harness/up-machine.ts";
-import { type BoxScene, gone, killed, startBoxScene } from "./boxes.ts";
+import { functionType } from "../rollout/kinds.ts";
+import { type BoxScene, functionName, gone, killed, startBoxScene } from "./boxes.ts";
 
 const why = "this build cannot start";
 const limit = 2;
@@ -34,7 +35,7 @@ async function loseAll({ machine, whileAsking }: BoxScene, check: () => Promise<
   await check();
 }
 
-for (const { title, env, skip } of sandboxModes) {
+for (const { title, env, skip, isSandboxed } of sandboxModes) {
   suite(`versions that cannot start, ${title}`, { skip }, () => {
     let scene: BoxScene;
     /** Restarts the control plane with other flags while boxes are reconciled all the time. */
@@ -51,6 +52,16 @@ for (const { title, env, skip } of sandboxModes) {
       scene = await startBoxScene({ env, flags: [] }, { version: "v1", limit }, [{ name: "one" }, { name: "two" }]);
     });
     after(() => scene?.[Symbol.asyncDispose]());
+
+    test("a missing sandbox is stated at the start, once, and on the Function", async () => {
+      const { machine } = scene;
+      const lines = machine.output().split("\n");
+      const text = "functions of packages run without a sandbox: bwrap is not installed";
+      assert.equal(lines.filter((line) => line.includes(text)).length, isSandboxed ? 0 : 1);
+      const healthy = conditionOf(await machine.view.get(functionType, { name: functionName }), "Healthy");
+      const message = isSandboxed ? undefined : "the function runs without a sandbox: bwrap is not installed";
+      assert.deepEqual([healthy?.status, healthy?.message], ["True", message]);
+    });
 
     test("one revision at a time: the one that has served stays", async () => {
       await scene.install({ version: "v2", isBroken: true, limit });

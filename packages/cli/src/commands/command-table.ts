@@ -242,8 +242,7 @@ export const commandTable: readonly CommandSpec[] = [
       },
       {
         flags: "--address <host:port>",
-        description: "where to listen; `:9443` listens on all interfaces",
-        default: "localhost:9443",
+        description: "where to listen; `:9443` listens on all interfaces (localhost:9443, in a Pod :9443)",
       },
       { flags: "--network <kind>", description: "tcp, or unix with a socket path as address" },
       { flags: "--max-recv-message-size <MiB>", description: "largest request to accept (64)" },

@@ -32,7 +32,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const observer = createObserver({ file, security, io, giveUp: gaveUp.reject });
   const path = resolve(io.cwd, file);
   const supervisor = new Supervisor({
-    launch: createClusterLaunch(path, functionFlags(input)),
+    launch: createClusterLaunch(path, functionFlags(input, io)),
     file: path,
     // The listening socket is ours and calls in flight are finished by whoever took them: there is nothing to wait for.
     answers: () => Promise.resolve(),
@@ -70,11 +70,14 @@ function securityOf(input: CommandInput, io: Io): string {
   );
 }
 
-function functionFlags(input: CommandInput): string[] {
+function functionFlags(input: CommandInput, { env }: Pick<Io, "env">): string[] {
   const flags = Object.entries(passedOn).flatMap(([name, flag]) => {
     const value = textOption(input, name);
     return value === undefined ? [] : [`${flag}=${value}`];
   });
+  if (textOption(input, "address") === undefined) {
+    flags.push(`--address=${env["KUBERNETES_SERVICE_HOST"] ? "" : "localhost"}:9443`);
+  }
   // Two functions under development would otherwise quarrel over the port for metrics.
   flags.push(`--metrics-address=${textOption(input, "metricsAddress") ?? ""}`);
   if (isSet(input, "insecure")) flags.push("--insecure");

@@ -19,7 +19,8 @@ import { openAccess } from "./start-access.ts";
 import { readFunctions, type StartFunctions } from "./start-functions.ts";
 import { readStartInput } from "./start-input.ts";
 import { openPackages, readPackages, type StartPackages } from "./start-packages.ts";
-import { portOption, readSettings } from "./start-settings.ts";
+import { readSettings } from "./start-settings.ts";
+import { statusAddresses } from "./status-addresses.ts";
 
 /** `purlin start --kubeconfig FILE` */
 export async function run(typed: CommandInput, io: Io): Promise<undefined> {
@@ -72,7 +73,7 @@ async function work(input: CommandInput, io: Io, { client, namespace, log, plan 
     log,
   });
   await using _plane = plane;
-  await using status = await told(serveStatus(plane, { ...addresses(input), registry }));
+  await using status = await told(serveStatus(plane, { ...statusAddresses(input, io.env), registry }));
   log.info("serving", { metrics: status.metricsAddress ?? "off", health: status.healthAddress ?? "off" });
   await told(untilOver(plane, io));
   log.info("stopping");
@@ -85,18 +86,6 @@ async function ensureLeaseNamespace(client: KubeClient, name: string, signal: Ab
   } catch (error) {
     throw new Error(`cannot use namespace "${name}" for the leader's Lease: ${textOf(error)}`, { cause: error });
   }
-}
-
-/** An address of "0" switches an endpoint off. A port, as Crossplane's flags have it, is that of an address. */
-function addresses(input: CommandInput): { metricsAddress: string | undefined; healthAddress: string | undefined } {
-  const address = (name: string, port: string): string | undefined => {
-    const text = textOption(input, name) ?? `:${port}`;
-    return text === "0" ? undefined : text;
-  };
-  return {
-    metricsAddress: address("metricsAddress", portOption(input, "metricsPort") ?? "8080"),
-    healthAddress: address("healthAddress", portOption(input, "healthProbePort") ?? "8081"),
-  };
 }
 
 /** Ends when the user says so, or with what broke. */

@@ -122,9 +122,15 @@ const effectiveFlags: readonly OptionSpec[] = [
     flags: "--tls-client-secret-name <name>",
     description: "the Secret of the client certificate ($TLS_CLIENT_SECRET_NAME, or crossplane-tls-client)",
   },
-  { flags: "--metrics-address <address>", description: "where /metrics is served; 0 for nowhere (:8080)" },
+  {
+    flags: "--metrics-address <address>",
+    description: "where /metrics is served; 0 for nowhere (127.0.0.1:8080, in a Pod :8080)",
+  },
   { flags: "--metrics-port <port>", description: "the port alone of --metrics-address ($METRICS_PORT)" },
-  { flags: "--health-address <address>", description: "where /healthz and /readyz are served; 0 for nowhere (:8081)" },
+  {
+    flags: "--health-address <address>",
+    description: "where /healthz and /readyz are served; 0 for nowhere (127.0.0.1:8081, in a Pod :8081)",
+  },
   { flags: "--health-probe-port <port>", description: "the port alone of --health-address ($HEALTH_PROBE_PORT)" },
 ];
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
+import type { SandboxSupport } from "@purlin/package-manager";
 import { commandName } from "../command-name.ts";
 import { terminalText } from "../help/help-text.ts";
 import type { Io } from "../io.ts";
@@ -17,6 +18,13 @@ export function greeting(
 ): string {
   const shown = shortest(io.cwd, kubeconfig);
   return `${style.good("✓")} control plane at ${style.strong(url)} ${style.faint(`(kubeconfig ${shown})`)}`;
+}
+
+/** Says that functions of packages see this machine; undefined where they do not. */
+export function sandboxWarning(sandbox: SandboxSupport, style: Style): string | undefined {
+  if (sandbox.isSupported) return undefined;
+  const advice = "install bubblewrap to isolate them";
+  return `${style.doubtful("!")} functions of packages run without a sandbox: ${sandbox.reason}; ${advice}`;
 }
 
 /** What to do once everything is ready: what the manifests' authors suggest, else what is always possible. */

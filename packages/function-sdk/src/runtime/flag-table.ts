@@ -24,7 +24,7 @@ export const standardFlags: readonly Flag[] = [
   {
     names: ["address"],
     value: "HOST:PORT",
-    help: "Where to listen; :PORT for all interfaces (default :9443)",
+    help: "Where to listen; :PORT for all interfaces (default 127.0.0.1:9443, in a container :9443)",
     apply: (options, text) => {
       options.address = text;
     },
@@ -83,7 +83,8 @@ export const standardFlags: readonly Flag[] = [
   {
     names: ["metrics-address"],
     value: "HOST:PORT",
-    help: 'Where to serve Prometheus metrics; "" for nowhere (default :8080)',
+    help: 'Where to serve Prometheus metrics; "" for nowhere (default 127.0.0.1:8080, in a container :8080)',
+    env: "METRICS_ADDRESS",
     apply: (options, text) => {
       options.metricsAddress = text;
     },

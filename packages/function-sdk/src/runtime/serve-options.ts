@@ -2,6 +2,7 @@
 import { FunctionError } from "../errors/function-error.ts";
 import type { Logger } from "../logging/logger.ts";
 import { DEFAULT_TTL, type Ttl, toDuration } from "../response/ttl.ts";
+import { defaultHost, type Whereabouts } from "./default-host.ts";
 import type { OnHandlerError } from "./function-call.ts";
 
 /** Metrics of your own, to be shown with the server's. A Registry of prom-client is one. */
@@ -12,7 +13,7 @@ export interface MetricsSource {
 
 /** How a function is served. */
 export interface ServeOptions {
-  /** Where to listen: `host:port`, `:port` for all interfaces, or a socket path. Default `:9443`. */
+  /** Where to listen: `host:port`, `:port` for all interfaces, or a socket path. Default `127.0.0.1:9443`; in a container `:9443`. */
   readonly address?: string | undefined;
   /** Default "tcp". */
   readonly network?: "tcp" | "unix" | undefined;
@@ -28,7 +29,7 @@ export interface ServeOptions {
   readonly ttl?: Ttl | undefined;
   /** Logs debug messages, in a form for people. */
   readonly debug?: boolean | undefined;
-  /** Where Prometheus metrics are served; "" for nowhere. Default `:8080`. */
+  /** Where Prometheus metrics are served; "" for nowhere. Default `127.0.0.1:8080`; in a container `:8080`. */
   readonly metricsAddress?: string | undefined;
   readonly metricsSource?: MetricsSource | undefined;
   /** Serves grpc.health.v1. Default true. */
@@ -67,17 +68,18 @@ const bytesPerMiB = 1024 * 1024;
 const defaultMessageSize = 64;
 
 /** Applies defaults and checks what can be checked. Throws NO_CREDENTIALS when it is unclear how to be reached safely. */
-export function applyDefaults(options: ServeOptions): Settings {
+export function applyDefaults(options: ServeOptions, whereabouts?: Whereabouts): Settings {
+  const host = defaultHost(whereabouts);
   const ttl = options.ttl === undefined ? DEFAULT_TTL : options.ttl;
   toDuration(ttl);
   return {
-    address: options.address ?? ":9443",
+    address: options.address ?? `${host}:9443`,
     network: options.network ?? "tcp",
     tlsCertsDir: certsDir(options),
     maxRecvBytes: messageBytes("maxRecvMessageSize", options.maxRecvMessageSize),
     maxSendBytes: messageBytes("maxSendMessageSize", options.maxSendMessageSize),
     ttl,
-    metricsAddress: options.metricsAddress ?? ":8080",
+    metricsAddress: options.metricsAddress ?? `${host}:8080`,
     metricsSource: options.metricsSource,
     health: options.health ?? true,
     reflection: options.reflection ?? true,

@@ -19,6 +19,9 @@ export interface BareOptions {
 /** Functions agree on the name of the first; those of the public TypeScript SDK know only the second, and take no word they do not know. */
 export const certificateFlags: readonly [string, string] = ["--tls-certs-dir", "--tls-server-certs-dir"];
 
+/** A port of its own on loopback for metrics. In the environment: not every function takes a flag for it, and some refuse unknown flags. */
+export const ownPorts = { METRICS_ADDRESS: "127.0.0.1:0" } as const;
+
 /**
  * Prepares the process of an image without a sandbox: it sees this machine, finds the files of its image where they are, and listens where
  * it is told.
@@ -40,7 +43,7 @@ export async function prepareBare(program: ImageProgram, options: BareOptions): 
     command,
     args: [...first, ...args, ...flags],
     cwd: (await locate(root, config.workingDir)) ?? join(root, "/"),
-    env: { ...machineEnv, ...env, PATH: path, TLS_SERVER_CERTS_DIR: certificates },
+    env: { ...machineEnv, ...env, ...ownPorts, PATH: path, TLS_SERVER_CERTS_DIR: certificates },
   };
   return { address, start: () => spawnGuarded(bare, { channel: false }), dispose: async () => {} };
 }

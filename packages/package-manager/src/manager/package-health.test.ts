@@ -48,6 +48,11 @@ const rows: { why: string; now: string; hasRuntime?: boolean; health: string }[]
   },
   { why: "both are fine", now: "RevisionHealthy=True RuntimeHealthy=True", health: "True HealthyPackageRevision" },
   {
+    why: "what there is to know about what runs is said of the package",
+    now: "RevisionHealthy=True RuntimeHealthy=True:unprotected RuntimeActive=True",
+    health: "True HealthyPackageRevision unprotected",
+  },
+  {
     why: "what runs at zero replicas is healthy, and says so",
     now: "RevisionHealthy=True RuntimeHealthy=True RuntimeActive=False:asleep",
     health: "True AwaitingActivation asleep",

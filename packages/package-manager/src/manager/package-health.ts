@@ -11,7 +11,8 @@ export function healthOf(revision: KubeObject | undefined, hasRuntime: boolean):
   const runtime = conditionOf(conditions, "RuntimeHealthy");
   if (runtime.status !== "True") return unhealthy(`Package runtime health is "${runtime.status}"`, runtime.message);
   const active = conditionOf(conditions, "RuntimeActive");
-  if (active.status !== "False") return healthy;
+  // What there is to know about a runtime that works, such as that it has no sandbox, is said where users look.
+  if (active.status !== "False") return { ...healthy, ...(runtime.message && { message: runtime.message }) };
   return { ...healthy, reason: "AwaitingActivation", ...(active.message && { message: active.message }) };
 }
 

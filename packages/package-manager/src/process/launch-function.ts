@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { certificateFlags, prepareBare } from "../bare/prepare-bare.ts";
+import { certificateFlags, ownPorts, prepareBare } from "../bare/prepare-bare.ts";
 import type { PortPool } from "./free-port.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "./guarded-process.ts";
 import type { Launch, LaunchEvents } from "./launch.ts";
@@ -153,7 +153,9 @@ function programOf(
   program: Exclude<FunctionProgram, ImageProgram>,
   flags: readonly string[],
 ): Program {
-  if (program.kind === "command") return { command: program.command, args: [...program.args, ...flags], cwd, env };
+  if (program.kind === "command") {
+    return { command: program.command, args: [...program.args, ...flags], cwd, env: { ...env, ...ownPorts } };
+  }
   // Two functions would otherwise quarrel over the port for metrics.
   const args = [workerProgram, program.file, ...flags, "--metrics-address="];
   return { command: process.execPath, args, cwd, env };

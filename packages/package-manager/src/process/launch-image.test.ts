@@ -10,6 +10,7 @@ import { connectorProgram } from "../sandbox/connector-program.ts";
 import { findSandbox } from "../sandbox/find-sandbox.ts";
 import { mountPoints } from "../sandbox/sandbox-arguments.ts";
 import { functionProject } from "../testing/function-project.ts";
+import { type Listener, listenersOf } from "../testing/listeners.ts";
 import { commandLineOf, processesBelow } from "../testing/process-tree.ts";
 import type { TempFolder } from "../testing/temp-folder.ts";
 import { bundleCommand, bundleFunction, bundlePath } from "../xpkg/bundle-function.ts";
@@ -42,6 +43,8 @@ export default async (req) => {
   return rsp;
 };
 `;
+
+const plain = 'import { response } from "@purlin/function-sdk";\nexport default (req) => response.to(req);\n';
 
 async function imageOf(folder: TempFolder): Promise<string> {
   const root = join(folder.path, "root");
@@ -115,6 +118,42 @@ test("without a sandbox it runs all the same, without the control plane's enviro
   assert.ok(!String(found?.["env"]).includes("SECRET_TOKEN"));
 });
 
+test("without a sandbox, two functions listen on loopback alone, each on ports of its own", async () => {
+  using folder = functionProject({});
+  folder.write("fn.ts", plain);
+  const root = await imageOf(folder);
+  const env = { PATH: "/usr/bin:/bin" };
+  await using processes = createFunctionProcesses({ directory: join(folder.path, "state"), env });
+  const before = new Set(processesBelow(process.pid));
+  // The image asks for metrics on all interfaces, as images for a Pod do.
+  const imageEnv = ["METRICS_ADDRESS=:8080"];
+  const config = { entrypoint: bundleCommand, cmd: [], env: imageEnv, workingDir: "/", user: "" };
+  const image = {
+    kind: "image",
+    root,
+    process: config,
+    needsNode: true,
+    env: {},
+    socket: "",
+    sandbox: undefined,
+  } as const;
+  for (const name of ["one", "two"]) processes.run({ name, cwd: "/", program: image });
+  for (const name of ["one", "two"]) await processes.get(name)?.served(AbortSignal.timeout(60_000));
+  const find = (): readonly Listener[] =>
+    processesBelow(process.pid)
+      .filter((pid) => !before.has(pid))
+      .flatMap(listenersOf);
+  // Metrics are served a moment after calls.
+  for (let look = 0; look < 500 && find().length < 4; look++) await new Promise((resolve) => setTimeout(resolve, 20));
+  const listeners = find();
+  assert.deepEqual(
+    listeners.map(({ isLoopback }) => isLoopback),
+    [true, true, true, true],
+    "each serves calls and metrics",
+  );
+  assert.equal(new Set(listeners.map(({ port }) => port)).size, 4);
+});
+
 test("without a sandbox, one that listens elsewhere is told what would help", async () => {
   using folder = functionProject({});
   const elsewhere = "require('node:net').createServer().listen(0, '127.0.0.1')";
@@ -137,10 +176,7 @@ test("a sandboxed function that lost its connector is started again, with anothe
     return t.skip(`${support.reason}: apt-get install bubblewrap`);
   }
   using folder = functionProject({});
-  folder.write(
-    "fn.ts",
-    'import { response } from "@purlin/function-sdk";\nexport default (req) => response.to(req);\n',
-  );
+  folder.write("fn.ts", plain);
   const root = await imageOf(folder);
   const directory = join(folder.path, "state");
   const limits = { restart: { baseMs: 10, maxMs: 10, healthyMs: 10_000 } };
