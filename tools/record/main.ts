@@ -22,8 +22,8 @@ if (!(share > 0 && share <= 1) || !Number.isSafeInteger(seed))
   fail("--sample is a number in (0, 1], --seed an integer");
 if (share < 1 && !values.check) fail("--sample needs --check: a recording is made whole or not at all");
 
-const isSelected = ({ subject, file }: Recording): boolean =>
-  positionals.length === 0 || positionals.some((word) => word === subject || file.includes(word));
+const isSelected = ({ subject, file, isOnRequest = false }: Recording): boolean =>
+  positionals.length === 0 ? !isOnRequest : positionals.some((word) => word === subject || file.includes(word));
 const selected = allRecordings.filter(isSelected);
 if (selected.length === 0) {
   const subjects = [...new Set(allRecordings.map(({ subject }) => subject))];

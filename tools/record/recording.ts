@@ -17,6 +17,8 @@ export interface Recording {
   readonly print: (entries: readonly Entry[], previous: string) => string;
   /** Asks the peer again: the same entries in the same order, each with a new answer. */
   readonly answer: (entries: readonly Entry[], peers: Peers) => Promise<Entry[]>;
+  /** Recorded and checked only when its subject is named: its peer takes minutes to build. */
+  readonly isOnRequest?: boolean;
   /** Entries depend on those before them, so that all are asked even where only some are checked. */
   readonly isSequence?: boolean;
   /** The parts of an entry that a check compares, without what differs from run to run. Default: all of it. */

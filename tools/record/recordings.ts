@@ -4,6 +4,7 @@ import { celRecordings } from "./cel.ts";
 import { conversationRecordings } from "./conversations.ts";
 import { openapiRecordings } from "./openapi.ts";
 import type { Recording } from "./recording.ts";
+import { renderRecording } from "./render.ts";
 import { storedRecordings } from "./stored-objects.ts";
 import { tableRecordings } from "./tables.ts";
 
@@ -15,4 +16,5 @@ export const allRecordings: readonly Recording[] = [
   ...tableRecordings,
   ...openapiRecordings,
   ...storedRecordings,
+  renderRecording,
 ];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output of the real command for the same inputs, recorded by tools/record-render.ts.
+// The output of the real command for the same inputs, recorded by `npm run record -- render`.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/function-sdk/testing";
