@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `purlin function init` makes, as its user gets it: installed from the registry, type-checked, tested, served on Node 22
-// and on ours, and called. The commands are those of docs/guide/getting-started.md.
+// What `purlin function init` makes, as its user gets it: installed from the registry, type-checked, tested, served on several
+// Nodes, and called. The commands are those of docs/guide/getting-started.md and of the project's README.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -17,8 +17,10 @@ const launcher = join(root, "packages/cli/bin/purlin.js");
 const guide = guideBlocks(new URL("../../docs/guide/getting-started.md", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "function-init-"));
 const project = join(folder, "my-function");
+const nodeOf = (major: number): string => join(folder, `node-${major}/node_modules/node/bin`);
 const runtimes: Readonly<Record<string, string>> = {
-  "Node 22": join(folder, "node_modules/node/bin"),
+  "Node 22": nodeOf(22),
+  "Node 24": nodeOf(24),
   "our Node": join(root, "node_modules/node/bin"),
 };
 
@@ -39,8 +41,12 @@ const purlin = (args: string): string => `"${process.execPath}" "${launcher}" ${
 before(() => {
   // The package node fetches its binary in an install script, which npm 12 runs only when it is named here.
   const manifest = { name: "nodes", private: true, allowScripts: { node: true } };
-  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
-  run("npm install --no-audit --no-fund node@22", { cwd: folder });
+  for (const major of [20, 22, 24]) {
+    const cwd = join(folder, `node-${major}`);
+    mkdirSync(cwd);
+    writeFileSync(join(cwd, "package.json"), JSON.stringify(manifest));
+    run(`npm install --no-audit --no-fund node@${major}`, { cwd });
+  }
 });
 
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -63,9 +69,86 @@ test("the guide's commands make, install, test and type-check a project", () => 
 test("the project is tied to nothing but its own folder", () => {
   const manifest = JSON.parse(readFileSync(join(project, "package.json"), "utf8")) as Record<string, unknown>;
   assert.deepEqual(manifest["dependencies"], { "@purlin/function-sdk": "file:vendor/purlin-function-sdk-0.1.0.tgz" });
+  const { purlin: command } = manifest["devDependencies"] as Record<string, string>;
+  assert.equal(command, "file:vendor/purlin-0.1.0.tgz");
   const lock = readFileSync(join(project, "package-lock.json"), "utf8");
   assert.ok(!lock.includes(root), "no path of the repository");
 });
+
+test("a Node on PATH that is too old is named when the project is made; others are not", () => {
+  for (const [major, isOld] of [
+    [20, true],
+    [22, false],
+    [24, false],
+  ] as const) {
+    // As npx has it: the repository's own Node comes first.
+    const PATH = [join(root, "node_modules/.bin"), nodeOf(major), "/usr/bin", "/bin"].join(":");
+    const args = [launcher, "function", "init", `made-by-${major}`];
+    const made = spawnSync(process.execPath, args, { cwd: folder, env: { ...environment, PATH }, encoding: "utf8" });
+    assert.equal(made.status, 0, made.stderr);
+    const warning = /warning: Node v20\.\S+ on PATH is too old to run the project, which needs Node 22\.18 or newer: /;
+    if (isOld) assert.match(made.stderr, warning);
+    else assert.doesNotMatch(made.stderr, /warning/);
+  }
+});
+
+test("every npx purlin of the project's README works in the project", () => {
+  const readme = readFileSync(join(project, "README.md"), "utf8");
+  const commands = [...readme.matchAll(/^npx purlin (.*)$/gm)].map(([, args = ""]) => args);
+  assert.equal(commands.length, 5);
+  assert.doesNotMatch(readme, /^purlin /m, "nothing else installs the command");
+  // Nothing is fetched: what is not installed fails.
+  const npx = "npx --no-install purlin";
+  for (const args of commands) {
+    const name = args.split(" ").slice(0, 2).join(" ");
+    assert.match(run(`${npx} ${name} --help`, { cwd: project }), new RegExp(`^Usage: purlin ${name}`));
+  }
+  run(`${npx} xpkg build`, { cwd: project });
+  const old = spawnSync("/bin/sh", ["-c", `${npx} --version`], {
+    cwd: project,
+    env: { ...environment, PATH: `${nodeOf(22)}:${environment["PATH"]}` },
+    encoding: "utf8",
+  });
+  assert.match(old.stderr, /purlin needs Node 26 or newer, and this is v22\./);
+});
+
+/** Runs a program where there is nothing but the system, one Node and the project: no repository, no network, no variables. */
+function inBareRoot(node: string, args: readonly string[]): { status: number | null; output: string } {
+  const system = [
+    "--ro-bind",
+    "/usr",
+    "/usr",
+    ...["bin", "lib", "lib64"].flatMap((name) => ["--symlink", `usr/${name}`, `/${name}`]),
+  ];
+  const mounts = [
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--tmpfs",
+    "/tmp",
+    "--ro-bind",
+    node,
+    "/node",
+    "--bind",
+    project,
+    "/project",
+  ];
+  const environs = ["--clearenv", "--setenv", "PATH", "/node:/usr/bin:/bin", "--setenv", "HOME", "/tmp"];
+  const options = [...system, ...mounts, ...environs, "--chdir", "/project", "--unshare-all", "--die-with-parent"];
+  const { status, stdout, stderr, error } = spawnSync("bwrap", [...options, ...args], { encoding: "utf8" });
+  if (error) throw error;
+  return { status, output: stdout + stderr };
+}
+
+for (const major of [22, 24]) {
+  test(`in an empty root with Node ${major} the project is tested and type-checked`, () => {
+    for (const script of ["test", "check"]) {
+      const { status, output } = inBareRoot(nodeOf(major), ["/node/node", "--run", script]);
+      assert.equal(status, 0, `${script}: ${output}`);
+    }
+  });
+}
 
 test("the type-check can fail", () => {
   const file = join(project, "src/wrong.ts");
@@ -79,7 +162,8 @@ test("the type-check can fail", () => {
 for (const [name, node] of Object.entries(runtimes)) {
   describe(name, () => {
     test("the project's tests pass", () => {
-      if (name === "Node 22") assert.match(run("node --version", { cwd: project, node }), /^v22\./);
+      const [, major] = /^Node (\d+)$/.exec(name) ?? [];
+      if (major !== undefined) assert.ok(run("node --version", { cwd: project, node }).startsWith(`v${major}.`));
       assert.match(run("npm test", { cwd: project, node }), /pass 3\b/);
     });
 
