@@ -40,6 +40,8 @@ export async function applyManifests(
   manifests: readonly Manifest[],
   options: ApplyManifestsOptions,
 ): Promise<void> {
+  // A kind may have been defined again since the last time, with another scope.
+  client.mapper.forget();
   const problems: string[] = [];
   const applying: Applying = { ...options, limits: new Map() };
   const definitions: AppliedDefinition[] = [];
