@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { guideBlocks } from "./testing/guide-blocks.ts";
-import { playBlock, sortedConditions } from "./testing/play-guide.ts";
+import { guideEnv, playBlock, sortedConditions } from "./testing/play-guide.ts";
 import { spawnPurlin } from "./testing/spawn-purlin.ts";
 import { tempFolder } from "./testing/temp-folder.ts";
 
@@ -16,7 +16,8 @@ test("the guide on claims does what it says", async () => {
   const more = ["--data-dir", folder.path] as const;
   await using running = spawnPurlin(["up", "examples/quickstart", ...more], { cwd: root });
   await running.next("stdout", /^✓ Everything is ready\.$/m);
-  const blocks = guideBlocks(new URL(`../../../${page}`, import.meta.url));
+  const [setup, ...blocks] = guideBlocks(new URL(`../../../${page}`, import.meta.url));
+  assert.deepEqual(Object.keys(guideEnv(setup)), ["PURLIN_DATA_DIR"]);
   assert.equal(blocks.length, 3);
   for (const block of blocks) {
     assert.equal(block.kind, "test");

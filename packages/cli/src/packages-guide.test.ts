@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { guideBlocks } from "./testing/guide-blocks.ts";
-import { type GuidePlay, playBlock, serveGuide } from "./testing/play-guide.ts";
+import { type GuidePlay, guideEnv, playBlock, serveGuide } from "./testing/play-guide.ts";
 import { type TempFolder, tempFolder } from "./testing/temp-folder.ts";
 import { runInProcess } from "./testing/test-io.ts";
 
@@ -19,19 +19,24 @@ test("the packages guide does what it says", async () => {
   using folder = tempFolder();
   cpSync(join(root, "examples/rollout"), join(folder.path, "examples/rollout"), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(folder.path, "node_modules"));
-  const [first, ...rest] = guideBlocks(new URL(`../../../${page}`, import.meta.url));
-  await using running = await serveGuide(first, shownPort, folder.path);
+  const [setup, first, ...rest] = guideBlocks(new URL(`../../../${page}`, import.meta.url));
+  const where = { cwd: folder.path, env: guideEnv(setup) };
+  await using running = await serveGuide(first, shownPort, where);
   const [shown, used] = [`127.0.0.1:${shownPort}`, `127.0.0.1:${running.port}`];
   const own = (word: string): string => word.replaceAll(shown, used);
-  const play: GuidePlay = { page, cwd: folder.path, own, mask: (text) => masked(text.replaceAll(used, shown)) };
+  const play: GuidePlay = { page, ...where, own, mask: (text) => masked(text.replaceAll(used, shown)) };
   assert.ok(rest.every(({ kind }) => kind === "test"));
   for (const block of rest) await playBlock(block, play);
-  await applyManifestsOf(folder, ["docs/guide/on-a-cluster.md", "docs/reference/runtimes.md"]);
+  await applyManifestsOf(folder, where.env, ["docs/guide/on-a-cluster.md", "docs/reference/runtimes.md"]);
   assert.equal(await running.stop(), 0);
 });
 
 /** The manifests that pages about clusters show: whatever they name, an API server takes them. */
-async function applyManifestsOf(folder: TempFolder, others: readonly string[]): Promise<void> {
+async function applyManifestsOf(
+  folder: TempFolder,
+  env: Record<string, string>,
+  others: readonly string[],
+): Promise<void> {
   folder.write("shown/namespace.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: crossplane-system}\n");
   for (const other of others) {
     const text = readFileSync(join(root, other), "utf8");
@@ -39,7 +44,7 @@ async function applyManifestsOf(folder: TempFolder, others: readonly string[]): 
     assert.ok(shown.length > 0, `${other} shows no manifest`);
     for (const [index, body] of shown.entries()) folder.write(`shown/${other}-${index}.yaml`, body);
   }
-  const { exitCode, stdout, stderr } = await runInProcess(["apply", "shown"], { cwd: folder.path });
+  const { exitCode, stdout, stderr } = await runInProcess(["apply", "shown"], { cwd: folder.path, env });
   assert.equal(exitCode, 0, stdout + stderr);
   assert.match(stdout, /^Deployment crossplane-system\/purlin created$/m);
 }

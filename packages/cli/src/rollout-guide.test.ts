@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { guideBlocks } from "./testing/guide-blocks.ts";
-import { playBlock, serveGuide } from "./testing/play-guide.ts";
+import { guideEnv, playBlock, serveGuide } from "./testing/play-guide.ts";
 import { type TempFolder, tempFolder } from "./testing/temp-folder.ts";
 import { runInProcess } from "./testing/test-io.ts";
 
@@ -59,15 +59,16 @@ function masked(text: string): string {
 
 test("the rollout guide does what it says", async () => {
   using folder = copyExample();
-  const [first, ...rest] = guideBlocks(guide);
-  await using running = await serveGuide(first, shownPort, folder.path);
+  const [setup, first, ...rest] = guideBlocks(guide);
+  const where = { cwd: folder.path, env: guideEnv(setup) };
+  await using running = await serveGuide(first, shownPort, where);
   const own = (text: string): string => text.replaceAll(`127.0.0.1:${shownPort}`, `127.0.0.1:${running.port}`);
   useRegistry(folder, own);
   const mask = createMask(running.port);
   assert.ok(rest.every(({ kind }) => kind === "test"));
-  for (const block of rest) await playBlock(block, { page, cwd: folder.path, own, mask });
+  for (const block of rest) await playBlock(block, { page, ...where, own, mask });
   assert.equal(await running.stop(), 0);
-  const logs = await runInProcess(["logs", "function-bucket"], { cwd: folder.path });
+  const logs = await runInProcess(["logs", "function-bucket"], where);
   assert.match(logs.stdout, /"version":"v1\.1\.0","bucket":"data"/, "logs are there when the control plane has gone");
 });
 

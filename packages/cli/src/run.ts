@@ -17,6 +17,8 @@ export async function run(words: readonly string[], io: Io): Promise<number> {
   const debug = argv.includes("--debug") || argv.includes("-d");
   let exitCode = 0;
   const chosen: Chosen = async (spec, input) => {
+    // Before anything is loaded: what takes a second must not look as if nothing happened.
+    if (spec.starting !== undefined) io.stdout.write(`${spec.starting}\n`);
     const command = await spec.load();
     exitCode = (await command.run(input, io)) ?? 0;
   };

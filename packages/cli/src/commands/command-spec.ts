@@ -44,6 +44,8 @@ export interface CommandSpec {
   readonly summary: string;
   readonly arguments?: readonly ArgumentSpec[];
   readonly options?: readonly OptionSpec[];
+  /** Printed before the code is loaded, for a command that takes long to say anything. */
+  readonly starting?: string;
   readonly load: () => Promise<CommandModule>;
 }
 

@@ -59,6 +59,7 @@ export const commandTable: readonly CommandSpec[] = [
         description: "several revisions of a function may be active, and compositions choose",
       },
     ],
+    starting: "Starting the control plane…",
     load: () => import("../up/up-command.ts"),
   },
   {

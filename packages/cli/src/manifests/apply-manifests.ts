@@ -5,8 +5,7 @@ import { UserError } from "../user-error.ts";
 import { applyProblems, nameOf } from "./apply-problem.ts";
 import { inApplyOrder } from "./apply-stages.ts";
 import { type AppliedDefinition, awaitDefinitions } from "./await-definitions.ts";
-import { findDefinition } from "./defined-kinds.ts";
-import { definitionProblems, isDefinition } from "./definition-problems.ts";
+import { findDefinition, isDefinition } from "./defined-kinds.ts";
 import type { Manifest } from "./manifest.ts";
 
 /** Who owns what was written down. */
@@ -47,7 +46,7 @@ export async function applyManifests(
   const definitions: AppliedDefinition[] = [];
   for (const manifest of inApplyOrder(manifests)) {
     options.signal.throwIfAborted();
-    const mistakes = definitionProblems(manifest);
+    const mistakes = isDefinition(manifest.object) ? await definitionMistakes(manifest) : [];
     problems.push(...mistakes);
     if (mistakes.length > 0) continue;
     try {
@@ -61,6 +60,12 @@ export async function applyManifests(
   }
   problems.push(...(await awaitDefinitions(client, definitions, options)));
   if (problems.length > 0) throw new ApplyError(problems);
+}
+
+/** Loaded when there is an XRD: it takes longer to load than a small file takes to apply. */
+async function definitionMistakes(manifest: Manifest): Promise<string[]> {
+  const { definitionProblems } = await import("./definition-problems.ts");
+  return definitionProblems(manifest);
 }
 
 interface Applying extends ApplyManifestsOptions {

@@ -9,6 +9,12 @@ export const definitionType: TypeRef = {
 };
 const crdType: TypeRef = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
 
+/** Whether an object is an XRD, of any version. */
+export function isDefinition({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean {
+  const [group] = definitionType.apiVersion.split("/");
+  return kind === definitionType.kind && apiVersion.split("/")[0] === group;
+}
+
 /** The object that is to make a type available, and what it says about that. */
 export interface Definition {
   /** Such as `CompositeResourceDefinition xapps.example.org`. */

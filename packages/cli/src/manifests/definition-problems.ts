@@ -3,22 +3,14 @@ import { unknownKeywords } from "@purlin/composition";
 import type { KubeObject } from "@purlin/kube-client";
 import { isJsonArray, isJsonObject, type JsonValue } from "@purlin/kube-objects";
 import type { PathSegment } from "../files/yaml-position.ts";
-import { definitionType } from "./defined-kinds.ts";
 import type { Manifest } from "./manifest.ts";
 import { pathText } from "./typed-path.ts";
-
-/** Whether an object is an XRD, of any version. */
-export function isDefinition({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean {
-  const [group] = definitionType.apiVersion.split("/");
-  return kind === definitionType.kind && apiVersion.split("/")[0] === group;
-}
 
 /**
  * Misspelled keywords in the schemas of an XRD, a line each. The API server cannot report them: an XRD holds its schemas as
  * free-form objects, and they are dropped from the CRD that is made of it.
  */
 export function definitionProblems(manifest: Manifest): string[] {
-  if (!isDefinition(manifest.object)) return [];
   return schemasOf(manifest.object).flatMap(({ schema, path }) =>
     unknownKeywords(schema, path).map(({ path: at, closest }) => {
       const advice = closest === undefined ? "check its name and indentation" : `did you mean ${closest}?`;

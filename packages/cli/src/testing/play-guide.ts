@@ -13,6 +13,7 @@ export interface GuidePlay {
   /** The guide, for messages. */
   readonly page: string;
   readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
   /** What a word of a command is in this test, such as another port. */
   readonly own?: (word: string) => string;
   /** An option with its value, added to every command that has it. */
@@ -26,14 +27,14 @@ const mostTries = 400;
 
 /** Runs the commands of a block; the last is run again until it shows what the guide says: things take a moment. */
 export async function playBlock(block: GuideBlock, play: GuidePlay): Promise<void> {
-  const { page, cwd, own = (word) => word, mask = (text) => text } = play;
+  const { page, cwd, env = {}, own = (word) => word, mask = (text) => text } = play;
   for (const [index, command] of block.commands.entries()) {
     const where = `${page}:${block.line}: ${command}`;
     const [line = "", file] = command.split(" > ");
     const words = wordsOf(line).map(own);
     const isLast = index === block.commands.length - 1;
     for (let tries = 0; ; tries++) {
-      const { exitCode, stdout, stderr } = await runInProcess([...words, ...added(words, play)], { cwd });
+      const { exitCode, stdout, stderr } = await runInProcess([...words, ...added(words, play)], { cwd, env });
       assert.equal(exitCode, 0, `${where}\n${stdout}${stderr}`);
       if (file !== undefined) writeFileSync(join(cwd, file), stdout);
       const lines = mask(stdout).split("\n");
@@ -46,10 +47,17 @@ export async function playBlock(block: GuideBlock, play: GuidePlay): Promise<voi
   }
 }
 
-function added([name = "", second = ""]: readonly string[], { more }: GuidePlay): readonly string[] {
+/** The environment that a block of `export NAME=VALUE` sets up. */
+export function guideEnv(block: GuideBlock | undefined): Record<string, string> {
+  assert.equal(block?.kind, "setup");
+  const pairs = block.commands.map((command) => /^export (\w+)=(\S+)$/.exec(command) ?? assert.fail(command));
+  return Object.fromEntries(pairs.map(([, name = "", value = ""]) => [name, value]));
+}
+
+function added([name = "", second = "", ...rest]: readonly string[], { more }: GuidePlay): readonly string[] {
   const spec = commandTable.find((one) => one.name === name || one.name === `${name} ${second}`);
   const isKnown = more !== undefined && spec?.options?.some(({ flags }) => flags.startsWith(`${more[0]} `));
-  return isKnown ? more : [];
+  return isKnown && !rest.includes(more[0]) ? more : [];
 }
 
 /** What comes after `npx purlin`, as the words a shell would make of it. */
@@ -61,7 +69,7 @@ export function wordsOf(command: string): string[] {
 /** A whole line of output in which the port of the control plane and the place of its kubeconfig are its own. */
 export function patternOf(line: string): RegExp {
   const text = line.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  return new RegExp(`^${text.replace("PORT", "\\d+").replace("\\.purlin/kubeconfig", ".*kubeconfig")}$`, "m");
+  return new RegExp(`^${text.replace("PORT", "\\d+").replace(/\\\.purlin[\w-]*\/kubeconfig/, ".*kubeconfig")}$`, "m");
 }
 
 /** A tree in which conditions, which come in any order, are sorted. */
@@ -79,11 +87,15 @@ export interface GuideServer extends PurlinProcess {
  * Starts it as the guide shows, and waits until it has said all that the guide says it does. Only the port of the registry is any that is free
  * and not the one shown: several tests may run at a time.
  */
-export async function serveGuide(block: GuideBlock | undefined, shownPort: string, cwd: string): Promise<GuideServer> {
+export async function serveGuide(
+  block: GuideBlock | undefined,
+  shownPort: string,
+  where: { readonly cwd: string; readonly env?: Readonly<Record<string, string>> },
+): Promise<GuideServer> {
   assert.equal(block?.kind, "serve");
   const words = wordsOf(block.commands[0] ?? "").map((word) => (word === shownPort ? "0" : word));
   await using starting = new AsyncDisposableStack();
-  const running = starting.use(spawnPurlin(words, { cwd }));
+  const running = starting.use(spawnPurlin(words, where));
   let port: string | undefined;
   for (const line of block.output) {
     const [text] = await running.next("stdout", patternOf(line.replace(`:${shownPort}`, ":PORT")));

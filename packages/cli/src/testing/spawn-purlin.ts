@@ -16,9 +16,16 @@ export interface PurlinProcess extends AsyncDisposable {
   stop(): Promise<number | null>;
 }
 
+/** Where the command runs. */
+export interface SpawnOptions {
+  readonly cwd?: string;
+  /** Added to the environment of the test. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Starts the real command. */
-export function spawnPurlin(args: readonly string[], options: { readonly cwd?: string } = {}): PurlinProcess {
-  const env = { ...process.env, NODE_TEST_CONTEXT: undefined, NO_COLOR: "1" };
+export function spawnPurlin(args: readonly string[], options: SpawnOptions = {}): PurlinProcess {
+  const env = { ...process.env, NODE_TEST_CONTEXT: undefined, NO_COLOR: "1", ...options.env };
   const child = spawn(process.execPath, [launcher, ...args], { ...options, env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");
   const streams = { stdout: collect(child, "stdout"), stderr: collect(child, "stderr") };

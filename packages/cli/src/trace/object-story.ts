@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject, KubeReader } from "@purlin/kube-client";
+import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
 import { formatTable } from "../terminal/table.ts";
@@ -16,50 +17,39 @@ export function conditionsTable(object: KubeObject, style: Style): string {
   return rows.length === 0 ? "" : formatTable([["CONDITION", "STATUS", "REASON", "MESSAGE"], ...rows]);
 }
 
-/** Something that happened to an object. */
-export interface ObjectEvent {
-  readonly type: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly count: number;
-  readonly last: string;
-}
-
 const eventType = { apiVersion: "v1", kind: "Event" } as const;
 const shown = 10;
 
-/** The last events of an object, oldest first. */
+/** The last events of an object, newest last. */
 export async function recentEvents(
   client: KubeReader,
   object: KubeObject,
   signal: AbortSignal,
-): Promise<ObjectEvent[]> {
+): Promise<readonly ShownEvent[]> {
   const { uid = "", namespace = "default" } = object.metadata;
   const fieldSelector = `involvedObject.uid=${uid}`;
   const { items } = await client.list(eventType, { namespace, fieldSelector, signal });
-  return items
-    .map((event) => ({
-      type: textAt(event, "type"),
-      reason: textAt(event, "reason"),
-      message: textAt(event, "message"),
-      count: typeof event["count"] === "number" ? event["count"] : 1,
-      last: textAt(event, "lastTimestamp") || (event.metadata.creationTimestamp ?? ""),
-    }))
-    .sort((a, b) => (a.last < b.last ? -1 : a.last > b.last ? 1 : 0))
-    .slice(-shown);
+  return merged(items.map(toShownEvent)).toSorted(byTime).slice(-shown);
+}
+
+/** A control plane that was restarted reports what it reported before in another event: those that say the same are one. */
+function merged(events: readonly ShownEvent[]): ShownEvent[] {
+  const texts = Map.groupBy(events, ({ type, reason, source, message }) => [type, reason, source, message].join("\n"));
+  return [...texts.values()].flatMap((same) => {
+    const newest = same.toSorted(byTime).at(-1);
+    if (newest === undefined) return [];
+    const count = same.reduce((sum, one) => sum + one.count, 0);
+    return [{ ...newest, count, first: Math.min(...same.map(({ first }) => first)) }];
+  });
 }
 
 /** Events as a table; empty when there are none. */
-export function eventsTable(events: readonly ObjectEvent[], style: Style): string {
-  const rows = events.map(({ type, reason, message, count }) => [
-    type === "Warning" ? style.bad(type) : type,
-    harmlessLine(count > 1 ? `${reason} (x${count})` : reason),
-    harmlessLine(message),
+export function eventsTable(events: readonly ShownEvent[], style: Style, now: number): string {
+  const rows = events.map((event) => [
+    event.type === "Warning" ? style.bad(event.type) : event.type,
+    harmlessLine(event.reason),
+    seenText(event, now),
+    harmlessLine(event.message),
   ]);
-  return rows.length === 0 ? "" : formatTable([["EVENT", "REASON", "MESSAGE"], ...rows]);
-}
-
-function textAt(object: KubeObject, name: string): string {
-  const value = object[name];
-  return typeof value === "string" ? value : "";
+  return rows.length === 0 ? "" : formatTable([["EVENT", "REASON", "AGE", "MESSAGE"], ...rows]);
 }

@@ -2,7 +2,6 @@
 import { developmentOf } from "@purlin/function-runner";
 import { createInformerPool, type KubeObject, type KubeReader, keyOf, keyText } from "@purlin/kube-client";
 import { isNotFound, type JsonObject } from "@purlin/kube-objects";
-import { packageTypes } from "@purlin/package-manager";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { findResource } from "../cluster/find-resource.ts";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
@@ -13,6 +12,7 @@ import { referencesOf } from "../tree/composite-kinds.ts";
 import { buildForest, buildTree, type TreeNode } from "../tree/forest.ts";
 import { type TreeData, treeData } from "../tree/forest-data.ts";
 import { composedState } from "../tree/object-state.ts";
+import { packageTypes } from "../tree/package-state.ts";
 import { renderForest } from "../tree/render-forest.ts";
 import { watchComposites } from "../tree/watch-composites.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -65,8 +65,7 @@ function printData(data: TreeData | readonly TreeData[], output: string): string
 
 /** Packages that are not healthy: what they keep from composing may not say so itself. */
 async function brokenPackages(client: KubeReader, signal: AbortSignal): Promise<TreeNode[]> {
-  const types = Object.values(packageTypes).map(({ package: type }) => type);
-  const lists = await Promise.all(types.map((type) => client.list(type, { signal })));
+  const lists = await Promise.all(packageTypes.map((type) => client.list(type, { signal })));
   const nodes = lists.flatMap(({ items }) => items.filter(isFollowed).map(lone));
   return nodes.filter(({ state }) => state.health !== "ready");
 }
@@ -86,7 +85,7 @@ function lone(object: KubeObject): TreeNode {
 async function story(object: KubeObject, client: Parameters<typeof recentEvents>[0], io: Io): Promise<string> {
   const style = createStyle(io.stdout, io.env);
   const events = await recentEvents(client, object, io.signal);
-  return [conditionsTable(object, style), eventsTable(events, style)]
+  return [conditionsTable(object, style), eventsTable(events, style, Date.now())]
     .filter((part) => part !== "")
     .map((part) => `\n${part}\n`)
     .join("");

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { conditionsOf } from "./conditions.ts";
 import type { ObjectState } from "./object-state.ts";
 
 const packageGroup = "pkg.crossplane.io/";
-const packageKinds: ReadonlySet<string> = new Set(["Configuration", "Function", "Provider"]);
+const packageKinds: readonly string[] = ["Configuration", "Function", "Provider"];
+
+/** The types of packages. Not imported: the package manager takes longer to load than most commands take to run. */
+export const packageTypes: readonly TypeRef[] = packageKinds.map((kind) => ({ apiVersion: `${packageGroup}v1`, kind }));
 
 /** Whether an object is a Configuration, Function or Provider. */
 export function isPackage({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean {
-  return apiVersion.startsWith(packageGroup) && packageKinds.has(kind);
+  return apiVersion.startsWith(packageGroup) && packageKinds.includes(kind);
 }
 
 /** The state of a package, by its conditions Installed and Healthy for the generation that is stored. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type InformerLease, type InformerPool, type KubeObject, keyOf, type TypeRef } from "@purlin/kube-client";
-import { packageTypes } from "@purlin/package-manager";
+import { packageTypes } from "../tree/package-state.ts";
 
 const extensions = "apiextensions.crossplane.io/v1";
 const compositionType: TypeRef = { apiVersion: extensions, kind: "Composition" };
@@ -23,15 +23,14 @@ export interface PackageWatch extends PackageSource, AsyncDisposable {
 
 /** Follows packages and Compositions through informers that controllers share. */
 export function watchPackages(informers: InformerPool, onChange: () => void): PackageWatch {
-  const packages = Object.values(packageTypes).map(({ package: type }) => type);
-  const types = [...packages, compositionType, revisionType];
+  const types = [...packageTypes, compositionType, revisionType];
   const leases = new Map<string, InformerLease>(types.map((type) => [textOf(type), informers.acquire(type)]));
   const stops = [...leases.values()].map(({ informer }) => informer.subscribe(onChange));
   const list = (...wanted: readonly TypeRef[]): readonly KubeObject[] =>
     wanted.flatMap((type) => leases.get(textOf(type))?.informer.list() ?? []);
   return {
     get packages() {
-      return list(...packages);
+      return list(...packageTypes);
     },
     get compositions() {
       return list(compositionType);

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The manifests of a whole control plane: saved, wrong and removed.
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { edit, purlin, quickstart, untilSettings, up } from "../testing/quickstart-folder.ts";
+import { tempFolder } from "../testing/temp-folder.ts";
+
+test("a manifest that is saved is applied again; what is refused is told with file, line and field", async () => {
+  using folder = quickstart();
+  await using running = up(folder, "quickstart");
+  await running.next("stdout", /Everything is ready\./);
+  edit(folder, "claim.yaml", (text) => text.replace("shop-v1", "shop-v2"));
+  await running.next("stdout", /applied 1 object of quickstart\/claim\.yaml\n/);
+  await untilSettings(folder, /shop:v2/);
+  edit(folder, "claim.yaml", (text) => `${text}  size: medium\n`);
+  await running.next("stdout", /error: quickstart\/claim\.yaml:9:3: spec\.size: Unsupported value: "medium"/);
+  edit(folder, "claim.yaml", (text) => text.replace("size: medium", "siez: large"));
+  await running.next("stdout", /error: quickstart\/claim\.yaml:9:3: \.spec\.siez: unknown field/);
+  edit(folder, "claim.yaml", (text) => text.replace("siez: large", "  - : ["));
+  await running.next("stdout", /error: quickstart\/claim\.yaml:\d+:\d+: not valid YAML: /);
+});
+
+test("an XRD that makes no kind, and mistakes in its schema, are reported where they are written", async () => {
+  const xrd = (schema: string): string => `apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: things.e.org}
+spec:
+  group: e.org
+  names: {kind: Thing, plural: things}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            ${schema}
+`;
+  const object = "apiVersion: e.org/v1\nkind: Thing\nmetadata: {name: a}\n";
+  using folder = tempFolder({
+    "good.yaml": xrd("properties: {size: {type: string}}"),
+    "misspelled.yaml": xrd("propertes: {size: {type: string}}"),
+    "broken.yaml": `${xrd("properties: {size: {type: strng}}")}---\n${object}`,
+  });
+  await using running = up(folder);
+  await running.next("stdout", /The control plane is ready\./);
+  const misspelled = await purlin(folder, "apply", "misspelled.yaml");
+  assert.deepEqual([misspelled.exitCode, misspelled.stdout], [1, ""]);
+  assert.match(
+    misspelled.stderr,
+    /^error: misspelled\.yaml:17:13: spec\.\S+\.propertes: unknown schema keyword: did you mean properties\?\n$/,
+  );
+  for (const _ of ["created", "unchanged"]) {
+    const broken = await purlin(folder, "apply", "broken.yaml");
+    assert.equal(broken.exitCode, 1);
+    assert.match(
+      broken.stderr,
+      /^error: broken\.yaml:17:33: CompositeResourceDefinition things\.e\.org: .*Unsupported value: "strng"/m,
+    );
+    assert.match(
+      broken.stderr,
+      /^error: broken\.yaml:19:1: Thing a: CompositeResourceDefinition things\.e\.org does not offer it: /m,
+    );
+  }
+  assert.equal(
+    (await purlin(folder, "apply", "good.yaml")).stdout,
+    "CompositeResourceDefinition things.e.org configured\n",
+  );
+  const updated = await purlin(folder, "apply", "broken.yaml");
+  assert.equal(updated.exitCode, 1, "also where the kind is served as it was before");
+});
+
+test("what is removed from the files is named with the command that deletes it; --prune deletes it", async () => {
+  const map = (name: string): string => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\n`;
+  using folder = tempFolder({
+    "m/a.yaml": `${map("one")}---\n${map("two")}`,
+    "m/b.yaml": map("three"),
+    "m/values.yaml": "replicas: 2\n",
+  });
+  {
+    await using running = up(folder, "m");
+    await running.next("stdout", /skipped m\/values\.yaml: not a Kubernetes manifest/);
+    await running.next("stdout", /applied 3 objects of m\n/);
+    folder.write("m/a.yaml", map("one"));
+    await running.next("stdout", /applied 1 object of m\/a\.yaml\n/);
+    const [, command = ""] = await running.next(
+      "stdout",
+      /ConfigMap default\/two is no longer in the files\. To delete it: (.*)\n/,
+    );
+    assert.equal(command, "purlin delete configmap two");
+    await purlin(folder, ...command.split(" ").slice(1));
+    assert.equal(await running.stop(), 0);
+  }
+  rmSync(join(folder.path, "m/b.yaml"));
+  await using again = up(folder, "m", "--prune");
+  await again.next("stdout", /deleted ConfigMap default\/three, which is no longer in the files/);
+  const names = (await purlin(folder, "get", "configmaps", "-o", "name")).stdout;
+  assert.deepEqual([names.includes("one"), names.includes("three")], [true, false]);
+});
+
+test("what is wrong with the files is told before anything is started", async () => {
+  using folder = tempFolder({ "bad.yaml": "kind: ConfigMap\n", "empty/readme.txt": "" });
+  const cases: Record<string, { readonly args: readonly string[]; readonly exitCode: number; readonly says: RegExp }> =
+    {
+      NoObject: {
+        args: ["bad.yaml"],
+        exitCode: 1,
+        says: /^error: bad\.yaml:1:1: apiVersion: expected a text, but it is missing/,
+      },
+      NoSuchPath: { args: ["nope"], exitCode: 1, says: /^error: cannot read nope: there is no such file/ },
+      NothingThere: { args: ["empty"], exitCode: 1, says: /^error: empty: no file in there ends in \.yaml or \.yml/ },
+      BadPort: { args: ["--port", "x"], exitCode: 2, says: /^error: --port x: expected a whole number/ },
+      BadTimeout: { args: ["--timeout", "soon"], exitCode: 2, says: /^error: --timeout: expected a duration/ },
+    };
+  for (const [name, { args, exitCode, says }] of Object.entries(cases)) {
+    const outcome = await purlin(folder, "up", ...args);
+    assert.deepEqual([name, outcome.exitCode, outcome.stdout], [name, exitCode, "Starting the control plane…\n"]);
+    assert.match(outcome.stderr, says);
+  }
+});

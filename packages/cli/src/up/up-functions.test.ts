@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of a whole control plane: broken, changed, hanging, upgraded and killed.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { functionPackage } from "../testing/function-package.ts";
+import { edit, image, purlin, quickstart, untilSettings, up } from "../testing/quickstart-folder.ts";
+import { tempFolder } from "../testing/temp-folder.ts";
+
+const functionManifest = (name: string, more: string): string =>
+  `apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata:\n  name: ${name}\n${more}`;
+const annotated = (path: string): string =>
+  `  annotations: {purlin.dev/source: ${path}}\nspec: {package: example.org/x:v1}\n`;
+
+test("--wait never succeeds while a function cannot run, and everything says why", async () => {
+  using folder = tempFolder({
+    "broken.ts": "export const handler = {\n",
+    "functions/broken.yaml": functionManifest("broken", annotated("../broken.ts")),
+    "functions/missing.yaml": functionManifest("missing", annotated("../missing.ts")),
+    "functions/unfetchable.yaml": functionManifest("unfetchable", "spec: {package: 127.0.0.1:9/acme/x:v1}\n"),
+  });
+  // The second time the functions are there from the start.
+  for (const path of [["functions"], []]) {
+    await using waiting = up(folder, ...path, "--wait", "--timeout", "6s");
+    const closed = once(waiting.child, "close");
+    await waiting.next("stderr", /not ready after 6 s:\n/);
+    await waiting.nextAll("stderr", [
+      /^ {2}Function broken: broken\.ts:\d+/m,
+      /^ {2}Function missing: missing\.ts: file not found/m,
+      /^ {2}Function unfetchable: Failing: Installed: UnpackingPackage: .*127\.0\.0\.1:9/m,
+    ]);
+    await closed;
+    assert.equal(waiting.child.exitCode, 1);
+  }
+  await using running = up(folder);
+  await running.next("stdout", /Function broken: broken\.ts:/);
+  assert.match((await purlin(folder, "logs", "missing")).stdout, /ERROR {2}missing\.ts: file not found/);
+  assert.match(
+    readFileSync(join(folder.path, ".purlin/purlin.log"), "utf8"),
+    /"msg":"function failed","function":"missing"/,
+  );
+  const traced = await purlin(folder, "trace", "function", "missing");
+  assert.match(traced.stdout, /^✗ Function missing {2}Failing\n.*Healthy: SourceFailed: missing\.ts: file not found/);
+  assert.match(traced.stdout, /Warning +SourceFailed.*missing\.ts: file not found/);
+  assert.match((await purlin(folder, "trace")).stdout, /✗ Function unfetchable {2}Failing\n/);
+  // The source is written at last.
+  writeFileSync(join(folder.path, "missing.ts"), "export default async () => ({});\n");
+  await running.next("stdout", /Function missing: serving/);
+  while (!/Healthy +True/.test((await purlin(folder, "trace", "function", "missing")).stdout)) await setTimeout(50);
+});
+
+test("a function is reloaded with everything it composes; a broken version is shown and changes nothing", async () => {
+  using folder = quickstart();
+  edit(folder, "src/app.ts", (text) => `${text}\nthis is no TypeScript\n`);
+  await using running = up(folder, "quickstart");
+  await running.nextAll("stdout", [
+    /Function quickstart-app: quickstart\/src\/app\.ts:\d+:\d+: /,
+    /XApp shop-\w+: Failing: .*Synced: .*Function "quickstart-app": quickstart\/src\/app\.ts:/,
+  ]);
+  edit(folder, "src/app.ts", (text) => text.replace("\nthis is no TypeScript\n", ""));
+  await running.next("stdout", /Everything is ready\./);
+
+  edit(folder, "src/app.ts", (text) =>
+    text.replace("not known yet", "?").replace("data: { image,", "data: { image, note: 'new',"),
+  );
+  await untilSettings(folder, /note: new/);
+  edit(folder, "src/app.ts", (text) => `throw new Error("never");\n${text}`);
+  await running.next(
+    "stdout",
+    /Function quickstart-app: quickstart\/src\/app\.ts:1:7: never \(the last good version keeps serving\)/,
+  );
+  await purlin(folder, "patch", "app", "shop", image("shop-v2"));
+  await untilSettings(folder, /shop:v2/);
+  assert.equal(await running.stop(), 0);
+});
+
+test("a function that hangs is named on the XR, and the fix that is saved is used at once", async () => {
+  using folder = quickstart();
+  await using running = up(folder, "quickstart");
+  await running.next("stdout", /Everything is ready\./);
+  const [works, hangs] = ["= (req, ctx) => {", "= async (req, ctx) => {\n  await new Promise(() => {});"];
+  edit(folder, "src/app.ts", (text) => text.replace(works, hangs));
+  const waiting = /waiting for Function "quickstart-app" in pipeline step "[^"]+" since \d{4}-\d\d-\d\dT[\d:]+Z/;
+  await running.next("stdout", new RegExp(`XApp shop-\\w+: Waiting: .*Synced: WaitingForFunction: ${waiting.source}`));
+  assert.match((await purlin(folder, "trace", "app", "shop")).stdout, waiting);
+  edit(folder, "src/app.ts", (text) => text.replace(hangs, works).replace("{ image,", "{ image, note: 'new',"));
+  await untilSettings(folder, /note: new/);
+  const composite = /XApp (shop-\S+)/.exec((await purlin(folder, "trace")).stdout)?.[1] ?? "";
+  const traced = (await purlin(folder, "trace", "xapp", composite)).stdout;
+  assert.doesNotMatch(traced, /deadline/i, "the call that hung ended before its deadline");
+});
+
+test("an upgrade of a package reaches its composite resources at once", async () => {
+  const source = (version: string): string => `import { response } from "@purlin/function-sdk";
+export default (req: never) => {
+  const rsp = response.to(req);
+  const metadata = { name: "made", namespace: "default" };
+  response.setDesiredComposedResource(rsp, "made", { apiVersion: "v1", kind: "ConfigMap", metadata, data: { version: "${version}" } }, { ready: true });
+  return rsp;
+};
+`;
+  using folder = functionPackage({ "src/function.ts": source("v1"), "platform.yaml": platform });
+  await using running = up(folder);
+  const [, registry = ""] = await running.next("stdout", /registry at (\S+)/);
+  await running.next("stdout", /The control plane is ready\./);
+  const publish = async (version: string): Promise<void> => {
+    folder.write("src/function.ts", source(version));
+    const file = `${version}.xpkg`;
+    const built = await purlin(folder, "xpkg", "build", "-f", "package", "--function", "src/function.ts", "-o", file);
+    assert.equal(built.exitCode, 0, built.stderr);
+    const image = `${registry}/acme/f:${version}`;
+    assert.equal((await purlin(folder, "xpkg", "push", "-f", file, image)).exitCode, 0);
+    folder.write("function.yaml", functionManifest("f", `spec: {package: "${image}"}\n`));
+    assert.equal((await purlin(folder, "apply", "function.yaml")).exitCode, 0);
+  };
+  const made = async (version: string): Promise<void> => {
+    const isMade = async (): Promise<boolean> =>
+      (await purlin(folder, "get", "configmap", "made", "-o", "yaml")).stdout.includes(`version: ${version}`);
+    while (!(await isMade())) await setTimeout(50);
+  };
+  await publish("v1");
+  assert.equal((await purlin(folder, "apply", "platform.yaml")).stderr, "");
+  await made("v1");
+  await publish("v2");
+  // It is not polled before tomorrow: see its annotation.
+  await made("v2");
+});
+
+const platform = `apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: things.e.org}
+spec:
+  group: e.org
+  names: {kind: Thing, plural: things}
+  versions:
+  - {name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {type: object}}}
+---
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: things}
+spec:
+  compositeTypeRef: {apiVersion: e.org/v1, kind: Thing}
+  mode: Pipeline
+  pipeline:
+  - {step: make, functionRef: {name: f}}
+---
+apiVersion: e.org/v1
+kind: Thing
+metadata: {name: a, annotations: {crossplane.io/poll-interval: 24h}}
+spec: {}
+`;
+
+test("a function that is killed is started again by itself", async () => {
+  using folder = quickstart();
+  edit(
+    folder,
+    "src/app.ts",
+    (text) => `import { writeFileSync } from "node:fs";\nwriteFileSync("pid", String(process.pid));\n${text}`,
+  );
+  await using running = up(folder, "quickstart");
+  await running.next("stdout", /Everything is ready\./);
+  const pid = Number(readFileSync(join(folder.path, "pid"), "utf8"));
+  process.kill(pid, "SIGKILL");
+  await running.next("stdout", /Function quickstart-app: the function ended by itself \(SIGKILL\)/);
+  await running.next("stdout", /Function quickstart-app: serving/);
+  await purlin(folder, "patch", "app", "shop", image("shop-v2"));
+  await untilSettings(folder, /shop:v2/);
+});
