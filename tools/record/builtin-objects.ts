@@ -2,7 +2,7 @@
 // What a real API server answers to new objects: problems, warnings, defaults. All are dry runs, so nothing is left behind.
 import { type JsonObject, type JsonValue, parseJson } from "../../packages/kube-objects/src/index.ts";
 import { lines, listOfLines, prettyList } from "./formats.ts";
-import { createWidgets } from "./prepare-server.ts";
+import { createWidgets, removeWidgets } from "./prepare-server.ts";
 import type { Entry, Recording } from "./recording.ts";
 import type { Reply, ServerClient } from "./server-client.ts";
 
@@ -75,6 +75,12 @@ const warnings: Recording = {
   },
 };
 
+/** Of some only the defaulted members of the spec are kept. */
+function likeRecorded(spec: JsonObject, recorded: JsonValue | undefined): JsonObject {
+  if (typeof recorded !== "object" || recorded === null) return spec;
+  return Object.fromEntries(Object.entries(spec).filter(([name]) => name in recorded));
+}
+
 const crds: Recording = {
   subject: "crds",
   file: `${server}/crd/testdata/real-server.json`,
@@ -82,9 +88,9 @@ const crds: Recording = {
   answer: async (entries, peers) => {
     const client = await peers.server();
     const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All";
-    return each(entries, ["name", "crd"], async ({ crd, causes: recorded }) => {
+    return each(entries, ["name", "crd"], async ({ crd, causes: recorded, spec }) => {
       const answer = await client.json(path, { method: "POST", body: crd as JsonObject });
-      if (answer["kind"] !== "Status") return { spec: answer["spec"] ?? {} };
+      if (answer["kind"] !== "Status") return { spec: likeRecorded(answer["spec"] as JsonObject, spec) };
       const { causes = [] } = (answer["details"] ?? {}) as JsonObject;
       return { message: answer["message"] ?? "", ...(recorded !== undefined && { causes }) };
     });
@@ -166,7 +172,7 @@ const decoding: Recording = {
     const client = await peers.server();
     await client.until(defaultAccount);
     await createWidgets(client, "example.org");
-    return each(entries, ["object"], async ({ object }) => {
+    const answers = await each(entries, ["object"], async ({ object }) => {
       const path = await client.collection(object as JsonObject);
       const answer = await client.json(`${path}?dryRun=All`, { method: "POST", body: object as JsonObject });
       // Other codes come from later checks: the object could be read.
@@ -176,6 +182,8 @@ const decoding: Recording = {
       const written = answer["data"] ?? answer["spec"];
       return written === undefined ? {} : { written };
     });
+    await removeWidgets(client, "example.org");
+    return answers;
   },
 };
 

@@ -16,12 +16,6 @@ export const lines: Format = {
   print: (entries) => `${entries.map((entry) => printJson(entry)).join("\n")}\n`,
 };
 
-/** Like {@link lines}, after a first line that names the source. */
-export const linesWithSource = (source: string): Format => ({
-  parse: (text) => lines.parse(text).slice(1),
-  print: (entries) => lines.print([{ source }, ...entries], ""),
-});
-
 /** A JSON list with an entry per line. */
 export const listOfLines: Format = {
   parse: (text) => [...(parseJson(text) as unknown as readonly Entry[])],
@@ -29,9 +23,9 @@ export const listOfLines: Format = {
 };
 
 /** JSON as the formatter of the repository writes it. */
-function pretty(value: JsonValue): string {
+export function pretty(value: JsonValue): string {
   const { status, stdout, stderr } = spawnSync("biome", ["format", "--stdin-file-path=recording.json"], {
-    input: printJson(value, { indent: 2 }),
+    input: printJson(value),
     encoding: "utf8",
     maxBuffer: 1 << 28,
     shell: false,
@@ -45,11 +39,3 @@ export const prettyList: Format = {
   parse: listOfLines.parse,
   print: (entries) => pretty([...entries]),
 };
-
-/** A JSON object whose `member` is the list of entries; its other members are kept. */
-export function prettyMember(member: string): Format {
-  return {
-    parse: (text) => [...((parseJson(text) as JsonObject)[member] as unknown as readonly Entry[])],
-    print: (entries, previous) => pretty({ ...(parseJson(previous) as JsonObject), [member]: [...entries] }),
-  };
-}

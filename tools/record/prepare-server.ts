@@ -13,6 +13,12 @@ export async function createWidgets(client: ServerClient, group: string): Promis
   await client.until(`/apis/${group}/v1/widgets`);
 }
 
+/** Takes the widgets of a group away again: other recordings may have kinds of that name. */
+export async function removeWidgets(client: ServerClient, group: string): Promise<void> {
+  await client.send(`${definitions}/widgets.${group}`, { method: "DELETE" });
+  await client.until(`${definitions}/widgets.${group}`, 404);
+}
+
 /** Makes a namespace where there is none. */
 export async function createNamespace(client: ServerClient, name: string): Promise<void> {
   await client.create("/api/v1/namespaces", { metadata: { name } });

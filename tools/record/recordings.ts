@@ -2,6 +2,7 @@
 import { builtinRecordings } from "./builtin-objects.ts";
 import { celRecordings } from "./cel.ts";
 import { conversationRecordings } from "./conversations.ts";
+import { libraryRecordings } from "./libraries.ts";
 import { openapiRecordings } from "./openapi.ts";
 import type { Recording } from "./recording.ts";
 import { renderRecording } from "./render.ts";
@@ -17,4 +18,5 @@ export const allRecordings: readonly Recording[] = [
   ...openapiRecordings,
   ...storedRecordings,
   renderRecording,
+  ...libraryRecordings,
 ];
