@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KubeClient } from "@purlin/kube-client";
-import { bundlePath } from "@purlin/package-manager";
+import { bundleCommand, bundlePath } from "@purlin/package-manager";
 import { type UserView, userView } from "./plane.ts";
 import { descendantsOf, type SeenProcess } from "./process-tree.ts";
 import { clientOf, type PurlinProcess, startPurlinIn } from "./purlin-process.ts";
@@ -67,7 +67,13 @@ export async function startUpMachine(env: NodeJS.ProcessEnv, first: readonly str
   };
 }
 
-/** A guard and a sandbox have all words of the function's command line in their own; the function itself begins with them. */
+/**
+ * Guards and sandboxes have all words of the function's command line in their own; only the function itself is a Node that was started
+ * with them.
+ */
 function functionsAmong(processes: readonly SeenProcess[]): readonly SeenProcess[] {
-  return processes.filter(({ command }) => command[1]?.endsWith(bundlePath));
+  const [, ...words] = bundleCommand;
+  return processes.filter(({ command: [, ...args] }) =>
+    words.every((word, at) => args[at] === word || (word === `/${bundlePath}` && args[at]?.endsWith(word))),
+  );
 }

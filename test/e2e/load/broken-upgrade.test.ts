@@ -17,6 +17,7 @@ const limit = 2;
 async function loseAll({ machine, whileAsking }: BoxScene, check: () => Promise<void>): Promise<void> {
   await whileAsking(async () => {
     const lost = machine.functions().map(killed);
+    assert.ok(lost.length > 0, "functions run");
     await eventually("they are gone", async () => !lost.some(isRunning));
   });
   await check();
