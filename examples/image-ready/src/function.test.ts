@@ -83,7 +83,8 @@ for (const [name, { observed, status, reason }] of Object.entries(readiness)) {
 }
 
 test("no schema: the Deployment goes unchecked, with a warning", async () => {
-  const { response } = await invokeToStable(fn, newRequest({ xr: xr({}) }), { resources: [database, image] });
+  const schemas = { "apps/v1/Deployment": null };
+  const { response } = await invokeToStable(fn, newRequest({ xr: xr({}) }), { resources: [database, image], schemas });
   expectResponse(response)
     .warning("The Deployment was not checked: this control plane has no schema for it.")
     .composed("app");

@@ -45,7 +45,7 @@ export {
   text,
   time,
 } from "./crd/schema.ts";
-export { conditions, nameRef } from "./crd/shapes.ts";
+export { bareConditions, bareNameRef, conditions, nameRef } from "./crd/shapes.ts";
 // Running controllers.
 export type { ControllerEngine, ControllerSpec, WatchId, WatchSpec } from "./engine/controller-engine.ts";
 export { type ControllerEngineOptions, createControllerEngine } from "./engine/create-controller-engine.ts";

@@ -2,12 +2,12 @@
 // The fields the control plane adds to the schemas that authors write.
 import {
   choice,
-  conditions,
+  bareConditions as conditions,
   defaulted,
   type Fields,
   listOf,
   mapOf,
-  nameRef,
+  bareNameRef as nameRef,
   object,
   type Schema,
   text,
