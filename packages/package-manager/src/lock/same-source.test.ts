@@ -102,14 +102,14 @@ test("a Provider that is not named after its repository is upgraded for a Config
 });
 
 /** A plane on which the dependency was installed a second time while the first one was upgraded. */
-async function startStuck(made: object, fieldManager: string): Promise<PackageCluster> {
+async function startStuck(made: { readonly name: string; readonly labels?: object }, fieldManager: string): Promise<PackageCluster> {
   const cluster = await startPlane(">=v0.1.0");
   await install(cluster, "Configuration", "conf", { package: `${cluster.registry}/acme/conf:v1` });
-  const second = { ...packageTypes.Provider.package, metadata: { name: "acme-nop", ...made } };
+  const second = { ...packageTypes.Provider.package, metadata: made };
   const spec = { package: `${cluster.registry}/acme/nop:v0.2.1` };
   await cluster.kube.create({ ...second, spec } as KubeObject, { fieldManager });
-  await managePackage(cluster, "Provider", "acme-nop");
-  const [entered] = await revisions(cluster, "Provider", "acme-nop");
+  await managePackage(cluster, "Provider", made.name);
+  const [entered] = await revisions(cluster, "Provider", made.name);
   const lock = await cluster.kube.get(otherKinds.lock, { name: lockName });
   const [first] = (lock["packages"] ?? []) as { name: string; version: string }[];
   assert.ok(first && entered);
@@ -129,7 +129,7 @@ async function settle(cluster: PackageCluster): Promise<void> {
 }
 
 test("a plane with a dependency that was installed twice recovers, and the installation of the resolver goes", async () => {
-  await using cluster = await startStuck({}, "crossplane");
+  await using cluster = await startStuck({ name: "acme-nop" }, "crossplane");
   cluster.takeEvents();
   await settle(cluster);
   assert.deepEqual(await providers(cluster), ["cool-provider v0.1.0"]);
@@ -144,15 +144,16 @@ test("a plane with a dependency that was installed twice recovers, and the insta
 });
 
 test("of two packages of one source that users made, the younger one reports it, and all others work", async () => {
-  await using cluster = await startStuck({ labels: { team: "a" } }, "kubectl-create");
+  // Made in the same second, the first name in the alphabet would count as older.
+  await using cluster = await startStuck({ name: "second-nop", labels: { team: "a" } }, "kubectl-create");
   await settle(cluster);
-  assert.deepEqual(await providers(cluster), ["acme-nop v0.2.1", "cool-provider v0.1.0"]);
+  assert.deepEqual(await providers(cluster), ["cool-provider v0.1.0", "second-nop v0.2.1"]);
   assert.deepEqual(await lockOf(cluster), { entries: ["conf v1", "nop v0.1.0"], resolved: "True" });
   assert.equal(await revisionHealth(cluster, "Configuration", "conf"), "True");
   assert.equal(await revisionHealth(cluster, "Provider", "cool-provider"), "True");
   const node = `node ${cluster.registry}/acme/nop already exists`;
   assert.equal(
-    await revisionHealth(cluster, "Provider", "acme-nop"),
+    await revisionHealth(cluster, "Provider", "second-nop"),
     `False cannot resolve package dependencies: cannot initialize dependency graph from the packages in the lock: ${node}: it is installed as Provider "cool-provider"; delete one of the two`,
   );
   await cluster.kube.delete({ ...packageTypes.Provider.package, name: "cool-provider" });
