@@ -102,7 +102,10 @@ test("a Provider that is not named after its repository is upgraded for a Config
 });
 
 /** A plane on which the dependency was installed a second time while the first one was upgraded. */
-async function startStuck(made: { readonly name: string; readonly labels?: object }, fieldManager: string): Promise<PackageCluster> {
+async function startStuck(
+  made: { readonly name: string; readonly labels?: object },
+  fieldManager: string,
+): Promise<PackageCluster> {
   const cluster = await startPlane(">=v0.1.0");
   await install(cluster, "Configuration", "conf", { package: `${cluster.registry}/acme/conf:v1` });
   const second = { ...packageTypes.Provider.package, metadata: made };
