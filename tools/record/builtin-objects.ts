@@ -4,7 +4,7 @@ import { type JsonObject, type JsonValue, parseJson } from "../../packages/kube-
 import { lines, listOfLines, prettyList } from "./formats.ts";
 import { createWidgets, removeWidgets } from "./prepare-server.ts";
 import type { Entry, Recording } from "./recording.ts";
-import type { Reply, ServerClient } from "./server-client.ts";
+import { type Reply, type ServerClient, warningsOf } from "./server-client.ts";
 
 const server = "packages/kube-apiserver/src";
 const defaultAccount = "/api/v1/namespaces/default/serviceaccounts/default";
@@ -14,16 +14,6 @@ function dryRun(client: ServerClient, { path, spec, object }: Entry): Promise<Re
   const sent = (object ?? { spec: spec ?? {} }) as JsonObject;
   return client.send(`${path}?dryRun=All`, { method: "POST", body: { metadata: { name: "a" }, ...sent } });
 }
-
-/** `299 - "text", 299 - "text"` as the texts. */
-function warningsOf({ headers }: Reply): string[] {
-  const header = headers["warning"];
-  const text = typeof header === "string" ? header : (header ?? []).join(", ");
-  return [...text.matchAll(/299 - ("(?:[^"\\]|\\.)*")/g)].map(([, quoted = '""']) => quotedText(quoted));
-}
-
-/** The text of a quoted string of HTTP, where a backslash makes any character plain. */
-const quotedText = (quoted: string): string => quoted.slice(1, -1).replaceAll(/\\(.)/g, "$1");
 
 /** Asks about each entry and puts the answer behind what was asked. */
 async function each(

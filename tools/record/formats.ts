@@ -39,3 +39,11 @@ export const prettyList: Format = {
   parse: listOfLines.parse,
   print: (entries) => pretty([...entries]),
 };
+
+/** A list among the members of a formatted JSON object. */
+export function prettyMember(name: string): Format {
+  return {
+    parse: (text) => [...((parseJson(text) as JsonObject)[name] as unknown as readonly Entry[])],
+    print: (entries, previous) => pretty({ ...(parseJson(previous) as JsonObject), [name]: [...entries] }),
+  };
+}

@@ -2,13 +2,12 @@
 // What the libraries of Kubernetes answer about texts, patches, selectors and metadata.
 import { readFileSync } from "node:fs";
 import { type JsonObject, type JsonValue, parseJson } from "../../packages/kube-objects/src/index.ts";
-import { lines, pretty, prettyList } from "./formats.ts";
+import { lines, pretty, prettyList, prettyMember } from "./formats.ts";
 import type { Entry, Recording } from "./recording.ts";
 
 const folder = "packages/kube-objects/src";
 
-interface Table extends Pick<Recording, "file" | "parse" | "print"> {
-  readonly subject: string;
+export interface Table extends Omit<Recording, "answer"> {
   /** What the program of tools/record/go calls it. */
   readonly asks: string;
   /** The members of an entry that ask; all others are the answer. */
@@ -17,7 +16,8 @@ interface Table extends Pick<Recording, "file" | "parse" | "print"> {
   readonly question?: (entry: Entry) => JsonValue;
 }
 
-function recordingOf({ asks, asked, question = (entry) => entry, ...rest }: Table): Recording {
+/** A table whose entries a program of tools/record/go answers one by one. */
+export function recordingOf({ asks, asked, question = (entry) => entry, ...rest }: Table): Recording {
   return {
     ...rest,
     answer: async (entries, peers) => {
@@ -35,7 +35,6 @@ const selectorFile = `${folder}/selector/testdata/selectors.json`;
 interface Selectors {
   readonly labels: { readonly sets: JsonValue; readonly rows: readonly Entry[] };
   readonly fields: { readonly sets: JsonValue; readonly rows: readonly Entry[] };
-  readonly objects: readonly Entry[];
 }
 
 const readSelectors = (text: string): Selectors => parseJson(text) as unknown as Selectors;
@@ -53,8 +52,7 @@ function rowsOf(part: "labels" | "fields"): Pick<Table, "parse" | "print" | "que
 }
 
 const objectRows: Pick<Table, "parse" | "print" | "question"> = {
-  parse: (text) => [...readSelectors(text).objects],
-  print: (rows, previous) => pretty({ ...readSelectors(previous), objects: [...rows] } as unknown as JsonObject),
+  ...prettyMember("objects"),
   question: (entry) => ({ ...entry, sets: readSelectors(readFileSync(selectorFile, "utf8")).labels.sets }),
 };
 
@@ -96,6 +94,27 @@ const tables: readonly Table[] = [
     asks: "metadata",
     asked: ["reason", "call"],
     question: unfolded,
+  },
+  {
+    subject: "errors",
+    file: `${folder}/testdata/status-errors.json`,
+    ...prettyMember("statuses"),
+    asks: "status-errors",
+    asked: ["call"],
+  },
+  {
+    subject: "errors",
+    file: `${folder}/testdata/status-errors.json`,
+    ...prettyMember("invalid"),
+    asks: "status-invalid",
+    asked: ["call"],
+  },
+  {
+    subject: "patch",
+    file: `${folder}/patch/testdata/decode-patch.json`,
+    ...prettyMember("options"),
+    asks: "patch-options",
+    asked: ["options", "apply"],
   },
   { subject: "labels", file: selectorFile, ...rowsOf("labels"), asks: "label-selectors", asked: ["text"] },
   { subject: "fields", file: selectorFile, ...rowsOf("fields"), asks: "field-selectors", asked: ["text"] },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real peers that recordings are made from, each started when it is first needed.
 import { spawnSync } from "node:child_process";
-import { type JsonValue, parseJson, printJson } from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, type JsonValue, parseJson, printJson } from "../../packages/kube-objects/src/index.ts";
 import { cacheDirectory } from "../peers/cache-directory.ts";
 import { answersIn, kubernetesAnswers } from "../peers/kubernetes-answers.ts";
 import { installed } from "../peers/peer.ts";
@@ -21,7 +21,11 @@ export class Peers {
       maxBuffer: 1 << 30,
     });
     if (status !== 0) throw new Error(`${subject}: ${stderr}`);
-    return parseJson(stdout) as JsonValue[];
+    const answers = parseJson(stdout) as JsonObject[];
+    for (const [index, { failed }] of answers.entries()) {
+      if (failed !== undefined) throw new Error(`${subject}, question ${index}: ${String(failed)}`);
+    }
+    return answers;
   }
 
   /** A client of a real kube-apiserver, which all recordings share. */

@@ -19,6 +19,15 @@ export async function removeWidgets(client: ServerClient, group: string): Promis
   await client.until(`${definitions}/widgets.${group}`, 404);
 }
 
+/** Serves a cluster-scoped kind K of a group, with one schema, and waits until its objects can be listed. */
+export async function createKind(client: ServerClient, group: string, openAPIV3Schema: JsonObject): Promise<string> {
+  const versions = [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema } }];
+  const spec = { group, scope: "Cluster", names: { plural: "ks", kind: "K" }, versions };
+  await client.create(definitions, { metadata: { name: `ks.${group}` }, spec });
+  await client.until(`/apis/${group}/v1/ks`);
+  return `/apis/${group}/v1/ks`;
+}
+
 /** Makes a namespace where there is none. */
 export async function createNamespace(client: ServerClient, name: string): Promise<void> {
   await client.create("/api/v1/namespaces", { metadata: { name } });

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+import { applyRecordings } from "./apply.ts";
 import { builtinRecordings } from "./builtin-objects.ts";
 import { celRecordings } from "./cel.ts";
 import { conversationRecordings } from "./conversations.ts";
 import { libraryRecordings } from "./libraries.ts";
 import { openapiRecordings } from "./openapi.ts";
+import { patchRecordings } from "./patch-bodies.ts";
 import type { Recording } from "./recording.ts";
 import { renderRecording } from "./render.ts";
+import { schemaRecordings } from "./schemas.ts";
 import { storedRecordings } from "./stored-objects.ts";
 import { tableRecordings } from "./tables.ts";
 
@@ -19,4 +22,7 @@ export const allRecordings: readonly Recording[] = [
   ...storedRecordings,
   renderRecording,
   ...libraryRecordings,
+  ...applyRecordings,
+  ...patchRecordings,
+  ...schemaRecordings,
 ];

@@ -19,6 +19,16 @@ export interface Reply {
   readonly text: string;
 }
 
+/** `299 - "text", 299 - "text"` as the texts. */
+export function warningsOf({ headers }: Reply): string[] {
+  const header = headers["warning"];
+  const text = typeof header === "string" ? header : (header ?? []).join(", ");
+  return [...text.matchAll(/299 - ("(?:[^"\\]|\\.)*")/g)].map(([, quoted = '""']) => quotedText(quoted));
+}
+
+/** The text of a quoted string of HTTP, where a backslash makes any character plain. */
+const quotedText = (quoted: string): string => quoted.slice(1, -1).replaceAll(/\\(.)/g, "$1");
+
 const readyWithinMs = 60_000;
 
 /** Sends requests to a real API server as its administrator and keeps the answers to the byte. */

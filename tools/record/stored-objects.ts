@@ -9,7 +9,7 @@ import {
   printJson,
 } from "../../packages/kube-objects/src/index.ts";
 import { prettyList } from "./formats.ts";
-import { definitions } from "./prepare-server.ts";
+import { createKind, definitions } from "./prepare-server.ts";
 import type { Entry, Recording } from "./recording.ts";
 import type { ServerClient } from "./server-client.ts";
 
@@ -125,16 +125,9 @@ const structural: Recording = {
 /** The spec of an object after it was stored under a schema. */
 async function storedUnder(client: ServerClient, index: number, { schema, spec }: JsonObject): Promise<JsonValue> {
   const group = `s${index}.structural.example.org`;
-  const properties = { spec: schema ?? {} };
-  const versions = [
-    { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", properties } } },
-  ];
-  const names = { plural: "ks", kind: "K" };
-  const definition = { metadata: { name: `ks.${group}` }, spec: { group, scope: "Cluster", names, versions } };
-  await client.create(definitions, definition as JsonObject);
-  await client.until(`/apis/${group}/v1/ks`);
+  const path = await createKind(client, group, { type: "object", properties: { spec: schema ?? {} } });
   const object = { apiVersion: `${group}/v1`, kind: "K", metadata: { name: "o" }, spec: spec ?? null };
-  const stored = await client.create(`/apis/${group}/v1/ks?dryRun=All`, object);
+  const stored = await client.create(`${path}?dryRun=All`, object);
   await client.send(`${definitions}/ks.${group}`, { method: "DELETE" });
   return stored["spec"] ?? null;
 }
@@ -150,17 +143,16 @@ const yaml: Recording = {
   answer: async (_entries, peers) => {
     const client = await peers.server();
     const free = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-    const schema = { openAPIV3Schema: { type: "object", properties: { spec: free } } };
-    const versions = [{ name: "v1", served: true, storage: true, schema }];
     const group = "yaml.example.org";
-    const spec = { group, scope: "Cluster", names: { plural: "ks", kind: "K" }, versions };
-    await client.create(definitions, { metadata: { name: `ks.${group}` }, spec } as JsonObject);
-    await client.until(`/apis/${group}/v1/ks`);
+    const path = await createKind(client, group, { type: "object", properties: { spec: free } });
     const sent = parseJson(readFileSync(`${yamlFolder}/written.json`, "utf8")) as JsonObject;
     const body = { apiVersion: `${group}/v1`, kind: "K", metadata: { name: "o" }, ...sent };
-    const path = `/apis/${group}/v1/ks?dryRun=All`;
     const headers = { accept: "application/yaml" };
-    const { text } = await client.send(path, { method: "POST", headers, body: printJson(body as JsonObject) });
+    const { text } = await client.send(`${path}?dryRun=All`, {
+      method: "POST",
+      headers,
+      body: printJson(body as JsonObject),
+    });
     return [{ text: text.slice(text.indexOf("\nspec:\n") + 1) }];
   },
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares our answers to random questions with those of the reference server's libraries: `node fuzz.ts [count] [seed]`.
+// Compares our answers to random questions with those of Kubernetes' own libraries: `node fuzz.ts [count] [seed]`.
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { checkSchema, crdToOpenAPI, type JsonObject, printJson } from "../../../packages/kube-objects/src/index.ts";
@@ -31,13 +31,13 @@ function isSame(question: unknown, ours: unknown, theirs: unknown): boolean {
 }
 
 const asked = fc.sample(questions, sample);
-const wrong = askReference(asked).filter((answer, index) => {
+const wrong = askReference("schema-checks", asked).filter((answer, index) => {
   const { schema, value } = asked[index] ?? { schema: {}, value: null };
   return !isSame(asked[index], lines(checkSchema(value, schema as JsonObject)), lines(answer.errors));
 });
 
 const defined = fc.sample(definitions, sample).map((crd) => ({ crd }));
-const misprinted = askReference(defined).filter(({ documents }, index) => {
+const misprinted = askReference("crd-documents", defined).filter(({ documents }, index) => {
   const published = crdToOpenAPI(defined[index]?.crd).get("apis/example.org/v1")?.components.schemas ?? {};
   return !isSame(defined[index], facts(published), facts(documents?.["v1"] ?? {}));
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reference server's own libraries answered to the same questions; recorded by tools/builtin-schemas/reference.
+// What Kubernetes' own libraries answered to the same questions; recorded by `npm run record -- schemas`.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
