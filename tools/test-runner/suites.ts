@@ -13,7 +13,7 @@ const silenceMs = 300_000;
 /** Two hundred crashes take longer than any other test. */
 const chaosSilenceMs = 3_600_000;
 /** More files than this are split: a package of a hundred files would be the last one running on one core. */
-const filesPerProcess = 45;
+const filesPerProcess = 24;
 /** These start programs and wait for them, so they come first and the short ones fill the gaps. */
 const slowest = ["packages/cli", "packages/package-manager", "packages/control-plane", "packages/composition"];
 
@@ -68,8 +68,8 @@ type Select = (file: string) => boolean;
 
 /** The suites by name. `cores` is how many processors there are. */
 export const suites: Record<string, (select: Select, cores: number) => Suite> = {
-  // One more than cores: many tests wait for a program or a timer.
-  unit: (select, cores) => ({ groups: unitGroups(select), atOnce: cores + 1 }),
+  // More than cores: many tests wait for a program or a timer.
+  unit: (select, cores) => ({ groups: unitGroups(select), atOnce: cores + 3 }),
   interop: oneByOne(["test/interop/*.test.ts", "test/interop/packages/*.test.ts"]),
   clients: oneByOne("test/interop/apiserver/**/*.test.ts"),
   conformance: oneByOne("test/conformance/**/*.test.ts"),
