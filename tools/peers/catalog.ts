@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
+import { crossplaneAnswers } from "./crossplane-answers.ts";
 import { crossplaneCertificates } from "./crossplane-certificates.ts";
 import { crossplaneRender } from "./crossplane-render.ts";
 import { debianRoot } from "./debian-root.ts";
@@ -47,6 +48,7 @@ export const allPeers: readonly Peer[] = [
   etcd,
   kubernetes,
   kubernetesAnswers,
+  crossplaneAnswers,
   ...kubeClients,
   crossplaneRender,
 ];

@@ -3,8 +3,10 @@ import { applyRecordings } from "./apply.ts";
 import { builtinRecordings } from "./builtin-objects.ts";
 import { celRecordings } from "./cel.ts";
 import { conversationRecordings } from "./conversations.ts";
+import { crossplaneRecordings } from "./crossplane.ts";
 import { libraryRecordings } from "./libraries.ts";
 import { openapiRecordings } from "./openapi.ts";
+import { operationRecordings } from "./operations.ts";
 import { patchRecordings } from "./patch-bodies.ts";
 import type { Recording } from "./recording.ts";
 import { renderRecording } from "./render.ts";
@@ -19,10 +21,12 @@ export const allRecordings: readonly Recording[] = [
   ...conversationRecordings,
   ...tableRecordings,
   ...openapiRecordings,
+  ...operationRecordings,
   ...storedRecordings,
   renderRecording,
   ...libraryRecordings,
   ...applyRecordings,
   ...patchRecordings,
   ...schemaRecordings,
+  ...crossplaneRecordings,
 ];
