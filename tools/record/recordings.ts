@@ -12,6 +12,7 @@ import type { Recording } from "./recording.ts";
 import { renderRecording } from "./render.ts";
 import { schemaRecordings } from "./schemas.ts";
 import { storedRecordings } from "./stored-objects.ts";
+import { storedTableRecordings } from "./stored-tables.ts";
 import { tableRecordings } from "./tables.ts";
 
 /** Every file of test data that can be recorded again. */
@@ -20,6 +21,7 @@ export const allRecordings: readonly Recording[] = [
   ...builtinRecordings,
   ...conversationRecordings,
   ...tableRecordings,
+  ...storedTableRecordings,
   ...openapiRecordings,
   ...operationRecordings,
   ...storedRecordings,

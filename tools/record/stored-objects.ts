@@ -17,7 +17,7 @@ const account = "/api/v1/namespaces/default/serviceaccounts/default";
 const assigned = ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "ownerReferences"];
 
 /** A stored object as a client would create it. */
-function unassigned(object: JsonObject): JsonObject {
+export function unassigned(object: JsonObject): JsonObject {
   const metadata = Object.entries((object["metadata"] ?? {}) as JsonObject).filter(
     ([name]) => !assigned.includes(name),
   );
@@ -50,7 +50,8 @@ async function whileStored<T>(
   }
 }
 
-async function remove(client: ServerClient, path: string): Promise<void> {
+/** Deletes an object at once, whatever holds it, and waits until it is gone. */
+export async function remove(client: ServerClient, path: string): Promise<void> {
   const headers = { "content-type": "application/merge-patch+json" };
   await client.send(path, { method: "PATCH", headers, body: { metadata: { finalizers: null } } });
   await client.send(path, { method: "DELETE", body: { gracePeriodSeconds: 0, propagationPolicy: "Background" } });
@@ -61,7 +62,7 @@ async function remove(client: ServerClient, path: string): Promise<void> {
 const volatile = new Set([...assigned, "time", "clusterIP", "clusterIPs", "nodePort", "status", "controller-uid"]);
 
 /** A value without what differs from server to server. */
-function stable(value: JsonValue): JsonValue {
+export function stable(value: JsonValue): JsonValue {
   if (typeof value === "string") return value.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "<uid>");
   if (Array.isArray(value)) return value.map(stable);
   if (typeof value !== "object" || value === null) return value;
