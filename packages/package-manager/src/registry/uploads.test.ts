@@ -52,8 +52,9 @@ test("an upload that is cancelled, and one that never was, are unknown", async (
   const uploads = await openUploads(join(folder.path, "u"), { maxBytes: 10 });
   const id = await uploads.start();
   await uploads.cancel(id);
-  for (const act of [uploads.sizeOf(id), uploads.cancel(id), uploads.append(id, bytes("x"))]) {
-    await assert.rejects(act, { code: "BLOB_UPLOAD_UNKNOWN" });
+  const { sizeOf, cancel, append } = uploads;
+  for (const act of [() => sizeOf(id), () => cancel(id), () => append(id, bytes("x"))]) {
+    await assert.rejects(act(), { code: "BLOB_UPLOAD_UNKNOWN" });
   }
 });
 
