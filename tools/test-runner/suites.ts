@@ -69,7 +69,7 @@ type Select = (file: string) => boolean;
 /** The suites by name. `cores` is how many processors there are. */
 export const suites: Record<string, (select: Select, cores: number) => Suite> = {
   // More than cores: many tests wait for a program or a timer.
-  unit: (select, cores) => ({ groups: unitGroups(select), atOnce: cores + 3 }),
+  unit: (select, cores) => ({ groups: unitGroups(select), atOnce: cores + 2 }),
   interop: oneByOne(["test/interop/*.test.ts", "test/interop/packages/*.test.ts"]),
   clients: oneByOne("test/interop/apiserver/**/*.test.ts"),
   conformance: oneByOne("test/conformance/**/*.test.ts"),
