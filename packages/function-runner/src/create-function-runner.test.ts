@@ -140,6 +140,30 @@ test("a cached response lasts only as long as the schemas that the function requ
   await look(null, 8);
 });
 
+test("a cached response whose schema cannot be read in time does not hold the run", async (t) => {
+  await using fn = await serveFunction({ handler: askingForSchema });
+  const directory = temporaryDirectory(t);
+  const never = Promise.withResolvers<Schema>().promise;
+  const open = (schema: () => Promise<Schema>): ClosableFunctionRunner =>
+    makeRunner(t, { cache: { directory }, fetchers: { ...fetchers, schema } });
+  await run(
+    open(async () => create(Schema)),
+    fn,
+  );
+  const stopping = new AbortController();
+  const waiting = open(() => {
+    setImmediate(() => stopping.abort(new Error("out of time")));
+    return never;
+  });
+  const ended = waiting.run(
+    targetAt(fn.endpoint, { revisionName: "fn-1" }),
+    await build(),
+    call({ signal: stopping.signal }),
+  );
+  await assert.rejects(ended, /the run was cancelled/);
+  assert.equal(fn.calls.length, 2, "the function is not called again");
+});
+
 test("without cache, recorder and registry the runner just runs", async (t) => {
   await using fn = await serveFunction({ handler: asking });
   const runner = makeRunner(t, {});

@@ -44,7 +44,7 @@ export function cacheResponses(next: FunctionRunner, options: ResponseCacheOptio
   return {
     async run(target, request, call) {
       const tag = request.meta?.tag ?? "";
-      const stored = await cache.look(target, tag);
+      const stored = await cache.look(target, tag, call.signal);
       if (stored !== undefined) return stored;
       let settled = request;
       const onSettled = (last: RunFunctionRequest): void => {
@@ -85,18 +85,25 @@ class ResponseCache {
     this.#log = options.log ?? silentLog;
   }
 
-  async look(target: FunctionTarget, tag: string): Promise<RunFunctionResponse | undefined> {
+  /** A stored response that may be used; undefined also when the signal aborts. */
+  async look(
+    target: FunctionTarget,
+    tag: string,
+    signal: AbortSignal | undefined,
+  ): Promise<RunFunctionResponse | undefined> {
     if (tag === "") return this.#miss(target, "EmptyRequestTag");
     const started = performance.now();
     try {
       const stored = await readCacheFile(this.#pathOf(target, tag));
       if (stored === undefined) return this.#miss(target, "NotCached");
       if (this.#clock.now() > stored.deadline) return this.#miss(target, "DeadlineExpired");
-      if (await hasNewSchema(stored, this.#schema)) return this.#miss(target, "SchemaChanged");
+      if (await hasNewSchema(stored, this.#schema, signal)) return this.#miss(target, "SchemaChanged");
       this.#metrics.cache("hits", target.functionName);
       this.#metrics.cacheTime("read", target.functionName, secondsSince(started));
       return stored.response;
     } catch (error) {
+      // The next runner reports that the run was cancelled.
+      if (signal?.aborted) return undefined;
       this.#problem("cannot read cached function response", target.functionName, error);
       return this.#miss(target, "Error");
     }

@@ -4,6 +4,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { encode, type RunFunctionRequest, type RunFunctionResponse, Schema } from "@purlin/function-protocol";
 import type { FetchSchema } from "../requirements/settle-requirements.ts";
+import { untilAborted } from "../requirements/until-aborted.ts";
 import type { StoredResponse } from "./cache-file.ts";
 
 const absent = new Uint8Array();
@@ -17,11 +18,15 @@ export function requiredDigests(
 }
 
 /** Whether a schema that a stored response requires has come, changed or gone since. */
-export async function hasNewSchema({ response, schemas }: StoredResponse, fetch: FetchSchema): Promise<boolean> {
+export async function hasNewSchema(
+  { response, schemas }: StoredResponse,
+  fetch: FetchSchema,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
   const required = [...(response.requirements?.schemas ?? [])];
   const same = await Promise.all(
     required.map(async ([name, selector]) => {
-      const now = digestOf(await fetch(selector));
+      const now = digestOf(await untilAborted(fetch(selector), signal));
       return Buffer.compare(now, schemas.get(name) ?? absent) === 0;
     }),
   );

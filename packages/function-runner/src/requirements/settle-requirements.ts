@@ -5,6 +5,7 @@ import { functionFailure } from "../dial/rpc-failure.ts";
 import type { FunctionRunner } from "../function-runner.ts";
 import { isRunnerError } from "../runner-error.ts";
 import type { FetchResources } from "./resource-fetcher.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** Answers schema selectors; an empty Schema means there is no such kind. */
 export type FetchSchema = (selector: SchemaSelector) => Promise<Schema>;
@@ -46,17 +47,4 @@ export function settleRequirements(next: FunctionRunner, fetchers: RequirementFe
 /** Whether an error says what became of a call that nobody cancelled. */
 function isTold(error: unknown): boolean {
   return isRunnerError(error) && error.status !== undefined && error.status !== "Canceled";
-}
-
-/** A read that does not listen to the signal must not hold the run. */
-async function untilAborted<T>(read: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return read;
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", abort);
-  try {
-    return await Promise.race([read, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }
