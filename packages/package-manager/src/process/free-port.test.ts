@@ -25,6 +25,15 @@ test("a port that is wanted is given if it is free, and another one if not", asy
   pool.giveBack(port);
   const server = createServer().listen({ host: "127.0.0.1", port });
   await once(server, "listening");
-  assert.notEqual(await pool.take(port), port, "somebody else listens there");
+  assert.notEqual(await pool.take(port), port, "another program listens there");
   server.close();
+});
+
+test("a published port of a function that did not come up there is not given to other functions", async () => {
+  const offered = [4711, 4711, 4712, 4711];
+  const pool = createPortPool(async (wanted) => wanted || offered.shift());
+  assert.equal(await pool.take(4711), 4711);
+  pool.giveBack(4711);
+  assert.equal(await pool.take(), 4712, "callers of the first function would reach the second");
+  assert.equal(await pool.take(4711), 4711, "the function itself gets it again");
 });

@@ -2,24 +2,28 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 
-/** Ports that were handed out and not given back. */
+/** Ports of functions that were handed out and not given back. */
 export interface PortPool {
-  /** A port of the loopback interface on which nobody listens: the one that is wanted, if it is such a one. */
+  /** A free port of the loopback interface: the wanted one, if it is free. */
   take(wanted?: number): Promise<number>;
   giveBack(port: number): void;
 }
 
 /**
- * Finds free ports. Between the look and the program's own start somebody else may take one; the program then ends and is
- * started again on another. No port is handed out twice meanwhile, so functions never get into each other's way.
+ * Finds free ports. Another program may take a port before the function listens on it; the function then ends and is
+ * started again on another port. No port is handed out twice at a time. A wanted port is the published endpoint of a
+ * function that is started again: other functions never get it, as callers would reach them in its place.
  */
-export function createPortPool(): PortPool {
+export function createPortPool(find: (wanted: number) => Promise<number | undefined> = findFreePort): PortPool {
   const taken = new Set<number>();
+  const published = new Set<number>();
   return {
     async take(wanted = 0) {
+      if (wanted !== 0) published.add(wanted);
       for (let wish = wanted; ; wish = 0) {
-        const port = await findFreePort(wish);
-        if (port === undefined || taken.has(port)) continue;
+        const port = await find(wish);
+        const isOthers = port !== wanted && published.has(port ?? 0);
+        if (port === undefined || taken.has(port) || isOthers) continue;
         taken.add(port);
         return port;
       }
