@@ -50,7 +50,7 @@ export async function reportComposition(
   const aftermath = await afterComposing(composition, pass, definition, readiness);
   const stored = await writeStatus(composition, aftermath.outcome, pass, account);
   if (aftermath.failure !== undefined) return endWith(stored, aftermath.failure, pass);
-  const news = isToldAlready(composition.xr, readiness) ? [] : readiness.events;
+  const news = isReportedAlready(composition.xr, readiness) ? [] : readiness.events;
   await tellAll(stored, composition, pass, { news, published: aftermath.published });
   const { settings, ports } = pass;
   const { ttlMs } = composition.outcome;
@@ -61,10 +61,10 @@ export async function reportComposition(
 }
 
 /** Whether the XR says already what it waits for: that is not repeated in events at every reconcile. */
-function isToldAlready(xr: KubeObject, { conditions }: Readiness): boolean {
-  const told = conditionsOf(xr);
+function isReportedAlready(xr: KubeObject, { conditions }: Readiness): boolean {
+  const stored = conditionsOf(xr);
   return conditions.every(({ type, status, reason, message }) => {
-    const before = conditionOf(told, type);
+    const before = conditionOf(stored, type);
     return before.status === status && before.reason === reason && (before.message ?? "") === (message ?? "");
   });
 }

@@ -8,7 +8,7 @@ import { authoritySecretName, type CertificatePorts, ensureLeaf } from "@purlin/
 /** The Secret with the certificate functions are called with, unless another is named. */
 const defaultSecretName = "crossplane-tls-client";
 
-/** The control plane's own certificate, for whoever calls functions. */
+/** The control plane's own certificate, to call functions with. */
 export interface ClientCertificate {
   readonly security: TlsSource;
   /** Makes the certificate, and renews it in time, until the result is disposed of. */

@@ -259,5 +259,5 @@ test("a step whose Function does not exist names it, the step, the Composition a
     message: 'Function "function-nope" not found; referenced by step "s" of Composition "x". Installed: a, b',
     code: "NO_ACTIVE_REVISION",
   });
-  await assert.rejects(resolver.resolve(step()), none, "one that exists and has no revision is told as before");
+  await assert.rejects(resolver.resolve(step()), none, "one that exists and has no revision keeps its message");
 });

@@ -16,6 +16,6 @@ export function defaultHost({ env, pid }: Whereabouts = ownWhereabouts()): "" | 
 }
 
 function ownWhereabouts(): Whereabouts {
-  // biome-ignore lint/style/noProcessEnv: where a process runs is told by its environment alone.
+  // biome-ignore lint/style/noProcessEnv: only the environment says where a process runs.
   return { env: process.env, pid: process.pid };
 }

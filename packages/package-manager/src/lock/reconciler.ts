@@ -126,7 +126,7 @@ function firstUnsatisfied(graph: DependencyGraph): LockEntry | undefined {
   return undefined;
 }
 
-/** Installs a dependency, unless a package of its source is there already, under whichever name. */
+/** Installs a dependency, unless a package of its source is there already, under any name. */
 async function install(pass: LockPass, dependency: LockDependency, wishes: readonly Wish[]): Promise<void> {
   const { source, kind } = dependency;
   if (!Object.hasOwn(packageTypes, kind))

@@ -14,7 +14,7 @@ export interface ImageTrial {
   readonly image: Pick<BuiltImage, "manifest" | "descriptor">;
   /** The name of its function. */
   readonly name: string;
-  /** An empty folder, for whoever asked to remove. */
+  /** An empty folder; the caller removes it. */
   readonly directory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly sandbox: SandboxSupport;
