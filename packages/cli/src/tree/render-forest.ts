@@ -52,11 +52,18 @@ function paint({ health }: ObjectState, style: Style): (text: string) => string 
   }
 }
 
-/** What has changed between two looks, a line for each object, for readers that cannot be redrawn. */
-export function changedLines(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
+/**
+ * What has changed between two looks, a line for each object, for output that cannot be redrawn. `absent` describes an object
+ * that is no longer listed.
+ */
+export function changedLines(
+  before: ReadonlyMap<string, string>,
+  now: ReadonlyMap<string, string>,
+  absent: "gone" | "resolved" = "gone",
+): string[] {
   const changed = [...now].filter(([title, text]) => before.get(title) !== text);
-  const gone = [...before.keys()].filter((title) => !now.has(title));
-  return [...changed.map(([title, text]) => `${title}: ${text}`), ...gone.map((title) => `${title}: gone`)];
+  const missing = [...before.keys()].filter((title) => !now.has(title));
+  return [...changed.map(([title, text]) => `${title}: ${text}`), ...missing.map((title) => `${title}: ${absent}`)];
 }
 
 /** A state in one line: `Waiting: Ready: Creating; DatabaseReady: Creating`. */

@@ -3,7 +3,7 @@ import type { Io } from "../io.ts";
 import { createScreen } from "../terminal/screen.ts";
 import { createStyle } from "../terminal/style.ts";
 import { changedLines } from "../tree/render-forest.ts";
-import { type Situation, situationLines, situationTexts } from "./situation.ts";
+import { problemTexts, type Situation, situationLines, situationTexts } from "./situation.ts";
 
 /** Shows what is going on: drawn again on a terminal, line by line elsewhere. */
 export interface LiveView extends Disposable {
@@ -12,7 +12,7 @@ export interface LiveView extends Disposable {
   show(situation: Situation): void;
 }
 
-/** A view for whoever reads the output. */
+/** A view that suits the output. */
 export function createLiveView(io: Io): LiveView {
   return io.stdout.isTTY && io.env["TERM"] !== "dumb" ? onTerminal(io) : inLines(io);
 }
@@ -35,12 +35,16 @@ function onTerminal(io: Io): LiveView {
 
 function inLines(io: Io): LiveView {
   let before: ReadonlyMap<string, string> = new Map();
+  let problems: ReadonlyMap<string, string> = new Map();
   return {
     say: (text) => io.stdout.write(`${text}\n`),
     show(situation) {
       const now = situationTexts(situation);
-      for (const line of changedLines(before, now)) io.stdout.write(`${line}\n`);
+      const problemsNow = problemTexts(situation);
+      const lines = [...changedLines(before, now), ...changedLines(problems, problemsNow, "resolved")];
+      for (const line of lines) io.stdout.write(`${line}\n`);
       before = now;
+      problems = problemsNow;
     },
     [Symbol.dispose]() {},
   };

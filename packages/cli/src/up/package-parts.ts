@@ -40,10 +40,11 @@ function packagePart(object: KubeObject, title: string, running: Running): reado
   const process = running.get(revision);
   if (state.health === "ready") {
     const isStarting = object.kind === "Function" && process === undefined;
-    return isStarting ? [{ title, text: "starting", state: "waiting" }] : [];
+    return [isStarting ? { title, text: "starting", state: "waiting" } : { title, text: "ready", state: "ready" }];
   }
-  // The process says the same in fewer words.
-  if (process?.state.phase === "failed") return [];
+  if (process?.state.phase === "failed") {
+    return [{ title, text: `waiting for FunctionRevision ${revision}`, state: "covered" }];
+  }
   return [{ title, text: stateText(state), state: isFinal(object) ? "problem" : "waiting" }];
 }
 

@@ -249,6 +249,35 @@ test("without a terminal each change is a line; on one the tree is drawn again",
   );
 });
 
+test("lines say that a problem is resolved, and that an object is gone only if it is", () => {
+  const pipe = new TestIo();
+  const lines = createLiveView(pipe);
+  const shown = (source: SituationSource, processes: readonly FunctionProcess[] = []): string => {
+    const { length } = pipe.stdout.text;
+    lines.show(takeIn(source, processes));
+    return pipe.stdout.text.slice(length);
+  };
+  const packages = [functionObject("fn", target)];
+  assert.match(shown(sourceOf([], [definition("no")], { compositions: [composition("nope")], packages })), /not found/);
+  assert.equal(
+    shown(sourceOf([], [], { compositions: [composition("fn")], packages })),
+    "CompositeResourceDefinition xs.e: resolved\nComposition c: resolved\n",
+  );
+  const status = { currentRevision: "f-1" };
+  const unhealthy = functionObject("f", { status, conditions: [{ type: "Installed", ...unpacking, message: "404" }] });
+  const revision = (state: ProcessState): FunctionProcess => ({ name: "f-1", state, root: "/" }) as never;
+  assert.match(shown(withPackages(unhealthy)), /^Function f: Failing: /);
+  assert.equal(
+    shown(withPackages(unhealthy), [revision({ phase: "failed", problem: "no" })]),
+    "Function f: waiting for FunctionRevision f-1\nFunctionRevision f-1: no\n",
+  );
+  assert.equal(
+    shown(withPackages(functionObject("f", { status })), [revision(serving)]),
+    "Function f: ready\nFunctionRevision f-1: serving\n",
+  );
+  assert.equal(shown(sourceOf([])), "Function f: gone\nFunctionRevision f-1: gone\n");
+});
+
 test("a lookout looks once for many changes, and knows when there is nothing left to wait for", async () => {
   const lookout = createLookout();
   let ready: "True" | "False" = "False";

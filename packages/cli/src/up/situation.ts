@@ -30,8 +30,8 @@ export interface Part {
   readonly title: string;
   /** Its state in one line. */
   readonly text: string;
-  /** `waiting` may become ready by itself, `problem` needs attention. */
-  readonly state: "ready" | "waiting" | "problem";
+  /** `waiting` may become ready by itself, `problem` needs attention, `covered` has a problem that another part reports. */
+  readonly state: "ready" | "waiting" | "problem" | "covered";
 }
 
 /** What there is to look at. */
@@ -85,14 +85,14 @@ function partsOf({ definitions, functions, compositions }: Situation): readonly 
 }
 
 function unreadyParts(situation: Situation): readonly Part[] {
-  return partsOf(situation).filter(({ state }) => state !== "ready");
+  return partsOf(situation).filter(({ state }) => state === "waiting" || state === "problem");
 }
 
 function isReady({ state, children }: TreeNode): boolean {
   return state.health !== "waiting" && state.health !== "failed" && children.every(isReady);
 }
 
-/** Everything as lines for a screen of so many rows. Where not all of it fits, what needs somebody comes first. */
+/** Everything as lines for a screen of so many rows. Where not all of it fits, what needs attention comes first. */
 export function situationLines(situation: Situation, style: Style, rows: number = Number.POSITIVE_INFINITY): string[] {
   const { forest } = situation;
   const parts = unreadyParts(situation).toSorted(
@@ -111,16 +111,23 @@ export function situationLines(situation: Situation, style: Style, rows: number 
 
 const urgencies: Readonly<Record<Health, number>> = { none: 0, ready: 0, troubled: 1, waiting: 2, failed: 3 };
 
-/** That of whatever in a tree needs somebody most. */
+/** The highest urgency in a tree. */
 function urgencyOf({ state, children }: TreeNode): number {
   return Math.max(urgencies[state.health], ...children.map(urgencyOf));
 }
 
-/** Everything by name, in a line each, to see what changes. */
-export function situationTexts(situation: Situation): Map<string, string> {
-  const { forest, definitions, functions, compositions } = situation;
-  const parts = [...definitions.filter(({ state }) => state === "problem"), ...functions, ...compositions];
-  return new Map([...parts.map(({ title, text }) => [title, text] as const), ...stateLines(forest)]);
+/** The state of functions, packages, claims and composite resources by name, in a line each, to see what changes. */
+export function situationTexts({ forest, functions }: Situation): Map<string, string> {
+  return new Map([...textsOf(functions), ...stateLines(forest)]);
+}
+
+/** The problems of definitions and Compositions by name. Without a problem they are not listed, although they exist. */
+export function problemTexts({ definitions, compositions }: Situation): Map<string, string> {
+  return new Map(textsOf([...definitions, ...compositions].filter(({ state }) => state === "problem")));
+}
+
+function textsOf(parts: readonly Part[]): (readonly [string, string])[] {
+  return parts.map(({ title, text }) => [title, text] as const);
 }
 
 /** What is not ready, and why, in a line each. */

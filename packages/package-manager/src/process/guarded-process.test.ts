@@ -52,6 +52,15 @@ test("output, messages and arguments reach the other side as they are", async ()
   assert.equal(await ended, "exit code 0");
 });
 
+test("a program that is stopped leaves nothing in its log that it did not write", async () => {
+  const guarded = node("process.send('started'); setTimeout(() => {}, 1e6)");
+  const written = Promise.all([text(guarded.child.stdout as never), text(guarded.child.stderr as never)]);
+  await once(guarded.child, "message");
+  await guarded.stop(10_000);
+  assert.equal(await guarded.ended, "SIGTERM");
+  assert.deepEqual(await written, ["", ""]);
+});
+
 test("everything a program wrote has been read when its end is told", async () => {
   const lines = 20_000;
   const { child, ended } = node("", { command: "/bin/sh", args: ["-c", `seq ${lines}; exit 7`] });

@@ -14,7 +14,8 @@ export interface Program {
 /**
  * Lives beside a program and ends it when this process is gone, however it went: a process that is killed cannot clean
  * up, and a function in an endless loop notices nothing, so neither of the two can be relied on. The guard's standard
- * input is a pipe that nobody writes to; that it ends is the sign. File descriptors 3 and 4 are the program's own.
+ * input is a pipe without data; its end is the sign. File descriptors 3 and 4 are the program's own. The shell's own
+ * report of a signal ("Terminated") is discarded, because it would appear in the log of the program.
  */
 const guard = `
 trap : TERM INT HUP
@@ -30,7 +31,7 @@ exec 3>&- 4<&-
   kill -KILL 0
 ) <&5 2>/dev/null &
 while :; do
-  wait "$child"
+  wait "$child" 2>/dev/null
   code=$?
   kill -0 "$child" 2>/dev/null || exit "$code"
 done
