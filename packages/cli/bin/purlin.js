@@ -20,7 +20,7 @@ async function findNode() {
     return createRequire(import.meta.url).resolve("node/bin/node");
   } catch {
     console.error(
-      `error: purlin needs Node ${neededMajor} or newer, and this is ${process.version}: install a newer Node from https://nodejs.org`,
+      `error: purlin needs Node ${neededMajor} or newer, and this is ${process.version}: install a newer Node from https://nodejs.org, or run "npm install --save-dev node@${neededMajor}" in the project`,
     );
     return process.exit(1);
   }

@@ -124,6 +124,8 @@ test("an empty list is reported on stderr", async () => {
   assert.deepEqual(await purlin("get", "pods", "-o", "name"), nothing);
   const everywhere = await purlin("get", "pods", "-A");
   assert.equal(everywhere.stderr, "No resources found\n");
+  const template = await purlin("get", "widget", "w", "-o", "jsonpath={.spec.absent}");
+  assert.deepEqual(template, { exitCode: 0, stdout: "", stderr: "" }, "the object exists, the field does not");
 });
 
 test("a type and a name may be one word", async () => {
@@ -379,7 +381,7 @@ for (const [name, { args, exitCode, says }] of Object.entries(refused)) {
   });
 }
 
-test("a control plane that does not run is told with the way to start it", async () => {
+test("a control plane that does not run is reported with the command that starts it", async () => {
   using gone = tempFolder();
   const other = await startEmbeddedServer({ directory: join(gone.path, ".purlin"), port: 0, warn: () => {} });
   await other[Symbol.asyncDispose]();
@@ -389,4 +391,7 @@ test("a control plane that does not run is told with the way to start it", async
     stderr,
     /^error: cannot reach https:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED.*: is the control plane of \.purlin\/kubeconfig running\? start it with "purlin up"\n$/,
   );
+  const version = await runInProcess(["version"], { cwd: gone.path });
+  assert.deepEqual([version.exitCode, version.stderr], [1, stderr]);
+  assert.match(version.stdout, /^Client Version: v\S+ \(Node v\S+\)\n$/);
 });

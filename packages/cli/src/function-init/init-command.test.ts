@@ -65,7 +65,8 @@ test("interrupted half-way, nothing is left", async () => {
 const nodes: readonly { readonly version: string; readonly warning: RegExp | undefined }[] = [
   {
     version: "v20.20.2",
-    warning: /^Node v20\.20\.2 on PATH is too old to run the project, which needs Node 22\.18 or newer: /,
+    warning:
+      /^Node v20\.20\.2 on PATH is too old to run the project, which needs Node 22\.18 or newer: .* node@26" in the project$/,
   },
   { version: "v22.17.1", warning: /^Node v22\.17\.1 on PATH is too old/ },
   { version: "v22.18.0", warning: undefined },

@@ -14,7 +14,7 @@ export const neededNode = { major: 22, minor: 18 } as const;
  */
 export async function nodeWarning(env: Io["env"]): Promise<string | undefined> {
   const needed = `Node ${neededNode.major}.${neededNode.minor} or newer`;
-  const advice = "install one from https://nodejs.org";
+  const advice = 'install one from https://nodejs.org, or run "npm install --save-dev node@26" in the project';
   const version = await nodeVersion(env);
   if (version === undefined) return `no Node found on PATH: the project needs ${needed}: ${advice}`;
   const [major = 0, minor = 0] = version.replace(/^v/, "").split(".").map(Number);

@@ -53,10 +53,16 @@ async function show(getting: Getting, targets: readonly Target[]): Promise<void>
   const [problem, ...others] = problems;
   const text = problem === undefined || fetched.length > 0 ? print(getting, fetched) : "";
   if (text !== "") getting.io.stdout.write(text);
-  else if (problem === undefined) getting.io.stderr.write(nothingText(getting.selection, targets));
+  else if (problem === undefined && fetched.every((one) => isEmpty(getting, one)))
+    getting.io.stderr.write(nothingText(getting.selection, targets));
   // The others were found and shown.
   for (const error of others) getting.io.stderr.write(`error: ${(error as Error).message}\n`);
   if (problem !== undefined) throw problem;
+}
+
+/** A template may print nothing of objects that exist. A Table without rows has no text. */
+function isEmpty({ format }: Getting, fetched: Fetched): boolean {
+  return format.kind === "table" || objectsOf(fetched).length === 0;
 }
 
 function print(getting: Getting, fetched: readonly Fetched[]): string {

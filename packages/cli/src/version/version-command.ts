@@ -5,7 +5,7 @@ import { type CommandInput, isSet, textOption } from "../commands/command-spec.t
 import { printYaml } from "../files/print-yaml.ts";
 import type { Io } from "../io.ts";
 import { ownVersion } from "../own-version.ts";
-import { UserError } from "../user-error.ts";
+import { textOf, UserError } from "../user-error.ts";
 
 /** `purlin version` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
@@ -14,14 +14,21 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     throw new UserError(`--output ${output}: expected text, yaml or json`, { exitCode: 2 });
   }
   const clientVersion = { version: ownVersion(), node: process.version };
-  const serverVersion = isSet(input, "client") ? undefined : await serverVersionOf(input, io);
+  const server = isSet(input, "client") ? undefined : await serverVersionOf(input, io).catch(toError);
+  const serverVersion = server instanceof Error ? undefined : server;
   const versions = { clientVersion, ...(serverVersion !== undefined && { serverVersion }) };
   if (output === "json") io.stdout.write(`${JSON.stringify(versions, undefined, 2)}\n`);
   else if (output === "yaml") io.stdout.write(printYaml(versions));
   else {
-    const server = serverVersion === undefined ? "" : `Server Version: ${gitVersion(serverVersion)}\n`;
-    io.stdout.write(`Client Version: v${clientVersion.version} (Node ${clientVersion.node})\n${server}`);
+    const line = serverVersion === undefined ? "" : `Server Version: ${gitVersion(serverVersion)}\n`;
+    io.stdout.write(`Client Version: v${clientVersion.version} (Node ${clientVersion.node})\n${line}`);
   }
+  // This command's version is known without a server, as in kubectl.
+  if (server instanceof Error) throw server;
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(textOf(error));
 }
 
 async function serverVersionOf(input: CommandInput, io: Io): Promise<JsonValue> {
