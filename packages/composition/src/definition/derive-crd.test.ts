@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { memberAt, objectAt } from "@purlin/kube-controller/object";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects";
 import { appDefinition, cacheDefinition, type DefinitionWish, definitionVersion } from "../testing/definitions.ts";
 import { deriveClaimCrd, deriveCompositeCrd } from "./derive-crd.ts";
 
 const flagOff = { functionRevisions: false };
-
-function example(name: string): KubeObject {
-  const file = new URL(`testdata/${name}.json`, import.meta.url);
-  return JSON.parse(readFileSync(file, "utf8")) as KubeObject;
-}
 
 function versionAt(crd: KubeObject, index = 0): JsonObject {
   return (memberAt(crd, ["spec", "versions"]) as readonly JsonObject[])[index] ?? {};
@@ -32,47 +26,6 @@ function both(wish: DefinitionWish): readonly KubeObject[] {
   const xrd = appDefinition(wish);
   return [deriveCompositeCrd(xrd, flagOff), deriveClaimCrd(xrd)];
 }
-
-// Recorded from Crossplane by `npm run record -- definitions`, and what our composite resources have beyond that.
-const own = {
-  claimConditions: { type: "array", items: { type: "string" }, "x-kubernetes-list-type": "set" },
-  lastHandledReconcileAt: { type: "string" },
-};
-
-function withOwn(crd: KubeObject, names: readonly (keyof typeof own)[]): KubeObject {
-  const copy = structuredClone(crd);
-  const status = fieldsOf(copy, "status") as Record<string, JsonValue>;
-  for (const name of names) status[name] = own[name];
-  return copy;
-}
-
-suite("the CRDs that Crossplane makes of the same definitions, field by field", () => {
-  test("a v1 definition with claims", () => {
-    const xrd = example("app-definition");
-    const wanted = withOwn(example("app-composite-crd"), ["claimConditions", "lastHandledReconcileAt"]);
-    assert.deepEqual(deriveCompositeCrd(xrd, flagOff), wanted);
-    assert.deepEqual(deriveClaimCrd(xrd), example("app-claim-crd"));
-  });
-
-  const cacheCrd = withOwn(example("cache-composite-crd"), ["lastHandledReconcileAt"]);
-
-  test("a v2 definition, namespaced", () => {
-    assert.deepEqual(deriveCompositeCrd(example("cache-definition"), flagOff), cacheCrd);
-  });
-
-  test("a v2 definition for the whole cluster differs in scope and in what references may name", () => {
-    const xrd = example("cache-definition");
-    const cluster = { ...xrd, spec: { ...objectAt(xrd, ["spec"]), scope: "Cluster" } };
-    const wanted = structuredClone(cacheCrd) as unknown as {
-      spec: { scope: string };
-    };
-    wanted.spec.scope = "Cluster";
-    const path = ["properties", "crossplane", "properties", "resourceRefs", "items", "properties"];
-    const spec = objectAt(rootOf(wanted as unknown as KubeObject), ["properties", "spec"]);
-    (objectAt(spec, path) as Record<string, JsonValue>)["namespace"] = { type: "string" };
-    assert.deepEqual(deriveCompositeCrd(cluster, flagOff), wanted);
-  });
-});
 
 suite("what is carried over", () => {
   test("14: an empty schema gives a CRD of our fields alone, with a spec that must be there", () => {
