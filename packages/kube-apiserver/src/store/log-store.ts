@@ -248,7 +248,8 @@ export class LogStore<T extends object> implements Store<T> {
     if (this.#refusal === undefined) {
       this.#cleanUp(wasBusy);
     }
-    const isCheckpointDue = !this.#checkpointed && wasBusy;
+    // Also after a clean-up, which is a commit like any other.
+    const isCheckpointDue = !this.#checkpointed && (wasBusy || this.#isBusy);
     return isCheckpointDue || expiry.size > 0 || obsolete.length > 0 || history.size > this.#options.limits.keepChanges;
   }
 

@@ -27,6 +27,21 @@ test("the database file is left alone while writes come, and brought up to date 
   assert.equal(database(), settled);
 });
 
+test("what is cleaned up on a quiet server reaches the database file too", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  const directory = tempDirectory();
+  const keepMs = 10 * maintenanceMs;
+  await using store = openNotes({ directory, history: { keepChanges: 0, keepMs } });
+  const database = (): string => readFileSync(join(directory, STORE_FILE)).toString("latin1");
+  await put(store, "/key", "old version");
+  await put(store, "/key", "new version");
+  for (let i = 0; i < 5; i++) t.mock.timers.tick(maintenanceMs);
+  const settled = database();
+  assert.ok(settled.includes("new version"));
+  for (let i = 0; i < 10; i++) t.mock.timers.tick(maintenanceMs);
+  assert.notEqual(database(), settled, "the old version is removed");
+});
+
 test("the write-ahead log stays below twenty megabytes, however long writes come", async () => {
   const directory = tempDirectory();
   await using store = openNotes({ directory });
