@@ -39,7 +39,8 @@ export const imageConfigDocs: KindDocs = {
     "spec.runtime.configRef.apiVersion": "apiVersion of the configuration.",
     "spec.runtime.configRef.kind": "Kind of the configuration.",
     "spec.runtime.configRef.name": "Name of the configuration.",
-    "spec.verification": "Signatures that matching images must have.",
+    "spec.verification":
+      "Signatures that matching images must have. Signatures cannot be verified yet, so packages with matching images are not installed.",
     "spec.verification.provider": "What verifies them. Cosign is the only provider.",
     "spec.verification.cosign": "Settings of Cosign.",
     "spec.verification.cosign.authorities": "Who may have signed. One of them must match.",
