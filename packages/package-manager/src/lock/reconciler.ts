@@ -23,7 +23,7 @@ import { commonDigest, highestAllowed, nearestAllowed } from "./choose-version.t
 import { buildGraph, type DependencyGraph, findCycle, firstMissing, parentsOf, satisfies } from "./dependency-graph.ts";
 import { type LockDependency, type LockEntry, readLock } from "./lock-entry.ts";
 import { lockName, resolutionFailed } from "./lock-store.ts";
-import { dependencyName, sourceOfPackage, versionOfPackage } from "./package-source.ts";
+import { compareClaims, dependencyName, sourceOfPackage, versionOfPackage } from "./package-source.ts";
 
 /** What the resolver of dependencies may do beyond installing what is missing. */
 export interface ResolverOptions {
@@ -145,8 +145,8 @@ async function install(pass: LockPass, dependency: LockDependency, wishes: reado
 }
 
 /**
- * The package of a source. It need not be in the Lock: between two revisions of a package neither may be. Packages that skip
- * dependency resolution never are, and do not count.
+ * The package of a source; of several, the one that has the place in the Lock. It need not be in the Lock: between two revisions
+ * of a package neither may be. Packages that skip dependency resolution never are, and do not count.
  */
 async function installedFrom(
   { client, signal }: LockPass,
@@ -154,9 +154,11 @@ async function installedFrom(
 ): Promise<KubeObject | undefined> {
   // Read from the server: one that the cache does not have yet would be installed twice.
   const { items } = await client.live.list(packageTypes[kind].package, { signal });
-  return items.find(
+  const found = items.filter(
     (one) => sourceOfPackage(one) === source && memberAt(one, ["spec", "skipDependencyResolution"]) !== true,
   );
+  const [first] = found.toSorted((a, b) => Number(isDeleted(a)) - Number(isDeleted(b)) || compareClaims(a, b));
+  return first;
 }
 
 interface Adoption {

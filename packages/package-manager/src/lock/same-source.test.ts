@@ -101,6 +101,17 @@ test("a Provider that is not named after its repository is upgraded for a Config
   assert.equal(await revisionHealth(cluster, "Provider", "cool-provider"), "True");
 });
 
+test("of two packages of one source, the one in the Lock is upgraded", async () => {
+  await using cluster = await startPlane(">=v0.2.0");
+  await install(cluster, "Configuration", "conf", { package: `${cluster.registry}/acme/conf:v1` });
+  await passAll(cluster, "Configuration");
+  const spec = { package: `${cluster.registry}/acme/nop:v0.1.0` };
+  const second = { ...packageTypes.Provider.package, metadata: { name: "acme-nop" }, spec };
+  await cluster.kube.create(second, { fieldManager: "crossplane" });
+  await resolve(cluster);
+  assert.deepEqual(await providers(cluster), ["acme-nop v0.1.0", "cool-provider v0.2.0"]);
+});
+
 /** A plane on which the dependency was installed a second time while the first one was upgraded. */
 async function startStuck(
   made: { readonly name: string; readonly labels?: object },
