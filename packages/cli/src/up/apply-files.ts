@@ -139,9 +139,10 @@ function titleOf(entry: InventoryEntry): string {
   return harmlessLine(`${entry.kind} ${keyText(entry)}`);
 }
 
-function deleteCommand({ apiVersion, kind, name, namespace }: InventoryEntry, { env }: Io): string {
+function deleteCommand({ apiVersion, kind, name, namespace }: InventoryEntry, io: Io): string {
   const { group } = parseApiVersion(apiVersion);
   const type = `${kind.toLowerCase()}${group === "" ? "" : `.${group}`}`;
-  const where = namespace === undefined || namespace === "default" ? "" : ` -n ${namespace}`;
-  return `${commandName(env)} delete ${type} ${name}${where}`;
+  const isDefault = namespace === (readProjectFile(io).namespace ?? "default");
+  const where = namespace === undefined || isDefault ? "" : ` -n ${namespace}`;
+  return `${commandName(io.env)} delete ${type} ${name}${where}`;
 }

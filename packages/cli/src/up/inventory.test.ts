@@ -45,6 +45,23 @@ test("what was applied from files under the paths and is gone from them is found
   assert.deepEqual((await openInventory(path, folder.path)).missingFrom([], ["p"]), []);
 });
 
+test("an object is not missing because its manifest leaves out the project's namespace, or names one in vain", async () => {
+  using folder = tempFolder();
+  const path = join(folder.path, "applied.json");
+  const inventory = await openInventory(path, folder.path);
+  const implied = object("implied");
+  const cluster = object("cluster", "ignored");
+  inventory.add(manifest(implied), object("implied", "team-a"));
+  inventory.add(manifest(cluster), object("cluster"));
+  await inventory.save();
+  const again = await openInventory(path, folder.path);
+  assert.deepEqual(again.missingFrom([manifest(implied), manifest(cluster)], ["p"]), []);
+  assert.deepEqual(
+    again.missingFrom([manifest(object("implied", "team-b"))], ["p"]).map(({ name }) => name),
+    ["implied", "cluster"],
+  );
+});
+
 test("a damaged inventory is empty", async () => {
   using folder = tempFolder({ "a.json": "[{]", "b.json": '[null, {"kind": 1}]' });
   for (const name of ["a.json", "b.json"]) {

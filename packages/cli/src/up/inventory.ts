@@ -9,6 +9,8 @@ import type { Manifest } from "../manifests/manifest.ts";
 export interface InventoryEntry extends TypeRef {
   readonly name: string;
   readonly namespace?: string;
+  /** The manifest names no namespace: the one of the project was used. */
+  readonly isImpliedNamespace?: boolean;
   /** Absolute. */
   readonly file: string;
 }
@@ -34,7 +36,9 @@ export async function openInventory(path: string, cwd: string): Promise<Inventor
   return {
     add(manifest, { apiVersion, kind, metadata }) {
       const { name = "", namespace } = metadata;
-      const entry = { apiVersion, kind, name, ...(namespace && { namespace }), file: resolve(cwd, manifest.file) };
+      const isImpliedNamespace = Boolean(namespace) && !manifest.object.metadata.namespace;
+      const where = { ...(namespace && { namespace }), ...(isImpliedNamespace && { isImpliedNamespace }) };
+      const entry = { apiVersion, kind, name, ...where, file: resolve(cwd, manifest.file) };
       const key = keyOf(entry, namespace);
       changed ||= JSON.stringify(entries.get(key)) !== JSON.stringify(entry);
       entries.set(key, entry);
@@ -44,7 +48,8 @@ export async function openInventory(path: string, cwd: string): Promise<Inventor
     },
     missingFrom(manifests, paths) {
       const roots = paths.map((path) => resolve(cwd, path));
-      const present = new Set(manifests.map(({ object }) => writtenKey(object)));
+      const objects = manifests.map(({ object }) => object);
+      const present = { keys: new Set(objects.map(writtenKey)), names: new Set(objects.map(nameKey)) };
       const isUnder = (file: string): boolean => roots.some((root) => file === root || file.startsWith(root + sep));
       return [...entries.values()].filter((entry) => isUnder(entry.file) && !isPresent(entry, present));
     },
@@ -80,8 +85,20 @@ function writtenKey({ apiVersion, kind, metadata }: KubeObject): string {
   return keyOf({ apiVersion, kind, name: metadata.name ?? "" }, metadata.namespace);
 }
 
-/** A manifest may leave the default namespace out. */
-function isPresent(entry: InventoryEntry, written: ReadonlySet<string>): boolean {
-  if (written.has(keyOf(entry, entry.namespace))) return true;
-  return (entry.namespace ?? "default") === "default" && written.has(keyOf(entry));
+function nameKey({ apiVersion, kind, metadata }: KubeObject): string {
+  return keyOf({ apiVersion, kind, name: metadata.name ?? "" });
+}
+
+/** The objects in manifests, with and without their namespaces. */
+interface Present {
+  readonly keys: ReadonlySet<string>;
+  readonly names: ReadonlySet<string>;
+}
+
+/** A manifest may leave out the namespace, whichever it was when the object was applied; that of a cluster-scoped object is ignored. */
+function isPresent(entry: InventoryEntry, { keys, names }: Present): boolean {
+  const { namespace, isImpliedNamespace = false } = entry;
+  if (namespace === undefined) return names.has(keyOf(entry));
+  if (keys.has(keyOf(entry, namespace))) return true;
+  return (isImpliedNamespace || namespace === "default") && keys.has(keyOf(entry));
 }

@@ -103,6 +103,27 @@ test("what is removed from the files is named with the command that deletes it; 
   assert.deepEqual([names.includes("one"), names.includes("three")], [true, false]);
 });
 
+test("--prune keeps objects whose manifests leave the namespace to purlin.yaml", async () => {
+  const map = (name: string): string => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\n`;
+  using folder = tempFolder({
+    "purlin.yaml": "namespace: team-a\n",
+    "m/namespace.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a}\n",
+    "m/kept.yaml": map("kept"),
+    "m/removed.yaml": map("removed"),
+  });
+  for (const count of [3, 2]) {
+    await using running = up(folder, "m", "--prune");
+    await running.next("stdout", new RegExp(`applied ${count} objects of m\n`));
+    if (count === 2) await running.next("stdout", /deleted ConfigMap team-a\/removed, which/);
+    await running.next("stdout", /The control plane is ready\.|Everything is ready\./);
+    const { stdout } = await purlin(folder, "get", "configmaps", "-o", "name");
+    assert.equal(stdout.includes("configmap/kept\n"), true, stdout);
+    assert.equal(stdout.includes("configmap/removed\n"), count === 3);
+    assert.equal(await running.stop(), 0);
+    rmSync(join(folder.path, "m/removed.yaml"), { force: true });
+  }
+});
+
 test("what is wrong with the files is told before anything is started", async () => {
   using folder = tempFolder({ "bad.yaml": "kind: ConfigMap\n", "empty/readme.txt": "" });
   const cases: Record<string, { readonly args: readonly string[]; readonly exitCode: number; readonly says: RegExp }> =
