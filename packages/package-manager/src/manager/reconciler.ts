@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { developmentOf } from "@purlin/function-runner";
+import { type DevelopmentFunction, developmentOf } from "@purlin/function-runner";
 import type { KubeObject, ObjectKey } from "@purlin/kube-client";
 import {
   attempt,
@@ -21,7 +21,7 @@ import type { PackagePorts } from "./package-manager-ports.ts";
 import { type PackagePass, steps, tellWarning } from "./package-pass.ts";
 import { handsOver, planStates } from "./plan-states.ts";
 import { reportPackage } from "./report-package.ts";
-import { reportSource } from "./report-source.ts";
+import { reportDevelopment } from "./report-source.ts";
 import { resolvePackage } from "./resolve-package.ts";
 import { numberOfCurrent } from "./revision-identity.ts";
 import { deactivate, transition } from "./transition-states.ts";
@@ -47,9 +47,9 @@ export async function reconcilePackage(
   const isRollout = isFunction && ports.features.functionRevisionSelectors;
   const pass: PackagePass = { ...ports, type, package: found, ...signals, isFunction, isRollout };
   // A function under development is run where its annotations say; it has no package to fetch.
-  if (isFunction && ports.features.developmentFunctions && isUnderDevelopment(found)) {
-    const source = ports.sourceState?.(key.name);
-    if (source !== undefined && !isDeleted(found)) await reportSource(pass, source);
+  const development = isFunction && ports.features.developmentFunctions ? developmentIn(found) : undefined;
+  if (development !== undefined) {
+    if (!isDeleted(found)) await reportDevelopment(pass, development);
     return {};
   }
   if (isPaused(found)) await tellPaused(ports, found, signal);
@@ -58,8 +58,8 @@ export async function reconcilePackage(
   return {};
 }
 
-function isUnderDevelopment(found: KubeObject): boolean {
-  return developmentOf(found as unknown as JsonObject) !== undefined;
+function developmentIn(found: KubeObject): DevelopmentFunction | undefined {
+  return developmentOf(found as unknown as JsonObject);
 }
 
 async function tellingFailure(pass: PackagePass): Promise<ReconcileResult> {

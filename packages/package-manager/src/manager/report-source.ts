@@ -1,14 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type ConditionText, conditionOf, conditionsOf } from "@purlin/kube-controller";
+import type { DevelopmentFunction } from "@purlin/function-runner";
+import { type ConditionText, conditionOf, conditionsOf, withConditions } from "@purlin/kube-controller";
 import { withTexts } from "../package-status.ts";
 import type { ProcessState } from "../process/function-process.ts";
 import { type PackagePass, store, tellWarning } from "./package-pass.ts";
 
 const installed: ConditionText = { type: "Installed", status: "True", reason: "DevelopmentFunction" };
+const servingReason = "SourceServing";
 const failedReason = "SourceFailed";
 
+/** Reports on a Function under development. Where another program serves it, there is nothing to report. */
+export async function reportDevelopment(pass: PackagePass, { kind }: DevelopmentFunction): Promise<void> {
+  if (kind === "target") return forgetSource(pass);
+  const state = pass.sourceState?.(pass.package.metadata.name ?? "");
+  if (state !== undefined) await reportSource(pass, state);
+}
+
+/** Removes what was reported about a source file that the Function no longer names. */
+async function forgetSource(pass: PackagePass): Promise<void> {
+  const conditions = conditionsOf(pass.package);
+  const kept = conditions.filter(({ reason }) => reason !== servingReason && reason !== failedReason);
+  if (kept.length < conditions.length) await store(pass, withConditions(pass.package, kept));
+}
+
 /** Writes the state of the process that runs a Function's source file to the Function: conditions, and an event for each new failure. */
-export async function reportSource(pass: PackagePass, state: ProcessState): Promise<void> {
+async function reportSource(pass: PackagePass, state: ProcessState): Promise<void> {
   // The outcome is reported; a start that takes a moment is not worth two writes.
   if (state.phase === "starting") return;
   const health = healthOfSource(state);
@@ -20,7 +36,7 @@ export async function reportSource(pass: PackagePass, state: ProcessState): Prom
 
 function healthOfSource(state: Exclude<ProcessState, { readonly phase: "starting" }>): ConditionText {
   const { problem } = state;
-  if (problem === undefined) return { type: "Healthy", status: "True", reason: "SourceServing" };
+  if (problem === undefined) return { type: "Healthy", status: "True", reason: servingReason };
   const message = state.phase === "serving" ? `${problem} (the last good version keeps serving)` : problem;
   return { type: "Healthy", status: "False", reason: failedReason, message };
 }
