@@ -342,7 +342,7 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     BadTemplate: {
       args: ["get", "cm", "-o", "jsonpath={.a"],
       exitCode: 2,
-      says: /^error: --output jsonpath=\{\.a: a \{ has no \}\n$/,
+      says: /^error: --output jsonpath=\{\.a: unclosed \{: add \}\n$/,
     },
     PatchType: {
       args: ["patch", "cm", "c", "{}", "--type", "x"],

@@ -11,6 +11,6 @@ export const dataDirOption: OptionSpec = {
 /** How a command finds the API server it talks to. */
 export const clusterOptions: readonly OptionSpec[] = [
   dataDirOption,
-  { flags: "--kubeconfig <file>", description: "another API server than that of purlin up ($KUBECONFIG)" },
-  { flags: "--context <name>", description: "another context of the kubeconfig than the current one" },
+  { flags: "--kubeconfig <file>", description: "use another API server than that of purlin up ($KUBECONFIG)" },
+  { flags: "--context <name>", description: "the context of the kubeconfig, instead of the current one" },
 ];

@@ -5,7 +5,10 @@ import { startFlags } from "../start/start-flags.ts";
 import { xpkgCommands } from "../xpkg/xpkg-commands.ts";
 import type { CommandSpec, OptionSpec } from "./command-spec.ts";
 
-const namespaceOption: OptionSpec = { flags: "-n, --namespace <name>", description: "where the object is (default)" };
+const namespaceOption: OptionSpec = {
+  flags: "-n, --namespace <name>",
+  description: "the namespace (that of the context or purlin.yaml, or default)",
+};
 
 const filenameOption: OptionSpec = {
   flags: "-f, --filename <path>",
@@ -18,11 +21,11 @@ const selectorOption: OptionSpec = {
   description: "only objects with these labels, such as app=shop,tier!=test or 'tier in (a,b)'",
 };
 
-const everywhereOption: OptionSpec = { flags: "-A, --all-namespaces", description: "the objects of all namespaces" };
+const everywhereOption: OptionSpec = { flags: "-A, --all-namespaces", description: "in all namespaces" };
 
 const subresourceOption: OptionSpec = {
   flags: "--subresource <name>",
-  description: "a part of the object with a path of its own, such as status or scale",
+  description: "the subresource to change, such as status or scale",
 };
 
 const insecure: OptionSpec = { flags: "--insecure", description: "plaintext; only for functions on this machine" };
@@ -52,7 +55,7 @@ export const commandTable: readonly CommandSpec[] = [
       { flags: "--port <port>", description: "where to listen on loopback (a free one, kept across restarts)" },
       { flags: "--registry-port <port>", description: "where the registry listens (a free one, kept across restarts)" },
       { flags: "--prune", description: "delete objects that were applied from the files and are no longer in them" },
-      { flags: "--wait", description: "end when everything is ready, or tell what is not" },
+      { flags: "--wait", description: "exit when everything is ready; after --timeout, list what is not" },
       { flags: "--timeout <duration>", description: "how long --wait waits", default: "5m" },
       {
         flags: "--enable-function-revision-selectors",
@@ -89,7 +92,7 @@ export const commandTable: readonly CommandSpec[] = [
         description:
           "kind, plural, singular or short name, such as configmaps or xapps.example.org; several with commas",
       },
-      { name: "[name...]", description: "some objects of the type; all of them without a name" },
+      { name: "[name...]", description: "names of objects; all objects of the type if omitted" },
     ],
     options: [
       namespaceOption,
@@ -101,18 +104,18 @@ export const commandTable: readonly CommandSpec[] = [
         description: "table, wide, yaml, json, name or jsonpath=TEMPLATE",
         default: "table",
       },
-      { flags: "-w, --watch", description: "then show each change, until Ctrl-C" },
-      { flags: "--no-headers", description: "a table without its first line" },
+      { flags: "-w, --watch", description: "after the list, show each change until Ctrl-C" },
+      { flags: "--no-headers", description: "leave out the header of the table" },
       ...clusterOptions,
     ],
     load: () => import("../get/get-command.ts"),
   },
   {
     name: "describe",
-    summary: "show all fields of objects and their events, for people",
+    summary: "show the fields and events of objects in readable form",
     arguments: [
       { name: "<type>", description: "as for purlin get" },
-      { name: "[name...]", description: "some objects of the type; all of them without a name" },
+      { name: "[name...]", description: "names of objects; all objects of the type if omitted" },
     ],
     options: [namespaceOption, everywhereOption, selectorOption, ...clusterOptions],
     load: () => import("../describe/describe-command.ts"),
@@ -123,7 +126,7 @@ export const commandTable: readonly CommandSpec[] = [
     options: [
       { flags: "--for <type/name>", description: "only events about this object" },
       { flags: "--types <types>", description: "only events of these types, such as Warning" },
-      { flags: "-w, --watch", description: "then show each new event, until Ctrl-C" },
+      { flags: "-w, --watch", description: "after the list, show each new event until Ctrl-C" },
       namespaceOption,
       everywhereOption,
       ...clusterOptions,
@@ -165,7 +168,7 @@ export const commandTable: readonly CommandSpec[] = [
       { name: "[patch]", description: "the fields to change, as a JSON or YAML object; null removes one" },
     ],
     options: [
-      { flags: "-p, --patch <patch>", description: "the patch, where it is not the last word" },
+      { flags: "-p, --patch <patch>", description: "the patch, instead of the last argument" },
       { flags: "--type <type>", description: "merge, json or strategic", default: "merge" },
       subresourceOption,
       namespaceOption,
@@ -204,7 +207,7 @@ export const commandTable: readonly CommandSpec[] = [
     name: "version",
     summary: "show the versions of this command and of the API server",
     options: [
-      { flags: "--client", description: "only this command's" },
+      { flags: "--client", description: "show only the version of this command" },
       { flags: "-o, --output <format>", description: "text, yaml or json", default: "text" },
       ...clusterOptions,
     ],

@@ -39,12 +39,12 @@ for (const [template, want] of rows) {
 }
 
 const wrong: readonly (readonly [string, RegExp])[] = [
-  ["{.a", /a \{ has no \}/],
+  ["{.a", /unclosed \{: add \}/],
   ["{range .a}", /range without end/],
   ["{end}", /end without range/],
   ["{.a[0}", /cannot read/],
   ["{.a[x]}", /cannot read "\[x\]"/],
-  ["{.a[]}", /\[\] has nothing in it/],
+  ["{.a[]}", /\[\] is empty/],
 ];
 for (const [template, message] of wrong) {
   test(`jsonpath ${template} is refused`, () => assert.throws(() => createTemplatePrinter(template), message));

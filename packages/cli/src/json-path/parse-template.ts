@@ -75,7 +75,7 @@ function closingBrace(source: string, start: number): number {
     else if (character === '"' || character === "'") quote = character;
     else if (character === "}") return at;
   }
-  throw new Error("a { has no }");
+  throw new Error("unclosed {: add }");
 }
 
 const actionToken = /(?:\[[^\]]*\]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s["'])+/g;
@@ -134,7 +134,7 @@ function parseBrackets(text: string): PathStep {
   if (parts.length > 0 && parts.every((part) => /^["']/.test(part)))
     return { kind: "fields", names: parts.map(unquote) };
   const slices = parts.map(parseSlice);
-  if (slices.length === 0) throw new Error("[] has nothing in it");
+  if (slices.length === 0) throw new Error("[] is empty");
   return { kind: "slices", slices };
 }
 

@@ -6,7 +6,7 @@ export const renderFlags: readonly OptionSpec[] = [
   { flags: "-x, --include-full-xr", description: "print the XR with the spec and metadata it was given" },
   {
     flags: "-r, --include-function-results",
-    description: "print the events of the XR, one Result an event",
+    description: "print the events of the XR, one Result per event",
   },
   { flags: "-c, --include-context", description: "print the context the last step left" },
   {

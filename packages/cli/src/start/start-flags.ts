@@ -5,7 +5,7 @@ import { crossplaneSettings } from "./crossplane-settings.ts";
 /** The options that have an effect. Those that Crossplane has as well mean the same and have the same defaults. */
 const effectiveFlags: readonly OptionSpec[] = [
   { flags: "--kubeconfig <file>", description: "the API server to work on (in a Pod: that of its own cluster)" },
-  { flags: "--context <name>", description: "another context of the kubeconfig than the current one" },
+  { flags: "--context <name>", description: "the context of the kubeconfig, instead of the current one" },
   {
     flags: "-n, --namespace <name>",
     description: "where packages run, and where the leader's Lease is ($POD_NAMESPACE, or crossplane-system)",
@@ -14,10 +14,10 @@ const effectiveFlags: readonly OptionSpec[] = [
     flags: "-l, --leader-election [bool]",
     description: "work only while holding the leader's Lease ($LEADER_ELECTION, or true)",
   },
-  { flags: "-s, --sync-interval <duration>", description: "how often every object is looked at again", default: "1h" },
+  { flags: "-s, --sync-interval <duration>", description: "how often every object is reconciled again", default: "1h" },
   {
     flags: "--poll-interval <duration>",
-    description: "how often composite resources are looked at where no watch wakes them",
+    description: "how often composite resources are reconciled without a watch event",
     default: "1m",
   },
   {
@@ -27,7 +27,7 @@ const effectiveFlags: readonly OptionSpec[] = [
   },
   {
     flags: "--max-concurrent-reconciles <n>",
-    description: "how many objects each controller works on at the same time",
+    description: "how many objects each controller reconciles at the same time",
     default: "100",
   },
   { flags: "--max-reconcile-rate <n>", description: "the older name of --max-concurrent-reconciles" },
@@ -38,23 +38,23 @@ const effectiveFlags: readonly OptionSpec[] = [
   },
   {
     flags: "--circuit-breaker-burst <n>",
-    description: "watch events a composite resource may get at once before it is shielded from them",
+    description: "circuit breaker: burst of watch events allowed per composite resource",
     default: "100",
   },
   {
     flags: "--circuit-breaker-refill-rate <n>",
-    description: "watch events a second it may get in the long run",
+    description: "circuit breaker: sustained watch events per second",
     default: "1",
   },
-  { flags: "--circuit-breaker-cooldown <duration>", description: "how long it is shielded at least", default: "5m" },
+  { flags: "--circuit-breaker-cooldown <duration>", description: "circuit breaker: minimum time open", default: "5m" },
   {
     flags: "--enable-realtime-compositions [bool]",
-    description: "wake composite resources when what they composed or required changes (true)",
+    description: "reconcile composite resources when composed or required resources change (true)",
   },
   { flags: "--enable-ssa-claims [bool]", description: "sync claims by server-side apply (true)" },
   {
     flags: "--accept-other-claim-versions [bool]",
-    description: "after a change of a claim's version, go on with composite resources bound in the old one",
+    description: "keep composite resources that were bound by a claim of another version",
   },
   {
     flags: "--enable-function-revision-selectors [bool]",
@@ -85,11 +85,11 @@ const effectiveFlags: readonly OptionSpec[] = [
   },
   {
     flags: "--enable-dependency-version-downgrades [bool]",
-    description: "downgrade them, too, where nothing higher will do (alpha)",
+    description: "also downgrade dependencies if no higher version fits (alpha)",
   },
   {
     flags: "--enable-function-response-cache [bool]",
-    description: "keep the responses of functions for as long as they allow (alpha)",
+    description: "cache function responses for their TTL (alpha)",
   },
   { flags: "--xfn-cache-dir <dir>", description: "where responses are kept ($XFN_CACHE_DIR, or /cache/xfn)" },
   {
@@ -111,7 +111,7 @@ const effectiveFlags: readonly OptionSpec[] = [
   {
     flags: "--allow-development-functions [bool]",
     description:
-      "call functions in plaintext where their annotations say: anyone who can edit a Function then sees all data",
+      "call functions in plaintext at the address in their annotations: anyone who can edit a Function then sees all data",
   },
   {
     flags: "--tls-client-certs-dir <dir>",
@@ -124,14 +124,14 @@ const effectiveFlags: readonly OptionSpec[] = [
   },
   {
     flags: "--metrics-address <address>",
-    description: "where /metrics is served; 0 for nowhere (127.0.0.1:8080, in a Pod :8080)",
+    description: "where /metrics is served; 0 turns it off (127.0.0.1:8080, in a Pod :8080)",
   },
-  { flags: "--metrics-port <port>", description: "the port alone of --metrics-address ($METRICS_PORT)" },
+  { flags: "--metrics-port <port>", description: "only the port of --metrics-address ($METRICS_PORT)" },
   {
     flags: "--health-address <address>",
-    description: "where /healthz and /readyz are served; 0 for nowhere (127.0.0.1:8081, in a Pod :8081)",
+    description: "where /healthz and /readyz are served; 0 turns it off (127.0.0.1:8081, in a Pod :8081)",
   },
-  { flags: "--health-probe-port <port>", description: "the port alone of --health-address ($HEALTH_PROBE_PORT)" },
+  { flags: "--health-probe-port <port>", description: "only the port of --health-address ($HEALTH_PROBE_PORT)" },
 ];
 
 /** Flags of Crossplane that change nothing here: accepted, logged, and left out of help. */

@@ -26,7 +26,7 @@ const buildOptions: readonly OptionSpec[] = [
   { flags: "--base <base>", description: "what lies below: an image in a registry, or a folder" },
   {
     flags: "-e, --examples <dir>",
-    description: "examples to put in (the folder examples of the project, if it exists)",
+    description: "the folder with examples to include (examples of the project, if it exists)",
   },
   {
     flags: "--platform <os/arch>",
