@@ -70,7 +70,7 @@ type Select = (file: string) => boolean;
 export const suites: Record<string, (select: Select, cores: number) => Suite> = {
   // More than cores: many tests wait for a program or a timer.
   unit: (select, cores) => ({ groups: unitGroups(select), atOnce: cores + 2 }),
-  interop: oneByOne(["test/interop/*.test.ts", "test/interop/packages/*.test.ts"]),
+  interop: oneByOne(["test/interop/*.test.ts", "test/interop/{certificates,packages}/*.test.ts"]),
   clients: oneByOne("test/interop/apiserver/**/*.test.ts"),
   conformance: oneByOne("test/conformance/**/*.test.ts"),
   chaos: oneByOne("test/chaos/**/*.test.ts", chaosSilenceMs),
