@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync, readFileSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import type { SandboxSupport } from "@purlin/package-manager";
+import { kubeconfigVariable } from "../cluster/read-kubeconfig.ts";
 import { commandName } from "../command-name.ts";
 import { terminalText } from "../help/help-text.ts";
 import type { Io } from "../io.ts";
@@ -25,6 +26,14 @@ export function sandboxWarning(sandbox: SandboxSupport, style: Style): string | 
   if (sandbox.isSupported) return undefined;
   const advice = "install bubblewrap to isolate them";
   return `${style.doubtful("!")} functions of packages run without a sandbox: ${sandbox.reason}; ${advice}`;
+}
+
+/** Says that other commands, which prefer $KUBECONFIG, will not reach this control plane; undefined where they will. */
+export function kubeconfigWarning(kubeconfig: string, style: Style, io: Io): string | undefined {
+  const [first] = kubeconfigVariable(io) ?? [];
+  if (first === undefined || first === resolve(kubeconfig)) return undefined;
+  const advice = `run "unset KUBECONFIG" there, or add --data-dir ${shortest(io.cwd, dirname(kubeconfig))}`;
+  return `${style.doubtful("!")} $KUBECONFIG is set: other commands use it instead of this control plane; ${advice}`;
 }
 
 /** What to do once everything is ready: what the manifests' authors suggest, else what is always possible. */

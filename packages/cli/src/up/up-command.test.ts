@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { edit, image, purlin, quickstart, untilSettings, up } from "../testing/quickstart-folder.ts";
+import { spawnPurlin } from "../testing/spawn-purlin.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 
 test("the quickstart becomes ready, tells what to try, and each of these works", async () => {
@@ -52,6 +53,21 @@ test("the quickstart becomes ready, tells what to try, and each of these works",
   await running.next("stdout", /App default\/shop: Ready, /);
   assert.equal(await running.stop(), 0);
   await running.next("stdout", /Stopping\. What was stored stays\./);
+});
+
+test("a $KUBECONFIG that other commands would use instead is reported", async () => {
+  using folder = tempFolder({ "other.yaml": "" });
+  const own = join(folder.path, ".purlin/kubeconfig");
+  for (const [variable, isReported] of [
+    ["other.yaml", true],
+    [own, false],
+  ] as const) {
+    await using running = spawnPurlin(["up"], { cwd: folder.path, env: { KUBECONFIG: variable } });
+    const [text] = await running.next("stdout", /registry at[\s\S]*The control plane is ready\./);
+    const warning =
+      /! \$KUBECONFIG is set: other commands use it .*"unset KUBECONFIG" there, or add --data-dir \.purlin\n/;
+    assert.equal(warning.test(text), isReported, text);
+  }
 });
 
 test("--wait ends with 0 when all is ready, and everything is there the next time", async () => {

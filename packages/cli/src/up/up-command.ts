@@ -13,7 +13,7 @@ import { textOf, UserError } from "../user-error.ts";
 import { createFileApplier, type FileApplier } from "./apply-files.ts";
 import { type EmbeddedPlane, startEmbeddedPlane } from "./embedded-plane.ts";
 import { type FileChanges, followFiles } from "./followed-files.ts";
-import { greeting, logPath, nextSteps, sandboxWarning } from "./greeting.ts";
+import { greeting, kubeconfigWarning, logPath, nextSteps, sandboxWarning } from "./greeting.ts";
 import { inventoryPath, openInventory } from "./inventory.ts";
 import { createLiveView, type LiveView } from "./live-view.ts";
 import { createLookout, type Lookout } from "./lookout.ts";
@@ -39,8 +39,11 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   await using running = await start(options, { io, view, lookout });
   view.say(greeting(running.embedded, style, io));
   view.say(`${style.good("✓")} registry at ${style.strong(running.registry.address)}`);
-  const warning = sandboxWarning(running.packages.sandbox, style);
-  if (warning !== undefined) view.say(warning);
+  const warnings = [
+    sandboxWarning(running.packages.sandbox, style),
+    options.waitMs === undefined ? kubeconfigWarning(running.embedded.kubeconfig, style, io) : undefined,
+  ];
+  for (const warning of warnings) if (warning !== undefined) view.say(warning);
   await using composites = watchComposites(running.informers, lookout.changed);
   await using packages = watchPackages(running.informers, lookout.changed);
   const applier = createFileApplier({
