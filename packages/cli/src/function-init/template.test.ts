@@ -13,7 +13,8 @@ test("every gap of the template is filled", async () => {
   const files = readdirSync(folder.path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
-  assert.ok(files.includes(join(folder.path, ".gitignore")));
+  const ignored = readFileSync(join(folder.path, ".gitignore"), "utf8").split("\n");
+  for (const name of ["node_modules/", ".purlin/", "*.xpkg"]) assert.ok(ignored.includes(name), name);
   for (const file of files) assert.doesNotMatch(readFileSync(file, "utf8"), /__[A-Z]+__/, file);
   assert.match(readFileSync(join(folder.path, "README.md"), "utf8"), /^# my-function\n/);
   const manifest = JSON.parse(readFileSync(join(folder.path, "package.json"), "utf8")) as Record<string, unknown>;
