@@ -2,9 +2,9 @@
 import type { ProtocolVersion } from "@purlin/function-protocol";
 
 /** How calls may end. */
-export type CallCode = "OK" | "Internal" | "Unknown";
+export type CallCode = "OK" | "Internal" | "Unavailable" | "Unknown";
 
-/** Plain numbers, so that counting costs a call nothing. Whoever shows them reads them when asked. */
+/** Plain numbers, so that counting costs a call almost nothing. The metrics server reads them on request. */
 export interface CallCounts {
   started: number;
   received: number;
@@ -18,5 +18,5 @@ export function createCallCounts(): Readonly<Record<ProtocolVersion, CallCounts>
 }
 
 function zero(): CallCounts {
-  return { started: 0, received: 0, sent: 0, handled: { OK: 0, Internal: 0, Unknown: 0 } };
+  return { started: 0, received: 0, sent: 0, handled: { OK: 0, Internal: 0, Unavailable: 0, Unknown: 0 } };
 }

@@ -15,6 +15,8 @@ export class FunctionService {
   readonly #protocol: ProtocolVersion;
   readonly #call: FunctionCall;
   readonly #counts: CallCounts;
+  /** Calls whose handlers returned a promise that has not settled. */
+  readonly #inFlight = new Set<Respond>();
 
   constructor(protocol: ProtocolVersion, call: FunctionCall, counts: CallCounts) {
     this.#protocol = protocol;
@@ -30,6 +32,19 @@ export class FunctionService {
     });
   }
 
+  /**
+   * Fails every call in flight with UNAVAILABLE. A caller whose connection is just cut sees a code that depends on its
+   * library and on timing.
+   */
+  interrupt(): void {
+    const calls = [...this.#inFlight];
+    this.#inFlight.clear();
+    for (const respond of calls) {
+      this.#counts.handled.Unavailable++;
+      respond({ code: status.UNAVAILABLE, details: "the function stopped before the call completed" });
+    }
+  }
+
   #answer(call: BytesCall, respond: Respond): void {
     this.#counts.started++;
     this.#counts.received++;
@@ -40,12 +55,19 @@ export class FunctionService {
       this.#fail(respond, error);
       return;
     }
-    if (!(answered instanceof Promise)) this.#succeed(respond, answered);
-    else
-      answered.then(
-        (bytes) => this.#succeed(respond, bytes),
-        (error: unknown) => this.#fail(respond, error),
-      );
+    if (!(answered instanceof Promise)) {
+      this.#succeed(respond, answered);
+      return;
+    }
+    this.#inFlight.add(respond);
+    answered.then(
+      (bytes) => {
+        if (this.#inFlight.delete(respond)) this.#succeed(respond, bytes);
+      },
+      (error: unknown) => {
+        if (this.#inFlight.delete(respond)) this.#fail(respond, error);
+      },
+    );
   }
 
   #succeed(respond: Respond, bytes: Buffer): void {

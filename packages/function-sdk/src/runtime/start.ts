@@ -30,6 +30,9 @@ export interface RunningFunction extends BoundAddress {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** How long the answers to interrupted calls may take to be sent before their connections are cut. */
+const flushMs = 200;
+
 /**
  * Starts serving a function and resolves when it listens. Signals are left alone: see {@link serve} for a function that
  * is a process of its own.
@@ -40,7 +43,7 @@ export async function start(handler: FunctionHandler, options: ServeOptions = {}
   const counts = createCallCounts();
   const health = new HealthService();
   const tls = await openTls(settings, log, (socket) => injector.injectConnection(socket));
-  const server = createGrpcServer(handler, { settings, log, counts, health });
+  const { server, services } = createGrpcServer(handler, { settings, log, counts, health });
   // Plaintext for grpc-js: with TLS it gets connections that are decrypted, and whose peers are verified.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const connections = new Connections(tls.accept);
@@ -55,11 +58,19 @@ export async function start(handler: FunctionHandler, options: ServeOptions = {}
   const metrics = await serveMetrics({ settings, log, counts, health });
   log.info("serving", { address: bound.address, tls: settings.tlsCertsDir !== undefined });
 
+  const cut = (): void => {
+    for (const service of services) service.interrupt();
+    setTimeout(() => connections.destroy(), flushMs).unref();
+  };
   let stopped: Promise<void> | undefined;
   const stop = async (graceMs: number): Promise<void> => {
     health.stop();
     tls.close();
-    await Promise.all([drain(server, connections, graceMs), metrics?.close()]);
+    const closed = connections.close();
+    // Refuses new calls on every connection, and closes a connection once its calls are answered.
+    server.tryShutdown(() => {});
+    const grace = setTimeout(cut, graceMs);
+    await Promise.all([closed.finally(() => clearTimeout(grace)), metrics?.close()]);
     log.info("stopped", { address: bound.address });
   };
   return {
@@ -68,7 +79,7 @@ export async function start(handler: FunctionHandler, options: ServeOptions = {}
     setServing: (serving) => health.setServing(serving),
     stop: (graceMs = settings.shutdownGraceMs) => {
       // Asked again, perhaps more impatiently: there is only one stop, but the grace period may end sooner.
-      if (stopped !== undefined && graceMs === 0) connections.destroy();
+      if (stopped !== undefined && graceMs === 0) cut();
       stopped ??= stop(graceMs);
       return stopped;
     },
@@ -86,7 +97,13 @@ interface Parts {
   readonly health: HealthService;
 }
 
-function createGrpcServer(handler: FunctionHandler, { settings, log, counts, health }: Parts): Server {
+interface GrpcServer {
+  readonly server: Server;
+  /** The function, once a protocol version. */
+  readonly services: readonly FunctionService[];
+}
+
+function createGrpcServer(handler: FunctionHandler, { settings, log, counts, health }: Parts): GrpcServer {
   const server = new Server({
     "grpc.max_receive_message_length": settings.maxRecvBytes,
     "grpc.max_send_message_length": settings.maxSendBytes,
@@ -94,14 +111,14 @@ function createGrpcServer(handler: FunctionHandler, { settings, log, counts, hea
   });
   const { ttl, onHandlerError } = settings;
   const call = createFunctionCall(toRunFunction(handler), { log, ttl, ttlDuration: toDuration(ttl), onHandlerError });
-  for (const version of ["v1", "v1beta1"] as const)
-    new FunctionService(version, call, counts[version]).register(server);
+  const services = (["v1", "v1beta1"] as const).map((version) => new FunctionService(version, call, counts[version]));
+  for (const service of services) service.register(server);
   if (settings.health) health.register(server);
   if (settings.reflection) {
     const optional = settings.health ? [healthServiceName] : [];
     registerReflection(server, [serviceNames.v1, serviceNames.v1beta1, ...optional, reflectionServiceName]);
   }
-  return server;
+  return { server, services };
 }
 
 /** Loaded when it is wanted: a function without metrics pays for neither an HTTP server nor the library. */
@@ -127,13 +144,4 @@ async function openTls(settings: Settings, log: Logger, serveHttp2: (socket: Soc
   if (!reloadCerts) return { accept, close: () => {} };
   const watch = new CertificateWatch({ directory, current, onChange: tls.replace.bind(tls), log });
   return { accept, close: () => watch.close() };
-}
-
-/** Refuses new calls on every connection, waits for those in flight, and cuts connections when the time is up. */
-async function drain(server: Server, connections: Connections, graceMs: number): Promise<void> {
-  const closed = connections.close();
-  server.tryShutdown(() => {});
-  const cut = setTimeout(() => connections.destroy(), graceMs);
-  await closed;
-  clearTimeout(cut);
 }
