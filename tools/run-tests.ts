@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one of the repository's test suites: `node tools/run-tests.ts unit|interop|clients|conformance|chaos|e2e [file…]`, options last.
+// Runs one of the repository's test suites: `node tools/run-tests.ts unit|interop|clients|conformance|chaos|hostile|e2e [file…]`, options last.
 // A word selects the files whose path contains it; `--test-…` goes to Node, any other option to the suite through the environment.
 import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";

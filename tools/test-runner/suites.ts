@@ -74,5 +74,6 @@ export const suites: Record<string, (select: Select, cores: number) => Suite> = 
   clients: oneByOne("test/interop/apiserver/**/*.test.ts"),
   conformance: oneByOne("test/conformance/**/*.test.ts"),
   chaos: oneByOne("test/chaos/**/*.test.ts", chaosSilenceMs),
+  hostile: oneByOne("test/hostile/**/*.test.ts"),
   e2e: oneByOne("test/e2e/**/*.test.ts"),
 };
