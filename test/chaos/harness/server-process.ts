@@ -16,6 +16,10 @@ export interface ServerOptions {
   readonly nodeOptions?: readonly string[];
   /** A command in front of the server's own, such as one that limits what it may use. */
   readonly wrapper?: readonly string[];
+  /** Further options of the server. */
+  readonly args?: readonly string[];
+  /** Added to its environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A server that is starting or running. */
@@ -33,6 +37,8 @@ export interface ServerProcess extends AsyncDisposable {
   stop(): Promise<number | null>;
   /** Resident memory in MiB. */
   memory(): number;
+  /** Most resident memory it ever had, in MiB. */
+  peakMemory(): number;
 }
 
 // `npm run chaos -- --command=FILE` runs another one, such as the launcher of a built command.
@@ -49,10 +55,11 @@ export function chaosDirectory(): string {
 }
 
 /** Starts the server and does not wait for it. */
-export function startServer({ directory, nodeOptions = [], wrapper = [] }: ServerOptions): ServerProcess {
-  const line = [...wrapper, process.execPath, ...nodeOptions, command, "apiserver", "--data-dir", directory];
-  const [program = "", ...args] = line;
-  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+export function startServer(options: ServerOptions): ServerProcess {
+  const { directory, nodeOptions = [], wrapper = [], env = {} } = options;
+  const serve = [command, "apiserver", "--data-dir", directory, ...(options.args ?? [])];
+  const [program = "", ...args] = [...wrapper, process.execPath, ...nodeOptions, ...serve];
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } });
   const said = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].setEncoding("utf8").on("data", (text: string) => {
@@ -84,7 +91,8 @@ export function startServer({ directory, nodeOptions = [], wrapper = [] }: Serve
     },
     kill: async () => void (await end("SIGKILL")),
     stop: () => end("SIGTERM"),
-    memory: () => residentMemory(child.pid ?? 0),
+    memory: () => memoryOf(child.pid ?? 0, "VmRSS"),
+    peakMemory: () => memoryOf(child.pid ?? 0, "VmHWM"),
     [Symbol.asyncDispose]: async () => void (await end("SIGKILL")),
   };
 }
@@ -125,7 +133,8 @@ function readTarget(path: string): Target {
   };
 }
 
-function residentMemory(pid: number): number {
-  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-  return Number(kibibytes) / 1024;
+/** A figure in MiB that the kernel keeps of a process. */
+function memoryOf(pid: number, figure: "VmRSS" | "VmHWM"): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(new RegExp(`^${figure}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) / 1024;
 }
