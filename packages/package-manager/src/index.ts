@@ -51,6 +51,7 @@ export {
   type FunctionProcessesOptions,
 } from "./process/function-processes.ts";
 // The pieces, for whoever serves one function in another way.
+export { closeInheritedDescriptors } from "./process/inherited-descriptors.ts";
 export type { Launch, LaunchEvents, Launched } from "./process/launch.ts";
 export type { FunctionProgram } from "./process/launch-function.ts";
 export { type LogFile, openLogFile } from "./process/log-file.ts";

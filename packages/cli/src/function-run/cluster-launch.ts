@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import cluster, { type Worker } from "node:cluster";
-import { isWorkerMessage, type Launch, type LaunchEvents, workerProgram } from "@purlin/package-manager";
+import {
+  closeInheritedDescriptors,
+  isWorkerMessage,
+  type Launch,
+  type LaunchEvents,
+  workerProgram,
+} from "@purlin/package-manager";
 
 /** Longer than a function gives its calls to finish. */
 const stopLimitMs = 8_000;
@@ -13,6 +19,7 @@ const stopLimitMs = 8_000;
 export function createClusterLaunch(file: string, flags: readonly string[]): Launch {
   cluster.setupPrimary({ exec: workerProgram, args: [file, ...flags], silent: true });
   return (events) => {
+    closeInheritedDescriptors();
     const worker = cluster.fork();
     for (const stream of ["stdout", "stderr"] as const) {
       worker.process[stream]?.setEncoding("utf8").on("data", (text: string) => events.output(stream, text));

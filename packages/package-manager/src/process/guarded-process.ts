@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { constants } from "node:os";
+import { closeInheritedDescriptors } from "./inherited-descriptors.ts";
 
 /** A program to run. */
 export interface Program {
@@ -55,8 +56,9 @@ export interface GuardedOptions {
   readonly inlet?: boolean;
 }
 
-/** Starts a program in a process group of its own. */
+/** Starts a program in a process group of its own. It gets standard streams, the channel and the inlet, and no other file descriptor. */
 export function spawnGuarded(program: Program, { channel, inlet = false }: GuardedOptions): GuardedProcess {
+  closeInheritedDescriptors();
   const { command, args, cwd, env } = program;
   const spawnOptions: SpawnOptions = {
     cwd,
