@@ -5,12 +5,13 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const preload = new URL("serve-tests-from-kubernetes.ts", import.meta.url).href;
 const packages = new URL("../../packages/", import.meta.url);
 const files = [
+  "composition/src/composite/engine.test.ts",
   "composition/src/composite/fresh-composite.test.ts",
   "composition/src/composite/reconcile-lifecycle.test.ts",
   "composition/src/composite/reconcile-selection.test.ts",
@@ -23,18 +24,20 @@ const files = [
   "composition/src/composite/error-conditions.test.ts",
   "composition/src/composite/apply/require-alive.test.ts",
   "composition/src/composite/crash.test.ts",
-  "composition/src/composite/engine.test.ts",
   "composition/src/render/render-equals-control-plane.test.ts",
   "control-plane/src/changed-definitions.test.ts",
 ];
 
-for (const file of files) {
-  test(`on kube-apiserver: ${file}`, async () => {
-    const path = fileURLToPath(new URL(file, packages));
-    const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
-    const child = spawn(process.execPath, ["--import", preload, path], { env, stdio: ["ignore", "pipe", "inherit"] });
-    const [said] = await Promise.all([text(child.stdout), once(child, "exit")]);
-    assert.equal(child.exitCode, 0, said);
-    assert.match(said, /pass [1-9]/, "some tests ran");
-  });
-}
+// Each file has a cluster of its own and mostly waits for it.
+describe("on kube-apiserver", { concurrency: 3 }, () => {
+  for (const file of files) {
+    test(file, async () => {
+      const path = fileURLToPath(new URL(file, packages));
+      const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
+      const child = spawn(process.execPath, ["--import", preload, path], { env, stdio: ["ignore", "pipe", "inherit"] });
+      const [said] = await Promise.all([text(child.stdout), once(child, "exit")]);
+      assert.equal(child.exitCode, 0, said);
+      assert.match(said, /pass [1-9]/, "some tests ran");
+    });
+  }
+});
