@@ -25,8 +25,8 @@ function exportOptions(suiteName: string, options: readonly string[]): void {
   }
 }
 
-/** No program is found there. Functions of packages then run as on a machine without bubblewrap, by the product's own lookup. */
-const emptyPath = "/nonexistent";
+/** Functions of packages then run as on a machine without bubblewrap, by the product's own lookup. */
+const withoutSandbox = { name: "PURLIN_SANDBOX", value: "none" } as const;
 
 function fail(message: string): never {
   console.error(message);
@@ -67,7 +67,7 @@ exportOptions(
   options.filter((option) => !option.startsWith("--test-")),
 );
 process.env["PROPERTY_SEED"] = propertySeed();
-if (options.includes("--sandbox=none")) process.env["PATH"] = emptyPath;
+if (options.includes("--sandbox=none")) process.env[withoutSandbox.name] = withoutSandbox.value;
 const started = performance.now();
 const files = suite.groups.reduce((sum, group) => sum + group.files.length, 0);
 console.log(`Suite ${name}: ${files} files in ${suite.groups.length} processes, ${suite.atOnce} at a time.`);

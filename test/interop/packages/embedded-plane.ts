@@ -2,7 +2,7 @@
 // `purlin up` as a user runs it, in a process of its own, and what a user does to it.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -56,10 +56,10 @@ export async function startPlane({ sandbox, flags = [] }: PlaneOptions): Promise
   await using starting = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "purlin-packages-"));
   starting.defer(() => rmSync(directory, { recursive: true, force: true }));
-  const path = sandbox ? process.env["PATH"] : pathWithoutSandbox(directory);
+  const without = sandbox ? {} : { PURLIN_SANDBOX: "none" };
   const child = spawn(process.execPath, [program, "up", "--data-dir", directory, ...flags], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, PATH: path, CONTROL_PLANE_SECRET: "in its environment" },
+    env: { ...process.env, ...without, CONTROL_PLANE_SECRET: "in its environment" },
   });
   starting.defer(() => stop(child));
   await untilItRuns(child);
@@ -77,14 +77,6 @@ export async function startPlane({ sandbox, flags = [] }: PlaneOptions): Promise
     until: (what, ref, isWanted) => until(users, { what, ref, isWanted }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-}
-
-/** A folder with what a control plane itself needs, and no bubblewrap. */
-function pathWithoutSandbox(directory: string): string {
-  const folder = join(directory, "programs");
-  mkdirSync(folder);
-  for (const name of ["sh", "sleep"]) symlinkSync(`/bin/${name}`, join(folder, name));
-  return folder;
 }
 
 async function untilItRuns(child: ChildProcess): Promise<void> {

@@ -2,9 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import type { Sandbox } from "../sandbox/sandbox-arguments.ts";
 import { createTestClock, type TestClock } from "../testing/test-clock.ts";
 import { type CellPool, createCellPool } from "./cell-pool.ts";
 import type { NetworkCell } from "./network-cell.ts";
+
+const bwrap = { program: "bwrap", canDisableUserns: true };
 
 interface Scene {
   readonly clock: TestClock;
@@ -19,10 +22,10 @@ function scene(): Scene {
   const clock = createTestClock();
   const log: string[] = [];
   const ends: (() => void)[] = [];
-  const open = (sandbox: string): NetworkCell => {
+  const open = (sandbox: Sandbox): NetworkCell => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const number = ends.push(() => resolve("it ended"));
-    log.push(`open ${number} with ${sandbox}`);
+    log.push(`open ${number} with ${sandbox.program}`);
     const kill = (): void => {
       log.push(`kill ${number}`);
       resolve("killed");
@@ -41,49 +44,49 @@ const numberOf = ({ process }: NetworkCell): unknown => (process.child as unknow
 
 test("a function gets the cell that waits for it; the next time, and any other function, a new one", () => {
   const { pool, log } = scene();
-  pool.warm("a", "bwrap");
-  pool.warm("a", "bwrap");
+  pool.warm("a", bwrap);
+  pool.warm("a", bwrap);
   assert.deepEqual(log, ["open 1 with bwrap"], "one is enough");
-  assert.equal(numberOf(pool.take("b", "bwrap")), 2);
-  assert.equal(numberOf(pool.take("a", "bwrap")), 1);
-  assert.equal(numberOf(pool.take("a", "bwrap")), 3);
+  assert.equal(numberOf(pool.take("b", bwrap)), 2);
+  assert.equal(numberOf(pool.take("a", bwrap)), 1);
+  assert.equal(numberOf(pool.take("a", bwrap)), 3);
 });
 
 test("a cell for which nobody comes goes; one that was taken stays", () => {
   const { clock, pool, log } = scene();
-  pool.warm("a", "bwrap");
-  pool.warm("b", "bwrap");
+  pool.warm("a", bwrap);
+  pool.warm("b", bwrap);
   clock.advance(9_999);
-  pool.take("b", "bwrap");
+  pool.take("b", bwrap);
   assert.ok(!log.some((line) => line.startsWith("kill")));
   clock.advance(1);
   assert.deepEqual(log.slice(2), ["kill 1"]);
-  assert.equal(numberOf(pool.take("a", "bwrap")), 3);
+  assert.equal(numberOf(pool.take("a", bwrap)), 3);
 });
 
 test("a cell that ended by itself is given to nobody", async () => {
   const { clock, pool, log, end } = scene();
-  pool.warm("a", "bwrap");
+  pool.warm("a", bwrap);
   await end(1);
-  assert.equal(numberOf(pool.take("a", "bwrap")), 2);
+  assert.equal(numberOf(pool.take("a", bwrap)), 2);
   clock.advance(10_000);
   assert.deepEqual(log, ["open 1 with bwrap", "open 2 with bwrap"]);
 });
 
 test("the end of a cell that was taken does not touch the one that waits since", async () => {
   const { pool, end } = scene();
-  pool.warm("a", "bwrap");
-  pool.take("a", "bwrap");
-  pool.warm("a", "bwrap");
+  pool.warm("a", bwrap);
+  pool.take("a", bwrap);
+  pool.warm("a", bwrap);
   await end(1);
-  assert.equal(numberOf(pool.take("a", "bwrap")), 2);
+  assert.equal(numberOf(pool.take("a", bwrap)), 2);
 });
 
 test("when it is closed, those that wait end, and no others; none is opened to wait", async () => {
   const { pool, log } = scene();
-  for (const name of ["a", "b", "c"]) pool.warm(name, "bwrap");
-  pool.take("b", "bwrap");
+  for (const name of ["a", "b", "c"]) pool.warm(name, bwrap);
+  pool.take("b", bwrap);
   await pool.close();
-  pool.warm("d", "bwrap");
+  pool.warm("d", bwrap);
   assert.deepEqual(log.slice(3), ["kill 1", "kill 3"]);
 });

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock } from "@purlin/function-runner";
+import type { Sandbox } from "../sandbox/sandbox-arguments.ts";
 import { type NetworkCell, openCell } from "./network-cell.ts";
 
 /** Cells of functions that are about to be started: a cell takes longer to be ready than most functions do. */
 export interface CellPool {
   /** Opens one for a function, unless one waits for it. It goes again when nobody comes for it soon. */
-  warm(name: string, sandbox: string): void;
+  warm(name: string, sandbox: Sandbox): void;
   /** The one that waits for a function, or a new one. */
-  take(name: string, sandbox: string): NetworkCell;
+  take(name: string, sandbox: Sandbox): NetworkCell;
   /** Ends those that wait; none waits any more. */
   close(): Promise<void>;
 }
@@ -21,7 +22,7 @@ interface Waiting {
 }
 
 /** Makes a pool. */
-export function createCellPool(clock: Clock, open: (sandbox: string) => NetworkCell = openCell): CellPool {
+export function createCellPool(clock: Clock, open: (sandbox: Sandbox) => NetworkCell = openCell): CellPool {
   const waiting = new Map<string, Waiting>();
   let isClosed = false;
   const remove = (name: string): NetworkCell | undefined => {

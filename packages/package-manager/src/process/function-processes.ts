@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { type Clock, systemClock, type TlsSource } from "@purlin/function-runner";
 import { openBehind } from "../sandbox/network-door.ts";
+import type { Sandbox } from "../sandbox/sandbox-arguments.ts";
 import { createCellPool } from "./cell-pool.ts";
 import { cleanEnvironment } from "./clean-environment.ts";
 import { createPortPool } from "./free-port.ts";
@@ -45,7 +46,7 @@ export interface FunctionProcesses extends AsyncDisposable {
    */
   run(spec: FunctionSpec): FunctionProcess;
   /** Makes ready what a function that is about to be run in a sandbox needs, and nothing of the function itself. */
-  warm(name: string, sandbox: string): void;
+  warm(name: string, sandbox: Sandbox): void;
   get(name: string): FunctionProcess | undefined;
   /** The folder with the certificates a function is served with, whether or not it runs already. */
   certificates(name: string): Promise<string>;
@@ -137,7 +138,7 @@ class ProcessTable implements FunctionProcesses {
     return entry.process;
   }
 
-  warm(name: string, sandbox: string): void {
+  warm(name: string, sandbox: Sandbox): void {
     if (!this.#entries.has(name)) this.#surroundings.cells.warm(name, sandbox);
   }
 

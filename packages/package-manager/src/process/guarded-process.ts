@@ -15,22 +15,22 @@ export interface Program {
 /**
  * Lives beside a program and ends it when this process is gone, however it went: a process that is killed cannot clean
  * up, and a function in an endless loop notices nothing, so neither of the two can be relied on. The guard's standard
- * input is a pipe without data; its end is the sign. File descriptors 3 and 4 are the program's own. The shell's own
+ * input is a pipe without data; its end is the sign. File descriptors 3 to 6 are the program's own. The shell's own
  * report of a signal ("Terminated") is discarded, because it would appear in the log of the program.
  */
 const guard = `
 trap : TERM INT HUP
-exec 5<&0
-"$@" </dev/null 5<&- &
+exec 9<&0
+"$@" </dev/null 9<&- &
 child=$!
-exec 3>&- 4<&-
+exec 3>&- 4<&- 5<&- 6<&-
 (
   trap '' TERM INT HUP
   while read -r line; do :; done
   kill -TERM "$child"
   sleep 2
   kill -KILL 0
-) <&5 2>/dev/null &
+) <&9 2>/dev/null &
 while :; do
   wait "$child" 2>/dev/null
   code=$?
@@ -52,12 +52,12 @@ export interface GuardedProcess {
 export interface GuardedOptions {
   /** Node programs can send messages. */
   readonly channel: boolean;
-  /** It can be written to at file descriptor 4, `child.stdio[4]`; only with a channel, which is the third. */
-  readonly inlet?: boolean;
+  /** How many pipes it reads, from file descriptor 4 on, `child.stdio[4]`: three at most, and only with a channel, which is the third. */
+  readonly inlets?: number;
 }
 
-/** Starts a program in a process group of its own. It gets standard streams, the channel and the inlet, and no other file descriptor. */
-export function spawnGuarded(program: Program, { channel, inlet = false }: GuardedOptions): GuardedProcess {
+/** Starts a program in a process group of its own. It gets standard streams, the channel and the inlets, and no other file descriptor. */
+export function spawnGuarded(program: Program, { channel, inlets = 0 }: GuardedOptions): GuardedProcess {
   closeInheritedDescriptors();
   const { command, args, cwd, env } = program;
   const spawnOptions: SpawnOptions = {
@@ -65,7 +65,7 @@ export function spawnGuarded(program: Program, { channel, inlet = false }: Guard
     env: { ...env },
     // A group of its own: a Ctrl-C in the terminal is for the control plane, which ends its functions in order.
     detached: true,
-    stdio: ["pipe", "pipe", "pipe", ...(channel ? (["ipc"] as const) : []), ...(inlet ? (["pipe"] as const) : [])],
+    stdio: ["pipe", "pipe", "pipe", ...(channel ? (["ipc"] as const) : []), ...Array<"pipe">(inlets).fill("pipe")],
   };
   const child = spawn("/bin/sh", ["-c", guard, "purlin-function", command, ...args], spawnOptions);
   // The pipe breaks when the guard ends first, which the exit tells better.

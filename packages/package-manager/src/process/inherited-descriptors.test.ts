@@ -25,9 +25,8 @@ const starters = {
   "a program in a cell": `
     import { openCell } from ${from("./network-cell.ts")};
     import { findSandbox } from ${from("../sandbox/find-sandbox.ts")};
-    import { shellCommand } from ${from("../sandbox/sandbox-arguments.ts")};
-    const { process: { child, ended }, start } = openCell((await findSandbox()).program);
-    start(shellCommand(["/bin/sh", "-c", process.argv.at(-1)]));`,
+    const { process: { child, ended }, start } = openCell(await findSandbox());
+    start({ words: ["/bin/sh", "-c", process.argv.at(-1)], inputs: [] });`,
 } as const;
 
 /** What a child of a process with inherited descriptors finds open, by descriptor. */

@@ -34,7 +34,7 @@ for (const { why, config, socket = "fn", says } of rows) {
         process: { ...runnable, ...config },
         env: {},
         needsNode: false,
-        sandbox: "/bin/false",
+        sandbox: { program: "/bin/false", canDisableUserns: true },
         socket: wanted,
       },
       cwd: "/",

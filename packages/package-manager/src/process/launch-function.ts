@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { certificateFlags, ownPorts, prepareBare } from "../bare/prepare-bare.ts";
+import type { Sandbox } from "../sandbox/sandbox-arguments.ts";
 import type { PortPool } from "./free-port.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "./guarded-process.ts";
 import type { Launch, LaunchEvents } from "./launch.ts";
@@ -29,7 +30,7 @@ export interface LaunchOptions {
   readonly certificates: () => Promise<string>;
   readonly ports: PortPool;
   /** A private network for a function that runs in a sandbox. */
-  readonly cell: (sandbox: string) => NetworkCell;
+  readonly cell: (sandbox: Sandbox) => NetworkCell;
   /** How long calls in flight may take when it is stopped. */
   readonly graceMs: number;
 }
@@ -138,7 +139,8 @@ async function prepare(options: LaunchOptions, place: Place): Promise<PreparedPr
   const { program, env } = options;
   const { certificates, port } = place;
   if (program.kind === "image") {
-    if (program.sandbox !== undefined) return prepareSandboxed(program, certificates, options.cell);
+    const { sandbox } = program;
+    if (sandbox !== undefined) return prepareSandboxed({ ...program, sandbox }, certificates, options.cell);
     return prepareBare(program, { ...place, machineEnv: env });
   }
   const address = `127.0.0.1:${port}`;

@@ -8,7 +8,7 @@ import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protoc
 import { createDiallingRunner } from "@purlin/function-runner";
 import { connectorProgram } from "../sandbox/connector-program.ts";
 import { findSandbox } from "../sandbox/find-sandbox.ts";
-import { mountPoints } from "../sandbox/sandbox-arguments.ts";
+import { mountPoints, type Sandbox } from "../sandbox/sandbox-arguments.ts";
 import { functionProject } from "../testing/function-project.ts";
 import { type Listener, listenersOf } from "../testing/listeners.ts";
 import { commandLineOf, processesBelow } from "../testing/process-tree.ts";
@@ -53,7 +53,7 @@ async function imageOf(folder: TempFolder): Promise<string> {
   return root;
 }
 
-async function ask(sandbox: string | undefined, count: number): Promise<Record<string, unknown>[]> {
+async function ask(sandbox: Sandbox | undefined, count: number): Promise<Record<string, unknown>[]> {
   const secret = "hunter2";
   using folder = functionProject({ secret });
   folder.write("fn.ts", spy(join(folder.path, "secret"), { mayWrite: sandbox !== undefined }));
@@ -97,7 +97,7 @@ test("a sandboxed function sees its image and nothing else; several listen on th
     assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
     return t.skip(`${support.reason}: apt-get install bubblewrap`);
   }
-  for (const found of await ask(support.program, 3)) {
+  for (const found of await ask(support, 3)) {
     assert.deepEqual(found, {
       secret: "ENOENT",
       processes: "true",
@@ -183,7 +183,7 @@ test("a sandboxed function that lost its connector is started again, with anothe
   await using processes = createFunctionProcesses({ directory, env: { PATH: "/usr/bin:/bin" }, limits });
   const config = { entrypoint: bundleCommand, cmd: [], env: [], workingDir: "/", user: "" };
   const image = { kind: "image", root, process: config, needsNode: true, env: {} } as const;
-  const program = { ...image, sandbox: support.program, socket: join(folder.path, "s", "fn") };
+  const program = { ...image, sandbox: support, socket: join(folder.path, "s", "fn") };
   const running = processes.run({ name: "fn", cwd: "/", program });
   const first = await running.served(AbortSignal.timeout(60_000));
   const [connector] = processesBelow(process.pid).filter((pid) => commandLineOf(pid).includes(connectorProgram));

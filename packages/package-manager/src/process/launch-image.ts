@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { ProcessConfig } from "../image/image-config.ts";
 import { openDoor } from "../sandbox/network-door.ts";
 import { privateNetworkOf } from "../sandbox/private-network.ts";
-import { sandboxArguments, shellCommand } from "../sandbox/sandbox-arguments.ts";
+import { type Sandbox, sandboxCommand } from "../sandbox/sandbox-arguments.ts";
 import type { GuardedProcess } from "./guarded-process.ts";
 import { commandOf, defaultPath, parseEnv } from "./image-process.ts";
 import type { NetworkCell } from "./network-cell.ts";
@@ -19,8 +19,8 @@ export interface ImageProgram {
   readonly env: Readonly<Record<string, string>>;
   /** It brings no Node of its own and runs on ours. */
   readonly needsNode: boolean;
-  /** The program of the sandbox; without it the function runs as any other program of this machine. */
-  readonly sandbox: string | undefined;
+  /** What makes its sandbox; without it the function runs as any other program of this machine. */
+  readonly sandbox: Sandbox | undefined;
   /** Where the socket of a sandboxed function is, or beside it while one that is replaced still serves there. */
   readonly socket: string;
 }
@@ -44,21 +44,23 @@ function ownNode(): Record<string, string> {
   return { ...Object.fromEntries(libraries.map((path) => [path, path])), "/purlin/node": dirname(process.execPath) };
 }
 
+/** An image that runs in a sandbox. */
+export type SandboxedImage = ImageProgram & { readonly sandbox: Sandbox };
+
 /** Prepares the process of an image in a sandbox: a network of its own, joined with a socket only we can open. */
 export async function prepareSandboxed(
-  { root, process: config, env, needsNode, sandbox = "bwrap", socket: wanted }: ImageProgram,
+  { root, process: config, env, needsNode, sandbox, socket: wanted }: SandboxedImage,
   certificates: string,
-  openCell: (sandbox: string) => NetworkCell,
+  openCell: (sandbox: Sandbox) => NetworkCell,
 ): Promise<PreparedProgram> {
   // Whatever may be wrong with the image shows before anything is taken: such an image is tried again and again.
-  const inner = sandboxArguments({
+  const command = sandboxCommand(sandbox, {
     root,
     command: needsNode ? [nodeInside, ...commandOf(config).slice(1)] : commandOf(config),
     cwd: config.workingDir,
     env: { PATH: defaultPath, HOME: "/tmp", ...parseEnv(config.env), ...env, TLS_SERVER_CERTS_DIR: certificatesInside },
     folders: { ...(needsNode && ownNode()), [certificatesInside]: certificates },
   });
-  const command = shellCommand([sandbox, ...inner]);
   const { path: socket, dispose } = await takeSocket(wanted);
   const door = await openDoor(socket).catch(async (error: unknown) => {
     await dispose();

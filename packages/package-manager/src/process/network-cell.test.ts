@@ -15,7 +15,7 @@ import { type NetworkCell, openCell } from "./network-cell.ts";
 /** A cell, where this machine can have one. */
 async function open(skip: (why: string) => void): Promise<NetworkCell | undefined> {
   const support = await findSandbox();
-  if (support.isSupported) return openCell(support.program);
+  if (support.isSupported) return openCell(support);
   assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
   skip(`${support.reason}: apt-get install bubblewrap`);
   return undefined;
@@ -27,7 +27,7 @@ test("sockets can be asked for before anything runs; then what runs is reached, 
   const network = privateNetworkOf(cell.process.child);
   await assert.rejects(network.open(), /ECONNREFUSED/, "nobody listens yet");
   const listens = "require('node:net').createServer((s) => s.end('hello', () => process.exit(5))).listen(9443)";
-  cell.start(shellCommand([process.execPath, "-e", `${listens}.on('listening', () => console.log('up'))`]));
+  cell.start({ words: [process.execPath, "-e", `${listens}.on('listening', () => console.log('up'))`], inputs: [] });
   for await (const line of cell.process.child.stdout ?? []) if (String(line).includes("up")) break;
   assert.equal(await text(await network.open()), "hello");
   assert.equal(await cell.process.ended, "exit code 5");
@@ -37,8 +37,9 @@ test("what runs in a cell gets its words as they are, and nothing of the way the
   const cell = await open((why) => t.skip(why));
   if (cell === undefined) return;
   const words = ["", "a b", "it's", '"$HOME" `id` \\', "two\nlines\n", "Á\u0081ü€😀", "-n", "*"];
-  const code = "for fd in 3 4 5; do [ -e /proc/self/fd/$fd ] && printf 'open %s' $fd; done; printf '%s\\0' \"$@\"";
-  cell.start(shellCommand(["/bin/sh", "-c", code, "sh", ...words]));
+  const code =
+    "for fd in 3 4 5 6 7 8 9; do [ -e /proc/self/fd/$fd ] && printf 'open %s' $fd; done; printf '%s\\0' \"$@\"";
+  cell.start({ words: ["/bin/sh", "-c", code, "sh", ...words], inputs: [] });
   const [said] = await Promise.all([text(cell.process.child.stdout as never), cell.process.ended]);
   assert.deepEqual(said.split("\0"), [...words, ""]);
 });
@@ -48,7 +49,7 @@ test("a cell that is told nothing runs nothing, and ends when it is killed", asy
   if (cell === undefined) return;
   cell.process.kill();
   assert.equal(await cell.process.ended, "SIGKILL");
-  cell.start("true");
+  cell.start({ words: ["true"], inputs: [] });
 });
 
 test("a cell that waits ends when the process that opened it is killed, with everything in it", async (t) => {
@@ -61,7 +62,7 @@ test("a cell that waits ends when the process that opened it is killed, with eve
   const code = `
     const { openCell } = ${importing("./network-cell.ts")};
     const { privateNetworkOf } = ${importing("../sandbox/private-network.ts")};
-    const { child } = openCell(${JSON.stringify(support.program)}).process;
+    const { child } = openCell(${JSON.stringify(support)}).process;
     await privateNetworkOf(child).open().catch(() => {});
     console.log(child.pid);`;
   const parent = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: ["ignore", "pipe", "inherit"] });
@@ -77,7 +78,7 @@ test("what has left the process group of a cell ends with it, however the cell e
     const cell = await open((why) => t.skip(why));
     if (cell === undefined) return;
     // As a sandbox does that is just being made: it has left, and its parent's end means nothing to it yet.
-    cell.start(shellCommand(["/bin/sh", "-c", "setsid /bin/sh -c 'echo up; exec sleep 1000' & wait"]));
+    cell.start({ words: ["/bin/sh", "-c", "setsid /bin/sh -c 'echo up; exec sleep 1000' & wait"], inputs: [] });
     for await (const line of cell.process.child.stdout ?? []) if (String(line).includes("up")) break;
     const all = processesBelow(cell.process.child.pid ?? 0);
     assert.ok(all.length > 4, "it is among them");
@@ -88,5 +89,5 @@ test("what has left the process group of a cell ends with it, however the cell e
 });
 
 test("words with null bytes are refused: a shell would drop them", () => {
-  assert.throws(() => shellCommand(["a", "b\0c"]), /null bytes/);
+  assert.throws(() => shellCommand({ words: ["a", "b\0c"], inputs: [] }), /null bytes/);
 });

@@ -2,7 +2,14 @@
 import type { ChildProcess } from "node:child_process";
 import type { Writable } from "node:stream";
 import { connectorProgram } from "../sandbox/connector-program.ts";
-import { cellArguments } from "../sandbox/sandbox-arguments.ts";
+import {
+  type CellCommand,
+  cellArguments,
+  firstInput,
+  inputCount,
+  type Sandbox,
+  shellCommand,
+} from "../sandbox/sandbox-arguments.ts";
 import { type GuardedProcess, spawnGuarded } from "./guarded-process.ts";
 import { defaultPath } from "./image-process.ts";
 import { processesBelow } from "./processes-below.ts";
@@ -10,22 +17,34 @@ import { processesBelow } from "./processes-below.ts";
 /** A private network with a connector in it, for one function. */
 export interface NetworkCell {
   readonly process: GuardedProcess;
-  /** Starts the function, by a command as a shell reads it. Once. */
-  start(command: string): void;
+  /** Starts the function. Once. */
+  start(command: CellCommand): void;
 }
 
 /** Functions listen here unless they are told otherwise, and some cannot be told. */
 const defaultPort = "9443";
 
+/** The file descriptor through which a cell is told what to run. */
+const commandDescriptor = 4;
+
 /** Opens a cell. It ends with its function, and with this process. */
-export function openCell(sandbox: string): NetworkCell {
+export function openCell(sandbox: Sandbox): NetworkCell {
   const args = cellArguments({ node: process.execPath, program: connectorProgram, port: defaultPort });
-  const program = { command: sandbox, args, cwd: "/", env: { PATH: defaultPath } };
-  const guarded = spawnGuarded(program, { channel: true, inlet: true });
-  const inlet = guarded.child.stdio?.[4] as Writable | null | undefined;
+  const program = { command: sandbox.program, args, cwd: "/", env: { PATH: defaultPath } };
+  const guarded = spawnGuarded(program, { channel: true, inlets: 1 + inputCount });
+  const write = (descriptor: number, bytes: string | Buffer = ""): void => {
+    const inlet = guarded.child.stdio?.[descriptor] as Writable | null | undefined;
+    inlet?.end(bytes);
+  };
   // A cell that ended before it was told anything says so by its end.
-  inlet?.on("error", () => {});
-  return { process: withSandbox(guarded), start: (command) => void inlet?.end(command) };
+  for (const inlet of guarded.child.stdio?.slice(commandDescriptor) ?? []) inlet?.on("error", () => {});
+  return {
+    process: withSandbox(guarded),
+    start(command) {
+      write(commandDescriptor, shellCommand(command));
+      for (let at = 0; at < inputCount; at++) write(firstInput + at, command.inputs[at]);
+    },
+  };
 }
 
 /**

@@ -138,7 +138,7 @@ test("the same in a sandbox, whose socket is another one meanwhile", async (t) =
     process: { entrypoint: bundleCommand, cmd: [], env: [], workingDir: "/", user: "" },
     env: {},
     needsNode: true,
-    sandbox: support.program,
+    sandbox: support,
     socket: join(folder.path, "s", "fn"),
   });
 });

@@ -46,7 +46,7 @@ export async function tryImage(trial: ImageTrial): Promise<StartFailure | undefi
       process: config.process,
       needsNode: config.labels[runtimeLabel] === "node",
       env: { FUNCTION_NAME: name, REVISION_NAME: name, REVISION_UID: "" },
-      sandbox: sandbox.isSupported ? sandbox.program : undefined,
+      sandbox: sandbox.isSupported ? sandbox : undefined,
       socket: join(directory, "socket"),
     },
   });

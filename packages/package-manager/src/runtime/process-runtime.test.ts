@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { digestOf } from "../oci/digest.ts";
 import { packageTypes } from "../package-kinds.ts";
 import type { FunctionProcess } from "../process/function-process.ts";
+import type { Sandbox } from "../sandbox/sandbox-arguments.ts";
 import { createTestClock, type TestClock } from "../testing/test-clock.ts";
 import type { PackageRuntime, RuntimePass } from "./package-runtime.ts";
 import { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";
@@ -36,10 +37,10 @@ function scene(more: Partial<ProcessRuntimeOptions> = {}): Scene {
         return { name, state: on.state, logs: () => [] };
       },
       stop: async (name: string) => void done.push(`stop ${name}`),
-      warm: (name: string, sandbox: string) => void done.push(`warm ${name} with ${sandbox}`),
+      warm: (name: string, { program }: Sandbox) => void done.push(`warm ${name} with ${program}`),
       certificates: () => Promise.reject(new Error("no certificates here")),
     },
-    sandbox: { isSupported: true, program: "bwrap" },
+    sandbox: { isSupported: true, program: "bwrap", canDisableUserns: true },
     platform: { os: "linux", architecture: "amd64" },
     namespace: "crossplane-system",
     sockets: "/sockets",
@@ -96,7 +97,7 @@ test("where a revision answered before is where it is started again", async () =
 });
 
 for (const sandbox of [
-  { isSupported: true, program: "bwrap" },
+  { isSupported: true, program: "bwrap", canDisableUserns: true },
   { isSupported: false, reason: "bwrap is not installed" },
 ] as const) {
   const states = [{ phase: "starting" }, { phase: "failed", problem: "the function ended by itself" }] as const;

@@ -60,7 +60,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
       const name = revision.metadata.name ?? "";
       if (type.kind === "Function" && options.sandbox.isSupported && !warmed.has(name)) {
         warmed.add(name);
-        processes.warm(name, options.sandbox.program);
+        processes.warm(name, options.sandbox);
       }
       // Each process has certificates of its own, also where revisions of a function share a name on a cluster.
       const tlsServerSecretName = secretOf(name);
@@ -166,7 +166,7 @@ async function specOf(
         REVISION_NAME: name,
         REVISION_UID: revision.metadata.uid ?? "",
       },
-      sandbox: sandbox.isSupported ? sandbox.program : undefined,
+      sandbox: sandbox.isSupported ? sandbox : undefined,
       socket: socketOf(sockets, [name, image.manifestDigest]),
     },
   };

@@ -1,28 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
-import { privateNetworkArguments } from "./sandbox-arguments.ts";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable, Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { findBwrap } from "./find-bwrap.ts";
+import { isolationArguments, privateNetworkArguments, type Sandbox } from "./sandbox-arguments.ts";
+import { machineFilter } from "./seccomp/filter.ts";
 
 /** Whether functions can be shut in on this machine, and if not, why. */
 export type SandboxSupport =
-  | { readonly isSupported: true; readonly program: string }
+  | ({ readonly isSupported: true } & Sandbox)
   | { readonly isSupported: false; readonly reason: string };
 
-const run = promisify(execFile);
 /** Much longer than it takes, also on a machine with much to do: what is not answered by then counts as not supported. */
 const timeoutMs = 60_000;
 
-/** Looks for bubblewrap and tries it: some machines have it and forbid what it does. */
-export async function findSandbox(program = "bwrap"): Promise<SandboxSupport> {
+// biome-ignore lint/style/noProcessEnv: only the environment says where programs are on this machine.
+const machineEnv: Readonly<Record<string, string | undefined>> = process.env;
+
+/**
+ * Looks for bubblewrap and tries it: some machines have it and forbid what it does. The program is used by the absolute path found here, so a
+ * later change of the PATH does not change what runs.
+ */
+export async function findSandbox(
+  env: Readonly<Record<string, string | undefined>> = machineEnv,
+): Promise<SandboxSupport> {
+  const found = findBwrap(env);
+  if ("reason" in found) return { isSupported: false, reason: found.reason };
+  const program = found.path;
+  // Versions before 0.8 and those with the setuid bit cannot disable user namespaces; the filter refuses them as well.
+  let problem = "";
+  for (const canDisableUserns of [true, false]) {
+    const sandbox = { program, canDisableUserns };
+    const said = await tryOut(sandbox);
+    if (said === undefined) return { isSupported: true, ...sandbox };
+    problem = said;
+  }
+  return { isSupported: false, reason: `bwrap does not work here${problem ? `: ${problem}` : ""}` };
+}
+
+/** Makes a sandbox inside a private network, as for a function. Returns what bubblewrap said against it. */
+async function tryOut(sandbox: Sandbox): Promise<string | undefined> {
+  const filter = machineFilter();
+  const inner = [
+    sandbox.program,
+    ...isolationArguments(sandbox),
+    ...(filter === undefined ? [] : ["--seccomp", "3"]),
+    ...["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--", "/bin/sh", "-c", ":"],
+  ];
+  const child = spawn(sandbox.program, privateNetworkArguments(inner), {
+    env: {},
+    stdio: ["ignore", "ignore", "pipe", "pipe"],
+    timeout: timeoutMs,
+  });
+  // It may end before it reads the filter.
+  const written = child.stdio[3] as Writable;
+  written.on("error", () => {}).end(filter);
+  const said = text(child.stderr as Readable).catch(() => "");
   try {
-    // One inside the other, as it will be used.
-    const inner = [program, "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--", "true"];
-    await run(program, privateNetworkArguments(inner), { timeout: timeoutMs });
-    return { isSupported: true, program };
+    const [code] = (await once(child, "exit")) as [number | null];
+    return code === 0 ? undefined : ((await said).trim().split("\n")[0] ?? "");
   } catch (error) {
-    const { code, stderr = "" } = error as NodeJS.ErrnoException & { stderr?: string };
-    if (code === "ENOENT") return { isSupported: false, reason: `${program} is not installed` };
-    const said = stderr.trim().split("\n")[0];
-    return { isSupported: false, reason: `${program} does not work here${said ? `: ${said}` : ""}` };
+    return error instanceof Error ? error.message : String(error);
   }
 }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+import { and, answer, answers, callRecord, encode, type Instruction, load, unless, when } from "./bpf.ts";
+import { architectureNames, callNumbers, type FilterArchitecture, firstUnknownCall } from "./system-calls.ts";
+
+/** Error numbers of Linux. */
+const EPERM = 1;
+const ENOSYS = 38;
+const EPROTONOSUPPORT = 93;
+const EAFNOSUPPORT = 97;
+
+const allow = answer(answers.allow);
+const fail = (errno: number): Instruction => answer(answers.fail(errno));
+const argument = (index: number): Instruction => load(callRecord.argument(index));
+
+/** Goes on with a block for each of the numbers, and fails for any other. */
+function oneOf(values: readonly number[], errno: number): Instruction[] {
+  return [...values.flatMap((value) => when("ifEqual", value, [allow])), fail(errno)];
+}
+
+/** Every bit that asks for a new namespace; the time namespace has one only for unshare, where clone has the signal. */
+const newNamespaces = 0x7e02_0000;
+const newTimeNamespace = 0x80;
+
+const families = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const;
+const socketTypes = { stream: 1, datagram: 2, mask: 0xf } as const;
+const protocols = { any: 0, tcp: 6, udp: 17 } as const;
+const netlinkRoute = 0;
+const terminalRequests = { pushInput: 0x5412, console: 0x541c } as const;
+const personalities = { linux: 0, ask: 0xffff_ffff } as const;
+const parentDeathSignal = 1;
+
+/** Connections over IP, as streams and datagrams: raw and rare protocols are code of the kernel that functions do not need. */
+const internetSocket: readonly Instruction[] = [
+  argument(1),
+  and(socketTypes.mask),
+  ...when("ifEqual", socketTypes.stream, [argument(2), ...oneOf([protocols.any, protocols.tcp], EPROTONOSUPPORT)]),
+  ...when("ifEqual", socketTypes.datagram, [argument(2), ...oneOf([protocols.any, protocols.udp], EPROTONOSUPPORT)]),
+  fail(EPERM),
+];
+
+/** Calls of which the arguments decide: instructions that end with an answer. */
+const byArgument: Readonly<Record<string, readonly Instruction[]>> = {
+  // Runtimes use the older call when this one is missing; its arguments are in memory, where no filter sees them.
+  clone3: [fail(ENOSYS)],
+  // The same: they use other ways of input and output.
+  io_uring_setup: [fail(ENOSYS)],
+  io_uring_enter: [fail(ENOSYS)],
+  io_uring_register: [fail(ENOSYS)],
+  clone: [argument(0), ...when("ifAnyBit", newNamespaces, [fail(EPERM)]), allow],
+  unshare: [argument(0), ...when("ifAnyBit", newNamespaces | newTimeNamespace, [fail(EPERM)]), allow],
+  personality: [argument(0), ...oneOf([personalities.linux, personalities.ask], EPERM)],
+  ioctl: [
+    argument(1),
+    ...when("ifEqual", terminalRequests.pushInput, [fail(EPERM)]),
+    ...when("ifEqual", terminalRequests.console, [fail(EPERM)]),
+    allow,
+  ],
+  // A function that is orphaned must end. Honest programs that ask for a signal for themselves go on.
+  prctl: [argument(0), ...when("ifEqual", parentDeathSignal, [answer(answers.fail(0))]), allow],
+  socket: [
+    argument(0),
+    ...when("ifEqual", families.unix, [allow]),
+    ...when("ifEqual", families.inet, internetSocket),
+    ...when("ifEqual", families.inet6, internetSocket),
+    // Which interfaces there are; runtimes list them.
+    ...when("ifEqual", families.netlink, [argument(2), ...oneOf([netlinkRoute], EPROTONOSUPPORT)]),
+    fail(EAFNOSUPPORT),
+  ],
+  socketpair: [argument(0), ...oneOf([families.unix], EAFNOSUPPORT)],
+};
+
+/**
+ * The filter of system calls for functions: what leads out of a sandbox or into rarely used parts of the kernel is refused, everything else
+ * is allowed. A call of another architecture ends the process, as its numbers mean something else.
+ */
+export function filterProgram(architecture: FilterArchitecture): readonly Instruction[] {
+  const rules = Object.entries(callNumbers).flatMap(([name, { [architecture]: number }]) => ruleOf(name, number));
+  return [
+    load(callRecord.architecture),
+    ...unless("ifEqual", architectureNames[architecture], [answer(answers.kill)]),
+    load(callRecord.number),
+    // Also the x32 calls of x64, whose numbers are higher still.
+    ...when("ifAtLeast", firstUnknownCall, [fail(ENOSYS)]),
+    ...rules,
+    allow,
+  ];
+}
+
+/** Nothing for a call that the architecture does not have. */
+function ruleOf(call: string, number: number | undefined): Instruction[] {
+  return number === undefined ? [] : when("ifEqual", number, byArgument[call] ?? [fail(EPERM)]);
+}
+
+/** The filter for this machine, as bubblewrap takes it; undefined on an architecture that it is not written for. */
+export function machineFilter(architecture: string = process.arch): Buffer | undefined {
+  return architecture === "x64" || architecture === "arm64" ? encode(filterProgram(architecture)) : undefined;
+}
