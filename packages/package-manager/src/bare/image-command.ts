@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { constants } from "node:fs";
 import { access, open, readdir, readFile } from "node:fs/promises";
-import { interpreterOf } from "./elf-interpreter.ts";
+import { readElf } from "../elf/read-elf.ts";
 import { locate } from "./image-paths.ts";
 
 const maxScripts = 4;
-/** Where a program's headers are, and the first line of a script. */
+/** Enough for the first line of a script. */
 const headBytes = 4096;
 
 /**
@@ -31,7 +31,7 @@ async function commandFor(image: Image, program: string, left: number): Promise<
     const [interpreter = "", ...args] = script;
     return [...(await commandFor(image, interpreter, left - 1)), ...args, file];
   }
-  const interpreter = interpreterOf(head);
+  const interpreter = readElf(file)?.interpreter;
   const loader = interpreter === undefined ? undefined : await locate(image.root, interpreter);
   // Static, or made for the loader of this machine.
   if (loader === undefined) return [file];

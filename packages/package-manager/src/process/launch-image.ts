@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { existsSync } from "node:fs";
-import { dirname } from "node:path";
+import { linkedFiles } from "../elf/linked-files.ts";
 import type { ProcessConfig } from "../image/image-config.ts";
 import { openDoor } from "../sandbox/network-door.ts";
 import { privateNetworkOf } from "../sandbox/private-network.ts";
@@ -38,10 +37,13 @@ const certificatesInside = "/tls/server";
 
 const nodeInside = "/purlin/node/node";
 
-/** Our Node and the libraries it is linked with, by where a function without a base finds them. */
-function ownNode(): Record<string, string> {
-  const libraries = ["/usr/lib", "/lib", "/lib64"].filter((path) => existsSync(path));
-  return { ...Object.fromEntries(libraries.map((path) => [path, path])), "/purlin/node": dirname(process.execPath) };
+/** Our Node, its loader and the libraries that it is linked with, by where a function without a base finds them. */
+const ownNode = once(() => ({ ...linkedFiles(process.execPath), [nodeInside]: process.execPath }));
+
+/** Looked for at the first use: files are read for it. */
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
 }
 
 /** An image that runs in a sandbox. */
@@ -59,7 +61,8 @@ export async function prepareSandboxed(
     command: needsNode ? [nodeInside, ...commandOf(config).slice(1)] : commandOf(config),
     cwd: config.workingDir,
     env: { PATH: defaultPath, HOME: "/tmp", ...parseEnv(config.env), ...env, TLS_SERVER_CERTS_DIR: certificatesInside },
-    folders: { ...(needsNode && ownNode()), [certificatesInside]: certificates },
+    folders: { [certificatesInside]: certificates },
+    files: needsNode ? ownNode() : undefined,
   });
   const { path: socket, dispose } = await takeSocket(wanted);
   const door = await openDoor(socket).catch(async (error: unknown) => {

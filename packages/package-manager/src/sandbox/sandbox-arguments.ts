@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { readdirSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
 import { machineFilter } from "./seccomp/filter.ts";
 
 /** The program that makes sandboxes on this machine. */
@@ -19,6 +21,11 @@ export interface SandboxedProgram {
   readonly env: Readonly<Record<string, string>>;
   /** Folders of this machine, by where the program finds them; read only. */
   readonly folders: Readonly<Record<string, string>>;
+  /**
+   * Files of this machine that a program needs which brings no system of its own, by where it finds them; read only. It then sees its image
+   * in an otherwise empty root.
+   */
+  readonly files?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Functions run as this user, as they do in Pods. */
@@ -43,31 +50,63 @@ export function isolationArguments({ canDisableUserns }: Sandbox): string[] {
  * The arguments that make bubblewrap show a program nothing but its image: no other process, no other file, no network but the one it is
  * started in, nothing to write to but a small `/tmp`.
  */
-function viewArguments({ root, cwd, env, folders }: SandboxedProgram): string[] {
-  const binds = Object.entries(folders).flatMap(([inside, outside]) => ["--ro-bind", outside, inside]);
+function viewArguments({ root, cwd, env, folders, files }: SandboxedProgram): string[] {
   const variables = Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]);
   return [
-    ...["--ro-bind", root, "/", "--dev", "/dev"],
+    ...(files === undefined ? ["--ro-bind", root, "/"] : smallRoot(root, files)),
+    ...["--dev", "/dev"],
     // Outside it is whoever started the control plane, to whom the kernel's settings belong where that is root.
     ...["--proc", "/proc", "--remount-ro", "/proc"],
     ...["--size", String(sharedMemoryBytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
     ...["--size", String(tmpBytes), "--tmpfs", "/tmp"],
-    ...binds,
+    ...bind(folders),
+    ...(files === undefined ? [] : ["--remount-ro", "/"]),
     ...["--chdir", cwd, "--clearenv"],
     ...variables,
   ];
+}
+
+function bind(paths: Readonly<Record<string, string>>): string[] {
+  return Object.entries(paths).flatMap(([inside, outside]) => ["--ro-bind", outside, inside]);
+}
+
+/** Where the sandbox itself puts something; an image cannot. */
+const ownPlaces: readonly string[] = ["proc", "dev", "tmp", "tls", "etc"];
+
+/** A root that holds what is in an image and some files of this machine, but for places of the image that those files are in. */
+function smallRoot(root: string, files: Readonly<Record<string, string>>): string[] {
+  const taken = new Set([...ownPlaces, ...Object.keys(files).map((path) => path.split("/")[1] ?? "")]);
+  const entries = readdirSync(root, { withFileTypes: true }).filter(({ name }) => !taken.has(name));
+  const shown = entries.flatMap((entry) => {
+    const path = join(root, entry.name);
+    return entry.isSymbolicLink()
+      ? ["--symlink", readlinkSync(path), `/${entry.name}`]
+      : ["--ro-bind", path, `/${entry.name}`];
+  });
+  const system = Object.keys(systemFiles).flatMap((path, at) => ["--ro-bind-data", String(firstText + at), path]);
+  return [...shown, ...bind(files), ...system];
 }
 
 /** A command for a cell, and the bytes that it reads at file descriptors {@link firstInput} and following. */
 export interface CellCommand {
   readonly words: readonly string[];
   readonly inputs: readonly Buffer[];
+  /** What it reads at the file descriptors after those, from {@link firstText} on: a few lines each. */
+  readonly texts?: readonly string[] | undefined;
 }
 
 /** The file descriptor of a cell's first input. */
 export const firstInput = 5;
 /** How many inputs a cell has. */
 export const inputCount = 2;
+const firstText = firstInput + inputCount;
+
+/** The files of a system that programs look into for their own user and for "localhost". */
+const systemFiles: Readonly<Record<string, string>> = {
+  "/etc/passwd": `function:x:${user}:${user}:function:/tmp:/sbin/nologin\n`,
+  "/etc/group": `function:x:${user}:\n`,
+  "/etc/hosts": "127.0.0.1 localhost function\n::1 localhost\n",
+};
 
 /**
  * The command that runs a program in a sandbox. Its arguments and its filter come through file descriptors: the function can read the command
@@ -82,23 +121,13 @@ export function sandboxCommand(sandbox: Sandbox, program: SandboxedProgram): Cel
   const seccomp = filter === undefined ? [] : ["--seccomp", String(firstInput + 1)];
   return {
     words: [sandbox.program, "--args", String(firstInput), ...seccomp, "--", ...program.command],
+    texts: program.files === undefined ? [] : Object.values(systemFiles),
     inputs: [Buffer.from(words.map((word) => `${word}\0`).join("")), ...(filter === undefined ? [] : [filter])],
   };
 }
 
 /** Where things are mounted into an image: the folders must be there, as the image itself is read only. */
-export const mountPoints: readonly string[] = [
-  "proc",
-  "dev",
-  "tmp",
-  "tls/server",
-  "tls/client",
-  // For functions that bring no base: our own Node and its libraries.
-  "purlin/node",
-  "usr/lib",
-  "lib",
-  "lib64",
-];
+export const mountPoints: readonly string[] = ["proc", "dev", "tmp", "tls/server", "tls/client"];
 
 /** What opens sockets in a private network. */
 export interface Connector {
@@ -117,8 +146,11 @@ const cell = `
 ("$1" --input-type=module --eval "$2" "$3" </dev/null 4<&- 5<&- 6<&-; kill "$$") &
 command=$(cat <&4 5<&- 6<&-)
 [ -n "$command" ] || exit 1
-eval "exec $command 3>&- 4<&-"
+eval "exec $command
+"
 `;
+
+const endOfText = "PURLIN_END_OF_TEXT";
 
 /**
  * The arguments that give a program, which sees this machine's files, a network of its own. Its loopback belongs to nobody else, so whatever
@@ -134,8 +166,11 @@ export function cellArguments({ node, program, port }: Connector): string[] {
 }
 
 /** A command as the shell of a cell reads it: word by word what it is here, without the inputs that it does not read. */
-export function shellCommand({ words, inputs }: CellCommand): string {
+export function shellCommand({ words, inputs, texts = [] }: CellCommand): string {
   if (words.some((word) => word.includes("\0"))) throw new Error("its command or environment has null bytes");
   const unused = Array.from({ length: inputCount - inputs.length }, (_, at) => `${firstInput + inputs.length + at}<&-`);
-  return [...words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`), ...unused].join(" ");
+  const here = texts.map((_, at) => `${firstText + at}<<'${endOfText}'`);
+  const quoted = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
+  const bodies = texts.map((text) => `${text}${endOfText}`);
+  return [[...quoted, ...unused, ...here, "3>&- 4<&-"].join(" "), ...bodies].join("\n");
 }

@@ -28,7 +28,9 @@ function run(program: readonly Instruction[], call: Call): number {
   for (let at = 0; ; at++) {
     const { code, ifTrue, ifFalse, value } = program[at] ?? assert.fail(`instruction ${at} is not there`);
     const wanted = value >>> 0;
-    const jump = (holds: boolean): void => void (at += holds ? ifTrue : ifFalse);
+    const jump = (holds: boolean): void => {
+      at += holds ? ifTrue : ifFalse;
+    };
     if (code === opcodes.load) loaded = record.readUInt32LE(value);
     else if (code === opcodes.and) loaded = (loaded & value) >>> 0;
     else if (code === opcodes.ifEqual) jump(loaded === wanted);

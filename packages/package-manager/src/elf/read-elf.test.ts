@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { interpreterOf } from "./elf-interpreter.ts";
+import { parseElf } from "./read-elf.ts";
 
 /** The beginning of a 64-bit program with one header, of a kind, that points at a text. */
 function elf(kind: number, text: string): Buffer {
@@ -16,6 +16,10 @@ function elf(kind: number, text: string): Buffer {
   head.writeBigUInt64LE(BigInt(text.length + 1), 96);
   head.write(`${text}\0`, 128);
   return head;
+}
+
+function interpreterOf(file: Buffer): string | undefined {
+  return parseElf((offset, length) => file.subarray(offset, offset + length))?.interpreter;
 }
 
 const without = (change: (head: Buffer) => unknown): Buffer => {
@@ -33,7 +37,7 @@ const rows: Record<string, { readonly head: Buffer; readonly want: string | unde
   Far: {
     head: without((head) => head.writeBigUInt64LE(9_999n, 72)),
     want: undefined,
-    reason: "the name lies beyond what was read",
+    reason: "the name lies beyond the end",
   },
   Endless: {
     head: without((head) => head.writeUInt16LE(0, 54)),

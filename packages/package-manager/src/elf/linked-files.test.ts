@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { findSandbox } from "../sandbox/find-sandbox.ts";
+import { parseLibraryCache } from "./library-cache.ts";
+import { linkedFiles } from "./linked-files.ts";
+import { readElf } from "./read-elf.ts";
+
+/** Runs a program that sees the given files and nothing else. */
+function runAlone(bwrap: string, program: string, args: readonly string[]): string {
+  const files = { ...linkedFiles(program), "/program": program };
+  const binds = Object.entries(files).flatMap(([inside, outside]) => ["--ro-bind", outside, inside]);
+  const words = ["--unshare-all", ...binds, "--clearenv", "--", "/program", ...args];
+  const { stdout, stderr } = spawnSync(bwrap, words, { encoding: "utf8" });
+  return `${stdout}${stderr}`;
+}
+
+test("a program runs with the files that it is linked with, and nothing else in sight", async (t) => {
+  const support = await findSandbox();
+  if (!support.isSupported) {
+    assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
+    return t.skip(`${support.reason}: apt-get install bubblewrap`);
+  }
+  const list = "console.log(require('node:fs').readdirSync('/').sort().join())";
+  const roots = new Set([...Object.keys(linkedFiles(process.execPath)).map((path) => path.split("/")[1]), "program"]);
+  assert.equal(runAlone(support.program, process.execPath, ["-e", list]), `${[...roots].sort().join()}\n`);
+  assert.match(runAlone(support.program, support.program, ["--version"]), /^bubblewrap /);
+});
+
+test("libraries are files for the same processor, and their number is small", () => {
+  const files = Object.values(linkedFiles(process.execPath));
+  const machine = readElf(process.execPath)?.machine;
+  for (const file of files) assert.equal(readElf(file)?.machine, machine, file);
+  assert.ok(files.length < 40, files.join());
+});
+
+test("what is not linked with anything needs nothing", () => {
+  assert.deepEqual(linkedFiles(new URL(import.meta.url).pathname), {});
+});
+
+/** A cache as glibc writes it: entries of name, path and required processor. */
+function cacheOf(entries: readonly (readonly [name: string, path: string, hwcap?: bigint])[], before = ""): Buffer {
+  const head = Buffer.alloc(48 + 24 * entries.length);
+  head.write("glibc-ld.so.cache1.1");
+  head.writeUInt32LE(entries.length, 20);
+  let texts = "";
+  for (const [index, [name, path, hwcap = 0n]] of entries.entries()) {
+    const at = 48 + 24 * index;
+    head.writeUInt32LE(head.length + texts.length, at + 4);
+    head.writeUInt32LE(head.length + texts.length + name.length + 1, at + 8);
+    head.writeBigUInt64LE(hwcap, at + 16);
+    texts += `${name}\0${path}\0`;
+  }
+  return Buffer.concat([Buffer.from(before), head, Buffer.from(texts)]);
+}
+
+test("the cache of glibc is read, also behind an older one, without entries for newer processors", () => {
+  const entries = [
+    ["liba.so.1", "/lib/x/liba.so.1"],
+    ["liba.so.1", "/lib32/liba.so.1"],
+    ["libb.so", "/fast/libb.so", 1n],
+  ] as const;
+  const want = new Map([["liba.so.1", ["/lib/x/liba.so.1", "/lib32/liba.so.1"]]]);
+  assert.deepEqual(parseLibraryCache(cacheOf(entries)), want);
+  assert.deepEqual(parseLibraryCache(cacheOf(entries, "ld.so-1.7.0, and what follows it")), want);
+});
+
+test("a cache that is cut or made of other bytes has no libraries", () => {
+  const whole = cacheOf([["liba.so.1", "/lib/liba.so.1"]]);
+  for (let end = 0; end < whole.length; end++) {
+    for (const paths of parseLibraryCache(whole.subarray(0, end)).values()) assert.ok(Array.isArray(paths));
+  }
+  assert.equal(parseLibraryCache(Buffer.from("something else")).size, 0);
+});
