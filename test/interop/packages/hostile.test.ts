@@ -60,7 +60,7 @@ function attemptsOn(plane: EmbeddedPlane): Record<string, Attempt> {
     ...all,
     "reach-world": { does: "reach", target: "192.0.2.1:443", gets: /^(ENETUNREACH|EHOSTUNREACH)$/ },
     "list-data": { does: "list", target: directory, gets: /^ENOENT$/ },
-    "list-libraries": { does: "list", target: "/usr/lib", gets: /^ENOENT$/ },
+    "list-libraries": { does: "list", target: "/usr/lib", gets: /^(?!.*\b(?:pkgconfig|systemd|dpkg|apt)\b)/ },
     "list-home": { does: "list", target: process.env["HOME"] ?? "/root", gets: /^(ENOENT|EACCES)$/ },
     "read-passwords": { does: "read", target: "/etc/shadow", gets: /^ENOENT$/ },
     "read-environment": { does: "read", target: `/proc/${pid}/environ`, gets: /^ENOENT$/ },
