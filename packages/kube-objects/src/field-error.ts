@@ -84,7 +84,16 @@ export function forbiddenValue(field: MaybePath, detail: string): FieldError {
 
 /** `<path>: Unsupported value: <value>: supported values: "a", "b"`. */
 export function unsupportedValue(field: MaybePath, value: JsonValue, supported: readonly string[]): FieldError {
-  const detail = supported.length === 0 ? "" : `supported values: ${supported.map(goQuote).join(", ")}`;
+  return unsupportedOf(field, value, unsupportedDetail(supported));
+}
+
+/** What {@link unsupportedValue} says about the supported values, for those who say it often. */
+export function unsupportedDetail(supported: readonly string[]): string {
+  return supported.length === 0 ? "" : `supported values: ${supported.map(goQuote).join(", ")}`;
+}
+
+/** Like {@link unsupportedValue} with a detail made before. */
+export function unsupportedOf(field: MaybePath, value: JsonValue, detail: string): FieldError {
   return finding("FieldValueNotSupported", field, fieldValueText(value), detail);
 }
 

@@ -73,9 +73,10 @@ export { goPlain, goTypeName } from "./json/go-value.ts";
 export { jsonEqual } from "./json/json-equal.ts";
 export { jsonKind } from "./json/json-kind.ts";
 export { type Fractions, type JsonReading, JsonSyntaxError } from "./json/json-reader.ts";
+export { countJsonValues } from "./json/json-scan.ts";
 export { isJsonArray, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "./json/json-value.ts";
 export { ownValue, setOwnValue, withOwnValue, withoutOwnValue } from "./json/own-value.ts";
-export { maxJsonDepth, parseJson, parseJsonStrict } from "./json/parse-json.ts";
+export { maxJsonDepth, parseJson, parseJsonStrict, parsingJsonStrict } from "./json/parse-json.ts";
 export { type PrintJsonOptions, printJson } from "./json/print-json.ts";
 export { compareUtf8, sortedKeys, utf8Length } from "./json/utf8.ts";
 // Metadata and its rules.
@@ -145,7 +146,7 @@ export { type DecodedProtobuf, decodeProtobuf, isKubernetesProtobuf } from "./pr
 export { ProtobufError } from "./protobuf/protobuf-reader.ts";
 // Checking values against schemas.
 export { type CheckSchemaOptions, checkSchema, findingText } from "./schema/check-schema.ts";
-export { type CheckValueOptions, checkValue } from "./schema/check-value.ts";
+export { type CheckValueOptions, checkingValue, checkValue } from "./schema/check-value.ts";
 export { closestName } from "./schema/closest-name.ts";
 export { checkEmbeddedResources } from "./schema/embedded-resources.ts";
 export type { SchemaFinding } from "./schema/finding.ts";
@@ -248,6 +249,8 @@ export {
 export { type Coerced, coerceEmbedded } from "./structural/coerce-embedded.ts";
 export { applyDefaults, dropForbiddenNulls } from "./structural/default-values.ts";
 export { type Pruned, prune } from "./structural/prune.ts";
+// Work in parts that does not hold the event loop.
+export { finish, inTurns, nextTurn, type Work } from "./turns.ts";
 export { requireConvertible } from "./typed/map-conversion.ts";
 // Built-in kinds the way the reference server stores them.
 export { canonicalQuantity, compareQuantities } from "./typed/quantity.ts";

@@ -14,7 +14,8 @@ import { startAttackedServer } from "./server.ts";
 /** A program that burns CPU time for this long in one turn, or in many short ones. */
 const burner = `
   const [total, slice] = process.argv.slice(2).map(Number);
-  const burn = (ms) => { const { user } = process.threadCpuUsage(); while (process.threadCpuUsage().user - user < ms * 1000); };
+  const cpuMs = (since) => { const { user, system } = process.threadCpuUsage(since); return (user + system) / 1000; };
+  const burn = (ms) => { const start = process.threadCpuUsage(); while (cpuMs(start) < ms); };
   setTimeout(function next(done = 0) {
     burn(slice);
     if (done + slice < total) setImmediate(next, done + slice);

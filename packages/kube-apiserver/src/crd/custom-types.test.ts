@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import { finish, type JsonObject } from "@purlin/kube-objects";
 import { errorsOf, validateCustom } from "../custom/custom-validation.ts";
 import { customKind } from "./custom-types.ts";
 
@@ -15,7 +15,7 @@ function messagesFor(spec: JsonObject): string[] {
   const version = kind.versions.get("v1");
   assert.ok(version);
   const change = { object: { spec: { colour: "blue" } }, old: undefined, endpoint: "" } as const;
-  return errorsOf(validateCustom(change, version), []).map(({ body }) => body);
+  return errorsOf(finish(validateCustom(change, version)), []).map(({ body }) => body);
 }
 
 const colour = { properties: { colour: { type: "string", enum: ["red"] } } };

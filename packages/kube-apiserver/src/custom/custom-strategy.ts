@@ -9,12 +9,14 @@ import {
   type FieldManager,
   fieldErrorText,
   fieldSetOfPaths,
+  finish,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   ownValue,
   prune,
   toTypedMetadata,
+  type Work,
 } from "@purlin/kube-objects";
 import type { DecodedObject, Endpoint, ObjectStrategy } from "../rest/object-strategy.ts";
 import { customPrinter } from "../table/custom-columns.ts";
@@ -48,14 +50,23 @@ export function customStrategy(kind: CustomKind, versionName: string, now: () =>
   const managers = new Map<Endpoint, FieldManager>();
   // Warnings and errors are asked for one after the other, and validation is what costs.
   const validated = new WeakMap<JsonObject, CustomFindings>();
-  const validate = (change: Change): CustomFindings => {
-    const findings = validated.get(change.object) ?? validateCustom(change, version);
+  const validating = function* (change: Change): Work<CustomFindings> {
+    const findings = validated.get(change.object) ?? (yield* validateCustom(change, version));
     validated.set(change.object, findings);
     return findings;
   };
+  const validate = (change: Change): CustomFindings => finish(validating(change));
+  const serving = function* (stored: JsonObject): Work<JsonObject> {
+    const shown = served.get(stored) ?? (yield* shownAs(stored, kind, version));
+    served.set(stored, shown);
+    return shown;
+  };
 
   return {
-    decode: (value) => decodeCustom(value, schema),
+    decode: (value) => finish(decodeCustom(value, schema)),
+    decoding: (value) => decodeCustom(value, schema),
+    validating,
+    serving,
     // Its fields were checked when it was merged; what was null in it stays so, as in the reference.
     decodeApplied: (object) => applyDefaults(withTypedMetadata(object), schema),
     prepareCreate: (object) => (hasStatus ? without(object, "status") : object),
@@ -66,13 +77,7 @@ export function customStrategy(kind: CustomKind, versionName: string, now: () =>
     fieldValue: (object, field) => selectableValue(object, field, version.selectableFields),
     requestWarnings: () => (version.deprecationWarning === undefined ? [] : [version.deprecationWarning]),
     hasOwnFields: true,
-    toServed(stored) {
-      const known = served.get(stored);
-      if (known !== undefined) return known;
-      const shown = shownAs(stored, kind, version);
-      served.set(stored, shown);
-      return shown;
-    },
+    toServed: (stored) => served.get(stored) ?? finish(serving(stored)),
     toStored: (object) => withApiVersion(object, `${kind.group}/${kind.storageVersion}`),
     // Defaults and versions may have changed since an object was stored.
     servesStoredBytes: false,
@@ -86,10 +91,14 @@ export function customStrategy(kind: CustomKind, versionName: string, now: () =>
 }
 
 /** Reads a body: unknown fields out, forbidden nulls out, all metadata in its form, defaults in. */
-function decodeCustom(value: JsonObject, schema: JsonObject): DecodedObject {
+function* decodeCustom(value: JsonObject, schema: JsonObject): Work<DecodedObject> {
   const { metadata, unknown: unknownMetadata } = toTypedMetadata(ownValue(value, "metadata") ?? {});
   const { object, unknown } = prune({ ...value, metadata }, schema);
-  const coerced = coerceEmbedded(dropForbiddenNulls(object, schema), schema);
+  yield;
+  const dropped = dropForbiddenNulls(object, schema);
+  yield;
+  const coerced = coerceEmbedded(dropped, schema);
+  yield;
   return {
     object: applyDefaults(coerced.object, schema),
     unknownFields: [...[...unknownMetadata].sort(compareUtf8), ...unknown, ...coerced.unknown],
@@ -146,21 +155,23 @@ function selectableValue(object: JsonObject, field: string, selectable: readonly
  * A stored object as a version shows it; itself when nothing differs. It gets the defaults that have come since to the version it
  * was stored in, and none of another one: those are for what is sent in that version.
  */
-function shownAs(stored: JsonObject, { group, versions }: CustomKind, shown: CustomVersion): JsonObject {
+function* shownAs(stored: JsonObject, { group, versions }: CustomKind, shown: CustomVersion): Work<JsonObject> {
   const name = String(ownValue(stored, "apiVersion")).slice(group.length + 1);
   // What was stored in a version that is gone reads as if it had been stored in this one.
   const { schema } = versions.get(name) ?? shown;
-  const read = applyDefaults(cleaned(stored, schema), schema);
-  return schema === shown.schema ? withApiVersion(read, `${group}/${shown.name}`) : converted(read, group, shown);
+  const read = applyDefaults(yield* cleaned(stored, schema), schema);
+  if (schema === shown.schema) return withApiVersion(read, `${group}/${shown.name}`);
+  return yield* cleaned(withApiVersion(read, `${group}/${shown.name}`), shown.schema);
 }
 
-function converted(object: JsonObject, group: string, { name, schema }: CustomVersion): JsonObject {
-  return cleaned(withApiVersion(object, `${group}/${name}`), schema);
-}
-
-function cleaned(object: JsonObject, schema: JsonObject): JsonObject {
-  const pruned = dropForbiddenNulls(prune(object, schema).object, schema);
-  return coerceEmbedded(pruned, schema, { dropsInvalid: true }).object;
+function* cleaned(object: JsonObject, schema: JsonObject): Work<JsonObject> {
+  const { object: pruned } = prune(object, schema);
+  yield;
+  const dropped = dropForbiddenNulls(pruned, schema);
+  yield;
+  const { object: coerced } = coerceEmbedded(dropped, schema, { dropsInvalid: true });
+  yield;
+  return coerced;
 }
 
 function withApiVersion(object: JsonObject, apiVersion: string): JsonObject {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fieldErrorText, type JsonObject, requiredValue } from "@purlin/kube-objects";
+import { fieldErrorText, finish, type JsonObject, requiredValue } from "@purlin/kube-objects";
 import type { Endpoint } from "../rest/object-strategy.ts";
 import { type CustomRules, errorsOf, validateCustom } from "./custom-validation.ts";
 
@@ -97,7 +97,7 @@ const cases: Readonly<Record<string, Case>> = {
 
 for (const [name, { object, old, endpoint = "", want, reason }] of Object.entries(cases)) {
   test(`validation of custom objects: ${name}`, () => {
-    const { shape } = validateCustom({ object, old, endpoint }, rules);
+    const { shape } = finish(validateCustom({ object, old, endpoint }, rules));
     assert.deepEqual(shape.map(fieldErrorText), want, reason);
   });
 }
@@ -108,13 +108,13 @@ const notChecked =
 
 test("rules are run on objects of the right shape only, metadata included", () => {
   const errors = (object: JsonObject, metadata: Parameters<typeof errorsOf>[1] = []): string[] =>
-    errorsOf(validateCustom({ object, old: undefined, endpoint: "" }, ruled), metadata).map(fieldErrorText);
+    errorsOf(finish(validateCustom({ object, old: undefined, endpoint: "" }, ruled)), metadata).map(fieldErrorText);
   assert.deepEqual(errors({ spec: {} }), ["rule: Required value"]);
   assert.deepEqual(errors({}), ["spec: Required value", notChecked]);
   assert.deepEqual(errors({ spec: {} }, [requiredValue("metadata.name")]), [notChecked]);
 });
 
 test("without rules nobody is told that they were not checked", () => {
-  const findings = validateCustom({ object: {}, old: undefined, endpoint: "" }, rules);
+  const findings = finish(validateCustom({ object: {}, old: undefined, endpoint: "" }, rules));
   assert.deepEqual(errorsOf(findings, []).map(fieldErrorText), ["spec: Required value"]);
 });

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   checkEmbeddedResources,
+  checkingValue,
   checkListTypes,
-  checkValue,
   type FieldError,
   invalidValue,
   isJsonObject,
   type JsonObject,
   ownValue,
   type SchemaFinding,
+  type Work,
 } from "@purlin/kube-objects";
 import type { Endpoint } from "../rest/object-strategy.ts";
 import { isUnchangedAt } from "./correlate.ts";
@@ -58,8 +59,11 @@ const stopsRules: ReadonlySet<string> = new Set([
 const stops = ({ type }: FieldError): boolean => stopsRules.has(type);
 
 /** Validates a custom object against its schema and rules. */
-export function validateCustom(change: Change, rules: CustomRules): CustomFindings {
-  const shape = [...shapeProblems(change, rules), ...listProblems(change, rules)];
+export function* validateCustom(change: Change, rules: CustomRules): Work<CustomFindings> {
+  const problems = yield* shapeProblems(change, rules);
+  yield;
+  const shape = [...problems, ...listProblems(change, rules)];
+  yield;
   if (rules.runRules === undefined) return { shape, rules: undefined };
   return { shape, rules: shape.some(stops) ? "not run" : rules.runRules(change.object, change.old) };
 }
@@ -73,13 +77,14 @@ export function errorsOf({ shape, rules }: CustomFindings, metadata: readonly Fi
   return [...shape, invalidValue(undefined, null, notChecked)];
 }
 
-function shapeProblems(change: Change, rules: CustomRules): FieldError[] {
-  if (change.endpoint === "status") return statusProblems(change, rules);
+function* shapeProblems(change: Change, rules: CustomRules): Work<FieldError[]> {
+  if (change.endpoint === "status") return yield* statusProblems(change, rules);
   const { object, old } = change;
   const { schema, scale } = rules;
-  const values = checkValue(object, schema).filter(
-    (finding) => old === undefined || !isForgiven(finding, { object, old, schema }),
-  );
+  const values = yield* checkingValue(object, schema, {
+    ...(old !== undefined && { forgives: (finding) => isForgiven(finding, { object, old, schema }) }),
+  });
+  yield;
   return [
     ...values.flatMap(toFieldErrors),
     ...(scale === undefined ? [] : [...scaleSpecProblems(object, scale), ...scaleStatusProblems(object, scale)]),
@@ -88,13 +93,15 @@ function shapeProblems(change: Change, rules: CustomRules): FieldError[] {
 }
 
 /** Whoever writes the status answers for nothing else, and its findings are told as those of a whole object. */
-function statusProblems({ object, old = {} }: Change, { schema, scale }: CustomRules): FieldError[] {
+function* statusProblems({ object, old = {} }: Change, { schema, scale }: CustomRules): Work<FieldError[]> {
   const status = ownValue(object, "status");
   const properties = ownValue(schema, "properties");
   const own = isJsonObject(properties) ? ownValue(properties, "status") : undefined;
-  const values = status === undefined || !isJsonObject(own) ? [] : checkValue(status, own).map(inStatus);
+  const forgives = (finding: SchemaFinding): boolean => isForgiven(inStatus(finding), { object, old, schema });
+  const isChecked = status !== undefined && isJsonObject(own);
+  const values = isChecked ? yield* checkingValue(status, own, { forgives }) : [];
   return [
-    ...values.filter((finding) => !isForgiven(finding, { object, old, schema })).flatMap(toFieldErrors),
+    ...values.map(inStatus).flatMap(toFieldErrors),
     ...(scale === undefined ? [] : scaleStatusProblems(object, scale)),
   ];
 }

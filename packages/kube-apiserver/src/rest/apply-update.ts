@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   conflict,
+  finish,
+  inTurns,
   invalid,
   invalidPrinted,
   type JsonObject,
@@ -13,12 +15,15 @@ import {
   unlessOnlyTimesChanged,
   validateObjectMeta,
   validateObjectMetaUpdate,
+  type Work,
 } from "@purlin/kube-objects";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Decision, Entry } from "../store/store.ts";
 import { storedForm } from "./create.ts";
+import { noteFindings } from "./decode-object.ts";
 import { nextGeneration } from "./generation.ts";
+import { isLargeEntry, isLargeRequest, prepareStoredForm, prepareToServe } from "./large-objects.ts";
 import { isDeleting, metaOf, withMeta } from "./object-meta.ts";
 import { entryResponse, type ObjectForm, objectResponse } from "./object-response.ts";
 import type { Endpoint } from "./object-strategy.ts";
@@ -32,7 +37,7 @@ import { validationWarnings, writeWarnings } from "./write-warnings.ts";
 export interface UpdatePlan {
   readonly endpoint: Endpoint;
   /** Makes the object that is to replace the current one. Both are of the version of the request. */
-  readonly edit: (current: JsonObject) => JsonObject;
+  readonly edit: (current: JsonObject) => Work<JsonObject>;
   readonly options: WriteOptions;
   /** The edited object may leave out its resourceVersion. */
   readonly unconditional: boolean;
@@ -46,19 +51,56 @@ export interface UpdatePlan {
 export async function applyUpdate(rest: RestRequest, plan: UpdatePlan, form: ObjectForm): Promise<CompleteResponse> {
   const { store, type, target } = rest;
   const key = objectKey(type, target.namespace, target.name);
-  let outcome: Outcome | undefined;
   if (plan.options.dryRun) {
-    outcome = updated(rest, plan, store.get(key));
+    const { object } = await inTurns(updated(rest, plan, store.get(key)));
+    return objectResponse(rest, object, form);
+  }
+  const isLarge = isLargeRequest(rest) || isLargeEntry(store.get(key));
+  const { outcome, entry } = await (isLarge ? writeLarge(rest, plan, key) : writeAtOnce(rest, plan, key));
+  if (outcome.action === "delete" || entry === undefined) {
     return objectResponse(rest, outcome.object, form);
   }
-  const { entry } = await store.write(key, ({ current, revision }) => {
-    outcome = updated(rest, plan, current);
+  await prepareToServe(rest, entry);
+  return entryResponse(rest, entry, form);
+}
+
+interface Update {
+  readonly outcome: Outcome;
+  readonly entry: Entry<JsonObject> | undefined;
+}
+
+async function writeAtOnce(rest: RestRequest, plan: UpdatePlan, key: string): Promise<Update> {
+  let outcome: Outcome | undefined;
+  const { entry } = await rest.store.write(key, ({ current, revision }) => {
+    outcome = finish(updated(rest, plan, current));
     return decision(rest, outcome, revision, current);
   });
-  const { object, action } = outcome as unknown as Outcome;
-  return action === "delete" || entry === undefined
-    ? objectResponse(rest, object, form)
-    : entryResponse(rest, entry, form);
+  return { outcome: outcome as unknown as Outcome, entry };
+}
+
+/** How often an update of a large object begins anew because another one came first. */
+const ATTEMPTS = 5;
+
+/** Decides in turns what becomes of the object that is there, and then writes it if that object is still there. */
+async function writeLarge(rest: RestRequest, plan: UpdatePlan, key: string): Promise<Update> {
+  const before = rest.notes.length;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    rest.notes.length = before;
+    const seen = rest.store.get(key);
+    const outcome = await inTurns(updated(rest, plan, seen));
+    if (outcome.action === "put") {
+      await inTurns(prepareStoredForm(rest, outcome.object));
+    }
+    let isCurrent = false;
+    const { entry } = await rest.store.write(key, ({ current, revision }) => {
+      isCurrent = current === seen;
+      return isCurrent ? decision(rest, outcome, revision, current) : { action: "keep" };
+    });
+    if (isCurrent) {
+      return { outcome, entry };
+    }
+  }
+  throw conflict(rest.type, rest.target.name, modifiedText);
 }
 
 interface Outcome {
@@ -83,25 +125,37 @@ function decision(
 }
 
 /** What becomes of the current object. Throws what the client is to be told when nothing may. */
-function updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject> | undefined): Outcome {
+function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject> | undefined): Work<Outcome> {
   const { strategy, type, target } = rest;
   if (current === undefined) {
     throw notFound(type, target.name);
   }
+  if (strategy.serving !== undefined) {
+    yield* strategy.serving(current.value);
+  }
   const old = strategy.toServed(current.value);
-  const edited = plan.edit(old);
+  yield;
+  const edited = yield* plan.edit(old);
+  yield;
   if (plan.comparesUid) {
     requireUid(rest, edited, old);
   }
   requireVersion(rest, plan, edited, current);
   const tracked = plan.tracked
     ? edited
-    : strategy.fieldManager(plan.endpoint).update(old, edited, plan.options.manager).object;
+    : (yield* strategy.fieldManager(plan.endpoint).updating(old, edited, plan.options.manager)).object;
+  yield;
   const prepared = strategy.prepareUpdate(withSystemFields(tracked, old, type), old, plan.endpoint);
   const next = withMeta(prepared, { generation: nextGeneration(type, prepared, old) });
-  rest.notes.push(...validationWarnings(rest, { object: next, old, endpoint: plan.endpoint }));
+  yield;
+  if (strategy.validating !== undefined) {
+    yield* strategy.validating({ object: next, old, endpoint: plan.endpoint });
+  }
+  noteFindings(rest, validationWarnings(rest, { object: next, old, endpoint: plan.endpoint }));
+  yield;
   requireValid(rest, plan, next, old);
-  rest.notes.push(...writeWarnings(rest, next, old));
+  yield;
+  noteFindings(rest, writeWarnings(rest, next, old));
   if (
     isDeleting(old) &&
     !strategy.blocksDeletion?.(next) &&
@@ -110,7 +164,9 @@ function updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject>
   ) {
     return { action: "delete", object: next };
   }
+  yield;
   const settled = unlessOnlyTimesChanged(next, old);
+  yield;
   const isSame = settled === old || jsonEqual(settled, old);
   const isStoredSo = strategy.servesStoredBytes || jsonEqual(strategy.toStored(old), current.value);
   return { action: isSame && isStoredSo ? "keep" : "put", object: isSame ? old : settled };

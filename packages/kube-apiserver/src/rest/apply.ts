@@ -2,6 +2,7 @@
 import {
   badRequest,
   conflict,
+  inTurns,
   isAlreadyExists,
   isNotFound,
   type JsonObject,
@@ -9,6 +10,7 @@ import {
   requireConvertible,
   TypedFormError,
   unclassifiedError,
+  type Work,
 } from "@purlin/kube-objects";
 import { apiVersionOf } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
@@ -51,8 +53,9 @@ export async function applyObject(rest: RestRequest, request: ApplyRequest): Pro
 function applyToExisting(rest: RestRequest, request: ApplyRequest): Promise<CompleteResponse> {
   const { endpoint, patch, form } = request;
   const { options } = patch;
-  const edit = (current: JsonObject): JsonObject => {
-    const merged = merge(rest, request, current);
+  const edit = function* (current: JsonObject): Work<JsonObject> {
+    const merged = yield* merge(rest, request, current);
+    yield;
     return merged === current ? current : atTarget(rest, decoded(rest, merged, request.patch.config));
   };
   return applyUpdate(rest, { endpoint, edit, options, unconditional: true, comparesUid: false, tracked: true }, form);
@@ -64,7 +67,8 @@ async function applyToNothing(rest: RestRequest, request: ApplyRequest): Promise
   if (endpoint !== "") {
     throw notFound(type, target.name);
   }
-  const applied = decoded(rest, merge(rest, request, undefined), request.patch.config);
+  const merged = await inTurns(merge(rest, request, undefined));
+  const applied = decoded(rest, merged, request.patch.config);
   const { uid } = metaOf(applied);
   if (uid) {
     const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
@@ -77,10 +81,10 @@ async function applyToNothing(rest: RestRequest, request: ApplyRequest): Promise
 }
 
 /** The configuration merged into what is there. Only then does it matter that keys come twice in it, as in the reference. */
-function merge(rest: RestRequest, { endpoint, patch }: ApplyRequest, live: JsonObject | undefined): JsonObject {
+function* merge(rest: RestRequest, { endpoint, patch }: ApplyRequest, live: JsonObject | undefined): Work<JsonObject> {
   const { options, config, duplicates } = patch;
   const manager = rest.strategy.fieldManager(endpoint);
-  const merged = manager.apply(live, config, { manager: options.manager, force: options.force });
+  const merged = yield* manager.applying(live, config, { manager: options.manager, force: options.force });
   if (duplicates !== undefined && options.fieldValidation === "Strict") {
     throw badRequest(`error strict decoding YAML: ${duplicates}`);
   }

@@ -5,6 +5,7 @@ import {
   forbidden,
   generateName,
   generateNameConflict,
+  inTurns,
   invalid,
   isAlreadyExists,
   type JsonObject,
@@ -13,10 +14,12 @@ import {
   timestamp,
   unclassifiedError,
   validateObjectMeta,
+  type Work,
 } from "@purlin/kube-objects";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Entry, Transaction } from "../store/store.ts";
-import { readBody, readObject } from "./decode-object.ts";
+import { noteFindings, readBody, readObject } from "./decode-object.ts";
+import { isLargeRequest, preparedStoredForm, prepareStoredForm, prepareToServe } from "./large-objects.ts";
 import { requireNamespace } from "./namespace-lifecycle.ts";
 import { inStoredOrder } from "./object-codec.ts";
 import { isDeleting, metaOf, withMeta } from "./object-meta.ts";
@@ -33,7 +36,7 @@ export async function createObject(rest: RestRequest): Promise<CompleteResponse>
   const form = negotiateForm(rest.request);
   const body = await readBody(rest);
   const options = writeOptions(rest.request, "CreateOptions");
-  const object = readObject(rest, body, options.fieldValidation);
+  const object = await inTurns(readObject(rest, body, options.fieldValidation));
   const created = await createFrom(rest, object, options);
   const response =
     "entry" in created
@@ -47,21 +50,22 @@ export type Created = { readonly entry: Entry<JsonObject> } | { readonly object:
 
 /** Creates the object a client has sent, after everything the server has to say about it. */
 export function createFrom(rest: RestRequest, sent: JsonObject, options: WriteOptions): Promise<Created> {
-  const track = (object: JsonObject): JsonObject =>
-    rest.strategy.fieldManager("").update(undefined, object, options.manager).object;
+  const track = function* (object: JsonObject): Work<JsonObject> {
+    return (yield* rest.strategy.fieldManager("").updating(undefined, object, options.manager)).object;
+  };
   return createTracked(rest, sent, options, track);
 }
 
 /** Creates an object that was applied, so that its managedFields are complete. */
 export function createApplied(rest: RestRequest, applied: JsonObject, options: WriteOptions): Promise<Created> {
-  return createTracked(rest, withMeta(applied, { resourceVersion: undefined }), options, (object) => object);
+  return createTracked(rest, withMeta(applied, { resourceVersion: undefined }), options, undefined);
 }
 
 async function createTracked(
   rest: RestRequest,
   sent: JsonObject,
   options: WriteOptions,
-  track: (object: JsonObject) => JsonObject,
+  track: ((object: JsonObject) => Work<JsonObject>) | undefined,
 ): Promise<Created> {
   const { type } = rest;
   const located = inNamespace(rest, sent);
@@ -74,7 +78,7 @@ async function createTracked(
     throw forbidden(type, metaOf(located).name ?? "", why);
   }
   const owned = dedupedOwners(wiped(located));
-  const managed = track(owned.object);
+  const managed = track === undefined ? owned.object : await inTurns(track(owned.object));
   if (type.namespaced) {
     requireNamespace(rest, metaOf(managed).name || (metaOf(managed).generateName ?? ""), (key) => rest.store.get(key));
   }
@@ -105,7 +109,7 @@ function inNamespace({ target, type }: RestRequest, object: JsonObject): JsonObj
 }
 
 /** The object as it will be stored, but for its resourceVersion. Throws 422 when it is not valid. */
-function prepared(rest: RestRequest, object: JsonObject, generated: string | undefined): JsonObject {
+function* prepared(rest: RestRequest, object: JsonObject, generated: string | undefined): Work<JsonObject> {
   const { strategy, type, now, newUid } = rest;
   const system: ObjectMeta = {
     ...(generated === undefined ? {} : { name: generated }),
@@ -115,12 +119,20 @@ function prepared(rest: RestRequest, object: JsonObject, generated: string | und
   const { generation } = type.rules;
   const named = withMeta(object, { ...system, ...(generation === undefined ? {} : { generation: 1 }) });
   const cleared = strategy.prepareCreate(named);
+  yield;
   const known = validateObjectMeta(metaOf(cleared), { namespaced: type.namespaced, name: type.rules.name });
+  yield;
+  if (strategy.validating !== undefined) {
+    yield* strategy.validating({ object: cleared, old: undefined, endpoint: "" });
+  }
   const errors = [...known, ...strategy.validateCreate(cleared, known)];
   if (errors.length > 0) {
     throw invalid({ group: type.storage.group, kind: type.kind }, metaOf(cleared).name ?? "", errors);
   }
-  rest.notes.push(...writeWarnings(rest, cleared, undefined));
+  noteFindings(rest, writeWarnings(rest, cleared, undefined));
+  if (isLargeRequest(rest)) {
+    yield* prepareStoredForm(rest, cleared);
+  }
   return cleared;
 }
 
@@ -130,12 +142,12 @@ const NAME_ATTEMPTS = 8;
 async function storeNew(rest: RestRequest, object: JsonObject, options: WriteOptions): Promise<Created> {
   const { name = "", generateName: base = "" } = metaOf(object);
   if (name !== "" || base === "") {
-    return storeNamed(rest, prepared(rest, object, undefined), options);
+    return storeNamed(rest, await inTurns(prepared(rest, object, undefined)), options);
   }
   for (let attempt = 1; ; attempt += 1) {
     const generated = generateName(base);
     try {
-      return await storeNamed(rest, prepared(rest, object, generated), options);
+      return await storeNamed(rest, await inTurns(prepared(rest, object, generated)), options);
     } catch (error) {
       if (!isAlreadyExists(error)) {
         throw error;
@@ -162,6 +174,7 @@ async function storeNamed(rest: RestRequest, object: JsonObject, options: WriteO
     requireStillThere(rest, name, transaction);
     return { action: "put", value: storedForm(rest, object, transaction.revision), expiresAt };
   });
+  await prepareToServe(rest, entry as Entry<JsonObject>);
   return { entry: entry as Entry<JsonObject> };
 }
 
@@ -183,5 +196,6 @@ function requireFree({ type }: RestRequest, name: string, existing: Entry<JsonOb
 
 /** An object of this version as it is written to the store. */
 export function storedForm({ strategy, type }: RestRequest, object: JsonObject, revision: number): JsonObject {
-  return inStoredOrder(withMeta(strategy.toStored(object), { resourceVersion: String(revision) }), type);
+  const prepared = preparedStoredForm(object, revision);
+  return prepared ?? inStoredOrder(withMeta(strategy.toStored(object), { resourceVersion: String(revision) }), type);
 }

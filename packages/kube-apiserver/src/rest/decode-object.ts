@@ -14,10 +14,11 @@ import {
   type StatusError,
   sortedKeys,
   TypedFormError,
+  type Work,
 } from "@purlin/kube-objects";
 import { apiVersionOf } from "../registry/resource-type.ts";
 import { metaOf, withMeta } from "./object-meta.ts";
-import type { DecodedObject } from "./object-strategy.ts";
+import type { DecodedObject, ObjectStrategy } from "./object-strategy.ts";
 import { type DecodedBody, readRequestBody, summaryOf, UndecodableBody } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
 
@@ -45,28 +46,55 @@ export async function readBody(rest: RestRequest): Promise<DecodedBody> {
  * Reads the object of a create or update. Throws 400 when it is of another type, or, if the client wants it strict, when it has fields
  * its type does not have.
  */
-export function readObject(rest: RestRequest, body: DecodedBody, validation: FieldValidation): JsonObject {
+export function* readObject(rest: RestRequest, body: DecodedBody, validation: FieldValidation): Work<JsonObject> {
+  yield;
   const typed = requireType(rest, body, validation);
-  const { object, unknownFields } = decode(rest, withResetMark(rest, typed), body.fractions);
+  const { object, unknownFields } = yield* decode(rest, withResetMark(rest, typed), body.fractions);
   const findings = [...body.strictErrors, ...unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`)];
   if (findings.length > 0 && validation === "Strict") {
     const { kind, version } = rest.type;
     const text = [
       ...(body.strictText === undefined ? body.strictErrors : [body.strictText]),
-      ...findings.slice(body.strictErrors.length),
+      ...shownFindings(findings.slice(body.strictErrors.length)),
     ];
     const prefix = `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}`;
     throw badRequest(`${prefix}: strict decoding error: ${text.join(", ")}`);
   }
   if (validation === "Warn") {
-    rest.notes.push(...findings);
+    noteFindings(rest, findings);
   }
   return object;
 }
 
-function decode({ strategy, type }: RestRequest, value: JsonObject, fractions?: Fractions): DecodedObject {
+/** Most findings about fields that one response names. */
+const MOST_FINDINGS = 100;
+
+/** The first findings, and how many more there are. */
+export function shownFindings(findings: readonly string[]): readonly string[] {
+  const more = findings.length - MOST_FINDINGS;
+  return more <= 0 ? findings : [...findings.slice(0, MOST_FINDINGS), `and ${more} more`];
+}
+
+/** Adds findings to the warnings of a request. */
+export function noteFindings({ notes }: RestRequest, findings: readonly string[]): void {
+  notes.push(...shownFindings(findings));
+}
+
+/** An object read by its strategy, in parts where that has a way to do so. */
+export function* decodedObject(
+  strategy: ObjectStrategy,
+  value: JsonObject,
+  fractions?: Fractions,
+): Work<DecodedObject> {
+  if (strategy.decoding !== undefined) {
+    return yield* strategy.decoding(value, fractions);
+  }
+  return strategy.decode(value, fractions);
+}
+
+function* decode({ strategy, type }: RestRequest, value: JsonObject, fractions?: Fractions): Work<DecodedObject> {
   try {
-    return strategy.decode(value, fractions);
+    return yield* decodedObject(strategy, value, fractions);
   } catch (error) {
     throw error instanceof TypedFormError ? notHandled({ type }, error) : error;
   }
@@ -126,7 +154,10 @@ function requireType(rest: RestRequest, body: DecodedBody, validation: FieldVali
 /** A custom object is read before it is found to be another one: what is wrong with it is told besides. */
 function noteUnread(rest: RestRequest, { value, strictErrors }: DecodedBody, validation: FieldValidation): void {
   if (rest.type.custom && validation === "Warn" && isJsonObject(value)) {
-    rest.notes.push(...strictErrors, ...fieldsOfNoVersion(rest, value).map((name) => `unknown field ${goQuote(name)}`));
+    noteFindings(rest, [
+      ...strictErrors,
+      ...fieldsOfNoVersion(rest, value).map((name) => `unknown field ${goQuote(name)}`),
+    ]);
   }
 }
 

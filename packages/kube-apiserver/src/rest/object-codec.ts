@@ -25,8 +25,19 @@ export function freeze(value: unknown): void {
     return;
   }
   Object.freeze(value);
-  for (const member of Object.values(value)) {
-    freeze(member);
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      if (typeof item === "object") {
+        freeze(item);
+      }
+    }
+    return;
+  }
+  for (const key of Object.keys(value)) {
+    const member = (value as Record<string, unknown>)[key];
+    if (typeof member === "object") {
+      freeze(member);
+    }
   }
 }
 

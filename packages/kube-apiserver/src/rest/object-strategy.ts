@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { FieldError, FieldManager, Fractions, JsonObject, StrategicMergeSchema } from "@purlin/kube-objects";
+import type { FieldError, FieldManager, Fractions, JsonObject, StrategicMergeSchema, Work } from "@purlin/kube-objects";
 import type { TablePrinter } from "../table/table.ts";
 
 /** A body read as an object of a type. */
@@ -13,6 +13,13 @@ export interface DecodedObject {
 export interface MetaChecks {
   readonly ofChange: boolean;
   readonly ofWhole: boolean;
+}
+
+/** An object that is to be validated, and the one it is to replace. */
+export interface Validation {
+  readonly object: JsonObject;
+  readonly old: JsonObject | undefined;
+  readonly endpoint: Endpoint;
 }
 
 /** The way to an object: its own, or that of one of its parts. */
@@ -32,6 +39,12 @@ export interface ObjectStrategy {
    * that are not written as integers.
    */
   decode(value: JsonObject, fractions?: Fractions): DecodedObject;
+  /** {@link ObjectStrategy.decode} in parts. */
+  decoding?(value: JsonObject, fractions?: Fractions): Work<DecodedObject>;
+  /** Validates a change in parts and remembers what it found, so that asking for errors and warnings afterwards costs nothing. */
+  validating?(change: Validation): Work<unknown>;
+  /** {@link ObjectStrategy.toServed} in parts; remembers the result. */
+  serving?(stored: JsonObject): Work<unknown>;
   /** What was applied, as an object of the type with defaults; read like any other when there is no such way. */
   decodeApplied?(object: JsonObject): JsonObject;
   /** Sets what the server decides about a new object. */

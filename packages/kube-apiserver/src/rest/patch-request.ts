@@ -5,12 +5,15 @@ import {
   applyWrittenPatch,
   badRequest,
   consumedPatch,
+  countJsonValues,
   decodeJsonPatch,
   decodeMergePatch,
   decodeStrategicMergePatch,
   goJson,
   goPlain,
+  inTurns,
   isJsonObject,
+  isStatusError,
   type JsonObject,
   type JsonValue,
   jsonKind,
@@ -19,13 +22,15 @@ import {
   printJson,
   type StrategicMergeSchema,
   unsupportedMediaType,
+  type Work,
   type WrittenValue,
 } from "@purlin/kube-objects";
 import type { ApiRequest } from "../request/api-request.ts";
 import { unsupportedPatchType } from "../request/plain-refusals.ts";
 import { contentTypeOf } from "./request-body.ts";
+import { MAX_VALUES, requireFewValues } from "./value-limit.ts";
 import { type PatchOptions, patchOptions } from "./write-options.ts";
-import { readYaml, type YamlReading } from "./yaml-body.ts";
+import { readingYaml, type YamlReading } from "./yaml-body.ts";
 
 const JSON_PATCH = "application/json-patch+json";
 const MERGE_PATCH = "application/merge-patch+json";
@@ -74,7 +79,7 @@ export async function readPatchRequest(
   const body = await patchBody(request);
   const options = patchOptions(request, type === APPLY_PATCH);
   if (type === APPLY_PATCH) {
-    return { isApply: true, options, ...readConfiguration(body) };
+    return { isApply: true, options, ...(await inTurns(readConfiguration(body))) };
   }
   return { isApply: false, options, ...readChange(type, body, { options, strategic, byName }) };
 }
@@ -102,6 +107,10 @@ interface Reading {
 
 function readChange(type: string, body: PatchBody, { options, strategic, byName }: Reading): Change {
   const text = "text" in body ? body.text : printJson(body.value);
+  // Shorter texts cannot have more.
+  if (text.length > MAX_VALUES) {
+    requireFewValues(countJsonValues(text));
+  }
   if (type === JSON_PATCH) {
     const { patch, findings } = decodeJsonPatch(text, options.fieldValidation);
     const apply = (current: JsonObject): WrittenValue => applyWrittenPatch(current, patch);
@@ -124,8 +133,8 @@ function readChange(type: string, body: PatchBody, { options, strategic, byName 
   return { apply, shown: (current) => goPlain(consumedPatch(current, patch)), findings, isConverted: true };
 }
 
-function readConfiguration(body: PatchBody): Pick<ApplyPatch, "config" | "duplicates"> {
-  const { value, duplicates } = "text" in body ? readYamlText(body.text) : { value: body.value, duplicates: [] };
+function* readConfiguration(body: PatchBody): Work<Pick<ApplyPatch, "config" | "duplicates">> {
+  const { value, duplicates } = "text" in body ? yield* readYamlText(body.text) : { value: body.value, duplicates: [] };
   const config = value ?? {};
   if (!isJsonObject(config)) {
     const why = `json: cannot unmarshal ${jsonKind(config)} into Go value of type map[string]interface {}`;
@@ -135,10 +144,13 @@ function readConfiguration(body: PatchBody): Pick<ApplyPatch, "config" | "duplic
   return { config, duplicates: duplicates.length === 0 ? undefined : text };
 }
 
-function readYamlText(text: string): YamlReading {
+function* readYamlText(text: string): Work<YamlReading> {
   try {
-    return readYaml(text);
+    return yield* readingYaml(text);
   } catch (error) {
+    if (isStatusError(error) && error.status.code === 413) {
+      throw error;
+    }
     throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`, error);
   }
 }

@@ -13,12 +13,13 @@ import {
   patchResultInvalid,
   requireConvertible,
   strictDecodingText,
+  type Work,
 } from "@purlin/kube-objects";
 import { apiVersionOf, type ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { applyObject } from "./apply.ts";
 import { applyUpdate } from "./apply-update.ts";
-import { withResetMark } from "./decode-object.ts";
+import { decodedObject, noteFindings, shownFindings, withResetMark } from "./decode-object.ts";
 import { metaOf } from "./object-meta.ts";
 import { negotiateForm } from "./object-response.ts";
 import type { DecodedObject, Endpoint } from "./object-strategy.ts";
@@ -35,25 +36,26 @@ export async function patchObject(rest: RestRequest, endpoint: Endpoint): Promis
   if (patch.isApply) {
     return applyObject(rest, { endpoint, patch, form });
   }
-  const edit = (current: JsonObject): JsonObject => patched(rest, current, patch);
+  const edit = (current: JsonObject): Work<JsonObject> => patched(rest, current, patch);
   const unconditional = type.rules.unconditionalUpdate;
   const plan = { endpoint, edit, options: patch.options, unconditional, comparesUid: false, tracked: false };
   return applyUpdate(rest, plan, form);
 }
 
 /** The object after the patch, read as anew. What there is to say about it goes into the notes of the request. */
-export function patched(rest: RestRequest, current: JsonObject, patch: ChangePatch): JsonObject {
+export function* patched(rest: RestRequest, current: JsonObject, patch: ChangePatch): Work<JsonObject> {
   const { value: result, fractions } = patch.apply(current);
   if (!isJsonObject(result)) {
     throw patchNotApplicable();
   }
-  const { object, unknownFields } = read(rest, result, { current, patch, fractions });
+  yield;
+  const { object, unknownFields } = yield* read(rest, result, { current, patch, fractions });
   const findings = [...patch.findings, ...unknownFields.map((path) => `unknown field ${goQuote(path)}`)];
   const { fieldValidation } = patch.options;
   if (findings.length > 0 && fieldValidation === "Strict") {
-    throw patchResultInvalid(patch.shown(current), strictDecodingText(findings));
+    throw patchResultInvalid(patch.shown(current), strictDecodingText(shownFindings(findings)));
   }
-  rest.notes.push(...(fieldValidation === "Warn" ? findings : []));
+  noteFindings(rest, fieldValidation === "Warn" ? findings : []);
   const owned = dedupedOwners(atTarget(rest, object));
   rest.notes.push(...owned.warnings);
   return owned.object;
@@ -65,7 +67,7 @@ interface Patching {
   readonly fractions: Fractions | undefined;
 }
 
-function read(rest: RestRequest, result: JsonObject, { current, patch, fractions }: Patching): DecodedObject {
+function* read(rest: RestRequest, result: JsonObject, { current, patch, fractions }: Patching): Work<DecodedObject> {
   const { strategy, type } = rest;
   const typed = { ...result, apiVersion: apiVersionOf(type), kind: type.kind };
   try {
@@ -80,7 +82,7 @@ function read(rest: RestRequest, result: JsonObject, { current, patch, fractions
       return { object: {}, unknownFields: Object.keys(fields).sort(compareUtf8) };
     }
     requireSameType(rest, result, () => patch.shown(current));
-    return strategy.decode(withResetMark(rest, typed), fractions);
+    return yield* decodedObject(strategy, withResetMark(rest, typed), fractions);
   } catch (error) {
     if (isStatusError(error)) {
       throw error;

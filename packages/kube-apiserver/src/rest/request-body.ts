@@ -2,15 +2,20 @@
 import {
   decodeProtobuf,
   type Fractions,
+  finish,
+  inTurns,
   isBadRequest,
+  type JsonReading,
   JsonSyntaxError,
   type JsonValue,
   ProtobufError,
-  parseJsonStrict,
+  parsingJsonStrict,
   unsupportedMediaType,
+  type Work,
 } from "@purlin/kube-objects";
 import type { ApiRequest } from "../request/api-request.ts";
-import { readYaml, type YamlReading } from "./yaml-body.ts";
+import { requireFewValues } from "./value-limit.ts";
+import { readingYaml, type YamlReading } from "./yaml-body.ts";
 
 /** What a body says. */
 export interface DecodedBody {
@@ -59,7 +64,7 @@ export async function readRequestBody(
     return { value: body.value, strictErrors: [] };
   }
   const bytes = await body.read();
-  return bytes.length === 0 ? undefined : { ...decodeBytes(bytes, type), raw: bytes };
+  return bytes.length === 0 ? undefined : { ...(await inTurns(decodingBytes(bytes, type))), raw: bytes };
 }
 
 /** The beginning of a body, as the reference shows it to whoever sent something else than expected. */
@@ -89,22 +94,26 @@ export class UndecodableBody extends Error {
 
 /** Bytes of a known type as what they say. */
 export function decodeBytes(bytes: Uint8Array, type: string): DecodedBody {
+  return finish(decodingBytes(bytes, type));
+}
+
+function* decodingBytes(bytes: Uint8Array, type: string): Work<DecodedBody> {
   if (type === PROTOBUF_TYPE) {
     return { value: fromProtobuf(bytes), strictErrors: [] };
   }
   const text = decoder.decode(bytes);
   if (type === YAML_TYPE) {
-    const { value, duplicates } = fromYaml(text, bytes);
+    const { value, duplicates } = yield* fromYaml(text, bytes);
     const strictText = `yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`;
     return { value, strictErrors: duplicates, ...(duplicates.length === 0 ? {} : { strictText }) };
   }
-  const { duplicates, ...reading } = fromJson(text, bytes);
+  const { duplicates, ...reading } = yield* fromJson(text, bytes);
   return { ...reading, strictErrors: duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`) };
 }
 
-function fromJson(text: string, bytes: Uint8Array): ReturnType<typeof parseJsonStrict> {
+function* fromJson(text: string, bytes: Uint8Array): Work<JsonReading> {
   try {
-    return parseJsonStrict(text);
+    return yield* parsingJsonStrict(text, requireFewValues);
   } catch (error) {
     if (error instanceof JsonSyntaxError && error.message.startsWith("json: cannot unmarshal number ")) {
       throw new UndecodableBody(error.message, bytes, { isNumber: true });
@@ -116,9 +125,9 @@ function fromJson(text: string, bytes: Uint8Array): ReturnType<typeof parseJsonS
   }
 }
 
-function fromYaml(text: string, bytes: Uint8Array): YamlReading {
+function* fromYaml(text: string, bytes: Uint8Array): Work<YamlReading> {
   try {
-    return readYaml(text);
+    return yield* readingYaml(text);
   } catch (error) {
     throw isBadRequest(error) ? new UndecodableBody((error as Error).message.replace(CONVERTING, ""), bytes) : error;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, type JsonObject } from "@purlin/kube-objects";
+import { badRequest, inTurns, type JsonObject } from "@purlin/kube-objects";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { applyUpdate, otherUid, type UpdatePlan } from "./apply-update.ts";
 import { createFrom } from "./create.ts";
@@ -18,7 +18,7 @@ export async function updateObject(rest: RestRequest, endpoint: Endpoint): Promi
   const form = negotiateForm(request);
   const body = await readBody(rest);
   const options = writeOptions(request, "UpdateOptions");
-  const object = readObject(rest, body, options.fieldValidation);
+  const object = await inTurns(readObject(rest, body, options.fieldValidation));
   const sent = atTarget(rest, object);
   const { createOnUpdate, unconditionalUpdate } = type.rules;
   if (createOnUpdate && endpoint === "" && !exists(rest)) {
@@ -27,7 +27,10 @@ export async function updateObject(rest: RestRequest, endpoint: Endpoint): Promi
   const owned = dedupedOwners(sent);
   const plan: UpdatePlan = {
     endpoint,
-    edit: () => owned.object,
+    // biome-ignore lint/correctness/useYield: nothing is left to do in parts
+    *edit() {
+      return owned.object;
+    },
     options,
     unconditional: unconditionalUpdate,
     comparesUid: true,

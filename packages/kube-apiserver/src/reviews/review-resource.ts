@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject } from "@purlin/kube-objects";
+import { inTurns, type JsonObject } from "@purlin/kube-objects";
 import type { User } from "../auth/user.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { readBody, readObject } from "../rest/decode-object.ts";
@@ -39,7 +39,7 @@ async function answer(rest: RestRequest, review: Review): Promise<CompleteRespon
   const form = negotiateForm(request);
   const body = await readBody(rest);
   const options = writeOptions(request, "CreateOptions");
-  const object = readObject(rest, body, options.fieldValidation);
+  const object = await inTurns(readObject(rest, body, options.fieldValidation));
   const { object: managed } = rest.strategy.fieldManager("").update(undefined, object, options.manager);
   const question = { review: managed, user: request.user, namespace: target.namespace, now: rest.now() };
   return objectResponse(rest, review(question), form, 201);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   badRequest,
+  finish,
+  inTurns,
   internalError,
   invalid,
   invalidValue,
@@ -96,7 +98,7 @@ async function readScale(
   try {
     const body = await readBody(scaleRest);
     const options = writeOptions(request, "UpdateOptions");
-    return { sent: readObject(scaleRest, body, options.fieldValidation), options };
+    return { sent: await inTurns(readObject(scaleRest, body, options.fieldValidation)), options };
   } catch (error) {
     if (type.custom && isBadRequest(error)) {
       throw badRequest('no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"', error);
@@ -110,7 +112,9 @@ async function patch(rest: RestRequest, paths: ScalePaths, form: ObjectForm): Pr
   const request = await readPatchRequest(rest.request, rest.type.custom ? undefined : scaleSchema, { byName: false });
   const { options } = request;
   const edit = (scale: JsonObject): JsonObject =>
-    request.isApply ? applyScale(rest, scale, request) : requireUid(rest, patched(scaleRest, scale, request), scale);
+    request.isApply
+      ? applyScale(rest, scale, request)
+      : requireUid(rest, finish(patched(scaleRest, scale, request)), scale);
   return write(rest, { paths, form, edit, options, comparesUid: false, tracked: request.isApply });
 }
 
@@ -127,7 +131,8 @@ async function write(rest: RestRequest, { paths, form, edit, tracked, ...how }: 
     endpoint: "scale",
     unconditional: true,
     tracked: true,
-    edit: (object) => {
+    // biome-ignore lint/correctness/useYield: a Scale is small
+    *edit(object) {
       const scale = toManagedScale(object, paths);
       const next = edit(scale);
       requireReplicas(rest, next, paths);

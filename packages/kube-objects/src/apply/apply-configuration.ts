@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { jsonEqual } from "../json/json-equal.ts";
 import { isJsonObject, type JsonObject } from "../json/json-value.ts";
+import type { Work } from "../turns.ts";
 import type { TypedObject } from "./apply-versions.ts";
 import { conflictingFields, isApplyConflicts, withoutConflictsOn } from "./conflict.ts";
 import type { FieldManagerContext } from "./field-manager.ts";
@@ -36,35 +37,44 @@ export interface Applied {
 const beforeFirstApply = "before-first-apply";
 
 /** Merges a configuration into the live object. Throws ApplyConflicts when fields of others are in the way. */
-export function applyConfiguration(context: FieldManagerContext, input: ApplyInput): Applied {
+export function* applyConfiguration(context: FieldManagerContext, input: ApplyInput): Work<Applied> {
   // What exists without any manager belongs to somebody: otherwise an applier could never give a field up.
-  const managers = input.managers.owned.size > 0 ? input.managers : ownExisting(context, input);
-  const attempt = prepare(context, { ...input, managers });
+  const managers = input.managers.owned.size > 0 ? input.managers : yield* ownExisting(context, input);
+  yield;
+  const attempt = yield* prepare(context, { ...input, managers });
   try {
-    return attempt(input.force);
+    return yield* attempt(input.force);
   } catch (error) {
     if (input.manager !== kubectlManager || !isApplyConflicts(error)) throw error;
     const allowed = fieldsLastApplied(typedLive(context, input.live), context.apiVersion);
     if (!allowed) throw error;
-    if (isEmptySet(difference(conflictingFields(error), allowed))) return attempt(true);
+    if (isEmptySet(difference(conflictingFields(error), allowed))) return yield* attempt(true);
     throw withoutConflictsOn(error, allowed);
   }
 }
 
-function ownExisting(context: FieldManagerContext, { live, managers }: ApplyInput): Managers {
+function* ownExisting(context: FieldManagerContext, { live, managers }: ApplyInput): Work<Managers> {
   const update = { live: context.emptyObject, next: live, managers, manager: beforeFirstApply, always: true };
-  return wrapErrors("failed to create manager for existing fields", () => recordUpdate(context, update));
+  try {
+    return yield* recordUpdate(context, update);
+  } catch (error) {
+    return wrapErrors("failed to create manager for existing fields", () => {
+      throw error;
+    });
+  }
 }
 
 const typedLive = (context: FieldManagerContext, live: JsonObject): TypedObject =>
   typedObject(context, live, { allowDuplicates: true, what: "failed to create typed live object" });
 
-function prepare(context: FieldManagerContext, input: ApplyInput): (force: boolean) => Applied {
+function* prepare(context: FieldManagerContext, input: ApplyInput): Work<(force: boolean) => Work<Applied>> {
   const config = typedObject(context, input.config, {
     allowDuplicates: false,
     what: "failed to create typed patch object",
   });
+  yield;
   const live = typedLive(context, input.live);
+  yield;
   const identity: ManagerIdentity = {
     manager: input.manager === "" ? "unknown" : input.manager,
     operation: "Apply",
@@ -86,18 +96,23 @@ function rulesOf({ versions, resetFields }: FieldManagerContext): OwnershipRules
   return resetFields ? { versions, ignored: resetFields } : { versions };
 }
 
-function run(context: FieldManagerContext, { live, config, identity, force, managers }: Run): Applied {
+function* run(context: FieldManagerContext, { live, config, identity, force, managers }: Run): Work<Applied> {
   const rules = rulesOf(context);
   const { apiVersion, versions } = context;
   const actor = managerKey(identity);
   const identities = new Map(managers.identities).set(actor, identity);
   const before = reconcileOwners(rules, managers.owned, live);
   const last = before.get(actor);
+  yield;
   const claim = claimFields(context, config, last);
+  yield;
   const owners = new Map(before).set(actor, claim.applied);
   const merged: TypedObject = { type: live.type, value: mergeValues(live.type, live.value, config.value) };
+  yield;
   const after = wrapErrors("failed to prune fields", () => prune({ versions, merged, owners, last, ...claim }));
+  yield;
   const moved = moveOwnership(rules, owners, { before: live, after, apiVersion, actor, force, identities });
+  yield;
   const owned = withRecorded(moved.owners, actor, claim.recorded);
   return settle(context, { live, after, actor, managers: { ...managers, owned, identities } });
 }

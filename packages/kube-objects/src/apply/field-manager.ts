@@ -6,6 +6,7 @@ import { ownValue } from "../json/own-value.ts";
 import type { ManagedFieldsEntry } from "../metadata.ts";
 import { findStatusError } from "../status-error.ts";
 import { badRequest, unclassifiedError } from "../status-error-constructors.ts";
+import { finish, type Work } from "../turns.ts";
 import { applyConfiguration } from "./apply-configuration.ts";
 import type { ApplyVersions } from "./apply-versions.ts";
 import { conflictStatus, isApplyConflicts } from "./conflict.ts";
@@ -65,6 +66,10 @@ export interface FieldManager {
    * Never throws.
    */
   readonly update: (live: JsonObject | undefined, next: JsonObject, manager: string) => UpdateResult;
+  /** The same in parts. */
+  readonly updating: (live: JsonObject | undefined, next: JsonObject, manager: string) => Work<UpdateResult>;
+  /** {@link FieldManager.apply} in parts. */
+  readonly applying: (live: JsonObject | undefined, config: JsonObject, request: ApplyRequest) => Work<JsonObject>;
 }
 
 /** The inside of a field manager: options with everything filled in. */
@@ -80,15 +85,26 @@ export function createFieldManager(options: FieldManagerOptions): FieldManager {
     subresource: options.subresource ?? "",
     emptyObject: options.emptyObject ?? { apiVersion: options.apiVersion, kind: options.kind },
   };
+  const applying: FieldManager["applying"] = (live, config, request) =>
+    apply(context, live ?? context.emptyObject, config, request);
+  const updating: FieldManager["updating"] = (live, next, manager) =>
+    update(context, live ?? context.emptyObject, next, manager);
   return {
-    apply: (live, config, request) => apply(context, live ?? context.emptyObject, config, request),
-    update: (live, next, manager) => update(context, live ?? context.emptyObject, next, manager),
+    applying,
+    updating,
+    apply: (live, config, request) => finish(applying(live, config, request)),
+    update: (live, next, manager) => finish(updating(live, next, manager)),
   };
 }
 
-function apply(context: FieldManagerContext, live: JsonObject, config: JsonObject, request: ApplyRequest): JsonObject {
+function* apply(
+  context: FieldManagerContext,
+  live: JsonObject,
+  config: JsonObject,
+  request: ApplyRequest,
+): Work<JsonObject> {
   try {
-    return applyChecked(context, live, config, request);
+    return yield* applyChecked(context, live, config, request);
   } catch (error) {
     if (isApplyConflicts(error)) throw conflictStatus(error);
     if (findStatusError(error)) throw error;
@@ -96,17 +112,19 @@ function apply(context: FieldManagerContext, live: JsonObject, config: JsonObjec
   }
 }
 
-function applyChecked(
+function* applyChecked(
   context: FieldManagerContext,
   live: JsonObject,
   config: JsonObject,
   request: ApplyRequest,
-): JsonObject {
+): Work<JsonObject> {
   const before = managedFieldsOf(live) ?? [];
   const managers = wrapErrors("failed to decode managed fields", () => decodeManagers(before, "live"));
   checkType(context, config);
-  const applied = applyConfiguration(context, { live, config, managers, ...request });
+  yield;
+  const applied = yield* applyConfiguration(context, { live, config, managers, ...request });
   const object = request.manager === "kubectl" ? syncLastApplied(applied.object, config) : applied.object;
+  yield;
   return withManagers(object, live, applied.managers);
 }
 
@@ -119,11 +137,18 @@ function checkType(context: FieldManagerContext, config: JsonObject): void {
   if (managedFieldsOf(config) !== undefined) throw badRequest("metadata.managedFields must be nil");
 }
 
-function update(context: FieldManagerContext, live: JsonObject, next: JsonObject, manager: string): UpdateResult {
+function* update(
+  context: FieldManagerContext,
+  live: JsonObject,
+  next: JsonObject,
+  manager: string,
+): Work<UpdateResult> {
   const bare = withManagedFields(next, undefined);
   try {
     const managers = currentManagers(context, live, next);
-    const updated = recordUpdate(context, { live, next: bare, managers, manager });
+    yield;
+    const updated = yield* recordUpdate(context, { live, next: bare, managers, manager });
+    yield;
     return { object: withManagers(next, live, updated) };
   } catch (error) {
     return { object: bare, problem: error instanceof Error ? error : new Error(String(error)) };

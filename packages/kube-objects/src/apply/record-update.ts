@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject, type JsonObject } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
+import type { Work } from "../turns.ts";
 import { capUpdaters } from "./ancient-changes.ts";
 import type { FieldManagerContext } from "./field-manager.ts";
 import { isEmptySet } from "./field-set.ts";
@@ -24,7 +25,7 @@ export interface UpdateInput {
 }
 
 /** The managers after the update. Throws when one of the objects is not of its type. */
-export function recordUpdate(context: FieldManagerContext, input: UpdateInput): Managers {
+export function* recordUpdate(context: FieldManagerContext, input: UpdateInput): Work<Managers> {
   const { live, next, managers, manager } = input;
   // Objects from before ownership was tracked, or reset since, stay untracked until somebody applies.
   if (input.always !== true && managers.owned.size === 0 && hasUid(live)) return managers;
@@ -34,7 +35,7 @@ export function recordUpdate(context: FieldManagerContext, input: UpdateInput): 
     apiVersion: context.apiVersion,
     subresource: context.subresource,
   };
-  return capUpdaters(moveTo(context, { live, next, managers }, identity));
+  return capUpdaters(yield* moveTo(context, { live, next, managers }, identity));
 }
 
 function hasUid(object: JsonObject): boolean {
@@ -53,18 +54,26 @@ interface Step {
   readonly managers: Managers;
 }
 
-function moveTo(context: FieldManagerContext, { live, next, managers }: Step, identity: ManagerIdentity): Managers {
+function* moveTo(
+  context: FieldManagerContext,
+  { live, next, managers }: Step,
+  identity: ManagerIdentity,
+): Work<Managers> {
   const { apiVersion, versions, resetFields } = context;
   const rules: OwnershipRules = resetFields ? { versions, ignored: resetFields } : { versions };
   const allow = { allowDuplicates: true };
   const after = typedObject(context, next, { ...allow, what: "failed to convert new object", note: " to smd typed" });
+  yield;
   const before = typedObject(context, live, { ...allow, what: "failed to convert live object", note: " to smd typed" });
+  yield;
   const change = { before, after, apiVersion, actor: currentOperation, force: true, identities: managers.identities };
   const { owners: moved, comparison } = wrapErrors(`failed to update ManagedFields (${objectText(next)})`, () =>
     moveOwnership(rules, reconcileOwners(rules, managers.owned, before), change),
   );
+  yield;
   const gained = difference(union(comparison.modified, comparison.added), neverOwned);
   if (isEmptySet(gained)) return { ...managers, owned: moved };
+  yield;
   const key = managerKey(identity);
   const set = union(gained, moved.get(key)?.set ?? gained);
   return {

@@ -8,6 +8,8 @@ import { isJsonArray, isJsonObject } from "./json-value.ts";
 export interface JsonScan {
   /** How many `"key": value` pairs the text has. */
   readonly pairs: number;
+  /** About how many values the text has: never fewer, at most one more for each list and object that is empty. */
+  readonly values: number;
   /** How deep objects and arrays nest. */
   readonly depth: number;
   /** Whether a number or a string may come out of JSON.parse different from what the reference server reads. */
@@ -22,6 +24,7 @@ const surrogateEscape = /\\u[dD][89a-fA-F]/;
 const char = {
   quote: 34,
   plus: 43,
+  comma: 44,
   minus: 45,
   dot: 46,
   zero: 48,
@@ -39,6 +42,7 @@ const char = {
 /** Scans JSON text without building values. Never throws, also on text that is not JSON. */
 export function scanJson(text: string): JsonScan {
   let pairs = 0;
+  let values = 1;
   let depth = 0;
   let deepest = 0;
   let needsReader = surrogateEscape.test(text);
@@ -49,7 +53,10 @@ export function scanJson(text: string): JsonScan {
       i = endOfString(text, i);
     } else if (c === char.colon) {
       pairs++;
+    } else if (c === char.comma) {
+      values++;
     } else if (c === char.openObject || c === char.openArray) {
+      values++;
       depth++;
       if (depth > deepest) deepest = depth;
     } else if (c === char.closeObject || c === char.closeArray) {
@@ -61,7 +68,12 @@ export function scanJson(text: string): JsonScan {
       i = end - 1;
     }
   }
-  return { pairs, depth: deepest, needsReader, hasFractions };
+  return { pairs, values, depth: deepest, needsReader, hasFractions };
+}
+
+/** How many values a JSON text has, about: see {@link JsonScan.values}. */
+export function countJsonValues(text: string): number {
+  return scanJson(text).values;
 }
 
 function endOfString(text: string, start: number): number {

@@ -121,6 +121,7 @@ test("property: the scanner never throws and a valid text has as many pairs as k
   );
   assert.deepEqual(scanJson('{"a:{[":"\\"{[:","b":[1,{"c":{}}]}'), {
     pairs: 3,
+    values: 7,
     depth: 4,
     needsReader: false,
     hasFractions: false,

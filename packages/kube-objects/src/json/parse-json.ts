@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { finish, type Work } from "../turns.ts";
 import { type JsonReading, readJson } from "./json-reader.ts";
 import { countKeys, scanJson } from "./json-scan.ts";
 import type { JsonValue } from "./json-value.ts";
@@ -21,9 +22,17 @@ export function parseJson(text: string): JsonValue {
  * not written as integers.
  */
 export function parseJsonStrict(text: string): JsonReading {
+  return finish(parsingJsonStrict(text));
+}
+
+/** The same in parts. `onScan` is called with the number of values there are about, before any is made. */
+export function* parsingJsonStrict(text: string, onScan?: (values: number) => void): Work<JsonReading> {
   const scan = scanJson(text);
+  onScan?.(scan.values);
+  yield;
   if (scan.needsReader || scan.hasFractions || scan.depth > maxJsonDepth) return readJson(text, maxJsonDepth);
   const value = parsePlain(text);
+  yield;
   if (value === undefined || countKeys(value) !== scan.pairs) return readJson(text, maxJsonDepth);
   return { value, duplicates: [] };
 }

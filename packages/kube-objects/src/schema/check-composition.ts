@@ -2,7 +2,7 @@
 
 import { goQuote } from "../json/go-text.ts";
 import type { JsonObject } from "../json/json-value.ts";
-import type { CheckContext } from "./check-context.ts";
+import type { CheckContext, CheckProgress } from "./check-context.ts";
 import { type Place, placeText } from "./finding.ts";
 import { emptyOutcome, isClean, merge, type Outcome, reportWithoutField } from "./outcome.ts";
 import type { SchemaNode } from "./schema-node.ts";
@@ -15,8 +15,12 @@ export interface CompositionCheck {
 }
 
 /** Checks how many of several schemas a value fits. Of those it should fit, the one that came closest is reported. */
-export function checkComposition(context: CheckContext, outcome: Outcome, check: CompositionCheck): void {
+export function checkComposition(whole: CheckContext, outcome: Outcome, check: CompositionCheck): void {
   const { anyOf, oneOf, allOf, not } = check.node;
+  outcome.matches += 2;
+  if (anyOf.length + oneOf.length + allOf.length === 0 && not === undefined) return;
+  const composition = whole.composition ?? { visits: 0 };
+  const context: CheckContext = { ...whole, composition, deferred: undefined };
   if (anyOf.length > 0) checkAnyOf(context, outcome, check);
   if (oneOf.length > 0) checkOneOf(context, outcome, check);
   if (allOf.length > 0) checkAllOf(context, outcome, check);
@@ -24,7 +28,26 @@ export function checkComposition(context: CheckContext, outcome: Outcome, check:
   if (not && isClean(outcomeOf({ ...context, partial: false }, check, not))) {
     complain(outcome, check, "must not validate the schema (not)");
   }
-  outcome.matches += 2;
+  if (whole.composition === undefined && isTooMuch(composition, whole.progress)) {
+    complain(outcome, check, "is too large to be checked against allOf, anyOf, oneOf or not");
+  }
+}
+
+/**
+ * Most values that are looked at for one value with alternatives, and for all in an object: with each alternative, all that is in a value
+ * is checked again.
+ */
+const mostVisits = { each: 100_000, all: 2_000_000 };
+
+function isTooMuch({ visits }: { readonly visits: number }, { composedVisits }: CheckProgress): boolean {
+  return visits > mostVisits.each || composedVisits > mostVisits.all;
+}
+
+/** Counts one value; true when that is one too many. */
+export function countComposed(composition: { visits: number }, progress: CheckProgress): boolean {
+  composition.visits++;
+  progress.composedVisits++;
+  return isTooMuch(composition, progress);
 }
 
 function outcomeOf(context: CheckContext, { value, place }: CompositionCheck, schema: JsonObject): Outcome {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { tooMany } from "../field-error.ts";
 import type { JsonArray } from "../json/json-value.ts";
-import type { CheckContext } from "./check-context.ts";
+import { type CheckContext, deferredAbove } from "./check-context.ts";
 import { indexPlace, type Place } from "./finding.ts";
-import { fieldOf, inBody, type Outcome, report, reportInvalid } from "./outcome.ts";
+import { fieldOf, inBody, isFull, type Outcome, report, reportInvalid } from "./outcome.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { valueKey } from "./whole-value.ts";
 
@@ -18,9 +18,14 @@ export interface ListCheck {
 export function checkList(context: CheckContext, outcome: Outcome, { items, node, place }: ListCheck): void {
   const { minItems, maxItems } = node.limits;
   const count = items.length;
-  if (node.items) {
-    for (let i = 0; i < count; i++) {
-      context.check(context, outcome, { value: items[i], schema: node.items, place: indexPlace(place, i) });
+  const schema = node.items;
+  if (schema) {
+    const checkAt = (i: number): void =>
+      context.check(context, outcome, { value: items[i], schema, place: indexPlace(place, i) });
+    if (context.deferred && count > deferredAbove) {
+      context.deferred.push({ size: count, depth: context.progress.depth, checkAt });
+    } else {
+      for (let i = 0; i < count && !isFull(outcome); i++) checkAt(i);
     }
   }
   if (minItems !== undefined && count < minItems) {

@@ -2,9 +2,9 @@
 import { invalidValue, requiredValue, tooMany } from "../field-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
-import type { CheckContext } from "./check-context.ts";
+import { type CheckContext, deferredAbove } from "./check-context.ts";
 import { fieldPlace, keyPlace, type Place, placeText } from "./finding.ts";
-import { fieldOf, inBody, type Outcome, report, reportInvalid } from "./outcome.ts";
+import { fieldOf, inBody, isFull, type Outcome, report, reportInvalid } from "./outcome.ts";
 import type { SchemaNode } from "./schema-node.ts";
 
 /** An object to check against the keywords for objects. */
@@ -16,8 +16,18 @@ export interface ObjectCheck {
 
 /** Checks how many members an object has, that required ones are there and no forbidden ones, and each by its schema. */
 export function checkObject(context: CheckContext, outcome: Outcome, check: ObjectCheck): void {
+  const keys = Object.keys(check.members);
   let count = 0;
-  for (const key of Object.keys(check.members)) if (checkMember(context, outcome, check, key)) count++;
+  if (context.deferred && keys.length > deferredAbove) {
+    const checkAt = (i: number): void => void checkMember(context, outcome, check, keys[i] ?? "");
+    context.deferred.push({ size: keys.length, depth: context.progress.depth, checkAt });
+    count = keys.length;
+  } else {
+    for (const key of keys) {
+      if (isFull(outcome)) return;
+      if (checkMember(context, outcome, check, key)) count++;
+    }
+  }
   checkCount(outcome, check, count);
   if (!context.partial) checkRequired(outcome, check);
   outcome.matches++;

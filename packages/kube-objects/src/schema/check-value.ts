@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The walk through a value and its schema. The order of checks, and what each adds to the count of matches, follow the
 // reference server, because it reports the branch of anyOf or oneOf with the highest count.
+import { invalidValue } from "../field-error.ts";
 import { goQuote } from "../json/go-text.ts";
 import type { JsonObject } from "../json/json-value.ts";
-import { checkComposition } from "./check-composition.ts";
-import type { CheckContext, Subject } from "./check-context.ts";
+import { finish, type Work } from "../turns.ts";
+import { checkComposition, countComposed } from "./check-composition.ts";
+import type { CheckContext, DeferredCheck, Subject } from "./check-context.ts";
 import { checkEnum } from "./check-enum.ts";
 import { checkList } from "./check-list.ts";
 import { checkNumber } from "./check-number.ts";
@@ -13,7 +15,7 @@ import { checkString, patternSteps } from "./check-string.ts";
 import { checkNull, checkType } from "./check-type.ts";
 import { placeText, type SchemaFinding } from "./finding.ts";
 import { maxNesting } from "./nesting.ts";
-import { emptyOutcome, type Outcome, reportWithoutField } from "./outcome.ts";
+import { emptyOutcome, isFull, type Outcome, reportWithoutField } from "./outcome.ts";
 import { type SchemaNode, schemaNode } from "./schema-node.ts";
 import { type KindedValue, kindedValue } from "./value-kind.ts";
 
@@ -21,25 +23,62 @@ import { type KindedValue, kindedValue } from "./value-kind.ts";
 export interface CheckValueOptions {
   /** Accept that required fields are missing, as in the part of an object that one manager applies. */
   readonly partial?: boolean;
+  /** Findings it says yes to are left out, and do not count towards the most that are reported. */
+  readonly forgives?: (finding: SchemaFinding) => boolean;
 }
 
 /**
  * Checks a value against the keywords of an OpenAPI v3 schema, as the reference server checks custom resources, and says
  * so in the same words. The schema must be free of references. Never throws, whatever the value and the schema are.
+ * Stops at a hundred findings, or at 256 KiB of text; the last one then says so.
  */
 export function checkValue(value: unknown, schema: JsonObject, options: CheckValueOptions = {}): SchemaFinding[] {
-  const outcome = emptyOutcome();
-  const context: CheckContext = {
-    partial: options.partial ?? false,
-    progress: { depth: 0, patternSteps: patternSteps.all },
-    check: checkSubject,
-  };
+  return finish(check(value, schema, options, undefined));
+}
+
+/** The same in parts. Findings in long lists and large maps come after those outside. */
+export function checkingValue(
+  value: unknown,
+  schema: JsonObject,
+  options: CheckValueOptions = {},
+): Work<SchemaFinding[]> {
+  return check(value, schema, options, []);
+}
+
+/** How many items are checked in one part. */
+const itemsAtOnce = 50;
+
+function* check(
+  value: unknown,
+  schema: JsonObject,
+  options: CheckValueOptions,
+  deferred: DeferredCheck[] | undefined,
+): Work<SchemaFinding[]> {
+  const outcome = emptyOutcome(options.forgives);
+  const progress = { depth: 0, patternSteps: patternSteps.all, composedVisits: 0 };
+  const partial = options.partial ?? false;
+  const context: CheckContext = { partial, progress, composition: undefined, deferred, check: checkSubject };
   checkSubject(context, outcome, { value, schema, place: undefined });
-  return [...outcome.findings.values()];
+  for (const { size, depth, checkAt } of deferred ?? []) {
+    progress.depth = depth;
+    for (let i = 0; i < size && !isFull(outcome); i++) {
+      checkAt(i);
+      if (i % itemsAtOnce === 0) yield;
+    }
+  }
+  const findings = [...outcome.findings.values()];
+  return isFull(outcome) ? [...findings, moreFindings(findings.length)] : findings;
+}
+
+/** Says that there may be more findings than are reported. */
+export function moreFindings(shown: number): SchemaFinding {
+  const text = `only the first ${shown} errors are shown: correct them to see whether there are more`;
+  return { ...invalidValue(undefined, null, text), path: "" };
 }
 
 function checkSubject(context: CheckContext, outcome: Outcome, subject: Subject): void {
   const { value, schema, place } = subject;
+  if (context.composition && countComposed(context.composition, context.progress)) return;
   if (context.progress.depth >= maxNesting) {
     reportWithoutField(outcome, place, `${goQuote(placeText(place))} is nested deeper than ${maxNesting} levels`);
     return;

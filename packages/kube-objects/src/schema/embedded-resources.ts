@@ -17,7 +17,7 @@ export function checkEmbeddedResources(value: unknown, schema: JsonObject): Sche
   const findings: SchemaFinding[] = [];
   walkStructure(value, schema, {
     object(members, node, place) {
-      if (!node.embeddedResource) return;
+      if (!node.embeddedResource || findings.length >= mostFindings) return;
       const pathOf = (name: string): string => bracketedText(fieldPlace(place, name));
       const metadata = ownValue(members, "metadata");
       const errors = [
@@ -30,6 +30,9 @@ export function checkEmbeddedResources(value: unknown, schema: JsonObject): Sche
   });
   return findings;
 }
+
+/** The first ones are enough: a list can have as many findings as items. */
+const mostFindings = 100;
 
 function checkName(
   field: string,

@@ -14,6 +14,7 @@ export function checkListTypes(value: unknown, schema: JsonObject): SchemaFindin
   const findings: SchemaFinding[] = [];
   walkStructure(value, schema, {
     list(items, node, place) {
+      if (findings.length >= mostFindings) return;
       if (node.listType === "set") findings.push(...checkSet(items, place));
       if (node.listType === "map") findings.push(...checkMap(items, node.listMapKeys, place));
     },
@@ -57,14 +58,23 @@ function keysOf(item: JsonValue | undefined, names: readonly string[]): JsonObje
   return keys;
 }
 
+/** The first ones are enough: a list can have as many findings as items. */
+const mostFindings = 100;
+
 function secondOccurrences(identities: readonly string[]): number[] {
-  if (new Set(identities).size === identities.length) return [];
-  const times = new Map<string, number>();
-  return identities.flatMap((identity, index) => {
-    const seen = (times.get(identity) ?? 0) + 1;
-    times.set(identity, seen);
-    return seen === 2 ? [index] : [];
-  });
+  const seen = new Set(identities);
+  if (seen.size === identities.length) return [];
+  seen.clear();
+  const [repeated, found] = [new Set<string>(), [] as number[]];
+  for (let index = 0; index < identities.length && found.length < mostFindings; index++) {
+    const identity = identities[index] ?? "";
+    if (!seen.has(identity)) seen.add(identity);
+    else if (!repeated.has(identity)) {
+      repeated.add(identity);
+      found.push(index);
+    }
+  }
+  return found;
 }
 
 const itemField = (place: Place | undefined, index: number): string => bracketedText(indexPlace(place, index));

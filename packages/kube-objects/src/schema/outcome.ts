@@ -10,11 +10,24 @@ export interface Outcome {
   readonly findings: Map<string, SchemaFinding>;
   /** How many checks were made and passed, counted as the reference server does to pick the best of several failures. */
   matches: number;
+  /** How long the texts of the findings are together. */
+  textLength: number;
+  /** Findings it says yes to are left out. */
+  readonly forgives: ((finding: SchemaFinding) => boolean) | undefined;
 }
 
 /** An outcome with nothing in it. */
-export function emptyOutcome(): Outcome {
-  return { findings: new Map(), matches: 0 };
+export function emptyOutcome(forgives?: (finding: SchemaFinding) => boolean): Outcome {
+  return { findings: new Map(), matches: 0, textLength: 0, forgives };
+}
+
+/** A check ends when it has found so much: a list may have as many findings as items, and each may name all values of an enum. */
+const mostFindings = 100;
+const mostTextLength = 256 * 1024;
+
+/** Whether so much was found that no more is looked for. */
+export function isFull({ findings, textLength }: Outcome): boolean {
+  return findings.size >= mostFindings || textLength >= mostTextLength;
 }
 
 /** Whether nothing was found. */
@@ -29,7 +42,9 @@ export function merge(into: Outcome, from: Outcome): void {
 }
 
 function addFinding(outcome: Outcome, text: string, finding: SchemaFinding): void {
-  if (!outcome.findings.has(text)) outcome.findings.set(text, finding);
+  if (isFull(outcome) || outcome.findings.has(text) || outcome.forgives?.(finding)) return;
+  outcome.findings.set(text, finding);
+  outcome.textLength += text.length + finding.body.length;
 }
 
 /** Reports a finding about a field. `text` is what the library under the reference server would say. */

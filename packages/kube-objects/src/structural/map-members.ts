@@ -11,7 +11,9 @@ export type Mapped = JsonValue | typeof removed;
 /** Applies `change` to each member; gives the object itself back when nothing changed. */
 export function mapMembers(object: JsonObject, change: (value: JsonValue, key: string) => Mapped): JsonObject {
   let copy: Record<string, JsonValue> | undefined;
-  for (const [key, value] of Object.entries(object)) {
+  // Not by entries: of an object with very many members, that takes twice as long.
+  for (const key of Object.keys(object)) {
+    const value = object[key] as JsonValue;
     const mapped = change(value, key);
     if (mapped === value) continue;
     copy ??= copyOf(object);
@@ -27,7 +29,8 @@ export function mapItems(
   change: (value: JsonValue, index: number) => JsonValue,
 ): readonly JsonValue[] {
   let copy: JsonValue[] | undefined;
-  for (const [index, value] of items.entries()) {
+  for (let index = 0; index < items.length; index++) {
+    const value = items[index] as JsonValue;
     const mapped = change(value, index);
     if (mapped === value) continue;
     copy ??= [...items];
@@ -39,6 +42,6 @@ export function mapItems(
 /** A copy that can be changed, also of an object with a member called `__proto__`. */
 export function copyOf(object: JsonObject): Record<string, JsonValue> {
   const copy: Record<string, JsonValue> = {};
-  for (const [key, value] of Object.entries(object)) setOwnValue(copy, key, value);
+  for (const key of Object.keys(object)) setOwnValue(copy, key, object[key] as JsonValue);
   return copy;
 }

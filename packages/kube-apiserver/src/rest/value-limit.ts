@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+import { requestEntityTooLarge } from "@purlin/kube-objects";
+
+/**
+ * Most values (members, items, lists and objects) that the body of a request may have. Kubernetes has no such limit, but its storage takes
+ * no object of more than 1.5 MB, which has half as many.
+ */
+export const MAX_VALUES = 150_000;
+
+/** Throws 413 for too many values. */
+export function requireFewValues(values: number): void {
+  if (values > MAX_VALUES) {
+    throw requestEntityTooLarge(
+      `limit is ${MAX_VALUES} values (fields, items, lists and objects together): split the object into several smaller ones`,
+    );
+  }
+}
