@@ -19,6 +19,7 @@ import {
   pushPackage,
   type RegistryClientOptions,
   readPackageText,
+  registryUser,
   startRegistry,
   unpackLayer,
   writeArchive,
@@ -100,6 +101,38 @@ test("skopeo carries a package from our registry to a real one and back, and not
   await skopeo(`docker://${back}/${name}`, `oci:${layout}:v1`);
   const index = JSON.parse(await readFile(join(layout, "index.json"), "utf8")) as { manifests: { digest: string }[] };
   assert.equal(index.manifests[0]?.digest, image.descriptor.digest);
+});
+
+test("skopeo pushes to our registry and pulls from it with the token in a Docker config, and not without", async (t) => {
+  const directory = await folder(t);
+  const registry = await startRegistry({ directory, token: "token-for-skopeo" });
+  t.after(() => registry.close());
+  const { store, image } = await built(t);
+  const archive = join(await folder(t), "function-x.xpkg");
+  await writeArchive(store, image, archive);
+  const to = `docker://${registry.address}/acme/function-x:v1`;
+  const config = join(directory, "config.json");
+  const auth = Buffer.from(`${registryUser}:token-for-skopeo`).toString("base64");
+  await writeFile(config, JSON.stringify({ auths: { [registry.address]: { auth } } }));
+  const wrong = join(directory, "wrong.json");
+  await writeFile(wrong, JSON.stringify({ auths: { [registry.address]: { auth: "cHVybGluOng=" } } }));
+  for (const flags of [["--dest-no-creds"], ["--dest-authfile", wrong]]) {
+    await assert.rejects(skopeo(`docker-archive:${archive}`, to, ...flags), /unauthorized|authentication required/i);
+  }
+  await skopeo(`docker-archive:${archive}`, to, "--dest-authfile", config);
+  const layout = await folder(t);
+  for (const flags of [["--src-no-creds"], ["--src-authfile", wrong]]) {
+    await assert.rejects(skopeo(to, `oci:${layout}:v1`, ...flags), /unauthorized|authentication required/i);
+  }
+  await skopeo(to, `oci:${layout}:v1`, "--src-authfile", config);
+  const { stdout } = await run("skopeo", [
+    "list-tags",
+    "--tls-verify=false",
+    "--authfile",
+    config,
+    to.replace(":v1", ""),
+  ]);
+  assert.deepEqual((JSON.parse(stdout) as { Tags: string[] }).Tags, ["v1"]);
 });
 
 test("skopeo reads the files we write", async (t) => {

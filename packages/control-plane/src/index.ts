@@ -28,7 +28,12 @@ export {
   type PackageManagement,
   type PackageManagementOptions,
 } from "./packages/package-management.ts";
-export type { OpenPackageManager, PackageManager, PackageSettings } from "./packages/package-manager-parts.ts";
+export type {
+  OpenPackageManager,
+  OwnRegistry,
+  PackageManager,
+  PackageSettings,
+} from "./packages/package-manager-parts.ts";
 // Telling how it is.
 export { type StatusOptions, type StatusServers, serveStatus } from "./serve-status.ts";
 export { leaderLeaseName, startControlPlane } from "./start-control-plane.ts";

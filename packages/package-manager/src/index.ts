@@ -66,6 +66,7 @@ export { type ImageTrial, type StartFailure, tryImage } from "./process/try-imag
 export { isWorkerMessage, type WorkerMessage } from "./process/worker-message.ts";
 export { workerProgram } from "./process/worker-program.ts";
 export { type Registry, type RegistryOptions, startRegistry } from "./registry/registry.ts";
+export { provesToken, registryUser } from "./registry/registry-access.ts";
 export {
   authoritySecretName,
   type CertificatePorts,

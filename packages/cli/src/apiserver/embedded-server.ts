@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ApiListener, type ApiServer, isStoreError, startApiServer } from "@purlin/kube-apiserver";
 import { makeFolder, whyNoFolder } from "../files/make-folder.ts";
+import { replaceFile } from "../files/replace-file.ts";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { collectWhenIdle } from "./collect-when-idle.ts";
@@ -19,16 +20,17 @@ export interface EmbeddedServer extends AsyncDisposable {
 export interface EmbeddedServerOptions {
   /** Absolute; made if it is not there. */
   readonly directory: string;
-  /** 0 for that of the last time, or any free one. */
-  readonly port: number;
+  /** 0 for any free one; that of the last start unless given. */
+  readonly port: number | undefined;
   readonly warn: (text: string) => void;
   /** Serve what is in a directory that cannot be written. Default: say that it cannot be, and end. */
   readonly servesReadOnly?: boolean;
 }
 
-/** The port a user asked for. */
-export function readPort(value: unknown, flag = "--port"): number {
-  const port = value === undefined ? 0 : Number(value);
+/** The port a user asked for; undefined when none. */
+export function readPort(value: unknown, flag = "--port"): number | undefined {
+  if (value === undefined) return undefined;
+  const port = Number(value);
   if (Number.isInteger(port) && port >= 0 && port <= 65535) return port;
   throw new UserError(`${flag} ${String(value)}: expected a whole number from 0 (any free one) to 65535`, {
     exitCode: 2,
@@ -85,28 +87,30 @@ async function start(options: EmbeddedServerOptions, onRenewed: () => void): Pro
 
 const isFileError = (error: unknown): boolean => typeof (error as NodeJS.ErrnoException)?.syscall === "string";
 
-/** Listens on the port asked for, else on that of the last time, else on any: clients keep their kubeconfig. */
+/** Listens on the port asked for, else on that of the last start: clients keep their kubeconfig. */
 async function listen(server: ApiServer, { directory, port, warn }: EmbeddedServerOptions): Promise<ApiListener> {
   const file = join(directory, "port");
-  if (port !== 0) return listenOn(server, port);
-  const last = Number(await readFile(file, "utf8").catch(() => "0"));
-  const listener = await server.listen({ port: Number.isInteger(last) ? last : 0 }).catch((error: unknown) => {
-    if (last === 0) throw error;
-    warn(`warning: port ${last} of the last time is taken; using another, so read the kubeconfig again`);
-    return server.listen({ port: 0 });
+  const last = await keptPort(file);
+  const listener = await server.listen({ port: port ?? last }).catch((error: unknown) => {
+    throw portError(error, { port, last });
   });
-  if (listener.port !== last) await keepFile(file, `${listener.port}\n`, { server, warn });
+  // A port that was asked for this once is not kept.
+  if (!port && listener.port !== last) await keepFile(file, `${listener.port}\n`, { server, warn });
   return listener;
 }
 
-async function listenOn(server: ApiServer, port: number): Promise<ApiListener> {
-  try {
-    return await server.listen({ port });
-  } catch (error) {
-    const isTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
-    const what = isTaken ? `port ${port} is taken` : `--port ${port}: ${textOf(error)}`;
-    throw new UserError(`${what}: choose another one with --port, or none for any free one`, { cause: error });
-  }
+async function keptPort(file: string): Promise<number> {
+  const port = Number(await readFile(file, "utf8").catch(() => "0"));
+  return Number.isInteger(port) && port > 0 && port <= 65535 ? port : 0;
+}
+
+function portError(error: unknown, { port, last }: { port: number | undefined; last: number }): UserError {
+  const isTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+  const advice = "choose another one with --port, or 0 for any free one";
+  if (!isTaken) return new UserError(`--port ${port ?? last}: ${textOf(error)}: ${advice}`, { cause: error });
+  const which = port === undefined ? `port ${last}, where the API server was before,` : `--port ${port}`;
+  const stop = port === undefined ? "stop that program, or " : "";
+  return new UserError(`${which} is in use by another program: ${stop}${advice}`, { cause: error });
 }
 
 interface Keeping {
@@ -123,13 +127,6 @@ async function keepFile(path: string, text: string, { server, warn }: Keeping): 
     if (!server.isReadOnly) throw error;
     warn(`warning: ${path} is out of date and cannot be written: ${textOf(error)}`);
   }
-}
-
-/** Written beside and moved over, so that nobody ever reads half a file. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const partial = `${path}.partial`;
-  await writeFile(partial, text, { mode: 0o600 });
-  await rename(partial, path);
 }
 
 /** Resolves when the user asks the command to stop. */

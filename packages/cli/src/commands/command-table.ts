@@ -52,8 +52,14 @@ export const commandTable: readonly CommandSpec[] = [
         flags: "--data-dir <dir>",
         description: "where everything is kept; created if missing ($PURLIN_DATA_DIR, purlin.yaml, or .purlin)",
       },
-      { flags: "--port <port>", description: "where to listen on loopback (a free one, kept across restarts)" },
-      { flags: "--registry-port <port>", description: "where the registry listens (a free one, kept across restarts)" },
+      {
+        flags: "--port <port>",
+        description: "where to listen on loopback, 0 for any free port (a free one, kept across restarts)",
+      },
+      {
+        flags: "--registry-port <port>",
+        description: "where the registry listens, 0 for any free port (a free one, kept across restarts)",
+      },
       { flags: "--prune", description: "delete objects that were applied from the files and are no longer in them" },
       { flags: "--wait", description: "exit when everything is ready; after --timeout, list what is not" },
       { flags: "--timeout <duration>", description: "how long --wait waits", default: "5m" },

@@ -17,13 +17,12 @@ import {
   digestsOfRevisions,
   type FunctionProcess,
   type FunctionProcesses,
-  type Registry,
 } from "@purlin/package-manager";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import type { Io } from "../io.ts";
 import { followFunctions } from "./follow-functions.ts";
 import { followRevisions } from "./follow-revisions.ts";
-import { startKeptRegistry } from "./kept-registry.ts";
+import { type KeptRegistry, startKeptRegistry } from "./kept-registry.ts";
 import { createProcessLog } from "./process-log.ts";
 import type { UpOptions } from "./up-options.ts";
 import { wakeComposites } from "./wake-composites.ts";
@@ -38,7 +37,7 @@ export interface EmbeddedPlane extends AsyncDisposable {
   readonly informers: InformerPool;
   readonly processes: FunctionProcesses;
   readonly packages: PackageManagement;
-  readonly registry: Registry;
+  readonly registry: KeptRegistry;
 }
 
 /** Who is told what while it runs. */
@@ -85,7 +84,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     },
   });
   starting.defer(() => processes.close());
-  const kept = { directory: join(options.directory, "registry"), port: options.registryPort, warn };
+  const kept = { directory: options.directory, port: options.registryPort, warn };
   const registry = await startKeptRegistry(kept);
   starting.defer(() => registry.close());
   const collect = async (signal: AbortSignal): Promise<void> => {
@@ -94,7 +93,13 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   };
   starting.use(collectRegularly(collect, { clock, log }));
   const settings = { developmentFunctions: true, functionRevisionSelectors: options.functionRevisionSelectors };
-  packages = await openPackageManagement({ ...settings, directory: options.directory, processes, log });
+  packages = await openPackageManagement({
+    ...settings,
+    directory: options.directory,
+    ownRegistry: registry.access,
+    processes,
+    log,
+  });
   const plane = startControlPlane({
     client: connect("crossplane"),
     packages,

@@ -48,14 +48,16 @@ function standingClock(): Clock & { readonly go: () => void; readonly isSet: () 
 }
 
 /** Pushes another image to the same tag; returns its digest. */
-async function push(folder: TempFolder, address: string, name: string): Promise<string> {
+async function push(folder: TempFolder, registry: EmbeddedPlane["registry"], name: string): Promise<string> {
+  const { address, access } = registry;
+  const client = createRegistryClient({ credentials: access.credentials });
   const store = await openContentStore(join(folder.path, "build"));
   const nobody = { entrypoint: [], cmd: [], env: [], workingDir: "/", user: "" };
   const platform = { os: "linux", architecture: "amd64" };
   const packageYaml = packageMeta(name, "Configuration");
   const image = await buildImage(store, { platform, process: nobody, base: [], layers: [], packageYaml });
   const to = parseReference(`${address}/acme/kept:v1`);
-  await pushPackage(createRegistryClient(), store, { images: [image], to });
+  await pushPackage(client, store, { images: [image], to });
   return image.descriptor.digest;
 }
 
@@ -81,9 +83,9 @@ test("images that lost their tag go, but for those that a revision names, also w
   {
     await using plane = await start(folder, clock);
     const { address } = plane.registry;
-    named = await push(folder, address, "named");
-    const unnamed = await push(folder, address, "unnamed");
-    const tagged = await push(folder, address, "tagged");
+    named = await push(folder, plane.registry, "named");
+    const unnamed = await push(folder, plane.registry, "unnamed");
+    const tagged = await push(folder, plane.registry, "tagged");
     const install = ["xpkg", "install", "configuration", `${address}/acme/kept@${named}`, "kept", "--wait"];
     const { exitCode, stderr } = await runInProcess(install, { cwd: folder.path });
     assert.equal(exitCode, 0, stderr);

@@ -12,8 +12,9 @@ export interface UpOptions {
   readonly paths: readonly string[];
   /** Absolute. */
   readonly directory: string;
-  readonly port: number;
-  /** Where the registry listens; where it did before unless given. */
+  /** Where the API server listens, 0 for any free port; where it did before unless given. */
+  readonly port: number | undefined;
+  /** Where the registry listens, 0 for any free port; where it did before unless given. */
   readonly registryPort?: number | undefined;
   /** Leave when all is ready, or with what is not after so many milliseconds. */
   readonly waitMs: number | undefined;
@@ -32,8 +33,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     paths: input.args,
     directory: ownDataDir(input, io),
     port: readPort(input.options["port"] ?? project.ports.api?.toString()),
-    registryPort:
-      readPort(input.options["registryPort"] ?? project.ports.registry?.toString(), "--registry-port") || undefined,
+    registryPort: readPort(input.options["registryPort"] ?? project.ports.registry?.toString(), "--registry-port"),
     waitMs: isSet(input, "wait") ? timeoutMs : undefined,
     prune: isSet(input, "prune"),
     debug: isSet(input, "debug"),

@@ -43,13 +43,17 @@ export async function inWorkspace<T>(
   }
 }
 
+const ownRegistryAdvice =
+  'for the registry of "purlin up", run the command in its folder or set PURLIN_DATA_DIR to its data directory';
+
 /** What the user can do something about, as a UserError; anything else as it is. */
 export function asUserError(error: unknown): unknown {
   if (isUserError(error)) return error;
   if (isOciError(error, "unauthorized")) {
     // The library speaks of pull secrets, which is what a control plane has.
     const what = textOf(error).replace(/; (?:check|give) .*$/, "");
-    const advice = `log in with "docker login", or name a file with --registry-config`;
+    const login = `log in with "docker login", or name a file with --registry-config`;
+    const advice = /\b127\.0\.0\.1:/.test(what) ? `${login}; ${ownRegistryAdvice}` : login;
     return new UserError(`${what}: ${advice}`, { cause: error });
   }
   if (isOciError(error, "unreachable")) {

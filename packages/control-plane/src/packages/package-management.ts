@@ -26,6 +26,7 @@ import { collectRegularly } from "./collect-regularly.ts";
 import { ensureNamespace } from "./ensure-object.ts";
 import {
   defaultNamespace,
+  type OwnRegistry,
   type PackageManager,
   type PackageSettings,
   packageClientOf,
@@ -37,6 +38,8 @@ export interface PackageManagementOptions extends PackageSettings {
   /** Images and unpacked roots go here. */
   readonly directory: string;
   readonly processes: FunctionProcesses;
+  /** Packages come from it, too. */
+  readonly ownRegistry?: OwnRegistry | undefined;
   /** Whether functions are shut in; looked up unless given. */
   readonly sandbox?: SandboxSupport | undefined;
 }
@@ -64,7 +67,14 @@ function socketFolder(directory: string): string {
 
 /** Opens the package manager of a machine. */
 export async function openPackageManagement(options: PackageManagementOptions): Promise<PackageManagement> {
-  const { directory, processes, namespace = defaultNamespace, clock = systemClock, log = silentLog } = options;
+  const {
+    directory,
+    processes,
+    ownRegistry,
+    namespace = defaultNamespace,
+    clock = systemClock,
+    log = silentLog,
+  } = options;
   const store = await openContentStore(join(directory, "images"));
   const roots = openImageRoots(join(directory, "roots"), store, { mounts: mountPoints });
   const pins = await openImagePins(join(directory, "images", "pins.json"));
@@ -87,7 +97,7 @@ export async function openPackageManagement(options: PackageManagementOptions): 
     async open(parts, signal) {
       engine = parts.engine;
       await ensureNamespace(parts.kube, namespace, signal);
-      const packages = pinFetched(packageClientOf(parts, { store, namespace }), pins);
+      const packages = pinFetched(packageClientOf(parts, { store, namespace, ownRegistry }), pins);
       const runtime = createProcessRuntime({
         client: parts.client,
         packages,

@@ -3,11 +3,14 @@ import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import { type Clock, type Log, silentLog, systemClock, type WatchingController } from "@purlin/kube-controller";
 import {
   type ContentStore,
+  type CredentialsFor,
   createPackageClient,
   createPackageControllers,
   createRegistryClient,
+  firstCredentials,
   type PackageClient,
   type PackageControllerOptions,
+  type RegistryClientOptions,
   type RegistryHttpOptions,
 } from "@purlin/package-manager";
 import type { ControlPlaneParts } from "../control-plane.ts";
@@ -49,7 +52,14 @@ const crossplaneVersion = "v2.4.0";
 /** Where packages live unless somebody says otherwise. */
 export const defaultNamespace = "crossplane-system";
 
+/** The registry that runs beside the control plane. */
+export interface OwnRegistry extends Pick<RegistryClientOptions, "refuses"> {
+  /** Knows the token of its registry, and nothing of others. */
+  readonly credentials: CredentialsFor;
+}
+
 interface PackageSource extends Pick<PackageSettings, "registry"> {
+  readonly ownRegistry?: OwnRegistry | undefined;
   readonly store: ContentStore;
   readonly namespace: string;
   readonly serviceAccount?: string | undefined;
@@ -58,10 +68,12 @@ interface PackageSource extends Pick<PackageSettings, "registry"> {
 /** Fetches packages with the secrets of the control plane's namespace. */
 export function packageClientOf(
   { client }: ControlPlaneParts,
-  { store, registry, ...source }: PackageSource,
+  { store, registry, ownRegistry, ...source }: PackageSource,
 ): PackageClient {
+  const own = ownRegistry === undefined ? [] : [ownRegistry.credentials];
+  const refuses = ownRegistry?.refuses;
   const registryClient: Parameters<typeof createPackageClient>[0]["registryClient"] = (credentials) =>
-    createRegistryClient({ ...registry, credentials });
+    createRegistryClient({ ...registry, refuses, credentials: firstCredentials([...own, credentials]) });
   return createPackageClient({ client, store, registryClient, ...source });
 }
 

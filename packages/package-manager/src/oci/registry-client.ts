@@ -19,6 +19,8 @@ export interface RegistryClientOptions extends RegistryHttpOptions {
   readonly credentials?: CredentialsFor | undefined;
   /** Registries that may be spoken to without TLS, beside those on loopback. */
   readonly insecureRegistries?: readonly string[] | undefined;
+  /** Why a registry must not be asked for anything; undefined where it may. */
+  readonly refuses?: ((registry: string) => string | undefined) | undefined;
   readonly now?: (() => number) | undefined;
   readonly sleep?: Sleep | undefined;
 }
@@ -51,7 +53,7 @@ export interface RegistryClient {
 
 /** Makes a client. */
 export function createRegistryClient(options: RegistryClientOptions = {}): RegistryClient {
-  const { credentials, insecureRegistries = [], now = Date.now } = options;
+  const { credentials, insecureRegistries = [], refuses, now = Date.now } = options;
   const pause = options.sleep ?? sleep;
   const send = retrying(createRegistryHttp(options), pause, now);
   const schemes = createSchemes(createRegistryHttp({ idleTimeoutMs: 10_000, ...options }), insecureRegistries);
@@ -66,6 +68,8 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
   }
 
   async function ask(reference: ImageReference, path: string, request: Asked): Promise<RegistryResponse> {
+    const reason = refuses?.(reference.registry);
+    if (reason !== undefined) throw new OciError("refused", reason);
     const base = await schemes(reference.registry, request.signal);
     const url = path.startsWith("http") ? new URL(path) : new URL(`/v2/${reference.repository}/${path}`, base);
     const { actions = "pull", ...rest } = request;

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { blobRoutes } from "./blob-routes.ts";
 import { manifestRoutes } from "./manifest-routes.ts";
+import { challenge, isAuthorized } from "./registry-access.ts";
 import { parseRegistryPath, type RegistryPath } from "./registry-path.ts";
 import { RegistryProblem, replyJson, replyProblem } from "./registry-reply.ts";
 import type { RegistryState } from "./registry-state.ts";
@@ -16,14 +17,22 @@ export function createRegistryHandler(state: RegistryState): RegistryHandler {
     try {
       // Nobody but programs pushes here: a page in a browser always says where it comes from.
       if (request.headers.origin !== undefined) throw new RegistryProblem("DENIED", "not for web pages");
+      authorize(state, request, response);
       const url = new URL(request.url ?? "/", "http://registry");
       const path = parseRegistryPath(url.pathname);
-      if (path === undefined) throw new RegistryProblem("NAME_UNKNOWN", `${url.pathname} is no path of a registry`);
+      if (path === undefined) throw new RegistryProblem("NAME_UNKNOWN", `${url.pathname} is not a path of a registry`);
       await route({ state, request, response, url }, path);
     } catch (error) {
       fail(request, response, error);
     }
   };
+}
+
+/** Nothing is public, not even `/v2/`: clients learn there that they must authenticate. */
+function authorize({ token }: RegistryState, request: IncomingMessage, response: ServerResponse): void {
+  if (token === undefined || isAuthorized(request, token)) return;
+  challenge(request, response, token);
+  throw new RegistryProblem("UNAUTHORIZED", "this registry requires the token of its control plane");
 }
 
 /** One request and what it is answered with. */

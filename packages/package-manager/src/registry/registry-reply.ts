@@ -13,6 +13,7 @@ const statusOf = {
   MANIFEST_UNKNOWN: 404,
   NAME_UNKNOWN: 404,
   SIZE_INVALID: 413,
+  UNAUTHORIZED: 401,
   /** Our own fault, such as a full disk. */
   UNKNOWN: 500,
   UNSUPPORTED: 405,

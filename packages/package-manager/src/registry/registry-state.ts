@@ -8,6 +8,8 @@ export interface RegistryState {
   readonly store: ContentStore;
   readonly index: RepositoryIndex;
   readonly uploads: Uploads;
+  /** Required for every request; undefined: nothing is. */
+  readonly token?: string | undefined;
   /** Told what a tag points to now, whenever one is written. */
   readonly onTag?: ((repository: string, tag: string, digest: string) => void) | undefined;
 }

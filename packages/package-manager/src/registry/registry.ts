@@ -16,6 +16,8 @@ export interface RegistryOptions {
   /** 0 or absent: a free one. */
   readonly port?: number | undefined;
   readonly maxBlobBytes?: number | undefined;
+  /** Required for every request, as the password of {@link registryUser} or as a bearer token. Without one every user of the machine may push and pull. */
+  readonly token?: string | undefined;
   readonly onTag?: RegistryState["onTag"];
 }
 
@@ -42,13 +44,13 @@ const untaggedMs = 7 * 24 * 60 * 60_000;
 
 const defaultMaxBlobBytes: number = 4 * 1024 ** 3;
 
-/** Starts an OCI registry on loopback. It has no users: whoever is on this machine may push and pull. */
+/** Starts an OCI registry on loopback. */
 export async function startRegistry(options: RegistryOptions): Promise<Registry> {
-  const { directory, port = 0, maxBlobBytes = defaultMaxBlobBytes, onTag } = options;
+  const { directory, port = 0, maxBlobBytes = defaultMaxBlobBytes, token, onTag } = options;
   const store = await openContentStore(directory);
   const index = openRepositoryIndex(join(directory, "repositories"));
   const uploads = await openUploads(join(directory, "uploads"), { maxBytes: maxBlobBytes });
-  const handle = createRegistryHandler({ store, index, uploads, onTag });
+  const handle = createRegistryHandler({ store, index, uploads, token, onTag });
   const reachable = async (): Promise<Set<string>> => reachableFrom(store, await allManifests(index));
   const server = createServer((request, response) => void handle(request, response));
   await new Promise<void>((resolve, reject) => {
