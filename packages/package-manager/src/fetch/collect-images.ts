@@ -6,7 +6,7 @@ import type { ContentStore } from "../oci/content-store.ts";
 import { packageTypes } from "../package-kinds.ts";
 import { reachableFrom } from "../registry/reachable.ts";
 import type { ImagePins } from "./image-pins.ts";
-import { referenceOfRevision } from "./package-request.ts";
+import { pinNameOf, referenceOfRevision } from "./package-request.ts";
 
 /** What is collected, and for whom the rest is kept. */
 export interface ImageCollection {
@@ -39,13 +39,16 @@ export async function collectImages(collection: ImageCollection): Promise<readon
   const needed = await reachableFrom(store, digestsOf(revisions));
   await unpacked?.roots.collect({ keep: active, used: unpacked.used(), minAgeMs });
   await store.collect({ keep: needed, maxBytes, minAgeMs });
-  const references = new Set(revisions.map(referenceOfRevision));
-  await pins.forget(pinned.filter((reference) => !references.has(reference)));
+  const packages = (await Promise.all(types.map((type) => client.list(type.package, { signal })))).flat();
+  const known = new Set([...revisions, ...packages].map((one) => pinNameOf(one).name));
+  for (const revision of revisions) known.add(referenceOfRevision(revision));
+  // What is pinned for a package has its reference behind the name.
+  await pins.forget(pinned.filter((key) => !known.has(key.split(" ", 1)[0] ?? "")));
   return revisions;
 }
 
 function imagesOf(revision: KubeObject, pins: ImagePins): string[] {
   const named = textAt(revision, ["spec", "digest"]);
-  const pinned = pins.get(referenceOfRevision(revision));
-  return [named, pinned].filter((digest) => digest !== undefined);
+  const pinned = [pins.get(referenceOfRevision(revision)), pins.get(pinNameOf(revision).name)];
+  return [named, ...pinned].filter((digest) => digest !== undefined);
 }

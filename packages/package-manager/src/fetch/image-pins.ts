@@ -3,8 +3,12 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isDigest } from "../oci/digest.ts";
 import type { PackageClient } from "./package-client.ts";
+import type { PinName } from "./package-request.ts";
 
-/** What each reference stood for when it was last fetched: a collector must know it, also after a restart. */
+/**
+ * What each reference stood for when it was last fetched, and which digest a package and a revision were made of. A collector must know
+ * it, also after a restart; and after a restart no registry decides anew what runs.
+ */
 export interface ImagePins {
   get(reference: string): string | undefined;
   /** Durable when it resolves. */
@@ -51,17 +55,37 @@ function readPins(text: string): Map<string, string> {
   }
 }
 
-/** Pins what is fetched before it is, so that nothing of it is collected meanwhile. */
+/**
+ * Pins what is fetched before it is, so that nothing of it is collected meanwhile. A revision is resolved once for ever, a package once
+ * for each change of its spec unless its policy is Always: a registry that begins to serve another image under a tag changes nothing.
+ */
 export function pinFetched(client: PackageClient, pins: ImagePins): PackageClient {
+  const note = async (pin: PinName | undefined, resolved: string, digest: string): Promise<void> => {
+    if (pin !== undefined) await pins.set(keyOf(pin, resolved), digest);
+  };
   return {
     ...client,
+    resolve(request) {
+      const { pin, pullPolicy } = request;
+      if (pin === undefined || (!pin.isRevision && pullPolicy === "Always")) return client.resolve(request);
+      return client.resolve({ ...request, pinned: (resolved) => pins.get(keyOf(pin, resolved)) });
+    },
     async contents(resolved, request) {
       await pins.set(request.reference, resolved.digest);
-      return client.contents(resolved, request);
+      const contents = await client.contents(resolved, request);
+      // Only what could be read: a broken package may be pushed again under the same tag.
+      await note(request.pin, resolved.resolved, resolved.digest);
+      return contents;
     },
     async image(resolved, request, platform) {
       await pins.set(request.reference, resolved.digest);
       return client.image(resolved, request, platform);
     },
+    pin: (name, digest) => pins.set(name, digest),
   };
+}
+
+/** An ImageConfig that rewrites a package's reference in another way has it looked up again. */
+function keyOf({ name, isRevision }: PinName, resolved: string): string {
+  return isRevision ? name : `${name} ${resolved}`;
 }

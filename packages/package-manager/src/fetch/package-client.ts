@@ -34,7 +34,7 @@ export interface ResolvedPackage {
 
 /** Fetches packages: rewritten, authenticated, by digest, and kept. */
 export interface PackageClient {
-  /** A tag is looked up each time, whatever the policy; a digest is taken as it is. */
+  /** A tag is looked up each time, whatever the policy, unless the digest behind it is pinned; a digest is taken as it is. */
   resolve(request: PackageRequest): Promise<ResolvedPackage>;
   /** The contents behind a digest. */
   contents(resolved: ResolvedPackage, request: PackageRequest): Promise<PackageContents>;
@@ -44,6 +44,8 @@ export interface PackageClient {
   config(resolved: ResolvedPackage, request: PackageRequest): Promise<ImageConfig>;
   /** The tags of a source, `registry/repository`. */
   tags(source: string, request: Omit<PackageRequest, "reference">): Promise<string[]>;
+  /** Remembers for good which digest a revision is made of. */
+  pin(revision: string, digest: string): Promise<void>;
 }
 
 /** What packages are fetched with. */
@@ -88,9 +90,7 @@ export function createPackageClient(options: PackageClientOptions): PackageClien
       const found = await rewritten(request.reference, request.signal);
       const { reference: resolved, applied, pullSecret, verification } = found;
       const reference = parseReference(resolved);
-      const secrets = pullSecret === undefined ? request.pullSecrets : [...request.pullSecrets, pullSecret];
-      const registry = await registryFor(secrets, request.signal);
-      const digest = await registry.resolve(reference, request);
+      const digest = request.pinned?.(resolved) ?? (await lookUp(reference, pullSecret, request));
       return { reference, resolved, digest, applied, pullSecret, verification };
     },
     async contents(resolved, request) {
@@ -116,7 +116,18 @@ export function createPackageClient(options: PackageClientOptions): PackageClien
       const secrets = pullSecret === undefined ? request.pullSecrets : [...request.pullSecrets, pullSecret];
       return (await registryFor(secrets, request.signal)).tags(parseRepository(reference), request);
     },
+    // This client knows nothing of earlier starts.
+    pin: async () => {},
   };
+
+  async function lookUp(
+    reference: ImageReference,
+    pullSecret: string | undefined,
+    request: PackageRequest,
+  ): Promise<string> {
+    const secrets = pullSecret === undefined ? request.pullSecrets : [...request.pullSecrets, pullSecret];
+    return (await registryFor(secrets, request.signal)).resolve(reference, request);
+  }
 
   async function pull(
     found: ResolvedPackage,

@@ -6,12 +6,23 @@ import { isJsonObject } from "@purlin/kube-objects";
 /** When the registry must be asked for what is on disk. */
 export type PullPolicy = "Always" | "IfNotPresent" | "Never";
 
+/** The object that a digest is remembered for. */
+export interface PinName {
+  readonly name: string;
+  /** A revision is one digest for ever. A package is looked up again after each change of its spec, and always if its policy is Always. */
+  readonly isRevision: boolean;
+}
+
 /** Which package, and how it may be fetched. */
 export interface PackageRequest {
   /** As the user wrote it. */
   readonly reference: string;
   readonly pullSecrets: readonly string[];
   readonly pullPolicy: PullPolicy;
+  /** For whom the digest behind the reference is remembered; absent: it is looked up each time. */
+  readonly pin?: PinName | undefined;
+  /** The digest that is remembered for a rewritten reference; the registry is not asked then. */
+  readonly pinned?: ((resolved: string) => string | undefined) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -23,11 +34,23 @@ export function requestOf(object: KubeObject, reference: string, signal: AbortSi
     reference,
     pullSecrets: names.filter((name) => name !== ""),
     pullPolicy: policyOf(textAt(object, ["spec", "packagePullPolicy"])),
+    pin: pinNameOf(object),
     signal,
   };
 }
 
-/** The schema takes any text; what is none of the three is the default. */
+/** The name under which a digest is remembered for a package as it is now, or for a revision. */
+export function pinNameOf({ kind, metadata }: KubeObject): PinName {
+  if (kind.endsWith("Revision")) return { name: revisionPin(kind, metadata.name ?? ""), isRevision: true };
+  return { name: `${metadata.uid ?? ""}/${metadata.generation ?? 0}`, isRevision: false };
+}
+
+/** The name under which the digest of a revision is remembered. */
+export function revisionPin(kind: string, name: string): string {
+  return `${kind}/${name}`;
+}
+
+/** The schema accepts any text; anything but the three policies means the default. */
 function policyOf(text: string | undefined): PullPolicy {
   return text === "Always" || text === "Never" ? text : "IfNotPresent";
 }

@@ -2,7 +2,7 @@
 import type { KubeObject } from "@purlin/kube-client";
 import { attempt, textOf } from "@purlin/kube-controller";
 import type { ResolvedPackage } from "../fetch/package-client.ts";
-import type { PackageRequest } from "../fetch/package-request.ts";
+import { type PackageRequest, revisionPin } from "../fetch/package-request.ts";
 import { refuseUnverified } from "../fetch/unverified-package.ts";
 import { withTexts } from "../package-status.ts";
 import { inTime } from "../pass-signals.ts";
@@ -31,6 +31,8 @@ export async function resolvePackage(
       const current = currentRevision(pass, resolved, revisions);
       if (current.existing === undefined) refuseUnverified(resolved);
       await pass.packages.contents(resolved, request);
+      // Before the revision is made: its tag may move at any time.
+      await pass.packages.pin(revisionPin(pass.type.revision.kind, current.name), resolved.digest);
       return { resolved, current };
     };
     return await attempt(steps.unpack, () => inTime(pass, read, `reading ${request.reference}`));
