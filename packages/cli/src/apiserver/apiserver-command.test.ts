@@ -89,15 +89,18 @@ test("a port that is taken and a folder that is none are told in one line", asyn
   assert.equal(noFolder.stderr.trim().split("\n").length, 1);
 });
 
-test("a port of the last time that somebody else has now is given up with a warning", async () => {
+test("a port of the last start that another program has now is an error, and 0 chooses another one", async () => {
   using folder = tempFolder();
   const other = spawnPurlin(["apiserver", "--data-dir", join(folder.path, "other")]);
   const [, port] = await other.next("stdout", /127\.0\.0\.1:(\d+)\n/);
   mkdirSync(join(folder.path, "mine"), { mode: 0o700 });
   writeFileSync(join(folder.path, "mine", "port"), `${port}\n`);
-  const mine = spawnPurlin(["apiserver", "--data-dir", join(folder.path, "mine")]);
-  await mine.next("stderr", new RegExp(`port ${port} of the last time is taken`));
-  await mine.next("stdout", /API server at https/);
+  const refused = spawnPurlin(["apiserver", "--data-dir", join(folder.path, "mine")]);
+  const told = `port ${port}, where the API server was before, is in use by another program: stop that program, or choose another one with --port, or 0 for any free one`;
+  await refused.next("stderr", new RegExp(`^error: ${told}\n`));
+  const mine = spawnPurlin(["apiserver", "--data-dir", join(folder.path, "mine"), "--port", "0"]);
+  const [, chosen] = await mine.next("stdout", /127\.0\.0\.1:(\d+)\n/);
+  assert.notEqual(chosen, port);
   assert.equal(await mine.stop(), 0);
   assert.equal(await other.stop(), 0);
 });

@@ -128,7 +128,10 @@ test("a port that is taken is told", async (t) => {
   const { port } = taken.address() as AddressInfo;
   await using running = up(folder, "--port", String(port));
   const closed = once(running.child, "close");
-  await running.next("stderr", new RegExp(`^error: port ${port} is taken: choose another one with --port`));
+  await running.next(
+    "stderr",
+    new RegExp(`^error: --port ${port} is in use by another program: choose another one with --port`),
+  );
   await closed;
   assert.equal(running.child.exitCode, 1);
 });
