@@ -25,7 +25,7 @@ const cli = join(root, "packages/cli");
 
 const itself: Part = {
   ...partOf("packages/cli", "purlin"),
-  entries: { ".": "main", "./compiled": "compiled/load-compiled" },
+  entries: { ".": "main", "./compiled": "compiled/load-compiled", "./own-cache": "compiled/own-cache" },
 };
 
 /** What every command begins with, and commands that people and pipelines run often or wait for. */
@@ -66,8 +66,12 @@ function copyAssets(folder: string): void {
     filter: (path) => !path.endsWith(".ts"),
   });
   const launcher = readFileSync(join(cli, "bin/purlin.js"), "utf8");
-  const built = launcher.replace("../src/main.ts", "../dist/main.js");
-  if (built === launcher) throw new Error("packages/cli/bin/purlin.js no longer imports ../src/main.ts");
+  const built = launcher.replaceAll(/\.\.\/src\/([\w/-]+)\.ts/g, "../dist/$1.js");
+  for (const module of ["main", "compiled/own-cache"]) {
+    if (!built.includes(`"../dist/${module}.js"`)) {
+      throw new Error(`packages/cli/bin/purlin.js no longer imports ../src/${module}.ts`);
+    }
+  }
   mkdirSync(join(folder, "bin"));
   writeFileSync(join(folder, "bin/purlin.js"), built, { mode: 0o755 });
 }

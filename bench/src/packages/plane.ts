@@ -68,7 +68,9 @@ export async function startPackagePlane(sandbox: SandboxSupport): Promise<Packag
   await plane.ready;
   const registry = await startRegistry({ directory: join(directory, "registry") });
   starting.defer(() => registry.close());
-  const runner = createDiallingRunner({ security: processes.security });
+  // Each call of the bench may have a connection of its own, whatever the function is called.
+  const { current, open } = processes.security;
+  const runner = createDiallingRunner({ security: { current, ...(open && { open }) } });
   starting.defer(() => runner.close());
   const store = await openContentStore(join(directory, "build"));
   const users = connect("users");

@@ -18,9 +18,13 @@ export function remainingLifetimeMs(certPem: string, now: Date = new Date()): nu
   return readValidity(certPem).notAfter.getTime() - now.getTime();
 }
 
-/** True once only the last third (or the given fraction) of the certificate's life is left: time to issue a new one. */
+/**
+ * True once only the last third (or the given fraction) of the certificate's life is left, and for a certificate that is not valid yet, as
+ * one is that was issued before the clock was set back: time to issue a new one.
+ */
 export function shouldRenew(certPem: string, now: Date = new Date(), fraction: number = 1 / 3): boolean {
   const { notBefore, notAfter } = readValidity(certPem);
+  if (notBefore.getTime() > now.getTime()) return true;
   const lifetimeMs = notAfter.getTime() - notBefore.getTime();
   return notAfter.getTime() - now.getTime() <= lifetimeMs * fraction;
 }

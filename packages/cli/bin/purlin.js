@@ -8,8 +8,8 @@ if (Number.parseInt(process.versions.node, 10) >= neededMajor) await start();
 else await restart();
 
 async function start() {
-  // Keeps compiled code between runs, so that help and errors come at once. Imported, this would load more than it saves.
-  process.getBuiltinModule("node:module").enableCompileCache();
+  const { keepCompiledCode } = await import("../src/compiled/own-cache.ts");
+  keepCompiledCode(process.env);
   const { main } = await import("../src/main.ts");
   await main();
 }

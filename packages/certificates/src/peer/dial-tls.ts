@@ -9,6 +9,8 @@ export interface DialOptions {
   readonly identity: TlsIdentity;
   /** The host name or IP address that the server's certificate must carry. */
   readonly serverName: string;
+  /** The common name that the server's certificate must carry as well; any unless given. */
+  readonly commonName?: string | undefined;
   /** Where to connect to: a host and port, a Unix socket, or an open socket. */
   readonly to: Pick<ConnectionOptions, "host" | "port" | "path" | "socket" | "lookup">;
 }
@@ -22,7 +24,7 @@ export interface Dialing {
 }
 
 /** Connects with mutual TLS for HTTP/2. A server that is not trusted is disconnected before anything is sent. */
-export function dialTls({ identity, serverName, to }: DialOptions): Dialing {
+export function dialTls({ identity, serverName, commonName, to }: DialOptions): Dialing {
   const socket = connect({
     ...to,
     secureContext: identity.context,
@@ -37,7 +39,7 @@ export function dialTls({ identity, serverName, to }: DialOptions): Dialing {
   const closed = (): Error => Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" });
   socket.on("error", reject).once("close", () => reject(closed()));
   socket.once("secureConnect", () => {
-    const error = verifyPeer(socket, { usage: "server", authorities: identity.authorities, serverName });
+    const error = verifyPeer(socket, { usage: "server", authorities: identity.authorities, serverName, commonName });
     if (error === undefined) resolve(socket);
     else socket.destroy(error);
   });

@@ -118,6 +118,22 @@ for (const [name, { serverName, refused }] of Object.entries(names)) {
   });
 }
 
+for (const [commonName, refusedWith] of [
+  ["fn-abc", undefined],
+  ["fn-def", "ERR_TLS_CERT_COMMON_NAME_INVALID"],
+  ["fn-ab", "ERR_TLS_CERT_COMMON_NAME_INVALID"],
+  ["", "ERR_TLS_CERT_COMMON_NAME_INVALID"],
+] as const) {
+  test(`a server whose certificate is for "fn-abc" is ${refusedWith ? "refused" : "accepted"} as "${commonName}"`, async () => {
+    const certificate = issueCertificate(ordinary, {
+      commonName: "fn-abc",
+      dnsNames: ["localhost"],
+      usages: ["server"],
+    });
+    assert.equal((await verifiedServer(certificate, ordinary.certPem, { commonName }))?.code, refusedWith);
+  });
+}
+
 for (const version of versions) {
   test(`a client without a certificate is refused, also when it resumes its session: ${version}`, async () => {
     const verdicts: (string | undefined)[] = [];
@@ -173,6 +189,7 @@ test("a bundle without a certificate, or with one that is malformed, is refused"
 interface Variation {
   readonly version?: (typeof versions)[number];
   readonly serverName?: string;
+  readonly commonName?: string;
 }
 
 const client = issueAsCrossplane(authority, { usages: ["client"] });
@@ -183,11 +200,16 @@ const us = (trusted = authority.certPem): TlsIdentity =>
 async function verifiedServer(
   certificate: KeyPair,
   trusted: string,
-  { version = "TLSv1.3", serverName = "localhost" }: Variation = {},
+  { version = "TLSv1.3", serverName = "localhost", commonName }: Variation = {},
 ): Promise<PeerCertificateError | undefined> {
   const options = { cert: certificate.certPem, key: certificate.keyPem, maxVersion: version, ALPNProtocols: ["h2"] };
   const port = await listen(tls.createServer(options, (socket) => socket.on("error", () => {})));
-  const { socket, verified } = dialTls({ identity: us(trusted), serverName, to: { host: "localhost", port } });
+  const { socket, verified } = dialTls({
+    identity: us(trusted),
+    serverName,
+    commonName,
+    to: { host: "localhost", port },
+  });
   try {
     await verified;
     assert.equal(socket.getProtocol(), version);

@@ -11,6 +11,8 @@ export interface ExpectedPeer {
   readonly authorities: readonly X509Certificate[];
   /** The host name or IP address that a server's certificate must carry; required for usage "server". */
   readonly serverName?: string | undefined;
+  /** The common name that the certificate must carry as well; any unless given. */
+  readonly commonName?: string | undefined;
 }
 
 /** A peer's certificate was refused. `code` is OpenSSL's or Node's name of the reason. */
@@ -49,7 +51,8 @@ export function verifyPeer(socket: TLSSocket, expected: ExpectedPeer): PeerCerti
     const error = code === "DEPTH_ZERO_SELF_SIGNED_CERT" ? verifyChain(leaf, expected) : openSslError(code);
     if (error !== undefined) return error;
   }
-  return expected.usage === "server" ? verifyName(leaf, expected.serverName ?? "") : undefined;
+  const error = expected.usage === "server" ? verifyName(leaf, expected.serverName ?? "") : undefined;
+  return error ?? verifyCommonName(leaf, expected.commonName);
 }
 
 /** OpenSSL's own texts of the usual errors: Node keeps only the code of an error that it does not act on itself. */
@@ -100,6 +103,13 @@ function verifyTime({ validFrom, validTo }: X509Certificate, what: string): Peer
     return new PeerCertificateError("CERT_HAS_EXPIRED", `the ${what} expired on ${validTo}`);
   }
   return undefined;
+}
+
+function verifyCommonName(leaf: X509Certificate, expected: string | undefined): PeerCertificateError | undefined {
+  const { CN: name } = leaf.toLegacyObject().subject;
+  if (expected === undefined || name === expected) return undefined;
+  const message = `the certificate is for ${JSON.stringify(name)}, not for ${JSON.stringify(expected)}`;
+  return new PeerCertificateError("ERR_TLS_CERT_COMMON_NAME_INVALID", message);
 }
 
 function verifyName(leaf: X509Certificate, serverName: string): PeerCertificateError | undefined {

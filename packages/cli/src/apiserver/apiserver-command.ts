@@ -12,6 +12,7 @@ export async function run({ options }: CommandInput, io: Io): Promise<undefined>
     directory,
     port,
     servesReadOnly: true,
+    repairCertificates: options["repairCertificates"] === true,
     warn: (text) => io.stderr.write(`${text}\n`),
   });
   io.stdout.write(greeting(embedded.url, embedded.kubeconfig));

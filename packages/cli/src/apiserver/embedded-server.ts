@@ -5,6 +5,7 @@ import { type ApiListener, type ApiServer, isStoreError, startApiServer } from "
 import { makeFolder, whyNoFolder } from "../files/make-folder.ts";
 import { replaceFile } from "../files/replace-file.ts";
 import type { Io } from "../io.ts";
+import { secureDataDir } from "../project/secure-data-dir.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { collectWhenIdle } from "./collect-when-idle.ts";
 
@@ -23,6 +24,10 @@ export interface EmbeddedServerOptions {
   /** 0 for any free one; that of the last start unless given. */
   readonly port: number | undefined;
   readonly warn: (text: string) => void;
+  /** Replace certificates that are damaged. Default: say what is damaged, and end. */
+  readonly repairCertificates?: boolean;
+  /** Told within a minute that the clock of the machine was set, forward or back. */
+  readonly onClockJump?: (byMs: number) => void;
   /** Serve what is in a directory that cannot be written. Default: say that it cannot be, and end. */
   readonly servesReadOnly?: boolean;
 }
@@ -64,13 +69,19 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
 }
 
 async function start(options: EmbeddedServerOptions, onRenewed: () => void): Promise<ApiServer> {
-  const { directory, warn, servesReadOnly = false } = options;
+  const { directory, warn, servesReadOnly = false, repairCertificates = false, onClockJump } = options;
   try {
     await makeFolder(directory, 0o700);
+    secureDataDir(directory);
     const server = await startApiServer({
       directory,
       servesReadOnly,
       onRenewed,
+      repairCertificates,
+      onClockJump: (byMs) => {
+        warn(`warning: ${clockJumpText(byMs)}`);
+        onClockJump?.(byMs);
+      },
       onWarning: (text) => warn(`warning: ${text}`),
       onUnexpected: (error, { method, path }) => warn(`error: ${method} ${path}: ${textOf(error)}`),
       onControllerError: (error) => warn(`error: ${textOf(error)}; it will be tried again`),
@@ -83,6 +94,12 @@ async function start(options: EmbeddedServerOptions, onRenewed: () => void): Pro
       throw new UserError(`--data-dir ${directory}: ${whyNoFolder(error)}`, { cause: error });
     throw error;
   }
+}
+
+/** What is said when the clock of the machine was set. */
+export function clockJumpText(byMs: number): string {
+  const seconds = Math.round(Math.abs(byMs) / 1000);
+  return `the clock of this machine was set ${byMs > 0 ? "forward" : "back"} by ${seconds} s; certificates that are not valid now are renewed`;
 }
 
 const isFileError = (error: unknown): boolean => typeof (error as NodeJS.ErrnoException)?.syscall === "string";

@@ -36,6 +36,11 @@ export const commandGroups: Readonly<Record<string, string>> = {
   xpkg: "build, publish and install packages",
 };
 
+const repairCertificates: OptionSpec = {
+  flags: "--repair-certificates",
+  description: "replace damaged or missing certificates and keys of the data directory, and say which",
+};
+
 /** Every command, in the order in which help and reference list them. */
 export const commandTable: readonly CommandSpec[] = [
   {
@@ -60,6 +65,7 @@ export const commandTable: readonly CommandSpec[] = [
         flags: "--registry-port <port>",
         description: "where the registry listens, 0 for any free port (a free one, kept across restarts)",
       },
+      repairCertificates,
       { flags: "--prune", description: "delete objects that were applied from the files and are no longer in them" },
       { flags: "--wait", description: "exit when everything is ready; after --timeout, list what is not" },
       { flags: "--timeout <duration>", description: "how long --wait waits", default: "5m" },
@@ -230,7 +236,11 @@ export const commandTable: readonly CommandSpec[] = [
     summary: "run a Kubernetes-compatible API server on this machine, without a cluster",
     options: [
       { flags: "--data-dir <dir>", description: "where everything is kept; made if it is not there", required: true },
-      { flags: "--port <port>", description: "where to listen on loopback (a free one, kept across restarts)" },
+      {
+        flags: "--port <port>",
+        description: "where to listen on loopback, 0 for any free port (a free one, kept across restarts)",
+      },
+      repairCertificates,
     ],
     load: () => import("../apiserver/apiserver-command.ts"),
   },

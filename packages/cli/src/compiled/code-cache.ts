@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Imported as modules, these would be loaded with everything they could ever be asked for: several milliseconds each.
-const { closeSync, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } =
+const { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } =
   process.getBuiltinModule("node:fs");
 const { crc32 } = process.getBuiltinModule("node:zlib");
 
@@ -23,7 +23,7 @@ export interface CodeCache {
  */
 export function readCodeCache(path: string): CodeCache | undefined {
   try {
-    const file = openSync(path, "r");
+    const file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
     try {
       const { uid, mode } = fstatSync(file);
       if (uid !== ownUid(uid) || (mode & writableByOthers) !== 0) return undefined;
@@ -41,7 +41,9 @@ export function readCodeCache(path: string): CodeCache | undefined {
 export function writeCodeCache(path: string, { data, runs }: CodeCache): void {
   const partial = `${path}.${process.pid}`;
   try {
-    writeFileSync(partial, sealed(data, runs), { mode: 0o600 });
+    // A new file, never what a link there leads to.
+    rmSync(partial, { force: true });
+    writeFileSync(partial, sealed(data, runs), { mode: 0o600, flag: "wx" });
     // Whoever starts meanwhile finds the whole file or none.
     renameSync(partial, path);
   } catch {

@@ -56,7 +56,12 @@ const operator = { name: "admin", groups: [MASTERS_GROUP] };
 export async function startEmbeddedPlane(options: UpOptions, surroundings: PlaneSurroundings): Promise<EmbeddedPlane> {
   const { io, log, warn, clock = systemClock } = surroundings;
   await using starting = new AsyncDisposableStack();
-  const embedded = starting.use(await startEmbeddedServer({ ...options, warn }));
+  let functions: FunctionProcesses | undefined;
+  const onClockJump = (byMs: number): void => {
+    log.info("the clock was set", { milliseconds: Math.round(byMs) });
+    functions?.checkCertificates();
+  };
+  const embedded = starting.use(await startEmbeddedServer({ ...options, warn, onClockJump }));
   const connect = (agent?: string): KubeClient => {
     const client = createKubeClient(createDirectTransport(embedded.server.handle, operator, agent));
     starting.defer(() => client.close());
@@ -83,6 +88,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
       if (isSource && process.state.phase === "serving") wake(process.name);
     },
   });
+  functions = processes;
   starting.defer(() => processes.close());
   const kept = { directory: options.directory, port: options.registryPort, warn };
   const registry = await startKeptRegistry(kept);

@@ -16,6 +16,8 @@ export interface UpOptions {
   readonly port: number | undefined;
   /** Where the registry listens, 0 for any free port; where it did before unless given. */
   readonly registryPort?: number | undefined;
+  /** Replace certificates and keys that are damaged. */
+  readonly repairCertificates?: boolean;
   /** Leave when all is ready, or with what is not after so many milliseconds. */
   readonly waitMs: number | undefined;
   readonly debug: boolean;
@@ -34,6 +36,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     directory: ownDataDir(input, io),
     port: readPort(input.options["port"] ?? project.ports.api?.toString()),
     registryPort: readPort(input.options["registryPort"] ?? project.ports.registry?.toString(), "--registry-port"),
+    repairCertificates: isSet(input, "repairCertificates"),
     waitMs: isSet(input, "wait") ? timeoutMs : undefined,
     prune: isSet(input, "prune"),
     debug: isSet(input, "debug"),

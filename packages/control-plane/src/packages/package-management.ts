@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createHash } from "node:crypto";
-import { rm } from "node:fs/promises";
-import { tmpdir, userInfo } from "node:os";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLog, systemClock } from "@purlin/kube-controller";
 import {
@@ -57,12 +56,21 @@ const collectionLimits = { maxBytes: 1024 ** 3, minAgeMs: 10 * 60_000 };
 /** Systems refuse sockets whose path is longer than about this. */
 const maxSocketPath = 90;
 
-/** Where sockets are: with everything else, or in a folder of this user's own where that path would be too long. */
-function socketFolder(directory: string): string {
+/**
+ * Where sockets are, empty: with everything else or, where that path would be too long, in a new folder whose name no other user can
+ * guess and take first. What an earlier start left there is removed.
+ */
+async function socketFolder(directory: string): Promise<string> {
   const folder = join(directory, "sockets");
+  const note = join(directory, "sockets-folder");
+  const before = await readFile(note, "utf8").catch(() => "");
+  // Nothing is removed but what mkdtemp made.
+  if (/\/purlin-sockets-\w{6}$/.test(before)) await rm(before, { recursive: true, force: true }).catch(() => {});
+  await rm(folder, { recursive: true, force: true });
   if (folder.length <= maxSocketPath) return folder;
-  const id = createHash("sha256").update(directory).digest("hex").slice(0, 12);
-  return join(tmpdir(), `purlin-${userInfo().uid}-${id}`);
+  const made = await mkdtemp(join(tmpdir(), "purlin-sockets-"));
+  await writeFile(note, made, { mode: 0o600 });
+  return made;
 }
 
 /** Opens the package manager of a machine. */
@@ -79,9 +87,7 @@ export async function openPackageManagement(options: PackageManagementOptions): 
   const roots = openImageRoots(join(directory, "roots"), store, { mounts: mountPoints });
   const pins = await openImagePins(join(directory, "images", "pins.json"));
   const sandbox = options.sandbox ?? (await findSandbox());
-  const sockets = socketFolder(directory);
-  // Those of processes that were killed with us; nobody else uses this folder.
-  await rm(sockets, { recursive: true, force: true });
+  const sockets = await socketFolder(directory);
   let engine: ControlPlaneParts["engine"] | undefined;
 
   async function collect({ client }: ControlPlaneParts, signal: AbortSignal): Promise<void> {

@@ -16,6 +16,8 @@ export interface ConnectionSecurity {
   readonly tls: TlsSource | undefined;
   /** The name the server's certificate must carry. */
   readonly serverName: string;
+  /** The common name it must carry as well; any unless given. */
+  readonly commonName?: string | undefined;
   /** The Unix socket of the endpoint, if it is one. */
   readonly path?: string | undefined;
   readonly clock: Clock;
@@ -82,8 +84,9 @@ function closeNow(socket: Socket): Error {
   return new Error("the connection is no longer needed");
 }
 
-async function handshake(tcp: Socket, tls: TlsSource, { serverName, clock }: ConnectionSecurity): Promise<TLSSocket> {
-  const { socket, verified } = dialTls({ identity: tls.current(), serverName, to: { socket: tcp } });
+async function handshake(tcp: Socket, tls: TlsSource, security: ConnectionSecurity): Promise<TLSSocket> {
+  const { serverName, commonName, clock } = security;
+  const { socket, verified } = dialTls({ identity: tls.current(), serverName, commonName, to: { socket: tcp } });
   const cancelLimit = clock.schedule(silenceLimitMs, () => socket.destroy(new Error("no answer")));
   try {
     return await verified;

@@ -52,9 +52,11 @@ export class ConnectionPool {
     return entry.connection;
   }
 
-  #connect({ functionName, revisionName, endpoint, plaintext = false }: FunctionTarget): Entry {
+  #connect(target: FunctionTarget): Entry {
+    const { functionName, revisionName, endpoint, plaintext = false } = target;
     try {
-      const options = plaintext ? { ...this.#options, tls: undefined } : this.#options;
+      const tls = plaintext ? undefined : this.#options.tls;
+      const options = { ...this.#options, tls, commonName: tls?.commonName?.(target) };
       return { revisionName, endpoint, plaintext, connection: new FunctionConnection(endpoint, options) };
     } catch (error) {
       const what = `cannot get gRPC client connection for Function "${functionName}"`;

@@ -17,6 +17,8 @@ import type { TlsSource } from "./tls-directory.ts";
 export interface ConnectionOptions {
   /** Undefined for plaintext. */
   readonly tls: TlsSource | undefined;
+  /** The common name that the server's certificate must carry; any unless given. */
+  readonly commonName?: string | undefined;
   readonly names: NameResolver;
   readonly clock: Clock;
   readonly maxRequestBytes: number;
@@ -57,7 +59,7 @@ export class FunctionConnection {
   constructor(endpoint: string, options: ConnectionOptions) {
     registerOnce();
     this.endpoint = parseEndpoint(endpoint);
-    const { tls, names, clock } = options;
+    const { tls, commonName, names, clock } = options;
     this.#clock = clock;
     const outage = new Outage(clock, () => this.#shed());
     this.#outage = outage;
@@ -78,6 +80,7 @@ export class FunctionConnection {
     const credentials = new FunctionCredentials({
       tls,
       serverName: serverNameOf(this.endpoint),
+      commonName,
       path: this.endpoint.kind === "unix" ? this.endpoint.path : undefined,
       clock,
       onOpen: (socket) => this.#opened(socket),

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { createTlsIdentity, parseCertificates, type TlsIdentity } from "@purlin/certificates/peer";
+import type { FunctionTarget } from "../function-runner.ts";
 import { RunnerError, textOf } from "../runner-error.ts";
 import { type RunnerLog, silentLog } from "../runner-log.ts";
 
@@ -11,6 +12,8 @@ import { type RunnerLog, silentLog } from "../runner-log.ts";
 export interface TlsSource {
   /** What to use for a connection that is about to be made. */
   current(): TlsIdentity;
+  /** The common name that the certificate of a function must carry, where each one has a certificate of its own; any unless given. */
+  commonName?(target: Pick<FunctionTarget, "revisionName">): string | undefined;
   /** A socket to whoever is behind a Unix socket, by a shorter way than through it; undefined where there is none. */
   open?(path: string): Promise<Socket> | undefined;
 }

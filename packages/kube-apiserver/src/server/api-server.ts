@@ -36,6 +36,10 @@ export interface ApiServerOptions {
   readonly onControllerError?: (error: unknown) => void;
   /** Told when certificates were renewed while the server runs: kubeconfigs made from now on hold the new ones. */
   readonly onRenewed?: () => void;
+  /** Told how many milliseconds the clock of the machine was set, forward or back, within a minute of it. */
+  readonly onClockJump?: (byMs: number) => void;
+  /** Replace certificates and keys that are damaged. Default: refuse to start, and say what is damaged. */
+  readonly repairCertificates?: boolean;
   /**
    * Serve what is in a data directory that cannot be written: reads and watches go on, every write is refused. Default: refuse to start
    * on one.
@@ -108,6 +112,8 @@ class RunningServer implements ApiServer {
     this.certificates = loadCertificates(options.directory, {
       now: options.clock?.now() ?? new Date(),
       isReadOnly: this.isReadOnly,
+      repair: options.repairCertificates ?? false,
+      ...(options.onWarning && { onWarning: options.onWarning }),
     });
     const tokenKey = createPrivateKey(this.certificates.tokens.keyPem);
     this.#core = createServerCore({ ...options, store, tokenKey, address: () => this.#address() });
@@ -172,11 +178,12 @@ class RunningServer implements ApiServer {
   }
 
   #renewInTime(): () => void {
-    const { directory, clock = systemClock, onRenewed, onControllerError } = this.#options;
+    const { directory, clock = systemClock, onRenewed, onClockJump, onControllerError } = this.#options;
     return renewInTime({
       directory,
       current: this.certificates,
       clock,
+      onClockJump,
       onRenewed: (certificates) => {
         this.certificates = certificates;
         for (const listener of this.#listeners) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { watchForJumps } from "./clock-jump.ts";
 import { loadCertificates, type ServingCertificates } from "./serving-certificates.ts";
 
 /** What time it is, and how to be told when some has passed. */
@@ -6,6 +7,8 @@ export interface RenewalClock {
   readonly now: () => Date;
   /** Calls again and again, until what it returns is called. Never keeps the process alive. */
   readonly every: (ms: number, act: () => void) => () => void;
+  /** Milliseconds that only pass, whatever the time is set to; without it nothing notices that the clock was set. */
+  readonly monotonicMs?: () => number;
 }
 
 /** The clock of the machine. */
@@ -15,6 +18,7 @@ export const systemClock: RenewalClock = {
     const timer = setInterval(act, ms).unref();
     return () => clearInterval(timer);
   },
+  monotonicMs: () => performance.now(),
 };
 
 export interface RenewalOptions {
@@ -23,6 +27,8 @@ export interface RenewalOptions {
   readonly clock: RenewalClock;
   /** Gets all certificates when at least one of them is new. */
   readonly onRenewed: (certificates: ServingCertificates) => void;
+  /** Told how far the clock of the machine was set, before the certificates are looked at. */
+  readonly onClockJump?: ((byMs: number) => void) | undefined;
   /** Told why nothing could be renewed; it is tried again. */
   readonly onError: (error: unknown) => void;
 }
@@ -31,11 +37,12 @@ export interface RenewalOptions {
 const LOOK_EVERY_MS = 6 * 60 * 60 * 1000;
 
 /** Renews the certificates of a running server before they expire. Returns the way to stop it. */
-export function renewInTime({ directory, current, clock, onRenewed, onError }: RenewalOptions): () => void {
+export function renewInTime(options: RenewalOptions): () => void {
+  const { directory, current, clock, onRenewed, onClockJump, onError } = options;
   let known = current;
-  return clock.every(LOOK_EVERY_MS, () => {
+  const look = (): void => {
     try {
-      const loaded = loadCertificates(directory, { now: clock.now() });
+      const loaded = loadCertificates(directory, { now: clock.now(), current: known });
       if (isSame(loaded, known)) {
         return;
       }
@@ -44,7 +51,21 @@ export function renewInTime({ directory, current, clock, onRenewed, onError }: R
     } catch (error) {
       onError(error);
     }
+  };
+  const stopLooking = clock.every(LOOK_EVERY_MS, look);
+  const stopWatching = watchClock(clock, (byMs) => {
+    onClockJump?.(byMs);
+    look();
   });
+  return () => {
+    stopLooking();
+    stopWatching();
+  };
+}
+
+function watchClock({ now, every, monotonicMs }: RenewalClock, onJump: (byMs: number) => void): () => void {
+  if (monotonicMs === undefined) return () => {};
+  return watchForJumps({ wallMs: () => now().getTime(), monotonicMs, every }, onJump);
 }
 
 function isSame(one: ServingCertificates, other: ServingCertificates): boolean {

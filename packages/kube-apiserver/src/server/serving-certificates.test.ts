@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { load } from "js-yaml";
+import { isStoreError } from "../store/store-error.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
 import { adminKubeconfig } from "./kubeconfig.ts";
 import { loadCertificates } from "./serving-certificates.ts";
@@ -37,15 +38,142 @@ test("certificates about to expire are renewed, the authority stays", () => {
   assert.notEqual(second.admin.certPem, first.admin.certPem);
 });
 
-test("a new authority issues everything anew", () => {
+test("an authority that is renewed keeps its key, and what it issued stays good", () => {
   const directory = tempDirectory();
   const first = loadCertificates(directory, { now: start });
-  writeFileSync(join(directory, "pki", "ca.pem"), "half a file");
-  const second = loadCertificates(directory, { now: start });
+  const second = loadCertificates(directory, { now: later(9 * 365) });
   assert.notEqual(second.authority.certPem, first.authority.certPem);
-  const issuer = new X509Certificate(second.authority.certPem);
-  assert.ok(new X509Certificate(second.server.certPem).verify(issuer.publicKey));
-  assert.ok(new X509Certificate(second.admin.certPem).verify(issuer.publicKey));
+  assert.equal(second.authority.keyPem, first.authority.keyPem, "kubeconfigs out there go on working");
+  const issuer = new X509Certificate(first.authority.certPem);
+  for (const { certPem } of [second.server, second.admin]) {
+    assert.ok(new X509Certificate(certPem).verify(issuer.publicKey));
+  }
+});
+
+test("an authority that has expired is replaced, with all it issued", () => {
+  const directory = tempDirectory();
+  const first = loadCertificates(directory, { now: start });
+  const second = loadCertificates(directory, { now: later(20 * 365) });
+  assert.notEqual(second.authority.keyPem, first.authority.keyPem);
+  assert.ok(new X509Certificate(second.server.certPem).checkIssued(new X509Certificate(second.authority.certPem)));
+  assert.equal(second.tokens.keyPem, first.tokens.keyPem);
+});
+
+for (const days of [1, 400, 20 * 365]) {
+  test(`certificates from the future are renewed: the clock goes back by ${days} days`, () => {
+    const directory = tempDirectory();
+    const first = loadCertificates(directory, { now: start });
+    const now = later(-days);
+    const second = loadCertificates(directory, { now });
+    assert.equal(second.authority.keyPem, first.authority.keyPem);
+    for (const { certPem } of [second.authority, second.server, second.admin]) {
+      const { validFromDate, validToDate } = new X509Certificate(certPem);
+      assert.ok(validFromDate <= now && validToDate > now);
+    }
+    assert.deepEqual(loadCertificates(directory, { now }), second);
+  });
+}
+
+const damages: Record<string, { readonly says: RegExp; readonly damage: (folder: string) => void }> = {
+  "an authority cut off": {
+    says: /ca\.pem is damaged: it is cut off, or not a private key followed by a certificate: restore the file/,
+    damage: (folder) => write(folder, "ca.pem", read(folder, "ca.pem").slice(0, 100)),
+  },
+  "an empty authority": { says: /ca\.pem is damaged: it is empty/, damage: (folder) => write(folder, "ca.pem", "") },
+  "an authority without its key": {
+    says: /ca\.pem is damaged: the private key is missing/,
+    damage: (folder) => write(folder, "ca.pem", certificateIn(folder, "ca.pem")),
+  },
+  "an authority without its certificate": {
+    says: /ca\.pem is damaged: the certificate is missing/,
+    damage: (folder) => write(folder, "ca.pem", keyIn(folder, "ca.pem")),
+  },
+  "an authority that is missing": { says: /ca\.pem is missing: /, damage: (folder) => rmSync(join(folder, "ca.pem")) },
+  "an authority that is none": {
+    says: /ca\.pem is damaged: it is not the certificate of an authority/,
+    damage: (folder) => write(folder, "ca.pem", read(folder, "server.pem")),
+  },
+  "a foreign authority": {
+    says: /server\.pem is damaged: another authority than ca\.pem issued it/,
+    damage: (folder) => write(folder, "ca.pem", read(folder, "tokens.pem")),
+  },
+  "a key of another certificate": {
+    says: /server\.pem is damaged: the private key belongs to another certificate/,
+    damage: (folder) => write(folder, "server.pem", keyIn(folder, "admin.pem") + certificateIn(folder, "server.pem")),
+  },
+  "garbage in a certificate": {
+    says: /admin\.pem is damaged: it cannot be read: /,
+    damage: (folder) =>
+      write(
+        folder,
+        "admin.pem",
+        read(folder, "admin.pem").replace(/BEGIN CERTIFICATE-----\n.{9}/, "BEGIN CERTIFICATE-----\nAAAAAAAAA"),
+      ),
+  },
+  "a missing key of tokens": {
+    says: /tokens\.pem is missing: .*tokens of Service/,
+    damage: (folder) => rmSync(join(folder, "tokens.pem")),
+  },
+  "tokens cut off": {
+    says: /tokens\.pem is damaged: it is cut off/,
+    damage: (folder) => write(folder, "tokens.pem", read(folder, "tokens.pem").slice(0, -40).trimEnd()),
+  },
+};
+
+const read = (folder: string, name: string): string => readFileSync(join(folder, name), "utf8");
+const write = (folder: string, name: string, text: string): void => writeFileSync(join(folder, name), text);
+const keyIn = (folder: string, name: string): string => read(folder, name).split("-----BEGIN CERT")[0] ?? "";
+const certificateIn = (folder: string, name: string): string =>
+  `-----BEGIN CERT${read(folder, name).split("-----BEGIN CERT")[1] ?? ""}`;
+
+for (const [name, { says, damage }] of Object.entries(damages)) {
+  test(`what is damaged is told, left as it is, and replaced on request only: ${name}`, () => {
+    const directory = tempDirectory();
+    loadCertificates(directory, { now: start });
+    const folder = join(directory, "pki");
+    damage(folder);
+    const contents = (): string[] => readdirSync(folder).map((file) => file + read(folder, file));
+    const before = contents();
+    assert.throws(
+      () => loadCertificates(directory, { now: start }),
+      (error) =>
+        isStoreError(error, "damaged") && says.test(error.message) && /--repair-certificates/.test(error.message),
+    );
+    assert.deepEqual(contents(), before);
+    const warnings: string[] = [];
+    const repaired = loadCertificates(directory, {
+      now: start,
+      repair: true,
+      onWarning: (text) => warnings.push(text),
+    });
+    assert.ok(
+      warnings.length > 0 && warnings.every((text) => /pem was .*; it was replaced, and /.test(text)),
+      warnings.join(),
+    );
+    assert.ok(
+      new X509Certificate(repaired.server.certPem).checkIssued(new X509Certificate(repaired.authority.certPem)),
+    );
+    assert.deepEqual(loadCertificates(directory, { now: start }), repaired);
+  });
+}
+
+test("a certificate that is missing is issued again by the same authority, and told", () => {
+  const directory = tempDirectory();
+  const first = loadCertificates(directory, { now: start });
+  rmSync(join(directory, "pki", "server.pem"));
+  const warnings: string[] = [];
+  const second = loadCertificates(directory, { now: start, onWarning: (text) => warnings.push(text) });
+  assert.deepEqual([second.authority, second.admin], [first.authority, first.admin]);
+  assert.match(warnings.join(), /server\.pem was missing; it was replaced, and nothing else changes/);
+});
+
+test("a crash while the first ones are made leaves none", () => {
+  const directory = tempDirectory();
+  mkdirSync(join(directory, "pki.new"));
+  writeFileSync(join(directory, "pki.new", "ca.pem"), "half a file");
+  mkdirSync(join(directory, "pki"));
+  loadCertificates(directory, { now: start });
+  assert.deepEqual(readdirSync(directory), ["pki"]);
 });
 
 test("the kubeconfig holds everything needed", () => {

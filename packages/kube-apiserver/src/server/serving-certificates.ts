@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-import { X509Certificate } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { createAuthority, issueCertificate, type KeyPair, shouldRenew } from "@purlin/certificates";
+import {
+  createAuthority,
+  issueCertificate,
+  type KeyPair,
+  remainingLifetimeMs,
+  renewAuthority,
+  shouldRenew,
+} from "@purlin/certificates";
 import { MASTERS_GROUP } from "../auth/user.ts";
+import { StoreError } from "../store/store-error.ts";
+import { damaged, isAuthority, isIssuedBy, readPair, type StoredPair, writePair } from "./stored-pair.ts";
 
 /** The server's authority and what it has issued, kept in the data directory. */
 export interface ServingCertificates {
@@ -16,50 +24,169 @@ export interface ServingCertificates {
   readonly tokens: KeyPair;
 }
 
+/** How certificates are loaded. */
 export interface LoadOptions {
   readonly now?: Date;
   /** What is issued is not kept. */
   readonly isReadOnly?: boolean;
+  /** Replace what is damaged. Default: throw a StoreError that says what is damaged and how. */
+  readonly repair?: boolean;
+  /** What a running server serves with: files that are missing are written again. */
+  readonly current?: ServingCertificates;
+  /** Told what was replaced because it was missing or damaged. */
+  readonly onWarning?: (message: string) => void;
 }
+
+type Name = keyof ServingCertificates;
+const files: Readonly<Record<Name, string>> = {
+  authority: "ca.pem",
+  server: "server.pem",
+  admin: "admin.pem",
+  tokens: "tokens.pem",
+};
+
+/** What stops working with a new one. */
+const consequence: Readonly<Record<Name, string>> = {
+  authority: "every kubeconfig that was handed out stops working",
+  server: "nothing else changes",
+  admin: "kubeconfigs that were handed out go on working",
+  tokens: "tokens of ServiceAccounts that were handed out stop working",
+};
 
 /**
- * Loads the certificates, issuing what is missing, about to expire, or of an authority that is no longer ours. The authority is made
- * once in ten years: whoever has its certificate in a kubeconfig can go on using it.
+ * Loads the certificates, and issues all of them where there are none, and those that are about to expire or not valid yet. The authority
+ * keeps its key when it is renewed: whoever has its certificate in a kubeconfig can go on using it. What is damaged is an error, and
+ * replaced on request only.
  */
-export function loadCertificates(
-  directory: string,
-  { now = new Date(), isReadOnly = false }: LoadOptions = {},
-): ServingCertificates {
+export function loadCertificates(directory: string, options: LoadOptions = {}): ServingCertificates {
   const folder = join(directory, "pki");
-  if (!isReadOnly) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-  }
-  const load = (name: string, isUsable: (pair: KeyPair) => boolean, issue: () => KeyPair): KeyPair =>
-    loaded(join(folder, name), isUsable) ?? kept(join(folder, name), issue(), isReadOnly);
-  const authority = load("ca.pem", isFresh(now), () => createAuthority({ commonName: "purlin-kube-apiserver", now }));
-  const isUsable = (pair: KeyPair): boolean => isFresh(now)(pair) && isIssuedBy(authority, pair);
-  const server = load("server.pem", isUsable, () => issueCertificate(authority, { ...serverSubject(), now }));
-  const admin = load("admin.pem", isUsable, () =>
-    issueCertificate(authority, { commonName: "admin", organizations: [MASTERS_GROUP], usages: ["client"], now }),
-  );
-  // Never renewed while it is there: tokens out there were signed with it.
-  const tokens = load(
-    "tokens.pem",
-    () => true,
-    () => createAuthority({ commonName: "tokens", now }),
-  );
-  return { authority, server, admin, tokens };
+  if (hasFiles(folder) || options.isReadOnly) return loadFrom(folder, options);
+  // All of them appear at once: a crash leaves the whole folder or none.
+  const unfinished = `${folder}.new`;
+  rmSync(unfinished, { recursive: true, force: true });
+  mkdirSync(unfinished, { recursive: true, mode: 0o700 });
+  const made = loadFrom(unfinished, options);
+  rmSync(folder, { recursive: true, force: true });
+  renameSync(unfinished, folder);
+  return made;
 }
 
-const isFresh =
-  (now: Date) =>
-  ({ certPem }: KeyPair): boolean =>
-    !shouldRenew(certPem, now);
+function hasFiles(folder: string): boolean {
+  return existsSync(folder) && readdirSync(folder).length > 0;
+}
 
-function isIssuedBy(authority: KeyPair, { certPem }: KeyPair): boolean {
-  const issuer = new X509Certificate(authority.certPem);
-  const certificate = new X509Certificate(certPem);
-  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+function loadFrom(folder: string, options: LoadOptions): ServingCertificates {
+  const { now = new Date() } = options;
+  const isNew = !Object.values(files).some((file) => existsSync(join(folder, file)));
+  const load = createLoader(folder, { ...options, isNew });
+  const authority = load("authority", {
+    check: (pair) => (isAuthority(pair) ? undefined : "it is not the certificate of an authority"),
+    renew: (pair) => renewedAuthority(pair, now),
+    make: () => newAuthority(now),
+  });
+  const issued = {
+    check: (pair: KeyPair) =>
+      isIssuedBy(authority.pair, pair) ? undefined : "another authority than ca.pem issued it",
+    isStale: authority.isNew,
+  };
+  const server = load("server", {
+    ...issued,
+    renew: (pair) => (shouldRenew(pair.certPem, now) ? issueServer(authority.pair, now) : pair),
+    make: () => issueServer(authority.pair, now),
+  });
+  const admin = load("admin", {
+    ...issued,
+    renew: (pair) => (shouldRenew(pair.certPem, now) ? issueAdmin(authority.pair, now) : pair),
+    make: () => issueAdmin(authority.pair, now),
+  });
+  const tokens = load("tokens", {
+    check: () => undefined,
+    // Never renewed while it is there: tokens out there were signed with it.
+    renew: (pair) => pair,
+    make: () => createAuthority({ commonName: "tokens", now }),
+  });
+  return { authority: authority.pair, server: server.pair, admin: admin.pair, tokens: tokens.pair };
+}
+
+interface Recipe {
+  /** Why a pair that is whole cannot be used. */
+  readonly check: (pair: KeyPair) => string | undefined;
+  /** The same pair while it is good, another one when it is due. */
+  readonly renew: (pair: KeyPair) => KeyPair;
+  readonly make: () => KeyPair;
+  /** Whatever is there is of an authority that was replaced just now. */
+  readonly isStale?: boolean;
+}
+
+interface Loaded {
+  readonly pair: KeyPair;
+  /** It has a key that nobody knows yet. */
+  readonly isNew: boolean;
+}
+
+function createLoader(
+  folder: string,
+  options: LoadOptions & { readonly isNew: boolean },
+): (name: Name, recipe: Recipe) => Loaded {
+  const { isReadOnly = false, isNew, current } = options;
+  return (name, recipe) => {
+    const path = join(folder, files[name]);
+    const stored = storedPair(path, current?.[name], recipe);
+    const isMade = stored.state !== "good" || recipe.isStale === true;
+    if (stored.state !== "good" && !isNew && recipe.isStale !== true) replaceDamaged(name, path, stored, options);
+    const pair = isMade ? recipe.make() : recipe.renew(stored.pair);
+    const isWritten = stored.state === "good" && pair === stored.pair && existsSync(path);
+    const hasNewKey = isMade || (stored.state === "good" && pair.keyPem !== stored.pair.keyPem);
+    // After a crash in between, what the old authority issued is missing and not of another one.
+    if (!isReadOnly && hasNewKey && name === "authority") removeIssued(folder);
+    if (!isReadOnly && !isWritten) writePair(path, pair);
+    return { pair, isNew: hasNewKey };
+  };
+}
+
+function removeIssued(folder: string): void {
+  for (const name of ["server", "admin"] as const) rmSync(join(folder, files[name]), { force: true });
+}
+
+function storedPair(path: string, current: KeyPair | undefined, { check }: Recipe): StoredPair {
+  const found = readPair(path);
+  const stored: StoredPair =
+    found.state === "missing" && current !== undefined ? { state: "good", pair: current } : found;
+  const reason = stored.state === "good" ? check(stored.pair) : undefined;
+  return reason === undefined ? stored : damaged(reason);
+}
+
+/** Throws unless it may be replaced. A certificate that is only missing is issued again: the authority is the one it was. */
+function replaceDamaged(name: Name, path: string, stored: StoredPair, options: LoadOptions): void {
+  const { repair = false, onWarning } = options;
+  const isIssued = name === "server" || name === "admin";
+  const reason = stored.state === "damaged" ? `is damaged: ${stored.reason}` : "is missing";
+  if (!repair && !(isIssued && stored.state === "missing")) {
+    throw new StoreError(
+      "damaged",
+      `${path} ${reason}: restore the file from a backup, or start with --repair-certificates to make a new one; ${consequence[name]} then`,
+    );
+  }
+  onWarning?.(`${path} ${reason.replace("is ", "was ")}; it was replaced, and ${consequence[name]}`);
+}
+
+function newAuthority(now: Date): KeyPair {
+  return createAuthority({ commonName: "purlin-kube-apiserver", now });
+}
+
+/** Another certificate of the same key; one that has expired cannot be renewed by itself. */
+function renewedAuthority(authority: KeyPair, now: Date): KeyPair {
+  if (!shouldRenew(authority.certPem, now)) return authority;
+  return remainingLifetimeMs(authority.certPem, now) > 0 ? renewAuthority(authority, { now }) : newAuthority(now);
+}
+
+function issueServer(authority: KeyPair, now: Date): KeyPair {
+  return issueCertificate(authority, { ...serverSubject(), now });
+}
+
+function issueAdmin(authority: KeyPair, now: Date): KeyPair {
+  const subject = { commonName: "admin", organizations: [MASTERS_GROUP] };
+  return issueCertificate(authority, { ...subject, usages: ["client"], now });
 }
 
 function serverSubject(): Parameters<typeof issueCertificate>[1] {
@@ -81,27 +208,4 @@ function serverSubject(): Parameters<typeof issueCertificate>[1] {
 function hostNames(): string[] {
   const name = hostname().toLowerCase();
   return /^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?$/.test(name) && !name.includes("..") ? [name] : [];
-}
-
-function loaded(path: string, isUsable: (pair: KeyPair) => boolean): KeyPair | undefined {
-  const known = existsSync(path) ? split(readFileSync(path, "utf8")) : undefined;
-  return known !== undefined && isUsable(known) ? known : undefined;
-}
-
-function kept(path: string, issued: KeyPair, isReadOnly: boolean): KeyPair {
-  if (isReadOnly) {
-    return issued;
-  }
-  // Key and certificate in one file that appears complete: a crash cannot leave one without the other.
-  writeFileSync(`${path}.new`, issued.keyPem + issued.certPem, { mode: 0o600 });
-  renameSync(`${path}.new`, path);
-  return issued;
-}
-
-function split(pem: string): KeyPair | undefined {
-  const match = /^(-----BEGIN PRIVATE KEY-----.*-----END PRIVATE KEY-----\n)(-----BEGIN CERTIFICATE-----.*\n)$/s.exec(
-    pem,
-  );
-  const [, keyPem, certPem] = match ?? [];
-  return keyPem === undefined || certPem === undefined ? undefined : { keyPem, certPem };
 }

@@ -30,6 +30,8 @@ export interface CertificateTimes {
 }
 
 const lastThird = 1 / 3;
+const authorityYears = 10;
+const yearMs = 365 * 86_400_000;
 
 /**
  * An authority for as long as this process runs. Its key is never written down, and a function's certificate is good for
@@ -38,7 +40,12 @@ const lastThird = 1 / 3;
 export function createFunctionCertificates(directory: string, times: CertificateTimes): FunctionCertificates {
   const { days, clientFolder } = times;
   const now = (): Date => new Date(times.now());
-  const authority = createAuthority({ commonName: "purlin functions", now: now() });
+  const authority = createAuthority({
+    commonName: "purlin functions",
+    // Whatever the clock of the machine is set to while this process runs, within these years the authority is valid.
+    now: new Date(times.now() - authorityYears * yearMs),
+    days: 2 * authorityYears * 365,
+  });
   const client = keepClientContext(authority, { now, days, clientFolder });
   // Whoever reads it may come before the first call of ours.
   if (clientFolder !== undefined) client.current();

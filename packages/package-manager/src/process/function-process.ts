@@ -66,6 +66,8 @@ export interface FunctionProcess {
   released(): Promise<void>;
   /** Another process serves in its place: calls to a source file end after a short grace. */
   replace(): void;
+  /** Sees whether its certificate is still good by the clock of the machine, and replaces the process if not. */
+  checkCertificate(): void;
   /** Ends it now; only calls that have arrived may finish. */
   stop(): Promise<void>;
 }
@@ -144,7 +146,8 @@ class RunningProcess implements FunctionProcess {
         graceMs: limits.graceMs,
       }),
       file: program.kind === "source" ? program.file : undefined,
-      answers: (address, signal) => untilItAnswers({ address, tls: certificates.client.current().context, signal }),
+      answers: (address, signal) =>
+        untilItAnswers({ address, tls: certificates.client.current().context, commonName: name, signal }),
       released: (address) => this.#uses.released(address),
       startLimitMs: limits.startMs,
       advice: isBare(program) ? bareAdvice : undefined,
@@ -197,6 +200,10 @@ class RunningProcess implements FunctionProcess {
     clock.schedule(limits.replacedMs, () =>
       calls.abort(new Error("the function has been replaced by a newer version")),
     );
+  }
+
+  checkCertificate(): void {
+    this.#renewal.look();
   }
 
   async stop(): Promise<void> {

@@ -97,7 +97,8 @@ test("only callers with our certificate are served, and only from this machine",
   const [ca, cert, key] = ["ca.crt", "tls.crt", "tls.key"].map((file) =>
     readFileSync(join(on.folder.path, "state/certificates/fn", file), "utf8"),
   );
-  const ask = (context: SecureContext): Promise<boolean> => answers(endpoint, context, AbortSignal.timeout(30_000));
+  const ask = (context: SecureContext): Promise<boolean> =>
+    answers({ address: endpoint, tls: context, signal: AbortSignal.timeout(30_000) });
   assert.equal(await ask(on.processes.security.current().context), true);
   assert.equal(await ask(createSecureContext({ ca })), false, "no certificate");
   assert.equal(await ask(createSecureContext({ ca, cert, key })), false, "a function may not call another one");

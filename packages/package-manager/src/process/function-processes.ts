@@ -55,6 +55,8 @@ export interface FunctionProcesses extends AsyncDisposable {
   roots(): ReadonlySet<string>;
   /** Removes logs of what neither runs nor is there any more, but for the last few of each Function. */
   collectLogs(isThere: (name: string) => boolean): Promise<void>;
+  /** To be called when the clock of the machine was set: certificates that are not valid now are replaced, with what serves with them. */
+  checkCertificates(): void;
   /** Nobody is given it any more; it ends when nobody uses it. */
   stop(name: string): Promise<void>;
   /** Ends all of them, also those that are still used. */
@@ -94,6 +96,11 @@ export function createFunctionProcesses(options: FunctionProcessesOptions): Func
   return new ProcessTable(surroundings, join(directory, functionLogFolder));
 }
 
+/** The name of the process, and of its certificate: a function without a package has its endpoint behind it. */
+function processOf({ revisionName }: { readonly revisionName: string }): string {
+  return revisionName.split("@", 1)[0] ?? "";
+}
+
 /** The same program, whoever asks for it and in whatever order its members are. */
 function identityOf({ cwd, program }: FunctionSpec): string {
   return JSON.stringify([cwd, Object.entries(program).sort(([a], [b]) => (a < b ? -1 : 1))]);
@@ -120,7 +127,7 @@ class ProcessTable implements FunctionProcesses {
     this.#surroundings = surroundings;
     this.#logFolder = logFolder;
     const { client } = surroundings.certificates;
-    this.security = { current: () => client.current(), open: openBehind };
+    this.security = { current: () => client.current(), commonName: processOf, open: openBehind };
   }
 
   run(spec: FunctionSpec): FunctionProcess {
@@ -168,6 +175,10 @@ class ProcessTable implements FunctionProcesses {
       isThere: ({ revision }) => this.#entries.has(revision) || isThere(revision),
       spare: spareLogs,
     });
+  }
+
+  checkCertificates(): void {
+    for (const { process } of this.#entries.values()) process.checkCertificate();
   }
 
   async stop(name: string): Promise<void> {

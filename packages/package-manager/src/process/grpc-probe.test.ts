@@ -62,14 +62,22 @@ const servers: Record<string, { readonly peer: () => Server; readonly answers: b
 for (const [name, { peer, answers: expected, why }] of Object.entries(servers)) {
   test(`whether a function answers: ${name}`, async () => {
     await using at = await listening(peer());
-    assert.equal(await answers(at.address, tls, AbortSignal.timeout(30_000)), expected, why);
+    assert.equal(await answers({ address: at.address, tls, signal: AbortSignal.timeout(30_000) }), expected, why);
   });
 }
 
 test("a peer that our authority did not certify is not the function", async () => {
   const other: SecureContext = createSecureContext({ ca: createAuthority({ commonName: "other" }).certPem });
   await using at = await listening(grpcServer(reply(12)));
-  assert.equal(await answers(at.address, other, AbortSignal.timeout(30_000)), false);
+  assert.equal(await answers({ address: at.address, tls: other, signal: AbortSignal.timeout(30_000) }), false);
+});
+
+test("another function that took the port is not the function", async () => {
+  await using at = await listening(grpcServer(reply(12)));
+  const ask = (commonName: string): Promise<boolean> =>
+    answers({ address: at.address, tls, commonName, signal: AbortSignal.timeout(30_000) });
+  assert.equal(await ask("other-function"), false);
+  assert.equal(await ask("s"), true);
 });
 
 test("a peer that says nothing is asked again, until the signal", async () => {

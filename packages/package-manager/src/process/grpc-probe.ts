@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import { setTimeout as delay } from "node:timers/promises";
-import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls";
+import {
+  checkServerIdentity,
+  connect as connectTls,
+  type PeerCertificate,
+  type SecureContext,
+  type TLSSocket,
+} from "node:tls";
 
 /** How long one question may take, and how long to wait before the next: what starts fast is found fast. */
 const attemptMs = 5_000;
@@ -13,6 +19,8 @@ export interface ProbeOptions {
   /** `host:port` on this machine, or `unix:path`. */
   readonly address: string;
   readonly tls: SecureContext;
+  /** The common name of its certificate; any unless given. */
+  readonly commonName?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -20,25 +28,35 @@ export interface ProbeOptions {
  * Resolves once the function at an address answers gRPC calls: its health check says that it serves, or it has none and
  * says so. Rejects only when the signal aborts.
  */
-export async function untilItAnswers({ address, tls, signal }: ProbeOptions): Promise<void> {
+export async function untilItAnswers({ signal, ...probe }: ProbeOptions): Promise<void> {
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.2, longestPauseMs)) {
     signal.throwIfAborted();
-    if (await answers(address, tls, AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]))) return;
+    if (await answers({ ...probe, signal: AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]) })) return;
     // An abort ends the pause, and the loop with it.
     await delay(pauseMs, undefined, { signal }).catch(() => {});
   }
 }
 
-function dial(address: string, tls: SecureContext): TLSSocket {
-  const secure = { secureContext: tls, servername: "localhost", ALPNProtocols: ["h2"] };
+function dial({ address, tls, commonName }: ProbeOptions): TLSSocket {
+  const secure = {
+    secureContext: tls,
+    servername: "localhost",
+    ALPNProtocols: ["h2"],
+    // Another function may have taken the port.
+    checkServerIdentity(host: string, certificate: PeerCertificate): Error | undefined {
+      const isOther = commonName !== undefined && certificate.subject.CN !== commonName;
+      return isOther ? new Error(`the certificate is not for ${commonName}`) : checkServerIdentity(host, certificate);
+    },
+  };
   if (address.startsWith("unix:")) return connectTls({ ...secure, path: address.slice("unix:".length) });
   const [host, port] = address.split(":");
   return connectTls({ ...secure, host, port: Number(port) });
 }
 
 /** Asks once. Connections that fail are what "not yet" looks like. */
-export async function answers(address: string, tls: SecureContext, signal: AbortSignal): Promise<boolean> {
-  const session = connect("https://localhost", { createConnection: () => dial(address, tls) });
+export async function answers(probe: ProbeOptions): Promise<boolean> {
+  const { signal } = probe;
+  const session = connect("https://localhost", { createConnection: () => dial(probe) });
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const giveUp = (): void => resolve(false);
   session.on("error", giveUp).on("close", giveUp);

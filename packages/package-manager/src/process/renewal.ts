@@ -6,6 +6,8 @@ import type { FunctionCertificates } from "./function-certificates.ts";
 export interface Renewal {
   /** The folder with the certificate to serve with, for a process that is about to be started. */
   take(): Promise<string>;
+  /** Looks now: the clock of the machine was set, say. */
+  look(): void;
   stop(): void;
 }
 
@@ -50,6 +52,10 @@ export function createRenewal({ name, certificates, clock, renew }: RenewalOptio
       used = await certificates.serverFolder(name);
       later(certificates.renewInMs(name));
       return used;
+    },
+    look() {
+      // Nothing was taken yet: what is about to be started gets a good one.
+      if (used !== undefined && !stopped) look();
     },
     stop() {
       stopped = true;
