@@ -29,7 +29,7 @@ before(async () => {
   other = await otherUser();
   mkdirSync(join(folder.path, "manifests"));
   writeFileSync(join(folder.path, "manifests", "function.ts"), "export default () => {};\n");
-  const metadata = '{name: fn, annotations: {purlin.dev/source: "manifests/function.ts"}}';
+  const metadata = '{name: fn, annotations: {purlin.dev/source: "function.ts"}}';
   writeFileSync(
     join(folder.path, "manifests", "function.yaml"),
     `apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: ${metadata}\nspec: {package: example.org/acme/fn:v1}\n`,

@@ -124,6 +124,25 @@ test("a function is handed over to a process with the new certificate, and no ca
   await survivesRenewal(folder, { kind: "source", file: join(folder.path, "fn.ts") });
 });
 
+test("a function whose certificate is not valid yet, as the clock was set back, is replaced as soon as that is told", async () => {
+  using folder = functionProject({ "fn.ts": functionSource("one") });
+  await using on = scene(folder);
+  const { clock, processes } = on;
+  clock.behindMs = 0;
+  const fn = processes.run({
+    name: "fn",
+    cwd: folder.path,
+    program: { kind: "source", file: join(folder.path, "fn.ts") },
+  });
+  assert.equal(await on.call(fn), "one");
+  const { version } = await fn.served();
+  processes.checkCertificates();
+  clock.behindMs = 10 * minuteMs;
+  processes.checkCertificates();
+  await until(() => fn.current !== undefined && fn.current.version !== version);
+  assert.equal(await on.call(fn), "one");
+});
+
 test("the same in a sandbox, whose socket is another one meanwhile", async (t) => {
   const support = await findSandbox();
   if (!support.isSupported) {
