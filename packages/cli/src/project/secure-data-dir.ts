@@ -24,7 +24,7 @@ export function secureDataDir(directory: string): void {
   for (const name of readdirSync(directory)) {
     const isLinkable = mayBeLinks.has(name);
     const found = secureEntry(directory, name, { uid, isLinkable });
-    if (!secretFolders.has(name) || !found.isDirectory()) continue;
+    if (!secretFolders.has(name) || !found?.isDirectory()) continue;
     for (const file of readdirSync(join(directory, name))) {
       secureEntry(join(directory, name), file, { uid, isLinkable: false });
     }
@@ -36,9 +36,11 @@ interface Rules {
   readonly isLinkable: boolean;
 }
 
-function secureEntry(folder: string, name: string, { uid, isLinkable }: Rules): Stats {
+function secureEntry(folder: string, name: string, { uid, isLinkable }: Rules): Stats | undefined {
   const path = join(folder, name);
-  const found = lstatSync(path);
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  // A control plane that runs there already removes and makes files.
+  if (found === undefined) return undefined;
   if (found.uid !== uid) {
     throw new UserError(
       `${path} belongs to another user (uid ${found.uid}, this is uid ${uid}): remove it, or run "sudo chown -R ${uid} ${path}" if it is yours`,
@@ -55,7 +57,7 @@ function tighten(path: string, { mode }: Stats): void {
   try {
     chmodSync(path, mode & 0o700);
   } catch (error) {
-    // On a file system that cannot be written, what is served read-only is as private as its folder.
-    if ((error as NodeJS.ErrnoException).code !== "EROFS") throw error;
+    // On a file system that cannot be written, what is served read-only is as private as its folder; and a file may be gone by now.
+    if (!["EROFS", "ENOENT"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
   }
 }
