@@ -57,7 +57,7 @@ function readPins(text: string): Map<string, string> {
 
 /**
  * Pins what is fetched before it is, so that nothing of it is collected meanwhile. A revision is resolved once for ever, a package once
- * for each change of its spec unless its policy is Always: a registry that begins to serve another image under a tag changes nothing.
+ * for each change of it unless its policy is Always: a registry that begins to serve another image under a tag changes nothing.
  */
 export function pinFetched(client: PackageClient, pins: ImagePins): PackageClient {
   const note = async (pin: PinName | undefined, resolved: string, digest: string): Promise<void> => {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createHash } from "node:crypto";
 import type { KubeObject } from "@purlin/kube-client";
 import { memberAt, textAt } from "@purlin/kube-controller";
 import { isJsonObject } from "@purlin/kube-objects";
@@ -9,7 +10,7 @@ export type PullPolicy = "Always" | "IfNotPresent" | "Never";
 /** The object that a digest is remembered for. */
 export interface PinName {
   readonly name: string;
-  /** A revision is one digest for ever. A package is looked up again after each change of its spec, and always if its policy is Always. */
+  /** A revision is one digest for ever. A package is looked up again after each change of it, and always if its policy is Always. */
   readonly isRevision: boolean;
 }
 
@@ -42,7 +43,13 @@ export function requestOf(object: KubeObject, reference: string, signal: AbortSi
 /** The name under which a digest is remembered for a package as it is now, or for a revision. */
 export function pinNameOf({ kind, metadata }: KubeObject): PinName {
   if (kind.endsWith("Revision")) return { name: revisionPin(kind, metadata.name ?? ""), isRevision: true };
-  return { name: `${metadata.uid ?? ""}/${metadata.generation ?? 0}`, isRevision: false };
+  return { name: `${metadata.uid ?? ""}/${metadata.generation ?? 0}/${marksOf(metadata)}`, isRevision: false };
+}
+
+/** A user who changes a label or an annotation wants the package to be looked at again. */
+function marksOf({ labels = {}, annotations = {} }: KubeObject["metadata"]): string {
+  const entries = [labels, annotations].map((map) => Object.entries(map).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return createHash("sha256").update(JSON.stringify(entries)).digest("hex").slice(0, 12);
 }
 
 /** The name under which the digest of a revision is remembered. */

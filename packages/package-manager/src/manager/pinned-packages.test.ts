@@ -60,12 +60,14 @@ for (const functionRevisionSelectors of [false, true]) {
   });
 }
 
-const lookedUp: Record<string, { readonly spec: object; readonly reason: string }> = {
+const lookedUp: Record<string, { readonly spec: object; readonly metadata?: object; readonly reason: string }> = {
   Always: { spec: { packagePullPolicy: "Always" }, reason: "that is what Always means" },
   Edited: { spec: { revisionHistoryLimit: 7 }, reason: "a change of the package has it looked up again" },
+  Labelled: { spec: {}, metadata: { labels: { channel: "moved" } }, reason: "as any other change" },
+  Annotated: { spec: {}, metadata: { annotations: { again: "please" } }, reason: "as any other change" },
 };
 
-for (const [name, { spec, reason }] of Object.entries(lookedUp)) {
+for (const [name, { spec, metadata = {}, reason }] of Object.entries(lookedUp)) {
   test(`a moved tag makes a new revision: ${name}`, async () => {
     await using cluster = await startPackageCluster();
     using folder = tempFolder();
@@ -73,7 +75,7 @@ for (const [name, { spec, reason }] of Object.entries(lookedUp)) {
     const first = name === "Edited" ? {} : spec;
     await install(await started(cluster, folder.path), "Function", "f", first);
     await cluster.push("acme/f:v1", functionPackage("two"));
-    await applyPackage(cluster, { kind: "Function", name: "f", spec });
+    await applyPackage(cluster, { kind: "Function", name: "f", spec, metadata });
     await managePackage(await started(cluster, folder.path), "Function", "f");
     assert.equal((await states(cluster, "Function", "f")).length, 2, reason);
   });

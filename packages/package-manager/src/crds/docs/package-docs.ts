@@ -8,7 +8,7 @@ const pullTexts: FieldTexts = {
     "Labels of the revisions and of all objects that the package installs. functionRevisionSelector of a Composition chooses revisions by them.",
   "spec.ignoreCrossplaneConstraints": "Whether to install a package that asks for another version of Crossplane.",
   "spec.packagePullPolicy":
-    "When to fetch the package: IfNotPresent once for each change of the spec, Always again at intervals so that a moved tag is noticed, Never.",
+    "When to fetch the package: IfNotPresent once for each change of the package, Always again at intervals so that a moved tag is noticed, Never.",
   "spec.packagePullSecrets": "Secrets with credentials of the registry, in the namespace of the control plane.",
   "spec.packagePullSecrets.name": "Name of the Secret.",
   "spec.skipDependencyResolution": "Whether to install the package without the packages that it depends on.",
