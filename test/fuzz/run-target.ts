@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes one target in a process of its own: `node test/fuzz/run-target.ts <target> <seconds> <seed>`. Prints one line of JSON.
+import { saveFinding } from "./engine/corpus.ts";
+import { superlinear } from "./engine/growth.ts";
+import type { FuzzReport } from "./engine/messages.ts";
+import { runThread, type ThreadEnd } from "./engine/supervise.ts";
+import { targets } from "./targets/index.ts";
+
+const [name = "", seconds = "", seed = ""] = process.argv.slice(2);
+let started = performance.now();
+const elapsedMs = (): number => performance.now() - started;
+const findings: { kind: string; path: string; error: string }[] = [];
+let executions = 0;
+let last = { blocks: 0, pool: 0 };
+
+function save(kind: string, bytes: Uint8Array, error: string): void {
+  findings.push({ kind, path: saveFinding(name, kind, bytes), error });
+}
+
+function onReport(report: FuzzReport): void {
+  if (report.kind === "finding") save("error", report.bytes, report.error);
+  else last = report;
+}
+
+/** A limit that is exceeded only with coverage on, or only by all inputs together, is not a finding. */
+async function confirm(end: Exclude<ThreadEnd, { kind: "done" }>): Promise<void> {
+  const again = await runThread({ target: name, seed: 0, milliseconds: 0, replay: end.bytes }, () => {});
+  if (again.kind !== "done") save(again.kind, end.bytes, again.text);
+}
+
+const target = await targets[name]?.();
+if (!target) throw new Error(`no fuzz target "${name}"`);
+for (const problem of await superlinear(target)) findings.push({ kind: "superlinear", path: "", error: problem });
+await target.close?.();
+started = performance.now();
+const limitMs = Number(seconds) * 1000;
+for (let round = 0; elapsedMs() < limitMs && findings.length < 50; round++) {
+  last = { ...last };
+  let inRound = 0;
+  const end = await runThread(
+    { target: name, seed: Number(seed) + round, milliseconds: limitMs - elapsedMs() },
+    (report) => {
+      onReport(report);
+      if (report.kind === "progress") inRound = report.executions;
+    },
+  );
+  executions += inRound;
+  if (end.kind !== "done") await confirm(end);
+}
+console.log(JSON.stringify({ name, executions, ...last, seconds: elapsedMs() / 1000, findings }));
+process.exit(findings.length === 0 ? 0 : 1);

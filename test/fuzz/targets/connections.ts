@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes over a connection to the API server, and what clients of clusters read.
+import { createAuthority, issueCertificate, readValidity } from "../../../packages/certificates/src/index.ts";
+import { readIssuer } from "../../../packages/certificates/src/issuer.ts";
+import { parseCertificates } from "../../../packages/certificates/src/peer/tls-identity.ts";
+import { parseYaml } from "../../../packages/cli/src/files/yaml-file.ts";
+import { isUserError } from "../../../packages/cli/src/user-error.ts";
+import { parseAccept } from "../../../packages/kube-apiserver/src/request/media-type.ts";
+import { decodeContinue } from "../../../packages/kube-apiserver/src/rest/continue-token.ts";
+import { startTestServer, type TestServer } from "../../../packages/kube-apiserver/src/testing/test-server.ts";
+import { accessFromKubeconfig, type Kubeconfig } from "../../../packages/kube-client/src/index.ts";
+import { parseWarnings } from "../../../packages/kube-client/src/warning-header.ts";
+import { isStatusError } from "../../../packages/kube-objects/src/index.ts";
+import { accepted, acceptedAsync, isRefusal, property, type Target } from "../engine/target.ts";
+
+let started: Promise<TestServer> | undefined;
+
+/** A request as text: the first line is method and URL, then headers, an empty line, and the body. */
+function requestOf(input: Buffer): { readonly url: string; readonly options: object; readonly isWatch: boolean } {
+  const blank = input.indexOf("\n\n");
+  const head = input.subarray(0, blank === -1 ? input.length : blank).toString("latin1");
+  const [first = "", ...lines] = head.split("\n");
+  const [method = "GET", url = "/"] = first.split(" ");
+  const headers = Object.fromEntries(
+    lines.flatMap((line) => {
+      const colon = line.indexOf(":");
+      return colon < 1 ? [] : [[line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()]];
+    }),
+  );
+  const body = blank === -1 ? {} : { text: input.subarray(blank + 2) };
+  return { url, options: { method, headers, ...body }, isWatch: /watch/.test(url) };
+}
+
+const configMaps = "/api/v1/namespaces/default/configmaps";
+const object = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":"b"}}';
+
+export const http: Target = {
+  covers: ["kube-apiserver/src", "kube-objects/src"],
+  dictionary: [
+    ...[
+      "GET ",
+      "POST ",
+      "PUT ",
+      "PATCH ",
+      "DELETE ",
+      "HEAD ",
+      configMaps,
+      "/apis/apps/v1/deployments",
+      "/api/v1",
+      "/openapi/v3",
+      "/version",
+      "/healthz",
+      "/status",
+      "/scale",
+    ],
+    ...[
+      "?limit=1",
+      "&continue=",
+      "&labelSelector=",
+      "&fieldSelector=metadata.name%3Da",
+      "&resourceVersion=",
+      "&dryRun=All",
+      "&fieldManager=m",
+      "&force=true",
+      "&pretty=1",
+      "%2f",
+      "%00",
+      "%",
+    ],
+    ...[
+      "accept: application/json;as=Table;v=v1;g=meta.k8s.io\n",
+      "content-type: application/yaml\n",
+      "content-type: application/merge-patch+json\n",
+      "content-type: application/apply-patch+yaml\n",
+      "content-type: application/json-patch+json\n",
+    ],
+    ...[
+      "impersonate-user: a\n",
+      "impersonate-extra-a: b\n",
+      "\n\n",
+      '"metadata":{',
+      '"apiVersion":"v1"',
+      '"kind":"Secret"',
+      "{",
+      "}",
+    ],
+  ],
+  seeds: [
+    `GET ${configMaps}?limit=5&labelSelector=a%3Db`,
+    `POST ${configMaps}?fieldManager=m\ncontent-type: application/json\n\n${object}`,
+    `PATCH ${configMaps}/a?fieldManager=m\ncontent-type: application/apply-patch+yaml\n\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: c}\n`,
+    `PATCH ${configMaps}/a\ncontent-type: application/json-patch+json\n\n[{"op":"add","path":"/data/x","value":"y"}]`,
+    `PUT ${configMaps}/a\n\n${object}`,
+    `DELETE ${configMaps}/a\n\n{"propagationPolicy":"Foreground"}`,
+    "GET /api/v1/namespaces/default/pods?fieldSelector=spec.nodeName%3Dx\naccept: application/json;as=Table;v=v1;g=meta.k8s.io",
+    'POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews\n\n{"spec":{"resourceAttributes":{"verb":"get"}}}',
+    "GET /apis\naccept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+    "GET /openapi/v2\naccept: application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+  ],
+  async run(input) {
+    started ??= startTestServer();
+    const { url, options, isWatch } = requestOf(input);
+    // A watch does not end by itself.
+    if (isWatch) return;
+    const response = await (await started).send(url, options);
+    property(
+      response.code !== 500,
+      `the server answers 500 to ${JSON.stringify(input.toString("latin1").slice(0, 300))}`,
+    );
+    if (response.kind === "complete") response.payload?.chunks();
+  },
+  close: async () => (await started)?.[Symbol.asyncDispose](),
+};
+
+export const headers: Target = {
+  covers: [
+    "kube-apiserver/src/request",
+    "kube-apiserver/src/rest/continue-token.ts",
+    "kube-client/src/warning-header.ts",
+  ],
+  dictionary: [
+    "application/json",
+    ";",
+    "q=0.5",
+    ",",
+    "*/*",
+    "as=Table",
+    "299 - ",
+    '"',
+    "\\",
+    "eyJ2Ijoi",
+    "meta.k8s.io/v1",
+    "=",
+  ],
+  seeds: [
+    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;q=0.1",
+    '299 - "a \\"b\\"" "d", 299 - "c"',
+    Buffer.from('{"v":"meta.k8s.io/v1","rv":5,"start":"a\\u0000"}').toString("base64url"),
+  ],
+  growth: {
+    clauses: (count) => "a/b;q=1,".repeat(count),
+    warnings: (count) => '299 - "a",'.repeat(count),
+    quotes: (count) => `299 - "${'\\"'.repeat(count)}`,
+    spaces: (count) => `299${" ".repeat(count)}x`,
+  },
+  run(input) {
+    const text = input.toString("latin1");
+    parseAccept(text);
+    parseWarnings(text);
+    accepted(() => decodeContinue(text), isStatusError);
+  },
+};
+
+const kubeconfigText = `apiVersion: v1
+kind: Config
+current-context: a
+contexts: [{name: a, context: {cluster: c, user: u, namespace: n}}]
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:1", certificate-authority-data: YQ==}}]
+users: [{name: u, user: {token: t}}]
+`;
+
+export const kubeconfig: Target = {
+  covers: ["kube-client/src", "cli/src/files"],
+  dictionary: [
+    "contexts: ",
+    "clusters: ",
+    "users: ",
+    "[{name: a}]",
+    "[null]",
+    "context: ",
+    "exec: {command: x}",
+    "tokenFile: x",
+    "client-key-data: YQ==",
+    "auth-provider: {}",
+    "[",
+    "]",
+    "{",
+    "}",
+    "null",
+    "5",
+  ],
+  seeds: [kubeconfigText, "current-context: a\ncontexts: [{name: a}]\n", "current-context: a\ncontexts: {}\n"],
+  async run(input) {
+    const [document] = accepted(() => parseYaml(input.toString(), "config"), isUserError) ?? [];
+    if (document === undefined) return;
+    const options = { file: "/nonexistent/config", context: undefined, env: {} };
+    await acceptedAsync(() => accessFromKubeconfig(document.value as Kubeconfig, options), isRefusal);
+  },
+};
+
+const authority = createAuthority({ commonName: "a" });
+const leaf = issueCertificate(authority, {
+  commonName: "b",
+  usages: ["server"],
+  dnsNames: ["a.b"],
+  ipAddresses: ["127.0.0.1"],
+});
+const derOf = (pem: string): Buffer => Buffer.from(pem.replace(/-----[^-]+-----|\n/g, ""), "base64");
+const pemOf = (der: Buffer): string =>
+  `-----BEGIN CERTIFICATE-----\n${der.toString("base64")}\n-----END CERTIFICATE-----\n`;
+/** OpenSSL's own errors have a code. Errors of ours are plain. */
+const isCertificateError = (error: unknown): boolean =>
+  isRefusal(error) || (error instanceof Error && String((error as NodeJS.ErrnoException).code).startsWith("ERR_OSSL"));
+
+export const certificate: Target = {
+  covers: ["certificates/src"],
+  dictionary: [
+    "\x30\x82",
+    "\x02\x01",
+    "\x06\x03\x55\x1d",
+    "\xa0\x03",
+    "\xa3",
+    "\x04",
+    "\x30\x80",
+    "\x17\x0d",
+    "-----BEGIN CERTIFICATE-----",
+    "-----END CERTIFICATE-----",
+  ],
+  seeds: [derOf(authority.certPem), derOf(leaf.certPem), authority.certPem],
+  growth: { pem: (count) => "-----BEGIN CERTIFICATE-----".repeat(count), dashes: (count) => "-".repeat(count) },
+  run(input) {
+    for (const pem of [pemOf(input), input.toString("latin1")]) {
+      accepted(() => parseCertificates(pem), isCertificateError);
+      accepted(() => readValidity(pem), isCertificateError);
+      accepted(() => readIssuer({ certPem: pem, keyPem: authority.keyPem }, new Date()), isCertificateError);
+    }
+  },
+};
