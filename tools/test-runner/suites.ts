@@ -22,6 +22,7 @@ const unitFiles = [
   "examples/*/**/*.test.ts",
   "tools/**/*.test.ts",
   "bench/src/**/*.test.ts",
+  "test/fuzz/*.test.ts",
 ];
 
 const find = (patterns: string | readonly string[]): string[] =>

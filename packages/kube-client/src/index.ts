@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+export { checkKubeconfig } from "./check-kubeconfig.ts";
 export {
   type ApplyOptions,
   type CallOptions,

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { checkKubeconfig } from "./check-kubeconfig.ts";
 import type { ExecConfig } from "./exec-credentials.ts";
 import { inClusterAccess } from "./in-cluster.ts";
 import { accessFromKubeconfig, type Kubeconfig } from "./kubeconfig.ts";
@@ -157,4 +158,33 @@ test("in a cluster, the service account's files are used; outside, nothing", asy
   assert.deepEqual([access?.server, access?.caPem, access?.namespace], ["https://[fd00::1]:443", "CA", "prod"]);
   assert.equal((await access?.credentials.current())?.bearerToken, "sa");
   assert.equal(await inClusterAccess({}), undefined);
+});
+
+const malformed: Record<string, { readonly value: unknown; readonly says: string }> = {
+  "a list": { value: [], says: "the document must be a map" },
+  "contexts as a map": { value: { contexts: {} }, says: "contexts must be a list" },
+  "an entry that is null": { value: { users: [null] }, says: "users[0] must be a map" },
+  "an entry without a name": { value: { clusters: [{}] }, says: "clusters[0].name must be a string" },
+  "a server that is a number": {
+    value: { clusters: [{ name: "c", cluster: { server: 5 } }] },
+    says: "clusters[0].cluster.server must be a string",
+  },
+  "an exec without a command": {
+    value: { users: [{ name: "u", user: { exec: {} } }] },
+    says: "users[0].user.exec.command must be a string",
+  },
+  "groups that are not strings": {
+    value: { users: [{ name: "u", user: { "as-groups": [1] } }] },
+    says: "users[0].user.as-groups must be a list of strings",
+  },
+};
+for (const [name, { value, says }] of Object.entries(malformed)) {
+  test(`malformed kubeconfig: ${name}`, () => {
+    assert.throws(() => checkKubeconfig(value, "config"), { message: `kubeconfig config: ${says}` });
+  });
+}
+
+test("an entry of a kubeconfig may lack its content", async () => {
+  const config = checkKubeconfig({ "current-context": "a", contexts: [{ name: "a" }], users: null }, "config");
+  await assert.rejects(accessFromKubeconfig(config, options), /has no cluster ""/);
 });

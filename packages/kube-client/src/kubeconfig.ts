@@ -37,8 +37,8 @@ interface UserEntry {
 }
 
 interface ContextEntry {
-  readonly cluster: string;
-  readonly user: string;
+  readonly cluster?: string;
+  readonly user?: string;
   readonly namespace?: string;
 }
 
@@ -57,7 +57,7 @@ export async function accessFromKubeconfig(config: Kubeconfig, options: Kubeconf
   const contextName = options.context ?? config["current-context"];
   if (!contextName) throw problem(options, "has no current-context; set one or name a context");
   const context = find(config.contexts, contextName, "context", options).context;
-  const cluster = find(config.clusters, context.cluster, "cluster", options).cluster;
+  const cluster = find(config.clusters, context.cluster ?? "", "cluster", options).cluster;
   const user = context.user ? (find(config.users, context.user, "user", options).user ?? {}) : {};
   if (!cluster.server) throw problem(options, `cluster "${context.cluster}" has no server`);
   return {
@@ -66,7 +66,7 @@ export async function accessFromKubeconfig(config: Kubeconfig, options: Kubeconf
     tlsServerName: cluster["tls-server-name"],
     insecureSkipTlsVerify: cluster["insecure-skip-tls-verify"],
     namespace: context.namespace,
-    credentials: await credentialsOf(user, context.user, options, cluster),
+    credentials: await credentialsOf(user, context.user ?? "", options, cluster),
   };
 }
 

@@ -12,6 +12,7 @@ import { requireCleanPrototypes, type Target } from "./target.ts";
 
 /** Reading the coverage costs as much as many small inputs: batches grow until it is a small part of the time. */
 const batchSizes = { least: 16, most: 1024 };
+const maxBatchMs = 300;
 const maxPool = 2_000;
 
 class Fuzzer {
@@ -22,6 +23,7 @@ class Fuzzer {
   readonly #pool: Buffer[] = [];
   readonly #found = new Set<string>();
   #executions = 0;
+  #end = Number.POSITIVE_INFINITY;
   #batchSize = batchSizes.least;
 
   constructor(target: Target, { current, seed }: FuzzOrder) {
@@ -36,9 +38,9 @@ class Fuzzer {
     // The stored inputs stay in the pool whether or not they reach anything new.
     this.#pool.push(...inputs);
     const { dictionary, maxBytes = 4096 } = this.#target;
-    const end = performance.now() + milliseconds;
+    this.#end = performance.now() + milliseconds;
     let reported = performance.now();
-    while (performance.now() < end) {
+    while (performance.now() < this.#end) {
       const sources = { pool: this.#pool, dictionary, maxBytes };
       await this.#batch(Array.from({ length: this.#batchSize }, () => mutate(this.#random, sources)));
       if (performance.now() - reported > 1_000) {
@@ -59,7 +61,7 @@ class Fuzzer {
     for (const input of inputs) await this.#try(input);
     const ran = performance.now();
     const added = this.#coverage.keepNew(this.#coverage.take());
-    const isCheap = (performance.now() - ran) * 8 < ran - started;
+    const isCheap = (performance.now() - ran) * 8 < ran - started || ran - started > maxBatchMs;
     this.#batchSize = isCheap
       ? Math.max(batchSizes.least, this.#batchSize >> 1)
       : Math.min(batchSizes.most, this.#batchSize << 1);
@@ -68,7 +70,7 @@ class Fuzzer {
 
   async #attribute(inputs: readonly Buffer[], blocks: ReadonlySet<string>): Promise<void> {
     const [first] = inputs;
-    if (first === undefined) return;
+    if (first === undefined || performance.now() > this.#end) return;
     if (inputs.length === 1) {
       if (this.#pool.length >= maxPool) this.#pool.splice(this.#random.below(maxPool), 1);
       this.#pool.push(first);

@@ -5,7 +5,7 @@ import { parseDuration } from "../../../packages/cli/src/commands/duration.ts";
 import { parseFieldPath } from "../../../packages/cli/src/files/field-path.ts";
 import { createTemplatePrinter } from "../../../packages/cli/src/json-path/print-template.ts";
 import { parseGoDuration } from "../../../packages/function-protocol/src/index.ts";
-import { FieldPathError } from "../../../packages/function-sdk/src/field-path/field-path-error.ts";
+import { FunctionError } from "../../../packages/function-sdk/src/errors/function-error.ts";
 import { formatPath, parsePath } from "../../../packages/function-sdk/src/field-path/parse-path.ts";
 import { expandPath, findPath } from "../../../packages/function-sdk/src/field-path/read-path.ts";
 import { deletePath, writePath } from "../../../packages/function-sdk/src/field-path/write-path.ts";
@@ -280,7 +280,7 @@ export const selectors: Target = {
 };
 
 const isStatusOrRefusal = (error: unknown): boolean => isStatusError(error) || isRefusal(error);
-const isPathError = (error: unknown): boolean => error instanceof FieldPathError;
+const isPathError = (error: unknown): boolean => error instanceof FunctionError;
 
 export const fieldPath: Target = {
   covers: ["function-sdk/src/field-path", "cli/src/files"],

@@ -101,7 +101,7 @@ export const ociManifest: Target = {
     '{"auths":{"https://index.docker.io/v1/":{"auth":"YTpi"},"a":{"identitytoken":"x"}}}',
   ],
   growth: {
-    layers: (count) => manifest.replace('layers":[', `layers":[${`${descriptor},`.repeat(count % 900)}`),
+    layers: (count) => manifest.replace('layers":[', `layers":[${`${descriptor},`.repeat(Math.min(count, 900))}`),
     labels: (count) => config.replace('"a":"b"', Array.from({ length: count }, (_, at) => `"k${at}":"v"`).join()),
   },
   run(input) {

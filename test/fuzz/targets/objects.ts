@@ -95,9 +95,9 @@ export const jsonPatch: Target = {
   ],
   growth: {
     appends: (count) =>
-      `[${'{"op":"add","path":"/spec/list/-","value":4},'.repeat(count % 9000)}{"op":"test","path":"","value":1}]`,
+      `[${'{"op":"add","path":"/spec/list/-","value":4},'.repeat(Math.min(count, 9000))}{"op":"test","path":"","value":1}]`,
     tests: (count) =>
-      `[${'{"op":"test","path":"/spec/list/0","value":1},'.repeat(count % 9000)}{"op":"test","path":"","value":1}]`,
+      `[${'{"op":"test","path":"/spec/list/0","value":1},'.repeat(Math.min(count, 9000))}{"op":"test","path":"","value":1}]`,
   },
   run(input) {
     for (const validation of ["Ignore", "Strict"] as const) {

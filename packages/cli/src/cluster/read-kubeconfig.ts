@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync } from "node:fs";
 import { delimiter, dirname, resolve } from "node:path";
-import { accessFromKubeconfig, type ClusterAccess, type Kubeconfig } from "@purlin/kube-client";
+import { accessFromKubeconfig, type ClusterAccess, checkKubeconfig, type Kubeconfig } from "@purlin/kube-client";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
@@ -27,7 +27,7 @@ export async function readAccess(files: readonly string[], input: CommandInput, 
 
 async function readOne(file: string, io: Io): Promise<Kubeconfig> {
   const [document] = parseYaml(await readText(file, io, { what: "kubeconfig" }), file);
-  const config = (document?.value ?? {}) as Kubeconfig;
+  const config = checkKubeconfig(document?.value, file);
   const folder = dirname(file);
   return {
     ...config,

@@ -41,6 +41,11 @@ const cases: Record<string, { reason: string; change: CacheChange; want: ObjectK
     change: { type: "added", object: xr({ name: "a", apiVersion: "other.org/v1alpha1" }) },
     want: [],
   },
+  Malformed: {
+    reason: "a malformed reference does not hide the claim it replaced",
+    change: { type: "updated", previous: xr({ name: "a" }), object: xr({ name: "b", apiVersion: "a/b/c" }) },
+    want: [{ namespace: "shop", name: "a" }],
+  },
   OtherVersion: {
     reason: "one to another version is: the claim says that it is refused",
     change: { type: "added", object: xr({ name: "a", apiVersion: "platform.example.org/v1" }) },

@@ -10,7 +10,8 @@ export function claimWatches({ claimType, compositeType }: ClaimKind): readonly 
   const { group } = parseApiVersion(claimType.apiVersion);
   const boundTo = (xr: KubeObject): readonly ObjectKey[] => {
     const ref = claimRefOf(xr, "legacy");
-    const isOurs = ref?.kind === claimType.kind && parseApiVersion(ref.apiVersion).group === group;
+    // Anyone who may write the composite resource writes this reference: a malformed apiVersion must not throw here.
+    const isOurs = ref?.kind === claimType.kind && ref.apiVersion.startsWith(`${group}/`);
     return isOurs ? [{ namespace: ref.namespace, name: ref.name }] : [];
   };
   return [

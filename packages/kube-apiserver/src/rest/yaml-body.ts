@@ -116,6 +116,7 @@ const MAX_DUPLICATES = 100;
 /** The keys that come twice in one mapping, in the words of Go's YAML package. */
 function duplicatesOf(events: readonly Event[], source: string): string[] {
   const found: string[] = [];
+  const lineAt = lineCounter(source);
   // One set of keys for each open mapping, none for each open sequence; keys and values alternate in a mapping.
   const open: { readonly keys: Set<string> | undefined; isKey: boolean }[] = [];
   const next = (event: Event): void => {
@@ -127,8 +128,7 @@ function duplicatesOf(events: readonly Event[], source: string): string[] {
       const key = getScalarValue(source, event);
       if (top.keys.has(key)) {
         if (found.length < MAX_DUPLICATES) {
-          const line = source.slice(0, event.valueStart).split("\n").length;
-          found.push(`line ${line}: key ${goQuote(key)} already set in map`);
+          found.push(`line ${lineAt(event.valueStart)}: key ${goQuote(key)} already set in map`);
         }
       }
       top.keys.add(key);
@@ -146,6 +146,19 @@ function duplicatesOf(events: readonly Event[], source: string): string[] {
     }
   }
   return found;
+}
+
+/** The line of an offset. Offsets are asked for in rising order, so the text is read once. */
+function lineCounter(source: string): (offset: number) => number {
+  let line = 1;
+  let next = source.indexOf("\n");
+  return (offset) => {
+    while (next !== -1 && next < offset) {
+      line += 1;
+      next = source.indexOf("\n", next + 1);
+    }
+    return line;
+  };
 }
 
 /** Refuses what JSON cannot say, and documents that stand for far more than they are. */

@@ -82,6 +82,11 @@ test("a kind without known field numbers is told, not guessed", () => {
   });
 });
 
+test("a malformed apiVersion is an unknown kind", () => {
+  const malformed = { known: false, apiVersion: "a/b/c", kind: "Pod" };
+  assert.deepEqual(decodeProtobuf(body("a/b/c", "Pod", Buffer.alloc(0))), malformed);
+});
+
 test("a body that does not start like one is refused in the reference's words", () => {
   assert.ok(!isKubernetesProtobuf(Buffer.from("{}")));
   assert.throws(() => decodeProtobuf(Buffer.from('{"a":1}')), {

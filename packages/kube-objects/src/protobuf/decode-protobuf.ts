@@ -36,14 +36,18 @@ export function decodeProtobuf(body: Uint8Array): DecodedProtobuf {
   const apiVersion = bytesOf(typeMeta.get(1)).toString("utf8");
   const kind = bytesOf(typeMeta.get(2)).toString("utf8");
   const message = messageName(apiVersion, kind);
-  if (messageFields(message) === undefined) return { known: false, apiVersion, kind };
+  if (message === undefined || messageFields(message) === undefined) return { known: false, apiVersion, kind };
   const fields = readMessage(message, bytesOf(envelope.get(2)), 0) as JsonObject;
   return { known: true, object: { apiVersion, kind, ...fields } };
 }
 
-/** Options of a delete may come under the group of what is deleted; they are always the same message. */
-function messageName(apiVersion: string, kind: string): string {
+/**
+ * Options of a delete may come under the group of what is deleted; they are always the same message. An apiVersion that is malformed
+ * has no messages.
+ */
+function messageName(apiVersion: string, kind: string): string | undefined {
   if (kind === "DeleteOptions") return "meta.v1.DeleteOptions";
+  if (apiVersion.split("/").length > 2) return undefined;
   const { group, version } = parseApiVersion(apiVersion);
   return `${group === "" ? "core" : group.split(".", 1)[0]}.${version}.${kind}`;
 }

@@ -76,6 +76,11 @@ const refused: { what: string; text: string; problem: RegExp }[] = [
     problem: /^PackageError: package\.yaml:5: a package cannot hold ConfigMap of v1/,
   },
   {
+    what: "a malformed apiVersion",
+    text: `${meta()}---\napiVersion: a/b/c\nkind: X\n`,
+    problem: /^PackageError: package\.yaml:5: a package cannot hold X of a\/b\/c/,
+  },
+  {
     what: "a group that every object has",
     text: `${meta()}---\napiVersion: constructor/v1\nkind: X\n`,
     problem: /a package cannot hold X of constructor\/v1/,

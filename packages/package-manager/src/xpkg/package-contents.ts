@@ -80,14 +80,19 @@ function requireKnown({ object, line }: PackageDocument, place: StreamPlace): vo
   if (typeof apiVersion !== "string" || typeof kind !== "string") {
     throw new PackageError(`${place(line)}: expected an object with apiVersion and kind`);
   }
-  const { group, version } = parseApiVersion(apiVersion);
-  if (!Object.hasOwn(known, group) || known[group]?.includes(version) !== true) {
+  if (!isKnown(apiVersion)) {
     throw new PackageError(`${place(line)}: a package cannot hold ${kind} of ${apiVersion}`);
   }
   // One that the server were to name would be another one each time somebody looks.
   const { name } = isJsonObject(object["metadata"]) ? object["metadata"] : {};
   if (typeof name === "string" && name !== "") return;
   throw new PackageError(`${place(line)}: metadata.name: expected the name of the ${kind}`);
+}
+
+function isKnown(apiVersion: string): boolean {
+  if (apiVersion.split("/").length !== 2) return false;
+  const { group, version } = parseApiVersion(apiVersion);
+  return Object.hasOwn(known, group) && known[group]?.includes(version) === true;
 }
 
 function belongs({ object }: PackageDocument, kind: PackageKind): boolean {
