@@ -6,22 +6,24 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { guideBlocks, missingLine } from "../../packages/cli/src/testing/guide-blocks.ts";
+import { consumerNode, consumerNodeIn } from "../../tools/peers/consumer-node.ts";
 
 const root = join(import.meta.dirname, "../..");
 const launcher = join(root, "packages/cli/bin/purlin.js");
 const guide = guideBlocks(new URL("../../docs/guide/getting-started.md", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "function-init-"));
 const project = join(folder, "my-function");
-const nodeOf = (major: number): string => join(folder, `node-${major}/node_modules/node/bin`);
-const runtimes: Readonly<Record<string, string>> = {
-  "Node 22": nodeOf(22),
-  "Node 24": nodeOf(24),
-  "our Node": join(root, "node_modules/node/bin"),
+const majors = [20, 22, 24] as const;
+const nodeOf = (major: (typeof majors)[number]): string => consumerNodeIn(join(folder, `node-${major}`), major);
+const runtimes: Readonly<Record<string, () => string>> = {
+  "Node 22": () => nodeOf(22),
+  "Node 24": () => nodeOf(24),
+  "our Node": () => dirname(process.execPath),
 };
 
 // A test runner inside a test runner would report to the outer one instead of to us.
@@ -29,7 +31,7 @@ const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
 
 /** Runs a shell command, with one of the Nodes first on the path. */
 function run(command: string, options: { readonly cwd: string; readonly node?: string }): string {
-  const PATH = `${options.node ?? runtimes["our Node"]}:${environment["PATH"]}`;
+  const PATH = `${options.node ?? dirname(process.execPath)}:${environment["PATH"]}`;
   const env = { ...environment, PATH };
   const { status, stdout, stderr } = spawnSync("/bin/sh", ["-c", command], { cwd: options.cwd, env, encoding: "utf8" });
   assert.equal(status, 0, `${command}:\n${stdout}${stderr}`);
@@ -39,13 +41,12 @@ function run(command: string, options: { readonly cwd: string; readonly node?: s
 const purlin = (args: string): string => `"${process.execPath}" "${launcher}" ${args}`;
 
 before(() => {
-  // The package node fetches its binary in an install script, which npm 12 runs only when it is named here.
-  const manifest = { name: "nodes", private: true, allowScripts: { node: true } };
-  for (const major of [20, 22, 24]) {
+  const manifest = { name: "nodes", private: true };
+  for (const major of majors) {
     const cwd = join(folder, `node-${major}`);
     mkdirSync(cwd);
     writeFileSync(join(cwd, "package.json"), JSON.stringify(manifest));
-    run(`npm install --no-audit --no-fund node@${major}`, { cwd });
+    run(`npm install --ignore-scripts --no-audit --no-fund ${consumerNode(major)}`, { cwd });
   }
 });
 
@@ -141,7 +142,7 @@ function inBareRoot(node: string, args: readonly string[]): { status: number | n
   return { status, output: stdout + stderr };
 }
 
-for (const major of [22, 24]) {
+for (const major of [22, 24] as const) {
   test(`in an empty root with Node ${major} the project is tested and type-checked`, () => {
     for (const script of ["test", "check"]) {
       const { status, output } = inBareRoot(nodeOf(major), ["/node/node", "--run", script]);
@@ -159,9 +160,10 @@ test("the type-check can fail", () => {
   assert.match(stdout, /src\/wrong\.ts.*TS2345/);
 });
 
-for (const [name, node] of Object.entries(runtimes)) {
+for (const [name, nodeFolder] of Object.entries(runtimes)) {
   describe(name, () => {
     test("the project's tests pass", () => {
+      const node = nodeFolder();
       const [, major] = /^Node (\d+)$/.exec(name) ?? [];
       if (major !== undefined) assert.ok(run("node --version", { cwd: project, node }).startsWith(`v${major}.`));
       assert.match(run("npm test", { cwd: project, node }), /pass 3\b/);
@@ -171,7 +173,7 @@ for (const [name, node] of Object.entries(runtimes)) {
       const [serve] = guide.filter(({ kind }) => kind === "registry-serve");
       assert.deepEqual(serve?.commands, ["npm start -- --insecure"]);
       const args = ["src/main.ts", "--insecure", "--address=localhost:0", "--metrics-address="];
-      const child = spawn(join(node, "node"), args, { cwd: project, stdio: ["ignore", "inherit", "pipe"] });
+      const child = spawn(join(nodeFolder(), "node"), args, { cwd: project, stdio: ["ignore", "inherit", "pipe"] });
       const exited = once(child, "exit");
       try {
         const [line] = (await once(createInterface({ input: child.stderr }), "line")) as [string];

@@ -20,6 +20,7 @@ import {
   runFunctionPaths,
 } from "@purlin/function-protocol";
 import { packSdk } from "../../tools/pack-sdk.ts";
+import { consumerNode, consumerNodeIn } from "../../tools/peers/consumer-node.ts";
 
 const files: Readonly<Record<string, string>> = {
   "tsconfig.json": JSON.stringify({
@@ -105,15 +106,16 @@ function run(command: string, ...args: readonly string[]): string {
 
 before(() => {
   const tarball = packSdk(project);
-  // The package node fetches its binary in an install script, which npm 12 runs only when it is named here.
-  const manifest = { name: "consumer", private: true, type: "module", allowScripts: { node: true } };
+  const manifest = { name: "consumer", private: true, type: "module" };
   writeFileSync(join(project, "package.json"), JSON.stringify(manifest));
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(project, name)), { recursive: true });
     writeFileSync(join(project, name), text);
   }
   const compilers = ["typescript@7.0.2", "typescript-oldest@npm:typescript@5.9.3"];
-  run("npm", "install", "--no-audit", "--no-fund", tarball, ...compilers, "@types/node@22.20.5", "node@22");
+  const packages = [tarball, ...compilers, "@types/node@22.20.5", consumerNode(22)];
+  run("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", ...packages);
+  consumerNodeIn(project, 22);
 });
 
 after(() => rmSync(project, { recursive: true, force: true }));

@@ -16,14 +16,20 @@ async function start() {
 
 async function findNode() {
   const { createRequire } = await import("node:module");
-  try {
-    return createRequire(import.meta.url).resolve("node/bin/node");
-  } catch {
-    console.error(
-      `error: purlin needs Node ${neededMajor} or newer, and this is ${process.version}: install a newer Node from https://nodejs.org, or run "npm install --save-dev node@${neededMajor}" in the project`,
-    );
-    return process.exit(1);
+  const { resolve } = createRequire(import.meta.url);
+  // The package "node" fetches the package of the platform when it is installed; the repository names that one itself.
+  const platform = `${process.platform}-${process.arch}`;
+  for (const name of [`node-${platform}`, `node-bin-${platform}`, "node"]) {
+    try {
+      return resolve(`${name}/bin/node`);
+    } catch {
+      // The next one.
+    }
   }
+  console.error(
+    `error: purlin needs Node ${neededMajor} or newer, and this is ${process.version}: install a newer Node from https://nodejs.org, or run "npm install --save-dev node@${neededMajor}" in the project`,
+  );
+  return process.exit(1);
 }
 
 async function restart() {
