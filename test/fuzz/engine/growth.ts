@@ -30,7 +30,7 @@ export async function superlinear(target: Target): Promise<string[]> {
     // Some structures stop to grow at a limit of the parser.
     const canDouble = (size: number): boolean => make(2 * size).length > 1.5 * make(size).length;
     while (canDouble(2 * count) && make(count).length * 4 < maxBytes) {
-      if ((await leastMs(target, make(count), 2)) >= enoughMs) break;
+      if ((await cpuMs(target, make(count))) >= enoughMs) break;
       count *= 2;
     }
     const ratios = [];

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { interpreterOf } from "../../../packages/package-manager/src/bare/elf-interpreter.ts";
+import { parseElf } from "../../../packages/package-manager/src/elf/read-elf.ts";
 import {
   credentialsFromDockerConfig,
   formatReference,
@@ -114,13 +114,12 @@ export const ociManifest: Target = {
 };
 
 export const headersOfRegistries: Target = {
-  covers: ["package-manager/src/oci", "package-manager/src/xpkg", "package-manager/src/bare"],
+  covers: ["package-manager/src/oci", "package-manager/src/xpkg"],
   dictionary: ["Bearer ", "Basic ", "realm=", '"https://a/t"', "service=", "scope=", ",", '\\"', " ", ";", "A", "g"],
   seeds: [
     'Bearer realm="https://a/token",service="a",scope="repository:a/b:pull"',
     'Basic realm="x", Bearer realm=y',
     "AAAA,CAAC;;SAAS",
-    Buffer.from("7f454c46020101", "hex"),
   ],
   growth: {
     parameters: (count) => `Bearer ${'a="b",'.repeat(count)}`,
@@ -131,11 +130,52 @@ export const headersOfRegistries: Target = {
   run(input) {
     const text = input.toString("latin1");
     parseChallenges(text);
-    interpreterOf(input);
     const lines = accepted(() => decodeMappings(text), isRefusal);
     if (lines === undefined) return;
     const written = encodeMappings(lines);
     property(encodeMappings(decodeMappings(written)) === written, "mappings change in a round trip");
+  },
+};
+
+/** A program with an interpreter and one library. */
+function elfProgram(): Buffer {
+  const bytes = Buffer.alloc(512);
+  Buffer.from("7f454c4602010100", "hex").copy(bytes);
+  bytes.writeBigUInt64LE(64n, 32);
+  bytes.writeUInt16LE(56, 54);
+  bytes.writeUInt16LE(3, 56);
+  const segment = (at: number, [type, offset, size]: readonly [number, number, number]): void => {
+    bytes.writeUInt32LE(type, at);
+    bytes.writeBigUInt64LE(BigInt(offset), at + 8);
+    bytes.writeBigUInt64LE(BigInt(offset), at + 16);
+    bytes.writeBigUInt64LE(BigInt(size), at + 32);
+  };
+  segment(64, [1, 0, 512]);
+  segment(120, [3, 240, 16]);
+  segment(176, [2, 256, 64]);
+  bytes.write("/lib/ld.so", 240);
+  for (const [index, [tag, value]] of (
+    [
+      [1, 1],
+      [5, 384],
+      [10, 64],
+      [29, 9],
+    ] as const
+  ).entries()) {
+    bytes.writeBigUInt64LE(BigInt(tag), 256 + index * 16);
+    bytes.writeBigUInt64LE(BigInt(value), 264 + index * 16);
+  }
+  bytes.write("\0libc.so\0$ORIGIN/x:/y", 384);
+  return bytes;
+}
+
+export const elf: Target = {
+  covers: ["package-manager/src/elf"],
+  dictionary: ["\x7fELF", "/lib/ld.so", "$ORIGIN", "\0"],
+  seeds: [elfProgram()],
+  run(input) {
+    const parsed = parseElf((offset, length) => input.subarray(offset, Math.min(input.length, offset + length)));
+    property(parsed === undefined || parsed.needed.every((name) => typeof name === "string"), "a library has no name");
   },
 };
 

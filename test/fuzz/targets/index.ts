@@ -44,6 +44,7 @@ export const targets: Readonly<Record<string, Load>> = {
   "image-reference": async () => (await images()).imageReference,
   "oci-manifest": async () => (await images()).ociManifest,
   "registry-headers": async () => (await images()).headersOfRegistries,
+  elf: async () => (await images()).elf,
   "image-layer": async () => (await images()).imageLayer,
   "package-archive": async () => (await images()).packageArchive,
 };

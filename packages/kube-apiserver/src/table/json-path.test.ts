@@ -63,3 +63,8 @@ test("paths that nobody asked for in a while make room", () => {
   for (let i = 0; i < 6000; i++) jsonPath(`.spec.p${i}`);
   assert.deepEqual(jsonPath(".spec.replicas")?.(object), [3]);
 });
+
+test("a filter that is not closed is refused in linear time", () => {
+  // With a quadratic expression this takes minutes.
+  assert.equal(jsonPath(`[?(@.a${" ".repeat(500_000)}`), undefined);
+});

@@ -32,7 +32,7 @@ export function jsonPath(source: string): JsonPath | undefined {
 }
 
 const token =
-  /(?<all>\[\*\]|\.\*(?=[.[]|$))|\.(?<field>(?:[^.[\]\\]|\\.)+)|\['(?<quoted>(?:[^'\\]|\\.)*)'\]|\[(?<index>-?\d+)\]|\[\?\(\s*@(?<path>[^=!()]+?)\s*(?<operator>==|!=)\s*(?<value>"[^"]*"|'[^']*'|-?[\d.]+|true|false)\s*\)\]/y;
+  /(?<all>\[\*\]|\.\*(?=[.[]|$))|\.(?<field>(?:[^.[\]\\]|\\.)+)|\['(?<quoted>(?:[^'\\]|\\.)*)'\]|\[(?<index>-?\d+)\]|\[\?\(\s*@(?<path>[^=!()]+)(?<operator>==|!=)\s*(?<value>"[^"]*"|'[^']*'|-?[\d.]+|true|false)\s*\)\]/y;
 
 function parse(source: string): Step[] | undefined {
   const steps: Step[] = [];
@@ -57,7 +57,7 @@ function toSteps(groups: Readonly<Record<string, string | undefined>>): Step[] |
   // To the reference quotes mean no more than a dot in front: dots inside them separate fields too.
   if (quoted !== undefined) return quotedFields(quoted).map((name) => ({ kind: "field", name: unescaped(name) }));
   if (index !== undefined) return [{ kind: "index", index: Number(index) }];
-  const inner = path === undefined ? undefined : parse(path);
+  const inner = path === undefined ? undefined : parse(path.trimEnd());
   if (inner === undefined || value === undefined) return undefined;
   return [{ kind: "filter", path: inner, operator: operator === "!=" ? "!=" : "==", value: literal(value) }];
 }
