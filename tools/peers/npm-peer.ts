@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Peer } from "./peer.ts";
+import { join } from "node:path";
+import { directoryOf, type Peer } from "./peer.ts";
 
-/** A package of npm, in a folder of its own. */
+/** A package of npm, in a folder of its own, with everything it needs as `locks/<folder>/package-lock.json` pins it. */
 export function npmPeer(name: string, version: string): Peer {
-  return {
+  const peer: Peer = {
     name,
     version,
     needs: [{ program: "npm", args: ["--version"], remedy: "install npm, which comes with Node" }],
     commands: (directory) => [
       // With a manifest of its own npm neither looks for nor touches the repository's.
-      { program: process.execPath, args: ["-e", `fs.writeFileSync("package.json", '{"private":true}')`], directory },
+      ...["package.json", "package-lock.json"].map((file) => ({
+        program: "cp",
+        args: [join(directoryOf(peer, join(import.meta.dirname, "locks")), file), directory],
+      })),
       {
         program: "npm",
-        args: ["install", "--save-exact", "--no-audit", "--no-fund", "--loglevel=error", `${name}@${version}`],
+        args: ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
         directory,
       },
     ],
@@ -22,4 +26,5 @@ export function npmPeer(name: string, version: string): Peer {
       directory,
     }),
   };
+  return peer;
 }
