@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the security page names exists: constants with their values, files, flags and scripts.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -52,4 +52,14 @@ test("the positions of the threat model each have a section", () => {
   for (const who of ["function authors", "platform authors and claim users", "other users of the machine", "network"]) {
     assert.ok(headings.includes(who), who);
   }
+});
+
+test("the table of attacks lists every file of the hostile suite", () => {
+  const table = read("test/hostile/README.md");
+  const files = globSync("*/*.test.ts", { cwd: join(root, "test/hostile") });
+  assert.ok(files.length > 0);
+  assert.deepEqual(
+    files.filter((file) => !table.includes(`| \`${file}\` |`)),
+    [],
+  );
 });
