@@ -47,8 +47,10 @@ export function pinNameOf({ kind, metadata }: KubeObject): PinName {
 }
 
 /** A user who changes a label or an annotation wants the package to be looked at again. */
-function marksOf({ labels = {}, annotations = {} }: KubeObject["metadata"]): string {
-  const entries = [labels, annotations].map((map) => Object.entries(map).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+function marksOf({ labels, annotations }: KubeObject["metadata"]): string {
+  const entries = [labels ?? {}, annotations ?? {}].map((map) =>
+    Object.entries(map).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
   return createHash("sha256").update(JSON.stringify(entries)).digest("hex").slice(0, 12);
 }
 
