@@ -63,15 +63,27 @@ function generationErrors({ generation = 0 }: ObjectMeta, path: FieldPath): Fiel
 
 /** What is wrong with a map of labels. */
 export function validateLabels(labels: Readonly<Record<string, string>>, path: FieldPath): FieldError[] {
-  return sortedKeys(labels).flatMap((key) => [
+  return firstErrors(sortedKeys(labels), (key) => [
     ...labelKeyProblems(key).map((text) => invalidValue(path, key, text)),
     ...labelValueProblems(labels[key] ?? "").map((text) => invalidValue(path, labels[key] ?? "", text)),
   ]);
 }
 
+/** A map or list may have as many errors as members: so many are reported. */
+const mostErrors = 100;
+
+function firstErrors(names: readonly string[], errorsOf: (name: string) => readonly FieldError[]): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const name of names) {
+    if (errors.length >= mostErrors) break;
+    errors.push(...errorsOf(name));
+  }
+  return errors;
+}
+
 /** What is wrong with a map of annotations: keys are label keys in any case, values are free up to a total size. */
 export function validateAnnotations(annotations: Readonly<Record<string, string>>, path: FieldPath): FieldError[] {
-  const errors = sortedKeys(annotations).flatMap((key) =>
+  const errors = firstErrors(sortedKeys(annotations), (key) =>
     labelKeyProblems(key.toLowerCase()).map((text) => invalidValue(path, key, text)),
   );
   if (annotationsBytes(annotations) > maxAnnotationsBytes) errors.push(tooLong(path, maxAnnotationsBytes));
@@ -87,7 +99,7 @@ export function annotationsBytes(annotations: Readonly<Record<string, string>>):
 
 /** What is wrong with a list of finalizers. */
 export function validateFinalizers(finalizers: readonly string[], path: FieldPath): FieldError[] {
-  const errors = finalizers.flatMap((finalizer) =>
+  const errors = firstErrors(finalizers, (finalizer) =>
     labelKeyProblems(finalizer).map((text) => invalidValue(path, finalizer, text)),
   );
   if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {

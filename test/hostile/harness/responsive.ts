@@ -9,8 +9,9 @@ import { type Pinger, type PingOptions, startPinger } from "./ping.ts";
 export const mostHeldMs = 250;
 /** The same on a quiet machine, where CPU time is not stretched by neighbours. */
 export const mostHeldQuietMs = 100;
-/** A machine counts as quiet when a ping of an idle program never took longer than this. */
+/** A quiet machine is one on which a ping of an idle program never takes longer than this, and which is said to be (`--quiet`). */
 const quietGapMs = 20;
+const isSaidToBeQuiet = process.env["HOSTILE_QUIET"] !== undefined;
 /** How long the idle program is pinged first. */
 const calibrationMs = 500;
 
@@ -40,7 +41,7 @@ export async function watchResponsiveness(options: PingOptions, holds: HoldLog):
   const pinger = await startPinger(options);
   await delay(calibrationMs);
   const { longestGapMs: idleGapMs } = await pinger.take();
-  const quiet = idleGapMs <= quietGapMs;
+  const quiet = isSaidToBeQuiet && idleGapMs <= quietGapMs;
   const reports = new Map<string, AttackReport>();
   return {
     quiet,

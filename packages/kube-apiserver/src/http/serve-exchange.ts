@@ -4,8 +4,9 @@ import { authenticate, type TokenAuthenticator } from "../auth/authenticate.ts";
 import type { User } from "../auth/user.ts";
 import type { ApiRequest, RequestBody } from "../request/api-request.ts";
 import type { ApiResponse } from "../request/api-response.ts";
-import { errorResponse } from "../request/error-response.ts";
+import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import type { Exchange } from "./exchange.ts";
+import { isExempt, type RequestsInFlight } from "./requests-in-flight.ts";
 import { writeComplete } from "./write-complete.ts";
 import { writeStream } from "./write-stream.ts";
 
@@ -14,6 +15,8 @@ export interface Front {
   readonly tokens: readonly TokenAuthenticator[];
   /** Never rejects: what goes wrong is a Status. */
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
+  /** Limits what one user may have under way; undefined: nothing does. */
+  readonly inFlight?: RequestsInFlight;
   /** Told about an answer that could not be written; the client only learns that there was a failure. */
   readonly onUnexpected?: (error: unknown, request: RequestLine) => void;
 }
@@ -30,28 +33,28 @@ export async function serveExchange(exchange: Exchange, front: Front): Promise<v
   const { path, query } = splitUrl(url);
   const auditId = headers["audit-id"] ?? randomUUID();
   const failed = (error: unknown): void => front.onUnexpected?.(error, { method, path });
+  let end: (() => void) | undefined;
   try {
-    const response = await answer(exchange, front);
+    const user = userOf(exchange, front);
+    end = isExempt(path) ? undefined : await front.inFlight?.begin(user.name);
+    const response = await front.handle(new ExchangeRequest(exchange, user));
     if (response.kind === "stream") {
       writeStream(exchange, response, { auditId, failed });
     } else {
       await writeComplete(exchange, response, auditId);
     }
   } catch (error) {
-    failed(error);
+    if (isUnexpected(error)) {
+      failed(error);
+    }
     await writeComplete(exchange, errorResponse(error, { headers, query }), auditId).catch(failed);
+  } finally {
+    end?.();
   }
 }
 
-async function answer(exchange: Exchange, front: Front): Promise<ApiResponse> {
-  let user: User;
-  try {
-    const { certificate, headers } = exchange;
-    user = authenticate({ certificate, authorization: headers["authorization"] }, front.tokens);
-  } catch (error) {
-    return errorResponse(error, { headers: exchange.headers, query: splitUrl(exchange.url).query });
-  }
-  return front.handle(new ExchangeRequest(exchange, user));
+function userOf({ certificate, headers }: Exchange, { tokens }: Front): User {
+  return authenticate({ certificate, authorization: headers["authorization"] }, tokens);
 }
 
 function splitUrl(url: string): Pick<ApiRequest, "path" | "query"> {

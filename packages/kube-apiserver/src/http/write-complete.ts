@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import { inTurns } from "@purlin/kube-objects";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Exchange } from "./exchange.ts";
 import { responseHeaders } from "./response-headers.ts";
@@ -14,10 +15,11 @@ const compress = promisify(gzip);
 /** Sends an answer in one piece. */
 export async function writeComplete(exchange: Exchange, response: CompleteResponse, auditId: string): Promise<void> {
   const headers = responseHeaders(response, response.payload?.contentType, auditId);
-  let chunks = response.payload?.chunks() ?? [];
+  const { payload } = response;
+  let chunks = (payload?.rendering === undefined ? payload?.chunks() : await inTurns(payload.rendering())) ?? [];
   let size = byteLength(chunks);
   if (size > COMPRESS_ABOVE && acceptsGzip(exchange.headers["accept-encoding"])) {
-    chunks = [await compress(Buffer.concat(chunks), { level: 1 })];
+    chunks = [await compressed(chunks)];
     size = byteLength(chunks);
     headers["content-encoding"] = "gzip";
     headers["vary"] = varyWith(String(headers["vary"] ?? ""));
@@ -30,6 +32,21 @@ export async function writeComplete(exchange: Exchange, response: CompleteRespon
     headers["content-length"] = String(size);
   }
   exchange.respond(response.code, headers, exchange.method === "HEAD" ? [] : chunks);
+}
+
+/** Documents that are kept, as those of OpenAPI are, are compressed once, however many ask for them at the same time. */
+const known = new WeakMap<Uint8Array, Promise<Uint8Array>>();
+
+function compressed(chunks: readonly Uint8Array[]): Promise<Uint8Array> {
+  const [first] = chunks;
+  if (chunks.length > 1 || first === undefined) {
+    return compress(Buffer.concat(chunks), { level: 1 });
+  }
+  const made = known.get(first) ?? compress(first, { level: 1 });
+  known.set(first, made);
+  // What failed once may work the next time.
+  made.catch(() => known.delete(first));
+  return made;
 }
 
 /** What the answer depends on already, and the encoding. */

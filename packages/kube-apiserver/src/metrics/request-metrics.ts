@@ -77,13 +77,25 @@ export class RequestMetrics {
   #sized(response: CompleteResponse, where: Where): CompleteResponse {
     const { payload } = response;
     if (payload === undefined) return response;
-    const chunks = (): readonly Uint8Array[] => {
-      const made = payload.chunks();
+    const observed = (made: readonly Uint8Array[]): readonly Uint8Array[] => {
       const size = made.reduce((sum, chunk) => sum + chunk.length, 0);
       this.#bytes.observe([where.component, ...restOf(where)], size);
       return made;
     };
-    return { ...response, payload: { contentType: payload.contentType, chunks, value: () => payload.value() } };
+    const rendering = payload.rendering?.bind(payload);
+    return {
+      ...response,
+      payload: {
+        contentType: payload.contentType,
+        chunks: () => observed(payload.chunks()),
+        ...(rendering !== undefined && {
+          *rendering() {
+            return observed(yield* rendering());
+          },
+        }),
+        value: () => payload.value(),
+      },
+    };
   }
 
   #watched(response: StreamResponse, where: Where, end: () => void): StreamResponse {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonValue } from "@purlin/kube-objects";
+import type { JsonValue, Work } from "@purlin/kube-objects";
 
 /** What an answer carries, made in the form its reader wants: bytes for a wire, a value inside the process. */
 export interface Payload {
   readonly contentType: string;
   /** The bytes, in pieces that may be shared and must not be changed. */
   chunks(): readonly Uint8Array[];
+  /** {@link Payload.chunks} in parts, where that takes long. */
+  rendering?(): Work<readonly Uint8Array[]>;
   value(): JsonValue;
 }
 

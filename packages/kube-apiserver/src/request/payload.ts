@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonValue, printJson } from "@purlin/kube-objects";
+import { finish, type JsonValue, printJson, type Work } from "@purlin/kube-objects";
 import type { Payload } from "./api-response.ts";
 import type { MediaType } from "./negotiate.ts";
-import { printYaml } from "./yaml-text.ts";
+import { printingYaml } from "./yaml-text.ts";
 
 const encoder = new TextEncoder();
 /** Ends every document that is not laid out for people. */
@@ -20,14 +20,29 @@ export interface DocumentForm {
 export function documentPayload(value: JsonValue, form: DocumentForm): Payload {
   return {
     contentType: form.contentType ?? form.mediaType,
-    chunks: () => [encoder.encode(documentText(value, form))],
+    chunks: () => [encoder.encode(finish(documentText(value, form)))],
     value: () => value,
   };
 }
 
-function documentText(value: JsonValue, { mediaType, pretty = false }: DocumentForm): string {
+/** A document that is made when it is asked for, and in parts where there is time for that. */
+export function madePayload(make: () => Work<JsonValue>, form: DocumentForm): Payload {
+  const rendering = function* (): Work<readonly Uint8Array[]> {
+    const value = yield* make();
+    yield;
+    return [encoder.encode(yield* documentText(value, form))];
+  };
+  return {
+    contentType: form.contentType ?? form.mediaType,
+    rendering,
+    chunks: () => finish(rendering()),
+    value: () => finish(make()),
+  };
+}
+
+function* documentText(value: JsonValue, { mediaType, pretty = false }: DocumentForm): Work<string> {
   if (mediaType === "application/yaml") {
-    return printYaml(value);
+    return yield* printingYaml(value);
   }
   // As Go writes it: indented documents end without a line break.
   return pretty ? printJson(value, { indent: 2, htmlSafe: true }) : `${printJson(value, { htmlSafe: true })}\n`;
@@ -41,4 +56,9 @@ export function textPayload(text: string, contentType: string = "text/plain; cha
 /** Bytes that are JSON already, and the value they stand for. */
 export function encodedPayload(chunks: () => readonly Uint8Array[], value: () => JsonValue): Payload {
   return { contentType: "application/json", chunks, value };
+}
+
+/** The same, put together in parts. */
+export function joinedPayload(rendering: () => Work<readonly Uint8Array[]>, value: () => JsonValue): Payload {
+  return { contentType: "application/json", rendering, chunks: () => finish(rendering()), value };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON values as YAML, laid out as the reference lays them out: keys in natural order, lists as far left as they may be, long texts
 // broken at spaces.
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { finish, isJsonArray, isJsonObject, type JsonObject, type JsonValue, type Work } from "@purlin/kube-objects";
 import { compareNaturally } from "./natural-order.ts";
 import { escapedCharacter, scalarStyle, yamlNumber } from "./yaml-scalar.ts";
 
@@ -12,8 +12,17 @@ const MAX_KEY = 128;
 
 /** A value as a YAML document. */
 export function printYaml(value: JsonValue): string {
+  return finish(printingYaml(value));
+}
+
+/** The same in parts: item by item of the lists at the top. */
+export function* printingYaml(value: JsonValue): Work<string> {
   const writer = new Writer();
-  writer.value(value, 0);
+  if (isJsonObject(value) && Object.keys(value).length > 0) {
+    yield* writer.document(value);
+  } else {
+    writer.value(value, 0);
+  }
   return writer.text();
 }
 
@@ -33,6 +42,26 @@ class Writer {
       this.#object(value, indent + further);
     } else {
       this.#scalar(value, indent);
+    }
+  }
+
+  /** Writes the object that is the whole document. */
+  *document(object: JsonObject): Work<void> {
+    const keys = Object.keys(object).sort(compareNaturally);
+    for (const [index, key] of keys.entries()) {
+      if (index > 0) this.#line(0);
+      this.#key(key, 0);
+      const value = object[key] as JsonValue;
+      if (!isJsonArray(value) || value.length === 0) {
+        this.#member(value, 0);
+        continue;
+      }
+      this.#line(0);
+      for (const [position, item] of value.entries()) {
+        if (position > 0) this.#line(0);
+        this.#item(item, 0);
+        yield;
+      }
     }
   }
 
@@ -70,9 +99,13 @@ class Writer {
   #list(items: readonly JsonValue[], indent: number): void {
     for (const [index, item] of items.entries()) {
       if (index > 0) this.#line(indent);
-      this.#write("- ");
-      this.value(item, indent, 2);
+      this.#item(item, indent);
     }
+  }
+
+  #item(item: JsonValue, indent: number): void {
+    this.#write("- ");
+    this.value(item, indent, 2);
   }
 
   #scalar(value: JsonValue, indent: number): void {

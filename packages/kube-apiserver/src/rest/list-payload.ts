@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects";
+import { type JsonObject, type JsonValue, printJson, type Work } from "@purlin/kube-objects";
 import { apiVersionOf } from "../registry/resource-type.ts";
 import type { Payload } from "../request/api-response.ts";
-import { documentPayload, encodedPayload } from "../request/payload.ts";
+import { joinedPayload, madePayload } from "../request/payload.ts";
 import type { Entry } from "../store/store.ts";
-import { toPartialMetadata, toTable } from "../table/table.ts";
+import { toPartialMetadata, toRow, toTable } from "../table/table.ts";
 import { inNameOrder } from "./member-order.ts";
 import { typeHead } from "./object-codec.ts";
 import { inShapeVersion, isPlain, type ObjectForm, type Shape } from "./object-response.ts";
@@ -27,8 +27,8 @@ export function listPayload(
   form: ObjectForm,
 ): Payload {
   if (isPlain(form)) {
-    return encodedPayload(
-      () => [joinBytes(rest, entries, metadata)],
+    return joinedPayload(
+      () => joinBytes(rest, entries, metadata),
       () =>
         listValue(
           rest,
@@ -37,22 +37,41 @@ export function listPayload(
         ),
     );
   }
-  const objects = entries.map((entry) => rest.strategy.toServed(entry.value));
-  return documentPayload(shapedList(rest, objects, metadata, form), { mediaType: form.mediaType, pretty: form.pretty });
+  return madePayload(() => shapedList(rest, entries, metadata, form), {
+    mediaType: form.mediaType,
+    pretty: form.pretty,
+  });
 }
 
-function shapedList(
+/** How many objects are looked at in one part. */
+const PORTION = 20;
+
+function* shapedList(
   rest: RestRequest,
-  objects: readonly JsonObject[],
+  entries: readonly Entry<JsonObject>[],
   metadata: ListMetadata,
   form: ObjectForm,
-): JsonObject {
+): Work<JsonObject> {
   const listMeta = metadataValue(rest, metadata, form.shape);
-  switch (form.shape) {
-    case "table": {
-      const options = { metadata: listMeta, include: form.include, now: rest.now().getTime(), withColumns: true };
-      return inShapeVersion(toTable(rest.strategy.printer, objects, options), form);
+  const { printer } = rest.strategy;
+  const options = { metadata: listMeta, include: form.include, now: rest.now().getTime(), withColumns: true };
+  const table = form.shape === "table" ? toTable(printer, [], options) : {};
+  const rows: JsonObject[] = [];
+  const objects: JsonObject[] = [];
+  for (const [index, entry] of entries.entries()) {
+    const object = rest.strategy.toServed(entry.value);
+    if (form.shape === "table") {
+      rows.push(toRow(printer, object, options));
+    } else {
+      objects.push(object);
     }
+    if (index % PORTION === 0) {
+      yield;
+    }
+  }
+  switch (form.shape) {
+    case "table":
+      return inShapeVersion({ ...table, rows }, form);
     case "metadata": {
       const items = objects.map((object) => inShapeVersion(toPartialMetadata(object), form));
       return inShapeVersion(
@@ -101,10 +120,20 @@ function withoutType({
  * The list as bytes, put together from the bytes of its objects. Items of built-in kinds carry no type: each begins where its
  * metadata does.
  */
-function joinBytes(rest: RestRequest, entries: readonly Entry<JsonObject>[], metadata: ListMetadata): Uint8Array {
+function* joinBytes(
+  rest: RestRequest,
+  entries: readonly Entry<JsonObject>[],
+  metadata: ListMetadata,
+): Work<readonly Uint8Array[]> {
   const { type, strategy } = rest;
   const skipped = type.custom ? 0 : typeHead(apiVersionOf(type), type.kind).length;
-  const items = entries.map((entry) => servedBytes(entry, strategy));
+  const items: Uint8Array[] = [];
+  for (const [index, entry] of entries.entries()) {
+    items.push(servedBytes(entry, strategy));
+    if (index % PORTION === 0) {
+      yield;
+    }
+  }
   const [head, tail] = around(printJson(listValue(rest, [], metadata), { htmlSafe: true }));
   const ends = head.length + tail.length;
   const joined = Buffer.allocUnsafe(items.reduce((sum, bytes) => sum + bytes.length - skipped + 2, ends));
@@ -121,7 +150,7 @@ function joinBytes(rest: RestRequest, entries: readonly Entry<JsonObject>[], met
     at += bytes.length - skipped;
   }
   joined.set(tail, at);
-  return joined.subarray(0, at + tail.length);
+  return [joined.subarray(0, at + tail.length)];
 }
 
 const NO_ITEMS = '"items":[]';

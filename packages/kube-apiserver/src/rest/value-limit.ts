@@ -3,9 +3,9 @@ import { requestEntityTooLarge } from "@purlin/kube-objects";
 
 /**
  * Most values (members, items, lists and objects) that the body of a request may have. Kubernetes has no such limit, but its storage takes
- * no object of more than 1.5 MB, which has half as many.
+ * no object of more than 1.5 MB, and those have fewer as a rule.
  */
-export const MAX_VALUES = 150_000;
+export const MAX_VALUES = 100_000;
 
 /** Throws 413 for too many values. */
 export function requireFewValues(values: number): void {

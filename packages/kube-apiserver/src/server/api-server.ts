@@ -4,7 +4,8 @@ import type { JsonObject } from "@purlin/kube-objects";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import type { Authorizer } from "../auth/authorizer.ts";
 import { type Listener, listen } from "../http/listener.ts";
-import { type RequestLine, serveExchange } from "../http/serve-exchange.ts";
+import { type InFlightLimits, RequestsInFlight } from "../http/requests-in-flight.ts";
+import { type Front, type RequestLine, serveExchange } from "../http/serve-exchange.ts";
 import { objectCodec } from "../rest/object-codec.ts";
 import type { HistoryLimits } from "../store/history.ts";
 import { openStore } from "../store/open-store.ts";
@@ -30,6 +31,8 @@ export interface ApiServerOptions {
   readonly history?: Partial<HistoryLimits>;
   /** How long events are kept. Default: an hour. */
   readonly eventTtlSeconds?: number;
+  /** How many requests one user may have under way over HTTPS. */
+  readonly inFlightLimits?: InFlightLimits;
   /** Told about failures nobody foresaw. */
   readonly onUnexpected?: (error: unknown, request: RequestLine) => void;
   /** Told about what the server's own controllers failed at; they try again. */
@@ -102,6 +105,7 @@ class RunningServer implements ApiServer {
   readonly #store: Store<JsonObject>;
   readonly #core: ServerCore;
   readonly #controllers: Controllers;
+  readonly #inFlight: RequestsInFlight;
   readonly #listeners: Listener[] = [];
   #stopRenewing = (): void => {};
 
@@ -118,6 +122,7 @@ class RunningServer implements ApiServer {
     const tokenKey = createPrivateKey(this.certificates.tokens.keyPem);
     this.#core = createServerCore({ ...options, store, tokenKey, address: () => this.#address() });
     this.handle = this.#core.handle;
+    this.#inFlight = new RequestsInFlight(options.inFlightLimits);
     this.#controllers = createControllers(this.#core, store, options.onControllerError ?? (() => {}));
   }
 
@@ -139,7 +144,12 @@ class RunningServer implements ApiServer {
   async listen({ host, port }: { readonly host?: string; readonly port?: number } = {}): Promise<ApiListener> {
     const { authority, server } = this.certificates;
     const { onUnexpected } = this.#options;
-    const front = { tokens: this.#core.tokens, handle: this.handle, ...(onUnexpected && { onUnexpected }) };
+    const front: Front = {
+      tokens: this.#core.tokens,
+      handle: this.handle,
+      inFlight: this.#inFlight,
+      ...(onUnexpected && { onUnexpected }),
+    };
     const listener = await listen({
       ...(host === undefined ? {} : { host }),
       ...(port === undefined ? {} : { port }),

@@ -52,7 +52,8 @@ export function toTable(printer: TablePrinter, objects: readonly JsonObject[], o
   };
 }
 
-function toRow(printer: TablePrinter, object: JsonObject, { include, now }: TableOptions): JsonObject {
+/** The row of one object. */
+export function toRow(printer: TablePrinter, object: JsonObject, { include, now }: TableOptions): JsonObject {
   const conditions = printer.conditions?.(object) ?? [];
   return {
     cells: printer.cells(object, now),

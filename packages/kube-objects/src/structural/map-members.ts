@@ -15,12 +15,21 @@ export function mapMembers(object: JsonObject, change: (value: JsonValue, key: s
   for (const key of Object.keys(object)) {
     const value = object[key] as JsonValue;
     const mapped = change(value, key);
-    if (mapped === value) continue;
-    copy ??= copyOf(object);
-    if (mapped === removed) delete copy[key];
-    else setOwnValue(copy, key, mapped);
+    if (mapped !== value) copy ??= copyBefore(object, key);
+    // Members are left out rather than deleted, which takes long where there are many.
+    if (copy !== undefined && mapped !== removed) setOwnValue(copy, key, mapped);
   }
   return copy ?? object;
+}
+
+/** A copy of the members before one. */
+function copyBefore(object: JsonObject, end: string): Record<string, JsonValue> {
+  const copy: Record<string, JsonValue> = {};
+  for (const key of Object.keys(object)) {
+    if (key === end) break;
+    setOwnValue(copy, key, object[key] as JsonValue);
+  }
+  return copy;
 }
 
 /** Applies `change` to each item; gives the array itself back when nothing changed. */

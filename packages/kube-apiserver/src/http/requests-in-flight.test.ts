@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isStatusError } from "@purlin/kube-objects";
+import { isExempt, RequestsInFlight } from "./requests-in-flight.ts";
+
+const limits = { atOnce: 2, waiting: 1 };
+
+test("requests beyond the limit wait in order, and are refused when too many wait", async () => {
+  const inFlight = new RequestsInFlight(limits);
+  const order: string[] = [];
+  const [first, second] = [await inFlight.begin("a"), await inFlight.begin("a")];
+  const third = inFlight.begin("a").then((end) => {
+    order.push("third");
+    return end;
+  });
+  await assert.rejects(inFlight.begin("a"), (error) => {
+    assert.ok(isStatusError(error));
+    const { code, reason, message, details } = error.status;
+    assert.deepEqual([code, reason, details?.retryAfterSeconds], [429, "TooManyRequests", 1]);
+    assert.match(message ?? "", /too many requests of user "a": at most 2 are answered at once and 1 wait/);
+    return true;
+  });
+  assert.deepEqual(order, []);
+  first();
+  first();
+  (await third)();
+  assert.deepEqual(order, ["third"]);
+  second();
+  const again = await Promise.all([inFlight.begin("a"), inFlight.begin("a")]);
+  for (const end of again) end();
+});
+
+test("the requests of one user do not count for another", async () => {
+  const inFlight = new RequestsInFlight({ atOnce: 1, waiting: 0 });
+  await inFlight.begin("a");
+  await inFlight.begin("b");
+  await assert.rejects(inFlight.begin("a"));
+});
+
+test("probes are exempt, and only they", () => {
+  for (const path of ["/livez", "/readyz", "/healthz", "/livez/ping"]) assert.ok(isExempt(path), path);
+  for (const path of ["/", "/livezz", "/api", "/metrics"]) assert.ok(!isExempt(path), path);
+});
