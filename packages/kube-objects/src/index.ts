@@ -253,7 +253,7 @@ export { type Pruned, prune } from "./structural/prune.ts";
 export { finish, inTurns, nextTurn, type Work } from "./turns.ts";
 export { requireConvertible } from "./typed/map-conversion.ts";
 // Built-in kinds the way the reference server stores them.
-export { canonicalQuantity, compareQuantities } from "./typed/quantity.ts";
+export { canonicalQuantity, compareQuantities, quantityValue } from "./typed/quantity.ts";
 export { TypedFormError } from "./typed/typed-error.ts";
 export { hasTypedForm, type TypedForm, toTypedForm, toTypedMetadata } from "./typed/typed-form.ts";
 export { inTypedOrder } from "./typed/typed-order.ts";

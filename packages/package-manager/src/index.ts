@@ -13,6 +13,7 @@ export { type ImageRoots, openImageRoots } from "./image/image-root.ts";
 export { fileEntry, folderEntries, type LayerEntry } from "./image/layer-entry.ts";
 export { type LayerSource, type UnpackBudget, unpackLayer } from "./image/unpack-layer.ts";
 export type { WrittenLayer } from "./image/write-layer.ts";
+export { defaultFunctionLimits, type FunctionLimits } from "./limits/function-limits.ts";
 export type { PackagePorts } from "./manager/package-manager-ports.ts";
 export { type ContentStore, openContentStore } from "./oci/content-store.ts";
 export {
@@ -56,6 +57,7 @@ export type { Launch, LaunchEvents, Launched } from "./process/launch.ts";
 export type { FunctionProgram } from "./process/launch-function.ts";
 export { type LogFile, openLogFile } from "./process/log-file.ts";
 export { createSourceRuntime } from "./process/source-runtime.ts";
+export type { SupervisionOptions } from "./process/supervision.ts";
 export {
   type RestartPolicy,
   Supervisor,

@@ -2,6 +2,7 @@
 import { clusterOptions, dataDirOption } from "../cluster/cluster-options.ts";
 import { renderFlags } from "../render/render-flags.ts";
 import { startFlags } from "../start/start-flags.ts";
+import { limitFlags } from "../up/limit-flags.ts";
 import { xpkgCommands } from "../xpkg/xpkg-commands.ts";
 import type { CommandSpec, OptionSpec } from "./command-spec.ts";
 
@@ -73,6 +74,8 @@ export const commandTable: readonly CommandSpec[] = [
         flags: "--enable-function-revision-selectors",
         description: "several revisions of a function may be active, and compositions choose",
       },
+      { flags: "--require-sandbox", description: "refuse to run functions without a sandbox" },
+      ...limitFlags,
     ],
     starting: "Starting the control plane…",
     load: () => import("../up/up-command.ts"),

@@ -2,10 +2,12 @@
 import { readFileSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import { isJsonObject } from "@purlin/function-protocol";
+import type { FunctionLimits } from "@purlin/package-manager";
 import { explain } from "../files/read-text.ts";
 import { parseYaml, type YamlDocument } from "../files/yaml-file.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
+import { limitFields, readLimits } from "../up/function-limits.ts";
 import { UserError } from "../user-error.ts";
 import { findUp } from "./find-up.ts";
 
@@ -18,26 +20,31 @@ export interface ProjectFile {
   readonly dataDir?: string | undefined;
   readonly ports: { readonly api?: number | undefined; readonly registry?: number | undefined };
   readonly features: { readonly functionRevisionSelectors?: boolean | undefined };
+  readonly functions: { readonly requireSandbox?: boolean | undefined; readonly limits?: Partial<FunctionLimits> };
   /** The namespace of objects and commands that name none. */
   readonly namespace?: string | undefined;
 }
 
+const empty: ProjectFile = { ports: {}, features: {}, functions: {} };
+
 /** The settings of the nearest purlin.yaml. Throws a UserError with the line of a field that is unknown or wrong. */
 export function readProjectFile(io: Pick<Io, "cwd">): ProjectFile {
   const file = findUp(projectFileName, io.cwd);
-  if (file === undefined) return { ports: {}, features: {} };
+  if (file === undefined) return empty;
   const shown = relative(io.cwd, file);
   const document = parse(file, shown);
-  if (document === undefined) return { ports: {}, features: {} };
-  const root = membersOf(document, [], ["dataDir", "ports", "features", "namespace"]);
+  if (document === undefined) return empty;
+  const root = membersOf(document, [], ["dataDir", "ports", "features", "functions", "namespace"]);
   const ports = membersOf(document, ["ports"], ["api", "registry"]);
   const features = membersOf(document, ["features"], ["functionRevisionSelectors"]);
-  const read = { document, root, ports, features };
+  const functions = membersOf(document, ["functions"], ["requireSandbox", ...limitFields]);
+  const read = { document, root, ports, features, functions };
   const dataDir = textOf(read, "dataDir");
   return {
     dataDir: dataDir === undefined ? undefined : resolve(dirname(file), dataDir),
     ports: { api: portOf(read, "api"), registry: portOf(read, "registry") },
-    features: { functionRevisionSelectors: switchOf(read, "functionRevisionSelectors") },
+    features: { functionRevisionSelectors: switchOf(read, ["features", "functionRevisionSelectors"]) },
+    functions: { requireSandbox: switchOf(read, ["functions", "requireSandbox"]), limits: limitsOf(read) },
     namespace: textOf(read, "namespace"),
   };
 }
@@ -61,6 +68,7 @@ interface Reading {
   readonly root: Members;
   readonly ports: Members;
   readonly features: Members;
+  readonly functions: Members;
 }
 
 function membersOf(document: YamlDocument, path: readonly string[], known: readonly string[]): Members {
@@ -86,10 +94,17 @@ function portOf({ document, ports }: Reading, name: "api" | "registry"): number 
   throw wrong(document, ["ports", name], "must be a port between 1 and 65535");
 }
 
-function switchOf({ document, features }: Reading, name: "functionRevisionSelectors"): boolean | undefined {
-  const value = features[name];
+function switchOf(read: Reading, [group, name]: readonly ["features" | "functions", string]): boolean | undefined {
+  const value = read[group][name];
   if (value === undefined || typeof value === "boolean") return value;
-  throw wrong(document, ["features", name], "must be true or false");
+  throw wrong(read.document, [group, name], "must be true or false");
+}
+
+function limitsOf({ document, functions }: Reading): Partial<FunctionLimits> {
+  return readLimits(
+    (field) => functions[field],
+    (field, problem) => wrong(document, ["functions", field], problem),
+  );
 }
 
 function wrong(document: YamlDocument, path: readonly PathSegment[], problem: string): UserError {

@@ -66,6 +66,10 @@ const effectiveFlags: readonly OptionSpec[] = [
       "what runs packages: Deployment, External, or by kind, Provider=…;Function=… ($PACKAGE_RUNTIME, or Deployment)",
   },
   {
+    flags: "--require-sandbox [bool]",
+    description: "refuse to run functions without a sandbox; always so here, where they run in Pods or elsewhere",
+  },
+  {
     flags: "--service-account <name>",
     description: "the control plane's own: packages may be pulled with its secrets ($POD_SERVICE_ACCOUNT)",
   },

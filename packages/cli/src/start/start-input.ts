@@ -23,6 +23,7 @@ const ownSwitches = [
   "accept-other-claim-versions",
   "enable-function-revision-selectors",
   "allow-development-functions",
+  "require-sandbox",
 ];
 
 /**

@@ -17,9 +17,12 @@ import {
   digestsOfRevisions,
   type FunctionProcess,
   type FunctionProcesses,
+  findSandbox,
+  type SandboxSupport,
 } from "@purlin/package-manager";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import type { Io } from "../io.ts";
+import { UserError } from "../user-error.ts";
 import { followFunctions } from "./follow-functions.ts";
 import { followRevisions } from "./follow-revisions.ts";
 import { type KeptRegistry, startKeptRegistry } from "./kept-registry.ts";
@@ -55,6 +58,8 @@ const operator = { name: "admin", groups: [MASTERS_GROUP] };
 /** Starts API server, registry, controllers and functions. Resolves when all controllers run. */
 export async function startEmbeddedPlane(options: UpOptions, surroundings: PlaneSurroundings): Promise<EmbeddedPlane> {
   const { io, log, warn, clock = systemClock } = surroundings;
+  const sandbox = await findSandbox();
+  if (options.requireSandbox === true) refuseWithout(sandbox);
   await using starting = new AsyncDisposableStack();
   let functions: FunctionProcesses | undefined;
   const onClockJump = (byMs: number): void => {
@@ -79,6 +84,8 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     // For `purlin render`, like the kubeconfig beside it for everybody else.
     clientFolder: join(options.directory, "function-client"),
     env: io.env,
+    requireSandbox: options.requireSandbox,
+    supervision: { limits: options.functionLimits },
     onChange: (process) => {
       logChange(process);
       surroundings.onFunctionChange(process);
@@ -90,6 +97,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   });
   functions = processes;
   starting.defer(() => processes.close());
+  log.info("limits of functions are enforced by", { mechanism: processes.mechanism });
   const kept = { directory: options.directory, port: options.registryPort, warn };
   const registry = await startKeptRegistry(kept);
   starting.defer(() => registry.close());
@@ -104,6 +112,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     directory: options.directory,
     ownRegistry: registry.access,
     processes,
+    sandbox,
     log,
   });
   const plane = startControlPlane({
@@ -122,4 +131,12 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   const { informers } = parts;
   const running = { embedded, client, plane, informers, processes, packages, registry };
   return { ...running, [Symbol.asyncDispose]: () => closing.disposeAsync() };
+}
+
+/** Says what is missing, before anything is started. */
+function refuseWithout(sandbox: SandboxSupport): void {
+  if (sandbox.isSupported) return;
+  throw new UserError(
+    `--require-sandbox: functions cannot be sandboxed here: ${sandbox.reason}; install bubblewrap ("apt install bubblewrap", or the package of that name elsewhere) and allow user namespaces, or start without --require-sandbox`,
+  );
 }

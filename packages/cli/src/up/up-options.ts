@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { FunctionLimits } from "@purlin/package-manager";
 import { readPort } from "../apiserver/embedded-server.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import { readTimeout } from "../commands/duration.ts";
 import type { Io } from "../io.ts";
 import { ownDataDir } from "../project/data-dir.ts";
 import { readProjectFile } from "../project/project-file.ts";
+import { UserError } from "../user-error.ts";
+import { limitOption, readLimits } from "./function-limits.ts";
 
 /** The command line of `purlin up`, understood. */
 export interface UpOptions {
@@ -25,6 +29,10 @@ export interface UpOptions {
   readonly prune?: boolean;
   /** Several revisions of a function at once, and compositions that choose. */
   readonly functionRevisionSelectors: boolean;
+  /** Refuse to run functions without a sandbox. */
+  readonly requireSandbox?: boolean;
+  /** What functions may use, where it is not the default. */
+  readonly functionLimits?: Partial<FunctionLimits>;
 }
 
 /** Reads the command line. */
@@ -42,5 +50,17 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     debug: isSet(input, "debug"),
     functionRevisionSelectors:
       isSet(input, "enableFunctionRevisionSelectors") || project.features.functionRevisionSelectors === true,
+    requireSandbox: isSet(input, "requireSandbox") || project.functions.requireSandbox === true,
+    functionLimits: { ...project.functions.limits, ...limitsOf(input) },
   };
+}
+
+function limitsOf(input: CommandInput): Partial<FunctionLimits> {
+  return readLimits(
+    (field) => textOption(input, limitOption(field)),
+    (field, expected) => {
+      const flag = limitOption(field).replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+      return new UserError(`--${flag}: ${expected}, not "${textOption(input, limitOption(field))}"`, { exitCode: 2 });
+    },
+  );
 }

@@ -33,6 +33,12 @@ export function canonicalQuantity(text: string): string | undefined {
   return amount === undefined ? undefined : print(amount);
 }
 
+/** The value of a resource quantity; undefined when the text is not a quantity. */
+export function quantityValue(text: string): number | undefined {
+  const amount = parse(text);
+  return amount === undefined ? undefined : Number(amount.nanos) / 1e9;
+}
+
 /** Which of two resource quantities is more: below zero when the second is. What is no quantity counts as none. */
 export function compareQuantities(one: string, other: string): number {
   const [a, b] = [parse(one)?.nanos ?? 0n, parse(other)?.nanos ?? 0n];

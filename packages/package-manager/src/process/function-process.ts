@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@purlin/function-runner";
+import type { FunctionLimits } from "../limits/function-limits.ts";
+import { heldText } from "../limits/judge.ts";
+import { createLogRate, type LogRate } from "../limits/log-rate.ts";
 import type { CellPool } from "./cell-pool.ts";
 import type { PortPool } from "./free-port.ts";
 import type { FunctionCertificates } from "./function-certificates.ts";
@@ -9,6 +12,7 @@ import { createLaunch, type FunctionProgram, isBare } from "./launch-function.ts
 import type { LogFile } from "./log-file.ts";
 import { createLogTail } from "./log-tail.ts";
 import { createRenewal, type Renewal } from "./renewal.ts";
+import type { ResourceSupervision } from "./supervision.ts";
 import { type RestartPolicy, Supervisor, type SupervisorObserver } from "./supervisor.ts";
 import { createUses, type Uses } from "./uses.ts";
 
@@ -23,6 +27,8 @@ export interface FunctionSpec {
   readonly cwd: string;
   /** Where it answered before this process was started; taken again if it can be. */
   readonly before?: string | undefined;
+  /** Limits of this function; others are those of all functions. */
+  readonly limits?: Partial<FunctionLimits> | undefined;
 }
 
 /** Where a function that answers can be called. */
@@ -40,7 +46,7 @@ export interface ServedFunction {
 /** What there is to say about a function's process right now. */
 export type ProcessState =
   | { readonly phase: "starting" }
-  | { readonly phase: "serving"; readonly endpoint: string; readonly problem?: string }
+  | { readonly phase: "serving"; readonly endpoint: string; readonly problem?: string; readonly notice?: string }
   /** It does not serve; it is tried again by itself. */
   | { readonly phase: "failed"; readonly problem: string };
 
@@ -49,7 +55,7 @@ export interface FunctionProcess {
   readonly name: string;
   /** The unpacked image it runs from; undefined where it runs from something else. */
   readonly root: string | undefined;
-  /** A problem beside "serving" is that of a newer version which did not come up. */
+  /** A problem beside "serving" is that of a newer version which did not come up; a notice, a limit that it was held to or stopped for. */
   readonly state: ProcessState;
   /** Waits for a version that is starting. Rejects with the reason when the function does not serve. */
   served(signal?: AbortSignal): Promise<ServedFunction>;
@@ -83,6 +89,7 @@ export interface ProcessSurroundings {
   readonly logFile: (spec: FunctionSpec) => LogFile;
   readonly onChange: (process: FunctionProcess) => void;
   readonly limits: ProcessLimits;
+  readonly resources: ResourceSupervision;
 }
 
 /** How patient to be. */
@@ -119,13 +126,16 @@ class RunningProcess implements FunctionProcess {
   readonly #supervisor: Supervisor;
   readonly #tail = createLogTail(logCharacters);
   readonly #waiting = new Set<() => void>();
+  readonly #rate: LogRate;
+  /** What limits did to it, in the order in which it happened. */
+  readonly #notices = new Set<string>();
   #state: ProcessState = { phase: "starting" };
   #version = "";
   /** Ends the calls to the version that serves; undefined for packages, whose calls are waited for. */
   #calls: AbortController | undefined;
 
   constructor(spec: FunctionSpec, surroundings: ProcessSurroundings) {
-    const { certificates, limits, clock, ports, cells, env } = surroundings;
+    const { certificates, limits, clock, ports, cells, env, resources } = surroundings;
     const { name, program, cwd } = spec;
     this.name = name;
     this.root = program.kind === "image" ? program.root : undefined;
@@ -133,6 +143,9 @@ class RunningProcess implements FunctionProcess {
     this.#surroundings = surroundings;
     this.#log = surroundings.logFile(spec);
     this.#uses = createUses({ clock, lingerMs: limits.lingerMs, limitMs: limits.holdMs });
+    const supervision = resources.of(spec);
+    const tooMuch = (): void => this.#notice(heldText("logBytesPerSecond", supervision.limits));
+    this.#rate = createLogRate(supervision.limits.logBytesPerSecond, clock, tooMuch);
     const folder = (): Promise<string> => this.#renewal.take();
     this.#renewal = createRenewal({ name, certificates, clock, renew: () => this.reload() });
     this.#supervisor = new Supervisor({
@@ -144,6 +157,7 @@ class RunningProcess implements FunctionProcess {
         cell: (sandbox) => cells.take(name, sandbox),
         certificates: folder,
         graceMs: limits.graceMs,
+        supervision,
       }),
       file: program.kind === "source" ? program.file : undefined,
       answers: (address, signal) =>
@@ -221,7 +235,7 @@ class RunningProcess implements FunctionProcess {
       serving: ({ address }) => {
         this.replace();
         this.#version = randomUUID();
-        this.#become({ phase: "serving", endpoint: address });
+        this.#become(this.#withNotices({ phase: "serving", endpoint: address }));
       },
       failed: ({ text }) => {
         this.#logProblem(text);
@@ -231,11 +245,29 @@ class RunningProcess implements FunctionProcess {
         this.#logProblem(text);
         this.#become({ phase: "failed", problem: text });
       },
+      held: (text) => this.#notice(text),
+      exceeded: (text) => void this.#notices.add(text),
       output: (_, text) => {
-        this.#tail.add(text);
-        this.#log.add(text);
+        const kept = this.#rate.keep(text);
+        if (kept === "") return;
+        this.#tail.add(kept);
+        this.#log.add(kept);
       },
     };
+  }
+
+  /** A limit that it was held to: it goes on, and users see why it is slow or incomplete. */
+  #notice(text: string): void {
+    if (this.#notices.has(text)) return;
+    this.#notices.add(text);
+    this.#log.add(`${new Date(this.#surroundings.clock.now()).toISOString()}  WARN  ${text}\n`);
+    if (this.#state.phase === "serving") this.#become(this.#withNotices(this.#state));
+  }
+
+  #withNotices<S extends ProcessState>(state: S): S {
+    // What it used is another number each time; the last one is enough.
+    const notice = [...this.#notices].at(-1);
+    return notice === undefined ? state : { ...state, notice };
   }
 
   /** A function that cannot start writes nothing itself, so its log says why. Each restart fails alike: one line is enough. */

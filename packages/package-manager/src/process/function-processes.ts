@@ -16,6 +16,9 @@ import {
   startFunctionProcess,
 } from "./function-process.ts";
 import { openLogFile } from "./log-file.ts";
+import { openCell } from "./network-cell.ts";
+import { refusedProcess, sandboxRefusal } from "./refused-process.ts";
+import { openSupervision, type SupervisionOptions } from "./supervision.ts";
 
 /** How functions run on this machine. */
 export interface FunctionProcessesOptions {
@@ -32,6 +35,10 @@ export interface FunctionProcessesOptions {
    */
   readonly clientFolder?: string | undefined;
   readonly limits?: Partial<ProcessLimits> | undefined;
+  /** What functions may use, and how that is enforced. */
+  readonly supervision?: SupervisionOptions | undefined;
+  /** Refuses programs that would run without a sandbox: they fail with the reason. */
+  readonly requireSandbox?: boolean | undefined;
   /** Told whenever a function begins to serve, fails or dies. */
   readonly onChange?: ((process: FunctionProcess) => void) | undefined;
 }
@@ -40,6 +47,8 @@ export interface FunctionProcessesOptions {
 export interface FunctionProcesses extends AsyncDisposable {
   /** Our side of mutual TLS with all of them, and the short way to those in a sandbox. */
   readonly security: TlsSource;
+  /** What the limits of functions are enforced by, in words. */
+  readonly mechanism: string;
   /**
    * The process of a function: the one that runs when it is the same program, a new one otherwise. What it replaces stays until the
    * new one serves or fails, and until nobody uses it.
@@ -83,17 +92,27 @@ export function createFunctionProcesses(options: FunctionProcessesOptions): Func
   const { certificateDays: days = defaultDays, clientFolder } = options;
   const times = { now: () => clock.now(), days, clientFolder };
   const certificates = createFunctionCertificates(join(directory, "certificates"), times);
+  const resources = openSupervision(directory, options.supervision);
   const surroundings: ProcessSurroundings = {
     certificates,
     ports: createPortPool(),
-    cells: createCellPool(clock),
+    cells: createCellPool(clock, (sandbox) => openCell(sandbox, resources.general)),
+    resources,
     env: cleanEnvironment(env),
     clock,
     logFile: (spec) => openLogFile(functionLogPath(join(directory, functionLogFolder), spec), logBytes),
     onChange,
     limits: { ...defaultLimits, ...limits },
   };
-  return new ProcessTable(surroundings, join(directory, functionLogFolder));
+  const begin = (spec: FunctionSpec): FunctionProcess => {
+    const refusal = options.requireSandbox === true ? sandboxRefusal(spec) : undefined;
+    if (refusal === undefined) return startFunctionProcess(spec, surroundings);
+    const refused = refusedProcess(spec.name, refusal);
+    // Once the caller has it: it may look at the process only when it is in the table.
+    queueMicrotask(() => onChange(refused));
+    return refused;
+  };
+  return new ProcessTable({ surroundings, begin, logFolder: join(directory, functionLogFolder) });
 }
 
 /** The name of the process, and of its certificate: a function without a package has its endpoint behind it. */
@@ -102,8 +121,8 @@ function processOf({ revisionName }: { readonly revisionName: string }): string 
 }
 
 /** The same program, whoever asks for it and in whatever order its members are. */
-function identityOf({ cwd, program }: FunctionSpec): string {
-  return JSON.stringify([cwd, Object.entries(program).sort(([a], [b]) => (a < b ? -1 : 1))]);
+function identityOf({ cwd, program, limits = {} }: FunctionSpec): string {
+  return JSON.stringify([cwd, limits, Object.entries(program).sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
 interface Entry {
@@ -113,9 +132,18 @@ interface Entry {
   isEnding: boolean;
 }
 
+interface TableParts {
+  readonly surroundings: ProcessSurroundings;
+  /** Starts a function, or refuses it. */
+  readonly begin: (spec: FunctionSpec) => FunctionProcess;
+  readonly logFolder: string;
+}
+
 class ProcessTable implements FunctionProcesses {
   readonly security: TlsSource;
+  readonly mechanism: string;
   readonly #surroundings: ProcessSurroundings;
+  readonly #begin: (spec: FunctionSpec) => FunctionProcess;
   readonly #logFolder: string;
   readonly #entries = new Map<string, Entry>();
   /** Those that nobody is given any more, unless they are wanted again. */
@@ -123,9 +151,11 @@ class ProcessTable implements FunctionProcesses {
   readonly #forgetting = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor(surroundings: ProcessSurroundings, logFolder: string) {
+  constructor({ surroundings, begin, logFolder }: TableParts) {
     this.#surroundings = surroundings;
+    this.#begin = begin;
     this.#logFolder = logFolder;
+    this.mechanism = surroundings.resources.mechanism;
     const { client } = surroundings.certificates;
     this.security = { current: () => client.current(), commonName: processOf, open: openBehind };
   }
@@ -137,7 +167,7 @@ class ProcessTable implements FunctionProcesses {
     if (known?.spec === text) return known.process;
     const entry = this.#wantedAgain(name, text) ?? {
       spec: text,
-      process: startFunctionProcess(spec, this.#surroundings),
+      process: this.#begin(spec),
       isEnding: false,
     };
     this.#entries.set(name, entry);
@@ -203,6 +233,7 @@ class ProcessTable implements FunctionProcesses {
     this.#entries.clear();
     await Promise.all([...all.map((entry) => end(entry)), this.#surroundings.cells.close()]);
     await Promise.allSettled(this.#forgetting);
+    this.#surroundings.resources.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

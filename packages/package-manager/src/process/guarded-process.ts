@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { constants } from "node:os";
+import type { Enclosure } from "../limits/containment.ts";
 import { closeInheritedDescriptors } from "./inherited-descriptors.ts";
 
 /** A program to run. */
@@ -16,9 +17,13 @@ export interface Program {
  * Lives beside a program and ends it when this process is gone, however it went: a process that is killed cannot clean
  * up, and a function in an endless loop notices nothing, so neither of the two can be relied on. The guard's standard
  * input is a pipe without data; its end is the sign. File descriptors 3 to 6 are the program's own. The shell's own
- * report of a signal ("Terminated") is discarded, because it would appear in the log of the program.
+ * report of a signal ("Terminated") is discarded, because it would appear in the log of the program. Its first two words are shell texts
+ * of what holds the program and its descendants together: one to begin with, one to end all of them when this process is gone.
  */
 const guard = `
+eval "$1"
+departure=$2
+shift 2
 trap : TERM INT HUP
 exec 9<&0
 "$@" </dev/null 9<&- &
@@ -29,6 +34,7 @@ exec 3>&- 4<&- 5<&- 6<&-
   while read -r line; do :; done
   kill -TERM "$child"
   sleep 2
+  eval "$departure"
   kill -KILL 0
 ) <&9 2>/dev/null &
 while :; do
@@ -43,6 +49,8 @@ export interface GuardedProcess {
   readonly child: ChildProcess;
   /** Resolves to how it ended, in words. Everything it started is gone by then, and everything it wrote has been read. */
   readonly ended: Promise<string>;
+  /** What holds it and its descendants together. */
+  readonly enclosure?: Enclosure | undefined;
   /** Asks it to end, and makes it after the grace period. */
   stop(graceMs: number): Promise<void>;
   kill(): void;
@@ -54,50 +62,66 @@ export interface GuardedOptions {
   readonly channel: boolean;
   /** How many pipes it reads, from file descriptor 4 on, `child.stdio[4]`: three at most, and only with a channel, which is the third. */
   readonly inlets?: number;
+  /** Holds it and its descendants together, so that they end with it wherever they went; only its process group does unless given. */
+  readonly enclosure?: Enclosure | undefined;
 }
 
 /** Starts a program in a process group of its own. It gets standard streams, the channel and the inlets, and no other file descriptor. */
-export function spawnGuarded(program: Program, { channel, inlets = 0 }: GuardedOptions): GuardedProcess {
+export function spawnGuarded(program: Program, options: GuardedOptions): GuardedProcess {
   closeInheritedDescriptors();
   const { command, args, cwd, env } = program;
+  const { channel, inlets = 0, enclosure } = options;
   const spawnOptions: SpawnOptions = {
     cwd,
-    env: { ...env },
+    env: { ...env, ...enclosure?.env },
     // A group of its own: a Ctrl-C in the terminal is for the control plane, which ends its functions in order.
     detached: true,
     stdio: ["pipe", "pipe", "pipe", ...(channel ? (["ipc"] as const) : []), ...Array<"pipe">(inlets).fill("pipe")],
   };
-  const child = spawn("/bin/sh", ["-c", guard, "purlin-function", command, ...args], spawnOptions);
+  const texts = [enclosure?.setup ?? "", enclosure?.departure ?? ""];
+  const child = spawn("/bin/sh", ["-c", guard, "purlin-function", ...texts, command, ...args], spawnOptions);
   // The pipe breaks when the guard ends first, which the exit tells better.
   child.stdin?.on("error", () => {});
-  const ended = endOf(child);
+  const ended = endOf(child, enclosure);
+  const kill = (): void => {
+    signalGroup(child, "SIGKILL");
+    enclosure?.kill();
+  };
   const stop = async (graceMs: number): Promise<void> => {
     signalGroup(child, "SIGTERM");
-    const limit = setTimeout(() => signalGroup(child, "SIGKILL"), graceMs);
+    const limit = setTimeout(kill, graceMs);
     await ended;
     clearTimeout(limit);
   };
-  return { child, ended, stop, kill: () => signalGroup(child, "SIGKILL") };
+  return { child, ended, enclosure, stop, kill };
 }
 
-/** Whoever fled to a group of its own may keep the pipes open for ever: last words are not waited for longer than this. */
+/** A process that cannot be ended, as that of another user, may keep the pipes open: output is not waited for longer than this. */
 const lastWordsMs = 2_000;
 
-function endOf(child: ChildProcess): Promise<string> {
+function endOf(child: ChildProcess, enclosure: Enclosure | undefined): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   child.once("error", (error) => resolve(`it could not be started: ${error.message}`));
   child.once("exit", (code, signal) => {
     // The part of the guard that waits for our end, and whatever the program left behind.
     signalGroup(child, "SIGKILL");
-    const tell = (): void => resolve(signal ?? describeExit(code ?? 0));
-    const limit = setTimeout(() => {
-      letGo(child);
-      tell();
-    }, lastWordsMs);
-    child.once("close", () => {
-      clearTimeout(limit);
-      tell();
-    });
+    const closed = closeOf(child);
+    const swept = enclosure?.end() ?? Promise.resolve();
+    void Promise.all([closed, swept]).then(() => resolve(signal ?? describeExit(code ?? 0)));
+  });
+  return promise;
+}
+
+/** Resolves when everything that was written has been read, or when it takes too long. */
+function closeOf(child: ChildProcess): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const limit = setTimeout(() => {
+    letGo(child);
+    resolve();
+  }, lastWordsMs);
+  child.once("close", () => {
+    clearTimeout(limit);
+    resolve();
   });
   return promise;
 }

@@ -9,6 +9,7 @@ import { tempFolder } from "../testing/temp-folder.ts";
 import { createPortPool } from "./free-port.ts";
 import { createLaunch } from "./launch-function.ts";
 import { openCell } from "./network-cell.ts";
+import { openSupervision } from "./supervision.ts";
 import { takeSocket } from "./take-socket.ts";
 
 const runnable: ProcessConfig = { entrypoint: ["/fn"], cmd: [], env: [], workingDir: "/", user: "" };
@@ -27,6 +28,7 @@ for (const { why, config, socket = "fn", says } of rows) {
   test(`an image that cannot be started leaves no socket behind: ${why}`, async () => {
     using folder = tempFolder();
     const wanted = join(folder.path, socket);
+    const resources = openSupervision(join(folder.path, "state"));
     const launch = createLaunch({
       program: {
         kind: "image",
@@ -43,15 +45,17 @@ for (const { why, config, socket = "fn", says } of rows) {
       ports: createPortPool(),
       cell: openCell,
       graceMs: 0,
+      supervision: resources.general,
     });
     for (let round = 0; round < 3; round++) {
       const { promise, resolve } = Promise.withResolvers<string>();
-      launch({ message() {}, output() {}, ended: resolve });
+      launch({ message() {}, output() {}, exceeded() {}, held() {}, ended: resolve });
       assert.match(await promise, says);
     }
     assert.equal(openBehind(wanted), undefined, "nobody is behind it");
     const next = await takeSocket(wanted);
     assert.equal(next.path, wanted, "it is free");
     await next.dispose();
+    resources.close();
   });
 }

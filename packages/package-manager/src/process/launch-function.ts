@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { certificateFlags, ownPorts, prepareBare } from "../bare/prepare-bare.ts";
+import { stoppedText } from "../limits/judge.ts";
+import { limitedCommand } from "../limits/limit-script.ts";
 import type { Sandbox } from "../sandbox/sandbox-arguments.ts";
 import type { PortPool } from "./free-port.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "./guarded-process.ts";
@@ -7,6 +9,7 @@ import type { Launch, LaunchEvents } from "./launch.ts";
 import { type ImageProgram, type PreparedProgram, prepareSandboxed } from "./launch-image.ts";
 import type { NetworkCell } from "./network-cell.ts";
 import { readPaced } from "./paced-output.ts";
+import type { Supervision } from "./supervision.ts";
 import { isWorkerMessage } from "./worker-message.ts";
 import { workerProgram } from "./worker-program.ts";
 
@@ -33,6 +36,7 @@ export interface LaunchOptions {
   readonly cell: (sandbox: Sandbox) => NetworkCell;
   /** How long calls in flight may take when it is stopped. */
   readonly graceMs: number;
+  readonly supervision: Supervision;
 }
 
 /** Starts a function as a child process that serves mutual TLS on a free port of the loopback interface. */
@@ -70,7 +74,7 @@ function portOf(address = ""): number {
 }
 
 async function start(options: LaunchOptions, listeners: Listeners, wantedPort: number): Promise<string> {
-  const certificates = await options.certificates();
+  const [certificates] = await Promise.all([options.certificates(), options.supervision.containment.leftovers]);
   // In a sandbox any port is free.
   const port = isSandboxed(options.program) ? 0 : await options.ports.take(wantedPort);
   try {
@@ -106,10 +110,11 @@ async function runOnce(
   place: Place,
   { events, onStart }: Listeners,
 ): Promise<{ readonly how: string; readonly said: string }> {
-  const { address, start, dispose } = await prepare(options, place);
+  const { address, start, dispose, tmp } = await prepare(options, place);
   try {
     const child = start();
     onStart(child);
+    using _watched = options.supervision.watch(child, { events, tmp });
     let said = "";
     listenTo(child, {
       ...events,
@@ -120,13 +125,22 @@ async function runOnce(
     });
     events.message({ type: "serving", address });
     const how = await child.ended;
+    const limit = limitBehind(child, how);
+    if (limit !== undefined) events.exceeded(stoppedText(limit, options.supervision.limits));
     return { how, said };
   } finally {
     await dispose();
   }
 }
 
-function isSandboxed(program: FunctionProgram): boolean {
+/** The limit for which the kernel ended a program; undefined when it ended otherwise. */
+function limitBehind({ enclosure }: GuardedProcess, how: string): "memoryBytes" | "tmpBytes" | undefined {
+  if (enclosure?.isOutOfMemory()) return "memoryBytes";
+  return how === "SIGXFSZ" ? "tmpBytes" : undefined;
+}
+
+/** Whether it is an image that runs in a sandbox. */
+export function isSandboxed(program: FunctionProgram): boolean {
   return program.kind === "image" && program.sandbox !== undefined;
 }
 
@@ -136,18 +150,25 @@ export function isBare(program: FunctionProgram): boolean {
 }
 
 async function prepare(options: LaunchOptions, place: Place): Promise<PreparedProgram> {
-  const { program, env } = options;
+  const { program, env, supervision } = options;
   const { certificates, port } = place;
   if (program.kind === "image") {
     const { sandbox } = program;
-    if (sandbox !== undefined) return prepareSandboxed({ ...program, sandbox }, certificates, options.cell);
-    return prepareBare(program, { ...place, machineEnv: env });
+    if (sandbox !== undefined) return prepareSandboxed({ ...program, sandbox }, { ...options, certificates });
+    return prepareBare(program, { ...place, machineEnv: env, supervision });
   }
   const address = `127.0.0.1:${port}`;
   const flags = [`--address=${address}`, `--tls-certs-dir=${certificates}`];
   const channel = program.kind === "source";
-  const started = programOf(options, program, flags);
-  return { address, start: () => spawnGuarded(started, { channel }), dispose: async () => {} };
+  const { command, args, ...rest } = programOf(options, program, flags);
+  const [shell = "", ...words] = limitedCommand([command, ...args], {
+    limits: supervision.limits,
+    countProcesses: false,
+    limitFiles: false,
+  });
+  const start = (): GuardedProcess =>
+    spawnGuarded({ ...rest, command: shell, args: words }, { channel, enclosure: supervision.containment.enclose() });
+  return { address, start, dispose: async () => {} };
 }
 
 function programOf(

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { linkedFiles } from "../elf/linked-files.ts";
 import type { ProcessConfig } from "../image/image-config.ts";
+import { limitedCommand } from "../limits/limit-script.ts";
 import { openDoor } from "../sandbox/network-door.ts";
 import { privateNetworkOf } from "../sandbox/private-network.ts";
 import { type Sandbox, sandboxCommand } from "../sandbox/sandbox-arguments.ts";
 import type { GuardedProcess } from "./guarded-process.ts";
 import { commandOf, defaultPath, parseEnv } from "./image-process.ts";
 import type { NetworkCell } from "./network-cell.ts";
+import type { Supervision } from "./supervision.ts";
 import { takeSocket } from "./take-socket.ts";
 
 /** A function that runs from an unpacked image. */
@@ -29,6 +31,8 @@ export interface PreparedProgram {
   /** `host:port` or `unix:path`. */
   readonly address: string;
   readonly start: () => GuardedProcess;
+  /** Its temporary folder, where that is on disk. */
+  readonly tmp?: string | undefined;
   /** Cleans up after it has ended. */
   readonly dispose: () => Promise<void>;
 }
@@ -49,21 +53,32 @@ function once<T>(make: () => T): () => T {
 /** An image that runs in a sandbox. */
 export type SandboxedImage = ImageProgram & { readonly sandbox: Sandbox };
 
+/** What a sandboxed function is started with. */
+export interface SandboxedOptions {
+  /** The folder with the certificates it is served with. */
+  readonly certificates: string;
+  /** A private network for it. */
+  readonly cell: (sandbox: Sandbox) => NetworkCell;
+  readonly supervision: Pick<Supervision, "limits">;
+}
+
 /** Prepares the process of an image in a sandbox: a network of its own, joined with a socket only we can open. */
 export async function prepareSandboxed(
   { root, process: config, env, needsNode, sandbox, socket: wanted }: SandboxedImage,
-  certificates: string,
-  openCell: (sandbox: Sandbox) => NetworkCell,
+  { certificates, cell: openCell, supervision: { limits } }: SandboxedOptions,
 ): Promise<PreparedProgram> {
   // Whatever may be wrong with the image shows before anything is taken: such an image is tried again and again.
-  const command = sandboxCommand(sandbox, {
+  const sandboxed = sandboxCommand(sandbox, {
     root,
     command: needsNode ? [nodeInside, ...commandOf(config).slice(1)] : commandOf(config),
     cwd: config.workingDir,
     env: { PATH: defaultPath, HOME: "/tmp", ...parseEnv(config.env), ...env, TLS_SERVER_CERTS_DIR: certificatesInside },
+    tmpBytes: limits.tmpBytes,
     folders: { [certificatesInside]: certificates },
     files: needsNode ? ownNode() : undefined,
   });
+  // In the user namespace of the cell, so that only processes of this function count.
+  const words = limitedCommand(sandboxed.words, { limits, countProcesses: true, limitFiles: true });
   const { path: socket, dispose } = await takeSocket(wanted);
   const door = await openDoor(socket).catch(async (error: unknown) => {
     await dispose();
@@ -74,7 +89,7 @@ export async function prepareSandboxed(
     start() {
       const cell = openCell(sandbox);
       door.lead(privateNetworkOf(cell.process.child));
-      cell.start(command);
+      cell.start({ ...sandboxed, words });
       return cell.process;
     },
     async dispose() {

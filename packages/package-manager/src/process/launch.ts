@@ -5,6 +5,10 @@ import type { WorkerMessage } from "./worker-message.ts";
 export interface LaunchEvents {
   message(message: WorkerMessage): void;
   output(stream: "stdout" | "stderr", text: string): void;
+  /** It used more than a limit allows and is being stopped, or was. */
+  exceeded(text: string): void;
+  /** It is held to a limit and goes on. */
+  held(text: string): void;
   /** It is over, and how. Told once, last. */
   ended(how: string): void;
 }

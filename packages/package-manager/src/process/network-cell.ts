@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ChildProcess } from "node:child_process";
 import type { Writable } from "node:stream";
+import { cappedCommand } from "../limits/limit-script.ts";
 import { connectorProgram } from "../sandbox/connector-program.ts";
 import {
   type CellCommand,
@@ -13,6 +14,7 @@ import {
 import { type GuardedProcess, spawnGuarded } from "./guarded-process.ts";
 import { defaultPath } from "./image-process.ts";
 import { processesBelow } from "./processes-below.ts";
+import type { Supervision } from "./supervision.ts";
 
 /** A private network with a connector in it, for one function. */
 export interface NetworkCell {
@@ -21,6 +23,9 @@ export interface NetworkCell {
   start(command: CellCommand): void;
 }
 
+/** What holds a cell together. */
+type CellSupervision = Pick<Supervision, "containment" | "limits">;
+
 /** Functions listen here unless they are told otherwise, and some cannot be told. */
 const defaultPort = "9443";
 
@@ -28,10 +33,12 @@ const defaultPort = "9443";
 const commandDescriptor = 4;
 
 /** Opens a cell. It ends with its function, and with this process. */
-export function openCell(sandbox: Sandbox): NetworkCell {
+export function openCell(sandbox: Sandbox, supervision?: CellSupervision): NetworkCell {
   const args = cellArguments({ node: process.execPath, program: connectorProgram, port: defaultPort });
-  const program = { command: sandbox.program, args, cwd: "/", env: { PATH: defaultPath } };
-  const guarded = spawnGuarded(program, { channel: true, inlets: 1 + inputCount });
+  const [command = "", ...words] = inPidNamespace([sandbox.program, ...args], supervision);
+  const program = { command, args: words, cwd: "/", env: { PATH: defaultPath } };
+  const enclosure = supervision?.containment.enclose();
+  const guarded = spawnGuarded(program, { channel: true, inlets: 1 + inputCount, enclosure });
   const write = (descriptor: number, bytes: string | Buffer = ""): void => {
     const inlet = guarded.child.stdio?.[descriptor] as Writable | null | undefined;
     inlet?.end(bytes);
@@ -45,6 +52,14 @@ export function openCell(sandbox: Sandbox): NetworkCell {
       for (let at = 0; at < inputCount; at++) write(firstInput + at, command.inputs[at]);
     },
   };
+}
+
+/** Root's processes are not counted in a user namespace, but the largest pid of a PID namespace caps them. */
+function inPidNamespace(command: readonly string[], supervision: CellSupervision | undefined): readonly string[] {
+  const namespace = supervision?.containment.namespace;
+  return supervision !== undefined && namespace?.ownPidMax === true
+    ? cappedCommand(command, namespace, supervision.limits)
+    : command;
 }
 
 /**

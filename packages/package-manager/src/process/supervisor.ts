@@ -13,6 +13,10 @@ export interface SupervisorObserver {
   /** The version that was serving ended by itself. */
   died(text: string): void;
   output(stream: "stdout" | "stderr", text: string): void;
+  /** A version was stopped for a limit; `failed` or `died` follows. */
+  exceeded?(text: string): void;
+  /** A version is held to a limit and goes on. */
+  held?(text: string): void;
 }
 
 /** How long to wait before a function that failed is started again. */
@@ -44,6 +48,8 @@ export interface SupervisorOptions {
   readonly before?: string | undefined;
 }
 
+const exceededFactor = 60;
+
 /** One process with one version of the function. */
 interface Version {
   readonly launched: Launched;
@@ -52,6 +58,8 @@ interface Version {
   address: string | undefined;
   failed: boolean;
   over: boolean;
+  /** The limit for which it was stopped, in words. */
+  exceeded: string | undefined;
 }
 
 /**
@@ -104,6 +112,8 @@ export class Supervisor {
     const events = {
       message: (message: WorkerMessage) => this.#received(version, message),
       output: (stream: "stdout" | "stderr", text: string) => this.#options.observer.output(stream, text),
+      exceeded: (text: string) => this.#exceeded(version, text),
+      held: (text: string) => this.#options.observer.held?.(text),
       ended: (how: string) => this.#ended(version, how),
     };
     // Tried once: one that does not come up there is started elsewhere.
@@ -117,6 +127,7 @@ export class Supervisor {
       address: undefined,
       failed: false,
       over: false,
+      exceeded: undefined,
     };
     this.#starting = version;
     this.#versions.add(version);
@@ -188,20 +199,35 @@ export class Supervisor {
     this.#restartLater();
   }
 
+  /** The first limit counts: what follows may be a consequence of the stop. */
+  #exceeded(version: Version, text: string): void {
+    if (version.exceeded !== undefined || version.over) return;
+    version.exceeded = text;
+    this.#options.observer.exceeded?.(text);
+    version.launched.kill();
+  }
+
   #ended(version: Version, how: string): void {
     version.over = true;
     version.giveUp.abort();
     this.#versions.delete(version);
     if (this.#stopping) return;
     if (version === this.#starting && !version.failed) {
-      this.#fails(version, { text: `the function ended before it served (${how})`, setup: false });
+      const text = version.exceeded ?? `the function ended before it served (${how})`;
+      this.#fails(version, { text, setup: false });
     }
     if (version !== this.#current) return;
     this.#current = undefined;
     this.#before = version.address;
-    if (performance.now() - version.startedAt > (this.#options.restart?.healthyMs ?? 0)) this.#failures = 0;
-    this.#options.observer.died(`the function ended by itself (${how})`);
+    if (performance.now() - version.startedAt > this.#healthyMs(version)) this.#failures = 0;
+    this.#options.observer.died(version.exceeded ?? `the function ended by itself (${how})`);
     if (this.#starting === undefined) this.#restartLater();
+  }
+
+  /** One that exceeds its limits again and again serves well in between: it must do so for longer before its failures are forgotten. */
+  #healthyMs({ exceeded }: Version): number {
+    const healthyMs = this.#options.restart?.healthyMs ?? 0;
+    return exceeded === undefined ? healthyMs : healthyMs * exceededFactor;
   }
 
   #restartLater(): void {

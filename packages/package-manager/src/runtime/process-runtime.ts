@@ -8,6 +8,7 @@ import {
   type ControllerClient,
   controllerReference,
   isControlledBy,
+  objectAt,
   textAt,
 } from "@purlin/kube-controller";
 import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
@@ -15,6 +16,7 @@ import type { PackageClient } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import { parseImageConfig } from "../image/image-config.ts";
 import type { ImageRoots } from "../image/image-root.ts";
+import { type FunctionLimits, limitsOfRuntimeConfig } from "../limits/function-limits.ts";
 import type { ContentStore } from "../oci/content-store.ts";
 import type { Platform } from "../oci/manifest.ts";
 import { otherKinds, packageLabels } from "../package-kinds.ts";
@@ -103,7 +105,21 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
       await deleteSecret(options, revision, signal);
       return {};
     },
+    watches: (_, all) => [
+      {
+        type: "DeploymentRuntimeConfig",
+        object: otherKinds.runtimeConfig,
+        keys: ({ object }) => configuredBy(object, all()),
+      },
+    ],
   };
+}
+
+/** The revisions that name a DeploymentRuntimeConfig: its limits are theirs. */
+function configuredBy({ metadata }: KubeObject, revisions: readonly KubeObject[]): { readonly name: string }[] {
+  return revisions
+    .filter((revision) => textAt(revision, ["spec", "runtimeConfigRef", "name"]) === metadata.name)
+    .map((revision) => ({ name: revision.metadata.name ?? "" }));
 }
 
 function secretOf(revision: string): string {
@@ -155,6 +171,7 @@ async function specOf(
     name,
     functionName: revision.metadata.labels?.[packageLabels.package],
     cwd: "/",
+    limits: await limitsOf(options.client, revision, signal),
     before: textAt(revision, ["status", "endpoint"]),
     program: {
       kind: "image",
@@ -172,6 +189,20 @@ async function specOf(
   };
 }
 
+/**
+ * The limits that the revision's DeploymentRuntimeConfig sets, as users of Crossplane expect. One that is not there sets none: on this machine
+ * a function runs without it.
+ */
+async function limitsOf(
+  client: ControllerClient,
+  revision: KubeObject,
+  signal: AbortSignal,
+): Promise<Partial<FunctionLimits>> {
+  const name = textAt(revision, ["spec", "runtimeConfigRef", "name"]);
+  const config = name === undefined ? undefined : await client.get(otherKinds.runtimeConfig, { name }, { signal });
+  return config === undefined ? {} : limitsOfRuntimeConfig(objectAt(config, ["spec"]));
+}
+
 /** Another one for each image, as a new one is started beside the old one. Paths of sockets must be short on every system. */
 function socketOf(folder: string, names: readonly string[]): string {
   return join(folder, createHash("sha256").update(names.join("/")).digest("hex").slice(0, 12));
@@ -180,8 +211,9 @@ function socketOf(folder: string, names: readonly string[]): string {
 function reportOf(process: FunctionProcess, sandbox: SandboxSupport, revision: KubeObject): RuntimeReport {
   const { state } = process;
   if (state.phase === "serving") {
-    const message = sandbox.isSupported ? undefined : `the function runs without a sandbox: ${sandbox.reason}`;
-    return { isHealthy: true, endpoint: state.endpoint, message };
+    const bare = sandbox.isSupported ? undefined : `the function runs without a sandbox: ${sandbox.reason}`;
+    const messages = [bare, state.notice].filter((text) => text !== undefined);
+    return { isHealthy: true, endpoint: state.endpoint, message: messages.join("; ") || undefined };
   }
   // The endpoint that was published before stays: it is the record that this revision has served, and callers wait there.
   if (state.phase === "starting") return { isHealthy: false, message: "the function is starting" };

@@ -51,8 +51,13 @@ function checkChosen(path: string): FoundBwrap {
 }
 
 function isProgram(path: string): boolean {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found?.isFile() === true && (found.mode & 0o111) !== 0;
+  try {
+    const found = statSync(path);
+    return found.isFile() && (found.mode & 0o111) !== 0;
+  } catch {
+    // It is not there, or this user may not look into the folder.
+    return false;
+  }
 }
 
 /** How another user could change what runs from a path; undefined when none can. */

@@ -19,6 +19,8 @@ export interface SandboxedProgram {
   readonly cwd: string;
   /** All of its environment. */
   readonly env: Readonly<Record<string, string>>;
+  /** What fits into its `/tmp`, which is in memory. */
+  readonly tmpBytes: number;
   /** Folders of this machine, by where the program finds them; read only. */
   readonly folders: Readonly<Record<string, string>>;
   /**
@@ -30,7 +32,6 @@ export interface SandboxedProgram {
 
 /** Functions run as this user, as they do in Pods. */
 const user = "2000";
-const tmpBytes = 64 * 1024 * 1024;
 const sharedMemoryBytes = 16 * 1024 * 1024;
 
 /**
@@ -50,7 +51,7 @@ export function isolationArguments({ canDisableUserns }: Sandbox): string[] {
  * The arguments that make bubblewrap show a program nothing but its image: no other process, no other file, no network but the one it is
  * started in, nothing to write to but a small `/tmp`.
  */
-function viewArguments({ root, cwd, env, folders, files }: SandboxedProgram): string[] {
+function viewArguments({ root, cwd, env, tmpBytes, folders, files }: SandboxedProgram): string[] {
   const variables = Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]);
   return [
     ...(files === undefined ? ["--ro-bind", root, "/"] : smallRoot(root, files)),
@@ -58,7 +59,7 @@ function viewArguments({ root, cwd, env, folders, files }: SandboxedProgram): st
     // Outside it is whoever started the control plane, to whom the kernel's settings belong where that is root.
     ...["--proc", "/proc", "--remount-ro", "/proc"],
     ...["--size", String(sharedMemoryBytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
-    ...["--size", String(tmpBytes), "--tmpfs", "/tmp"],
+    ...["--size", String(Math.round(tmpBytes)), "--tmpfs", "/tmp"],
     ...bind(folders),
     ...(files === undefined ? [] : ["--remount-ro", "/"]),
     ...["--chdir", cwd, "--clearenv"],

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+import { quantityValue } from "@purlin/kube-objects";
+import type { FunctionLimits } from "@purlin/package-manager";
+import type { UserError } from "../user-error.ts";
+import { type LimitSetting, mebibyte, limitSettings as settings } from "./limit-flags.ts";
+
+/** The fields of purlin.yaml's `functions` that set limits. */
+export const limitFields: readonly string[] = Object.values(settings).map(({ field }) => field);
+
+/** Reads limits by the names of their fields. `wrong` makes the error about one of them. */
+export function readLimits(
+  given: (field: string) => unknown,
+  wrong: (field: string, expected: string) => UserError,
+): Partial<FunctionLimits> {
+  const found = Object.entries(settings).flatMap(([name, setting]) => {
+    const value = given(setting.field);
+    if (value === undefined) return [];
+    const amount = amountOf(value, setting);
+    if (amount === undefined) throw wrong(setting.field, `must be ${expected(setting)}`);
+    return [[name, amount] as const];
+  });
+  return Object.fromEntries(found);
+}
+
+function amountOf(value: unknown, { least, isWhole }: LimitSetting): number | undefined {
+  if (typeof value !== "string" && typeof value !== "number") return undefined;
+  const amount = quantityValue(String(value));
+  if (amount === undefined || amount < least || (isWhole && !Number.isSafeInteger(amount))) return undefined;
+  return amount;
+}
+
+function expected({ least, example, isWhole }: LimitSetting): string {
+  const smallest = least >= mebibyte ? `${least / mebibyte}Mi` : String(least);
+  return `a ${isWhole ? "whole " : ""}quantity of at least ${smallest}, such as ${example}`;
+}
+
+/** The option of a field, in lowerCamelCase. */
+export function limitOption(field: string): string {
+  return `function${field.charAt(0).toUpperCase()}${field.slice(1)}`;
+}

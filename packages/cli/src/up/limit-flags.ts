@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { FunctionLimits } from "@purlin/package-manager";
+import type { OptionSpec } from "../commands/command-spec.ts";
+
+/** A limit of functions, as flags and purlin.yaml have it. */
+export interface LimitSetting {
+  /** In lowerCamelCase: the option is `function…`, the field of purlin.yaml's `functions` is the same without it. */
+  readonly field: string;
+  readonly flags: string;
+  readonly description: string;
+  /** Smaller values would stop any function. */
+  readonly least: number;
+  readonly isWhole: boolean;
+  readonly example: string;
+}
+
+export const mebibyte: number = 1024 ** 2;
+
+/** All limits. */
+export const limitSettings: Readonly<Record<keyof FunctionLimits, LimitSetting>> = {
+  memoryBytes: {
+    ...{ field: "memoryLimit", flags: "--function-memory-limit <quantity>", least: 16 * mebibyte, isWhole: true },
+    ...{ description: "what the processes of a function may use of memory (2Gi)", example: "512Mi" },
+  },
+  cpus: {
+    ...{ field: "cpuLimit", flags: "--function-cpu-limit <quantity>", least: 0.01, isWhole: false },
+    ...{ description: "processors that a function may use (three quarters of the machine's)", example: "1500m" },
+  },
+  processes: {
+    ...{ field: "processLimit", flags: "--function-process-limit <n>", least: 32, isWhole: true },
+    ...{ description: "processes and threads of a function (1024)", example: "256" },
+  },
+  openFiles: {
+    ...{ field: "openFileLimit", flags: "--function-open-file-limit <n>", least: 64, isWhole: true },
+    ...{ description: "files and sockets that each process of a function may have open (16384)", example: "1024" },
+  },
+  tmpBytes: {
+    ...{ field: "tmpLimit", flags: "--function-tmp-limit <quantity>", least: mebibyte, isWhole: true },
+    ...{ description: "temporary files of a function (64Mi)", example: "256Mi" },
+  },
+  logBytesPerSecond: {
+    ...{ field: "logLimit", flags: "--function-log-limit <quantity>", least: 1024, isWhole: true },
+    ...{ description: "what is kept of a function's output in a second (1Mi)", example: "4Mi" },
+  },
+};
+
+/** The flags that set limits. */
+export const limitFlags: readonly OptionSpec[] = Object.values(limitSettings).map(({ flags, description }) => ({
+  flags,
+  description,
+}));

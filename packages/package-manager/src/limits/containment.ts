@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readlinkSync } from "node:fs";
+import { basename } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { type ControlGroup, type ControlGroups, openControlGroups, ownControlGroup } from "./control-groups.ts";
+import { endMarked, type MarkedRun } from "./marked-processes.ts";
+import { findPidNamespace, type PidNamespace } from "./pid-namespace.ts";
+import { createMarks, markScript, markVariable, searchScript } from "./process-mark.ts";
+import { endLeftovers, forgetRun, ownStart, recordRun } from "./run-record.ts";
+
+/** Holds together what the functions of one control plane start, so that it can be measured and ended. */
+export interface Containment {
+  readonly run: MarkedRun;
+  /** Undefined where this user has none. */
+  readonly groups: ControlGroups | undefined;
+  readonly namespace: PidNamespace | undefined;
+  /** Resolves to how many processes of a former run were ended. */
+  readonly leftovers: Promise<number>;
+  /** For one process of a function, and everything it starts. */
+  enclose(): Enclosure;
+  close(): void;
+}
+
+/** What one process of a function and its descendants are held together by. */
+export interface Enclosure {
+  readonly mark: number;
+  readonly group: ControlGroup | undefined;
+  /** Shell text for the first process. */
+  readonly setup: string;
+  /** Shell text that ends everything when the control plane is gone. */
+  readonly departure: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Ends, at once, what can be ended without a search. */
+  kill(): void;
+  /** Ends everything that is left. */
+  end(): Promise<void>;
+  /** Whether the kernel ended it for its memory; known after the end. */
+  isOutOfMemory(): boolean;
+}
+
+/** Which means are used; all that this machine has unless given. */
+export interface ContainmentOptions {
+  /** What is needed to end leftovers of this run goes here. */
+  readonly directory: string;
+  readonly controlGroups?: boolean | undefined;
+  readonly pidNamespaces?: boolean | undefined;
+}
+
+/** Opens the containment of a control plane, and ends what a former run in the same folder left behind. */
+export function openContainment(options: ContainmentOptions): Containment {
+  const { directory, controlGroups = true, pidNamespaces = true } = options;
+  const leftovers = endLeftovers(directory);
+  const marks = createMarks();
+  const run: MarkedRun = { first: marks.first, since: ownStart(), uid: process.getuid?.() ?? -1 };
+  const own = controlGroups ? ownControlGroup() : undefined;
+  const groups = own === undefined ? undefined : openControlGroups({ own, pid: process.pid, launcher: launcherPid() });
+  recordRun(directory, { ...run, groups: groups?.path });
+  const sweep = createSweep(run);
+  return {
+    run,
+    groups,
+    namespace: pidNamespaces ? findPidNamespace() : undefined,
+    leftovers,
+    enclose: () => enclose(marks.next(), groups?.create(), sweep),
+    close() {
+      groups?.close();
+      forgetRun(directory, run);
+    },
+  };
+}
+
+/** The process that started this one, where it is only a Node that looked for a newer Node. */
+function launcherPid(): number | undefined {
+  try {
+    return basename(readlinkSync(`/proc/${process.ppid}/exe`)).startsWith("node") ? process.ppid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function enclose(mark: number, group: ControlGroup | undefined, sweep: (mark: number) => Promise<void>): Enclosure {
+  let isOutOfMemory = false;
+  return {
+    mark,
+    group,
+    isOutOfMemory: () => isOutOfMemory,
+    setup: [group?.enter ?? ":", markScript(mark)].join("\n"),
+    departure: [searchScript(mark), group?.end ?? ""].join("\n"),
+    env: { [markVariable]: String(mark) },
+    kill: () => group?.kill(),
+    async end() {
+      isOutOfMemory = (group?.count("memory.events", "oom_kill") ?? 0) > 0;
+      group?.kill();
+      await sweep(mark);
+      if (group !== undefined) await removeSoon(group);
+    },
+  };
+}
+
+const removalMs = [0, 10, 50, 200, 1000];
+
+/** A group can be removed when the kernel has done with its last process. */
+async function removeSoon(group: ControlGroup): Promise<void> {
+  for (const delay of removalMs) {
+    if (delay > 0) await setTimeout(delay);
+    if (group.remove()) return;
+    group.kill();
+  }
+}
+
+/** Ends marked processes; functions that end at the same time are looked for in one search. */
+function createSweep(run: MarkedRun): (mark: number) => Promise<void> {
+  let waiting: { readonly marks: Set<number>; readonly done: Promise<void> } | undefined;
+  let running: Promise<void> = Promise.resolve();
+  return (mark) => {
+    if (waiting === undefined) {
+      const marks = new Set<number>();
+      const done = running.then(async () => {
+        waiting = undefined;
+        await endMarked(run, (one) => marks.has(one));
+      });
+      running = done;
+      waiting = { marks, done };
+    }
+    waiting.marks.add(mark);
+    return waiting.done;
+  };
+}

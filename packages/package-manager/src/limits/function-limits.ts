@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+import { availableParallelism } from "node:os";
+import type { KubeObject } from "@purlin/kube-client";
+import { memberAt } from "@purlin/kube-controller";
+import { isJsonObject, quantityValue } from "@purlin/kube-objects";
+
+/** What all processes of one function may use together, unless a line says otherwise. */
+export interface FunctionLimits {
+  readonly memoryBytes: number;
+  /** Processes and threads. */
+  readonly processes: number;
+  /** Processors; a function that uses more is slowed down. */
+  readonly cpus: number;
+  /** Of each process. */
+  readonly openFiles: number;
+  /** Its temporary folder, and each file that it writes. */
+  readonly tmpBytes: number;
+  /** Kept of its output in a second, on average; short bursts may be larger. */
+  readonly logBytesPerSecond: number;
+}
+
+const mebibyte = 1024 ** 2;
+
+/** Generous for a function, and far from what would hold up a machine. */
+export const defaultFunctionLimits: FunctionLimits = {
+  memoryBytes: 2048 * mebibyte,
+  processes: 1024,
+  cpus: Math.max(1, availableParallelism() * 0.75),
+  openFiles: 16_384,
+  tmpBytes: 64 * mebibyte,
+  logBytesPerSecond: mebibyte,
+};
+
+/** The limit in words, the flag of `purlin up` that changes it, and the field of `resources.limits` in a DeploymentRuntimeConfig. */
+export const limitNames: Readonly<Record<keyof FunctionLimits, LimitName>> = {
+  memoryBytes: { words: "memory limit", flag: "--function-memory-limit", resource: "memory" },
+  processes: { words: "process limit", flag: "--function-process-limit" },
+  cpus: { words: "CPU limit", flag: "--function-cpu-limit", resource: "cpu" },
+  openFiles: { words: "open file limit", flag: "--function-open-file-limit" },
+  tmpBytes: { words: "temporary file limit", flag: "--function-tmp-limit", resource: "ephemeral-storage" },
+  logBytesPerSecond: { words: "log limit", flag: "--function-log-limit" },
+};
+
+/** How a limit is called. */
+export interface LimitName {
+  readonly words: string;
+  readonly flag: string;
+  readonly resource?: string;
+}
+
+/** How to raise a limit. */
+export function raiseAdvice(limit: keyof FunctionLimits): string {
+  const { flag, resource } = limitNames[limit];
+  const field = resource === undefined ? "" : `, or resources.limits.${resource} in its DeploymentRuntimeConfig`;
+  return `raise ${flag}${field}`;
+}
+
+/** The value of a limit as users write it. */
+export function showLimit(limit: keyof FunctionLimits, value: number): string {
+  switch (limit) {
+    case "memoryBytes":
+    case "tmpBytes":
+      return showBytes(value);
+    case "logBytesPerSecond":
+      return `${showBytes(value)} a second`;
+    case "cpus":
+      return Number.isInteger(value) ? String(value) : `${Math.round(value * 1000)}m`;
+    default:
+      return String(value);
+  }
+}
+
+const units = ["", "Ki", "Mi", "Gi", "Ti"];
+
+/** An amount of memory as Kubernetes writes it, with one decimal at most. */
+export function showBytes(bytes: number): string {
+  let at = 0;
+  let value = bytes;
+  while (value >= 1024 && at < units.length - 1) {
+    value /= 1024;
+    at++;
+  }
+  return `${Math.round(value * 10) / 10}${units[at]}`;
+}
+
+const containerName = "package-runtime";
+
+/** The limits that a DeploymentRuntimeConfig's `spec` sets for the container of a package. */
+export function limitsOfRuntimeConfig(spec: object): Partial<FunctionLimits> {
+  const containers = memberAt(spec as KubeObject, ["deploymentTemplate", "spec", "template", "spec", "containers"]);
+  const container = Array.isArray(containers)
+    ? containers.find((one) => isJsonObject(one) && one["name"] === containerName)
+    : undefined;
+  const limits = isJsonObject(container) ? memberAt(container, ["resources", "limits"]) : undefined;
+  if (!isJsonObject(limits)) return {};
+  const found = Object.entries(limitNames).flatMap(([name, { resource }]) => {
+    const value = resource === undefined ? undefined : amount(limits[resource]);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(found);
+}
+
+function amount(value: unknown): number | undefined {
+  if (typeof value !== "string" && typeof value !== "number") return undefined;
+  const found = quantityValue(String(value));
+  return found !== undefined && found > 0 ? found : undefined;
+}

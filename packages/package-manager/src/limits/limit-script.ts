@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { FunctionLimits } from "./function-limits.ts";
+import type { PidNamespace } from "./pid-namespace.ts";
+
+/** Which limits a shell sets for a program. */
+export interface ScriptLimits {
+  readonly limits: FunctionLimits;
+  /** Only where processes of nobody else count: in a user namespace. */
+  readonly countProcesses: boolean;
+  /** Largest file; not for programs that write results of their own. */
+  readonly limitFiles: boolean;
+}
+
+/**
+ * Memory that a process may write to, whether or not it has: a stop between two samples for one that takes it very fast. Runtimes reserve
+ * more than they use, so it is well above the limit that is supervised.
+ */
+function dataKilobytes({ memoryBytes }: FunctionLimits): number {
+  return Math.round((2 * memoryBytes + 2 * 1024 ** 3) / 1024);
+}
+
+/** A shell counts files in these. */
+const blockBytes = 512;
+
+/** Shell text that sets limits for the shell and all it starts. One that the machine refuses, as it has a lower one, is left out. */
+export function limitScript({ limits, countProcesses, limitFiles }: ScriptLimits): string {
+  const { openFiles, processes, tmpBytes } = limits;
+  const lines = ["ulimit -c 0", `ulimit -n ${Math.round(openFiles)}`, `ulimit -d ${dataKilobytes(limits)}`];
+  if (limitFiles) lines.push(`ulimit -f ${Math.ceil(tmpBytes / blockBytes)}`);
+  // Shells call it -u (bash) or -p (dash).
+  if (countProcesses) lines.push(either(`ulimit -u ${Math.round(processes)}`, `ulimit -p ${Math.round(processes)}`));
+  return lines.map(quiet).join("\n");
+}
+
+function quiet(command: string): string {
+  return `{ ${command}; } 2>/dev/null`;
+}
+
+function either(one: string, other: string): string {
+  return `{ ${one}; } 2>/dev/null || ${other}`;
+}
+
+/** A command that runs another one with limits. */
+export function limitedCommand(command: readonly string[], limits: ScriptLimits): readonly string[] {
+  return ["/bin/sh", "-c", `${limitScript(limits)}\nexec "$@"`, "purlin-limits", ...command];
+}
+
+/**
+ * The first process of a PID namespace: it waits for the program, and for whatever the program leaves behind. Signals reach the program
+ * itself, which is in the same process group.
+ */
+const first = `
+trap : TERM INT HUP
+"$@" &
+child=$!
+exec 3>&- 4<&- 5<&- 6<&-
+while :; do
+  wait "$child" 2>/dev/null
+  code=$?
+  kill -0 "$child" 2>/dev/null || exit "$code"
+done
+`;
+
+/** The kernel gives pids below this only once. */
+const reservedPids = 301;
+
+/** Shell text that caps the number of processes in a PID namespace, where it has a largest pid of its own. */
+function capScript({ ownPidMax }: PidNamespace, { processes }: FunctionLimits): string {
+  return ownPidMax ? quiet(`echo ${Math.round(processes) + reservedPids} >/proc/sys/kernel/pid_max`) : "";
+}
+
+/** A command that runs another one in a PID namespace, with limits. */
+export function namespacedCommand(
+  command: readonly string[],
+  namespace: PidNamespace,
+  limits: ScriptLimits,
+): readonly string[] {
+  const script = [capScript(namespace, limits.limits), limitScript(limits), first].join("\n");
+  return [...namespace.words, "/bin/sh", "-c", script, "purlin-init", ...command];
+}
+
+/** A command that runs another one in a PID namespace, with as many processes as the limits allow. */
+export function cappedCommand(
+  command: readonly string[],
+  namespace: PidNamespace,
+  limits: FunctionLimits,
+): readonly string[] {
+  const script = [capScript(namespace, limits), first].join("\n");
+  return [...namespace.words, "/bin/sh", "-c", script, "purlin-init", ...command];
+}

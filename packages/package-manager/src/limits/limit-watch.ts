@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type Census, createCensus } from "./census.ts";
+import { folderSize } from "./folder-size.ts";
+import type { FunctionLimits } from "./function-limits.ts";
+import { heldText, isClose, judge } from "./judge.ts";
+import type { MarkedRun } from "./marked-processes.ts";
+import type { ProcessStat } from "./process-list.ts";
+import { createThrottle, nextDuty, type Throttle } from "./throttle.ts";
+import { type CpuClock, cpusUsed, type HeldFiles, heldFiles, proportionalBytes, residentBytes } from "./usage.ts";
+
+/** Measures what functions use, and says when it is too much. */
+export interface LimitWatch {
+  /** Begins to measure a function; call the result when it has ended. */
+  add(watched: WatchedFunction): () => void;
+  close(): void;
+}
+
+/** A function to measure. */
+export interface WatchedFunction {
+  /** The mark of all its processes. */
+  readonly mark: number;
+  readonly limits: FunctionLimits;
+  /** The folder that it writes temporary files to, where it is on disk. */
+  readonly tmp?: string | undefined;
+  /** The kernel holds it to its CPU limit. */
+  readonly isCpuLimited: boolean;
+  /** It must be stopped. Told once. */
+  exceeded(text: string): void;
+  /** It is held to a limit and goes on. Told once for each limit. */
+  held(text: string): void;
+}
+
+/** How often functions are measured. */
+export interface WatchPace {
+  readonly usualMs: number;
+  /** While one is close to a limit. */
+  readonly closeMs: number;
+}
+
+const defaultPace: WatchPace = { usualMs: 2_000, closeMs: 250 };
+
+/** Open files are counted only so often. */
+const filesEvery = 4;
+
+/** A function is slowed down at once, and this is said when it goes on for so many measurements. */
+const patience = 3;
+
+/** Up to this above its CPU limit a function is left alone. */
+const tolerance = 1.1;
+
+interface Measured {
+  readonly watched: WatchedFunction;
+  readonly cpu: CpuClock;
+  readonly throttle: Throttle;
+  readonly told: Set<string>;
+  files: HeldFiles;
+  duty: number;
+  overs: number;
+}
+
+const noFiles: HeldFiles = { openFiles: 0, memoryBytes: 0, deletedBytes: 0 };
+
+/** Makes a watch over the functions of a run. Nothing is measured while there are none. */
+export function createLimitWatch(run: MarkedRun, pace: WatchPace = defaultPace): LimitWatch {
+  const all = new Map<number, Measured>();
+  const census: Census = createCensus(run);
+  let timer: NodeJS.Timeout | undefined;
+  let last = performance.now();
+  let passes = 0;
+  let isClosed = false;
+
+  function schedule(delayMs: number): void {
+    if (isClosed || all.size === 0) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => void measure(), delayMs).unref();
+  }
+
+  async function measure(): Promise<void> {
+    timer = undefined;
+    const families = await census.take();
+    const now = performance.now();
+    const elapsedMs = now - last;
+    last = now;
+    const withFiles = passes++ % filesEvery === 0;
+    let isNear = false;
+    for (const [mark, one] of all) {
+      const family = families.get(mark) ?? [];
+      if (withFiles) one.files = heldFiles(family);
+      isNear = (await check(one, family, elapsedMs)) || isNear;
+    }
+    if (timer === undefined) schedule(isNear ? pace.closeMs : pace.usualMs);
+  }
+
+  return {
+    add(watched) {
+      const one: Measured = {
+        ...{ watched, cpu: new Map(), throttle: createThrottle(), told: new Set<string>() },
+        ...{ files: noFiles, duty: 1, overs: 0 },
+      };
+      all.set(watched.mark, one);
+      if (timer === undefined) schedule(pace.closeMs);
+      return () => {
+        one.throttle.end();
+        if (all.get(watched.mark) === one) all.delete(watched.mark);
+      };
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+      for (const { throttle } of all.values()) throttle.end();
+      all.clear();
+    },
+  };
+}
+
+/** Judges one function. True when it is close to a limit. */
+async function check(one: Measured, family: readonly ProcessStat[], elapsedMs: number): Promise<boolean> {
+  const { watched, files, told } = one;
+  const { limits, tmp } = watched;
+  const tmpBytes = files.deletedBytes + (tmp === undefined ? 0 : await folderSize(tmp, limits.tmpBytes));
+  const processes = family.reduce((sum, { threads }) => sum + threads, 0);
+  const rough = residentBytes(family) + files.memoryBytes;
+  const memoryBytes = rough > limits.memoryBytes ? proportionalBytes(family) + files.memoryBytes : rough;
+  const usage = { memoryBytes, processes, tmpBytes };
+  const finding = judge(usage, limits);
+  if (finding !== undefined && !told.has("exceeded")) {
+    told.add("exceeded");
+    one.throttle.end();
+    watched.exceeded(finding.text);
+    return true;
+  }
+  if (files.openFiles >= limits.openFiles) tellOnce(one, "openFiles");
+  if (!told.has("exceeded")) slowDown(one, family, elapsedMs);
+  return isClose(usage, limits);
+}
+
+function slowDown(one: Measured, family: readonly ProcessStat[], elapsedMs: number): void {
+  const { watched, cpu } = one;
+  const { cpus: limit } = watched.limits;
+  const busy = busyIn(family, cpu, elapsedMs);
+  const used = cpusUsed(family, cpu, elapsedMs);
+  const isOver = used > limit * tolerance;
+  one.overs = isOver || one.duty < 1 ? one.overs + 1 : 0;
+  if (one.overs >= patience) tellOnce(one, "cpus");
+  if (watched.isCpuLimited) return;
+  if (isOver || one.duty < 1) one.duty = nextDuty(one.duty, used, limit);
+  one.throttle.set(one.duty, busy);
+}
+
+/** Processes that use a noticeable part of a processor: only they are stopped and continued. */
+const noticeable = 0.02;
+
+function busyIn(family: readonly ProcessStat[], clock: CpuClock, elapsedMs: number): readonly ProcessStat[] {
+  const least = noticeable * (elapsedMs / 10);
+  return family.filter(({ pid, start, ticks }) => ticks - (clock.get(`${pid} ${start}`) ?? 0) >= least);
+}
+
+function tellOnce(one: Measured, limit: "cpus" | "openFiles"): void {
+  if (one.told.has(limit)) return;
+  one.told.add(limit);
+  one.watched.held(heldText(limit, one.watched.limits));
+}

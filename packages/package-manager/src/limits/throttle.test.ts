@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { createLogRate } from "./log-rate.ts";
+import { createThrottle, nextDuty } from "./throttle.ts";
+import { cpusUsed } from "./usage.ts";
+
+const duties: readonly (readonly [duty: number, used: number, limit: number, expected: number])[] = [
+  [1, 2, 1, 0.5],
+  [0.5, 1, 1, 0.5],
+  [0.5, 0.5, 1, 1],
+  [0.5, 0, 1, 1],
+  [1, 100, 0.1, 0.05],
+];
+for (const [duty, used, limit, expected] of duties) {
+  test(`a function that used ${used} of ${limit} processors while it ran ${duty} of the time may run ${expected}`, () => {
+    assert.equal(nextDuty(duty, used, limit), expected);
+  });
+}
+
+test("processes are stopped and continued in turn, and continued at the end", async () => {
+  const sent: string[] = [];
+  const throttle = createThrottle((_, signal) => sent.push(signal));
+  throttle.set(1, [{ pid: 1, start: 1 }]);
+  throttle.set(0.5, []);
+  assert.deepEqual(sent, [], "nothing to do");
+  throttle.set(0.5, [{ pid: 1, start: 1 }]);
+  while (sent.length < 3) await setTimeout(10);
+  throttle.end();
+  assert.deepEqual(sent.slice(0, 3), ["SIGSTOP", "SIGCONT", "SIGSTOP"]);
+  assert.equal(sent.at(-1), "SIGCONT");
+});
+
+test("processor time counts since the last measurement", () => {
+  const clock = new Map<string, number>();
+  const stat = { parent: 1, threads: 1, resident: 0, isZombie: false };
+  assert.equal(cpusUsed([{ ...stat, pid: 2, start: 1, ticks: 200 }], clock, 1000), 2);
+  assert.equal(cpusUsed([{ ...stat, pid: 2, start: 1, ticks: 250 }], clock, 1000), 0.5);
+  assert.equal(
+    cpusUsed([{ ...stat, pid: 2, start: 9, ticks: 10 }], clock, 1000),
+    0.1,
+    "its pid belongs to another one",
+  );
+  assert.equal(cpusUsed([], clock, 0), 0);
+});
+
+test("output above the rate is discarded, with a line that says so", () => {
+  let now = 0;
+  let told = 0;
+  const clock = { now: () => now, schedule: () => () => {} };
+  const rate = createLogRate(100, clock, () => told++);
+  assert.equal(rate.keep("a".repeat(400)).length, 400, "a burst");
+  assert.equal(rate.keep("b"), "");
+  assert.equal(rate.keep("bb"), "");
+  now = 1_000;
+  assert.equal(rate.keep("c"), "\n[3 characters were discarded: more than the log limit]\nc");
+  now = 100_000;
+  assert.equal(rate.keep("d".repeat(401)), "");
+  assert.equal(told, 1);
+});

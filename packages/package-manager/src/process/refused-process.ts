@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { FunctionProcess, FunctionSpec } from "./function-process.ts";
+import { type FunctionProgram, isBare, isSandboxed } from "./launch-function.ts";
+
+/** Why a program must not run where a sandbox is required; undefined when it runs in one. */
+export function sandboxRefusal({ name, program }: FunctionSpec): string | undefined {
+  if (isSandboxed(program)) return undefined;
+  return `--require-sandbox refuses to run ${name}: ${whatRuns(program)}`;
+}
+
+function whatRuns(program: FunctionProgram): string {
+  if (isBare(program)) return "there is no sandbox; install bubblewrap and start again";
+  if (program.kind === "source") {
+    return "purlin.dev/source runs a file without a sandbox; build a package of it, or start without --require-sandbox";
+  }
+  return "a command runs without a sandbox; build a package of it, or start without --require-sandbox";
+}
+
+/** A function that is never started. It fails with the reason, whatever it is asked for. */
+export function refusedProcess(name: string, problem: string): FunctionProcess {
+  return {
+    name,
+    root: undefined,
+    state: { phase: "failed", problem },
+    current: undefined,
+    served: () => Promise.reject(new Error(problem)),
+    hold: () => () => {},
+    logs: () => [],
+    reload() {},
+    settled: () => Promise.resolve(),
+    released: () => Promise.resolve(),
+    replace() {},
+    stop: () => Promise.resolve(),
+  };
+}

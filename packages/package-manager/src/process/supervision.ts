@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import { join } from "node:path";
+import { type Containment, type ContainmentOptions, openContainment } from "../limits/containment.ts";
+import { defaultFunctionLimits, type FunctionLimits } from "../limits/function-limits.ts";
+import { createLimitWatch, type LimitWatch, type WatchPace } from "../limits/limit-watch.ts";
+import { describeMechanism } from "../limits/mechanism.ts";
+import type { FunctionSpec } from "./function-process.ts";
+import type { GuardedProcess } from "./guarded-process.ts";
+import type { LaunchEvents } from "./launch.ts";
+
+/** How the processes of one function are held together, limited and measured. */
+export interface Supervision {
+  readonly limits: FunctionLimits;
+  readonly containment: Containment;
+  /** Temporary folders of functions go here. */
+  readonly tmpFolder: string;
+  /** Limits and measures a process until the result is disposed. */
+  watch(process: GuardedProcess, how: { readonly events: LaunchEvents; readonly tmp?: string | undefined }): Disposable;
+}
+
+/** The same for all functions of a control plane. */
+export interface ResourceSupervision {
+  /** What limits are enforced by, in words. */
+  readonly mechanism: string;
+  /** What of all functions holds before anything is known of one. */
+  readonly general: Supervision;
+  of(spec: Pick<FunctionSpec, "limits">): Supervision;
+  close(): void;
+}
+
+/** What functions may use, and how that is enforced. */
+export interface SupervisionOptions extends Omit<ContainmentOptions, "directory"> {
+  readonly limits?: Partial<FunctionLimits> | undefined;
+  readonly pace?: WatchPace | undefined;
+}
+
+/** Opens the supervision of all functions of a control plane. */
+export function openSupervision(directory: string, options: SupervisionOptions = {}): ResourceSupervision {
+  const containment = openContainment({ ...options, directory });
+  const watch = createLimitWatch(containment.run, options.pace);
+  const usual = { ...defaultFunctionLimits, ...options.limits };
+  const of = ({ limits }: Pick<FunctionSpec, "limits">): Supervision =>
+    superviseWith({ ...usual, ...limits }, { containment, watch, tmpFolder: join(directory, "tmp") });
+  return {
+    mechanism: describeMechanism(containment),
+    general: of({}),
+    of,
+    close() {
+      watch.close();
+      containment.close();
+    },
+  };
+}
+
+interface Shared extends Pick<Supervision, "containment" | "tmpFolder"> {
+  readonly watch: LimitWatch;
+}
+
+function superviseWith(limits: FunctionLimits, { containment, watch, tmpFolder }: Shared): Supervision {
+  return {
+    limits,
+    containment,
+    tmpFolder,
+    watch({ enclosure }, { events, tmp }) {
+      if (enclosure === undefined) return { [Symbol.dispose]() {} };
+      enclosure.group?.limit(limits);
+      const isCpuLimited = containment.groups?.controllers.has("cpu") === true && enclosure.group !== undefined;
+      const stop = watch.add({
+        ...{ mark: enclosure.mark, limits, tmp, isCpuLimited },
+        exceeded: (text) => events.exceeded(text),
+        held: (text) => events.held(text),
+      });
+      return { [Symbol.dispose]: stop };
+    },
+  };
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that take too much: each is stopped or held, its text names the limit, and everything else goes on.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import type { AttackOutcome, RunnerAttack, RunnerOutcome } from "./harness/attack-runner.ts";
+import { type Configuration, configurations, makePlace, processesWith, startRunner } from "./harness/configurations.ts";
+
+const mebibyte = 1024 ** 2;
+
+interface Case {
+  readonly attack: string;
+  readonly limits: object;
+  /** What its problem or its log must contain. */
+  readonly says: string;
+  /** The same where it runs in a sandbox, when that is another text. */
+  readonly saysInSandbox?: string;
+  /** Without a text to wait for: how long it runs, and how many processes it has then, at least. */
+  readonly runs?: { readonly ms: number; readonly processes: number };
+  /** At most kept of its output. */
+  readonly logBytes?: number;
+}
+
+const untilMs = 30_000;
+
+/** The program that starts a daemon, and the daemon. */
+const daemonRun = { ms: 6_000, processes: 2 };
+
+const cases: readonly Case[] = [
+  { attack: "memory", limits: { memoryBytes: 200 * mebibyte }, says: "exceeded its memory limit of 200Mi" },
+  { attack: "memoryOfChildren", limits: { memoryBytes: 200 * mebibyte }, says: "exceeded its memory limit of 200Mi" },
+  { attack: "processes", limits: { processes: 60 }, says: "exceeded its process limit of 60" },
+  { attack: "forkBomb", limits: { processes: 60 }, says: "exceeded its process limit of 60" },
+  { attack: "zombies", limits: { processes: 60 }, says: "exceeded its process limit of 60" },
+  { attack: "cpu", limits: { cpus: 0.02 }, says: "reached its CPU limit of 20m: it is slowed down" },
+  { attack: "files", limits: { openFiles: 100 }, says: "reached its open file limit of 100" },
+  {
+    attack: "disk",
+    limits: { tmpBytes: 16 * mebibyte },
+    says: "exceeded its temporary file limit of 16Mi",
+    saysInSandbox: "cannot write: ENOSPC",
+  },
+  {
+    attack: "manyFiles",
+    limits: { tmpBytes: 16 * mebibyte },
+    says: "exceeded its temporary file limit of 16Mi",
+    saysInSandbox: "cannot write: ENOSPC",
+  },
+  {
+    attack: "deletedFile",
+    limits: { tmpBytes: 16 * mebibyte },
+    says: "exceeded its temporary file limit of 16Mi",
+    saysInSandbox: "cannot write: ENOSPC",
+  },
+  { attack: "largeFile", limits: { tmpBytes: 16 * mebibyte }, says: "cannot write: EFBIG" },
+  {
+    attack: "logs",
+    limits: { logBytesPerSecond: 65_536 },
+    says: "reached its log limit of 64Ki a second: further output was discarded",
+    logBytes: 2.5 * mebibyte,
+  },
+  {
+    attack: "logsWithoutLines",
+    limits: { logBytesPerSecond: 65_536 },
+    says: "reached its log limit of 64Ki a second: further output was discarded",
+    logBytes: 2.5 * mebibyte,
+  },
+  { attack: "daemon", limits: {}, says: "", runs: daemonRun },
+  { attack: "daemonOfDaemon", limits: {}, says: "", runs: daemonRun },
+  { attack: "daemonWithoutEnvironment", limits: {}, says: "", runs: daemonRun },
+  { attack: "daemonThatIgnores", limits: {}, says: "", runs: daemonRun },
+  { attack: "daemonThatLeaves", limits: {}, says: "ended before it served (exit code 3)" },
+];
+
+for (const configuration of configurations) describe(configuration.title, () => suite(configuration));
+
+function suite(configuration: Configuration): void {
+  const run = randomUUID();
+  const place = makePlace(configuration);
+  let outcome: RunnerOutcome;
+  let heldMs = 0;
+  before(async () => {
+    const attacks = cases.map((one) => attackOf(one, configuration, run));
+    const runner = startRunner(configuration, place, { attacks });
+    outcome = await runner.outcome;
+    heldMs = runner.heldMs(outcome.beganAt);
+    await runner.ended;
+  });
+  after(() => place[Symbol.dispose]());
+
+  for (const one of cases) {
+    test(`${one.attack} is stopped or held, with the limit in its text`, () => {
+      const found = outcome.outcomes.find(({ name }) => name === one.attack);
+      assert.ok(found, "it ran");
+      expect(one, found, configuration);
+    });
+    test(`${one.attack} leaves no process behind`, () => {
+      assert.deepEqual(processesWith(tokenOf(one.attack, run)), []);
+    });
+  }
+
+  test("an honest function beside them serves all the time", () => {
+    assert.deepEqual(outcome.honest, { phase: "serving", isSame: true });
+  });
+
+  test("no turn of the control plane's event loop takes long", () => {
+    assert.ok(heldMs <= 250, `one took ${heldMs} ms of CPU time`);
+  });
+}
+
+function tokenOf(attack: string, run: string): string {
+  return `${attack}-${run}`;
+}
+
+function attackOf(one: Case, { isSandboxed }: Configuration, run: string): RunnerAttack {
+  const { attack: name, limits, runs } = one;
+  return { name, token: tokenOf(name, run), limits, untilMs: runs?.ms ?? untilMs, awaits: textOf(one, isSandboxed) };
+}
+
+function textOf({ says, saysInSandbox }: Case, isSandboxed: boolean): string {
+  return isSandboxed && saysInSandbox !== undefined ? saysInSandbox : says;
+}
+
+function expect(one: Case, { problem, log, logBytes, processes }: AttackOutcome, { isSandboxed }: Configuration): void {
+  assert.ok(`${problem}\n${log}`.includes(textOf(one, isSandboxed)), `problem: ${problem}\nlog: ${log.slice(-1_000)}`);
+  if (one.runs !== undefined) assert.ok(processes >= one.runs.processes, `${processes} processes`);
+  if (one.logBytes !== undefined) assert.ok(logBytes <= one.logBytes, `${logBytes} bytes of log`);
+}
