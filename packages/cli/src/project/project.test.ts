@@ -83,6 +83,51 @@ test("purlin.yaml sets ports, features and the namespace of purlin up and of com
   assert.match(elsewhere.stderr, /"c" not found/);
 });
 
+test("purlin.yaml and flags set the limits of functions and whether they need a sandbox; flags come first", () => {
+  using own = tempFolder({
+    "purlin.yaml":
+      "functions: {requireSandbox: true, memoryLimit: 1Gi, cpuLimit: 1500m, processLimit: 512, tmpLimit: 128Mi}\n",
+  });
+  const read = (options: CommandInput["options"], cwd = own.path) => {
+    const { requireSandbox, functionLimits } = readUpOptions({ args: [], options }, new TestIo({ cwd }));
+    return { requireSandbox, functionLimits };
+  };
+  const limits = { memoryBytes: 1024 ** 3, cpus: 1.5, processes: 512, tmpBytes: 128 * 1024 ** 2 };
+  assert.deepEqual(read({}), { requireSandbox: true, functionLimits: limits });
+  const options = { functionMemoryLimit: "300Mi", functionOpenFileLimit: "1k", functionLogLimit: "64Ki" };
+  const changed = { ...limits, memoryBytes: 300 * 1024 ** 2, openFiles: 1000, logBytesPerSecond: 65_536 };
+  assert.deepEqual(read(options).functionLimits, changed);
+  using empty = tempFolder({ "purlin.yaml": "" });
+  assert.deepEqual(read({ requireSandbox: true }, empty.path), { requireSandbox: true, functionLimits: {} });
+  assert.deepEqual(read({}, empty.path), { requireSandbox: false, functionLimits: {} });
+});
+
+const wrongLimits: Record<string, readonly [option: string, message: string]> = {
+  much: [
+    "functionMemoryLimit",
+    '--function-memory-limit: must be a whole quantity of at least 16Mi, such as 512Mi, not "much"',
+  ],
+  "1Mi": [
+    "functionMemoryLimit",
+    '--function-memory-limit: must be a whole quantity of at least 16Mi, such as 512Mi, not "1Mi"',
+  ],
+  "0": ["functionCpuLimit", '--function-cpu-limit: must be a quantity of at least 0.01, such as 1500m, not "0"'],
+  "1.5": [
+    "functionOpenFileLimit",
+    '--function-open-file-limit: must be a whole quantity of at least 64, such as 1024, not "1.5"',
+  ],
+  "-1": [
+    "functionProcessLimit",
+    '--function-process-limit: must be a whole quantity of at least 32, such as 256, not "-1"',
+  ],
+};
+for (const [value, [option, message]] of Object.entries(wrongLimits)) {
+  test(`a limit of functions that is not one is refused: ${option} ${value}`, () => {
+    const io = new TestIo({ cwd: folder.path });
+    assert.throws(() => readUpOptions({ args: [], options: { [option]: value } }, io), { message, exitCode: 2 });
+  });
+}
+
 test("purlin up starts in this folder although a parent has a .purlin", () => {
   using own = tempFolder({ ".purlin/kubeconfig": "", "sub/x.yaml": "" });
   const io = new TestIo({ cwd: join(own.path, "sub") });
@@ -92,7 +137,7 @@ test("purlin up starts in this folder although a parent has a .purlin", () => {
 const wrong: Record<string, readonly [string, RegExp]> = {
   Unknown: [
     "dataDir: x\nport: 1\n",
-    /^purlin\.yaml:2:1: port: unknown field; expected dataDir, ports, features, namespace$/,
+    /^purlin\.yaml:2:1: port: unknown field; expected dataDir, ports, features, functions, namespace$/,
   ],
   UnknownPort: ["ports:\n  web: 1\n", /^purlin\.yaml:2:3: ports\.web: unknown field; expected api, registry$/],
   UnknownFeature: [
@@ -104,6 +149,18 @@ const wrong: Record<string, readonly [string, RegExp]> = {
   Switch: [
     "features:\n  functionRevisionSelectors: 'yes'\n",
     /^purlin\.yaml:2:3: features\.functionRev\w+: must be true or false$/,
+  ],
+  Sandbox: [
+    "functions: {requireSandbox: 1}\n",
+    /^purlin\.yaml:1:13: functions\.requireSandbox: must be true or false$/,
+  ],
+  UnknownLimit: [
+    "functions:\n  swapLimit: 1\n",
+    /^purlin\.yaml:2:3: functions\.swapLimit: unknown field; expected requireSandbox, memoryLimit, /,
+  ],
+  Limit: [
+    "functions:\n  memoryLimit: much\n",
+    /^purlin\.yaml:2:3: functions\.memoryLimit: must be a whole quantity of at least 16Mi, such as 512Mi$/,
   ],
   Object: ["ports: 3\n", /^purlin\.yaml:1:1: ports: must be an object$/],
   List: ["- x\n", /^purlin\.yaml:1:1: must be an object$/],
@@ -122,7 +179,7 @@ test("an empty purlin.yaml sets nothing, and it is not a manifest of its folder"
     "purlin.yaml": "# nothing\n",
     "x.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n",
   });
-  assert.deepEqual(readProjectFile({ cwd: own.path }), { ports: {}, features: {} });
+  assert.deepEqual(readProjectFile({ cwd: own.path }), { ports: {}, features: {}, functions: {} });
   const { stdout } = await runInProcess(["apply", ".", "--data-dir", dataDir("data")], { cwd: own.path });
   assert.equal(stdout, "Namespace x created\n");
 });
