@@ -32,6 +32,8 @@ export interface RunnerAttack {
   readonly untilMs: number;
   /** What is waited for in its problem or log. */
   readonly awaits: string;
+  /** Without a text: how many processes are waited for. */
+  readonly processes?: number | undefined;
 }
 
 /** What became of one hostile function. */
@@ -102,7 +104,7 @@ async function main(input: RunnerInput): Promise<void> {
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await run(next);
   };
-  await Promise.all([work(), work()]);
+  await Promise.all([work(), work(), work()]);
   const isSame = (await honest.served()).version === before;
   const outcome: RunnerOutcome = {
     beganAt,
@@ -123,6 +125,7 @@ async function problemOf(running: FunctionProcess, attack: RunnerAttack, log: ()
     const { state } = running;
     if (state.phase === "failed") problems.add(state.problem);
     const all = [...problems].join("\n");
+    if (attack.processes !== undefined && processesWith(attack.token).length >= attack.processes) return all;
     if (attack.awaits !== "" && `${all}\n${log()}`.includes(attack.awaits)) return all;
     await delay(50);
   }
