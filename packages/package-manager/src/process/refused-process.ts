@@ -27,6 +27,7 @@ export function refusedProcess(name: string, problem: string): FunctionProcess {
     hold: () => () => {},
     logs: () => [],
     reload() {},
+    checkCertificate() {},
     settled: () => Promise.resolve(),
     released: () => Promise.resolve(),
     replace() {},
