@@ -21,7 +21,7 @@ interface Case {
   readonly logBytes?: number;
 }
 
-const untilMs = 30_000;
+const untilMs = 60_000;
 
 /** The program that starts a daemon, and the daemon. */
 const pair = 2;

@@ -8,7 +8,7 @@ import { join } from "node:path";
 
 const [attack, token] = process.argv.slice(2);
 const mebibyte = 1024 * 1024;
-const lifeMs = 40_000;
+const lifeMs = 70_000;
 
 setTimeout(() => process.exit(0), lifeMs);
 
@@ -56,7 +56,7 @@ const attacks = {
     block(lifeMs);
   },
   cpu() {
-    const end = Date.now() + 15_000;
+    const end = Date.now() + 30_000;
     while (Date.now() < end);
   },
   files() {
