@@ -24,8 +24,9 @@ export function greeting(
 /** Says that functions of packages see this machine; undefined where they do not. */
 export function sandboxWarning(sandbox: SandboxSupport, style: Style): string | undefined {
   if (sandbox.isSupported) return undefined;
+  const where = sandbox.network === undefined ? " they share this machine's network;" : "";
   const advice = "install bubblewrap to isolate them";
-  return `${style.doubtful("!")} functions of packages run without a sandbox: ${sandbox.reason}; ${advice}`;
+  return `${style.doubtful("!")} functions of packages run without a sandbox: ${sandbox.reason};${where} ${advice}`;
 }
 
 /** Says that other commands, which prefer $KUBECONFIG, will not reach this control plane; undefined where they will. */

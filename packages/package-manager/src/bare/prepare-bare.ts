@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { limitedCommand, namespacedCommand } from "../limits/limit-script.ts";
-import { type Program, spawnGuarded } from "../process/guarded-process.ts";
+import { type GuardedProcess, type Program, spawnGuarded } from "../process/guarded-process.ts";
 import { commandOf, defaultPath, parseEnv } from "../process/image-process.ts";
 import type { ImageProgram, PreparedProgram } from "../process/launch-image.ts";
 import type { Supervision } from "../process/supervision.ts";
@@ -18,6 +18,8 @@ export interface BareOptions {
   /** How it calls the folder of its certificates: {@link certificateFlags}. */
   readonly certificateFlag: string;
   readonly supervision: Supervision;
+  /** How the program is started; as any other one of this machine unless given. */
+  readonly run?: ((program: Program) => GuardedProcess) | undefined;
 }
 
 /** Functions agree on the name of the first; those of the public TypeScript SDK know only the second, and take no word they do not know. */
@@ -33,6 +35,8 @@ export const ownPorts = { METRICS_ADDRESS: "127.0.0.1:0" } as const;
 export async function prepareBare(program: ImageProgram, options: BareOptions): Promise<PreparedProgram> {
   const { root, process: config, needsNode } = program;
   const { certificates, port, machineEnv, certificateFlag, supervision } = options;
+  const { run = (bare) => spawnGuarded(bare, { channel: false, enclosure: supervision.containment.enclose() }) } =
+    options;
   const address = `127.0.0.1:${port}`;
   const mounts: Mounts = { "/tls/server": certificates };
   const [name = "", ...words] = commandOf(config);
@@ -54,7 +58,7 @@ export async function prepareBare(program: ImageProgram, options: BareOptions): 
   return {
     address,
     tmp,
-    start: () => spawnGuarded(bare, { channel: false, enclosure: supervision.containment.enclose() }),
+    start: () => run(bare),
     dispose: () => rm(tmp, { recursive: true, force: true }),
   };
 }

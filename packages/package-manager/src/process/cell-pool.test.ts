@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { Sandbox } from "../sandbox/sandbox-arguments.ts";
 import { createTestClock, type TestClock } from "../testing/test-clock.ts";
 import { type CellPool, createCellPool } from "./cell-pool.ts";
-import type { NetworkCell } from "./network-cell.ts";
+import type { CellMaker, NetworkCell } from "./network-cell.ts";
 
 const bwrap = { program: "bwrap", canDisableUserns: true };
 
@@ -22,10 +21,10 @@ function scene(): Scene {
   const clock = createTestClock();
   const log: string[] = [];
   const ends: (() => void)[] = [];
-  const open = (sandbox: Sandbox): NetworkCell => {
+  const open = (maker: CellMaker): NetworkCell => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const number = ends.push(() => resolve("it ended"));
-    log.push(`open ${number} with ${sandbox.program}`);
+    log.push(`open ${number} with ${"program" in maker ? maker.program : maker.unshare}`);
     const kill = (): void => {
       log.push(`kill ${number}`);
       resolve("killed");

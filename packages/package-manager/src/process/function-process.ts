@@ -154,7 +154,7 @@ class RunningProcess implements FunctionProcess {
         cwd,
         env,
         ports,
-        cell: (sandbox) => cells.take(name, sandbox),
+        cell: (maker) => cells.take(name, maker),
         certificates: folder,
         graceMs: limits.graceMs,
         supervision,

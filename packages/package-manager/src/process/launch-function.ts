@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { certificateFlags, ownPorts, prepareBare } from "../bare/prepare-bare.ts";
+import { prepareNetworked } from "../bare/prepare-networked.ts";
 import { stoppedText } from "../limits/judge.ts";
 import { limitedCommand } from "../limits/limit-script.ts";
-import type { Sandbox } from "../sandbox/sandbox-arguments.ts";
 import type { PortPool } from "./free-port.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "./guarded-process.ts";
 import type { Launch, LaunchEvents } from "./launch.ts";
 import { type ImageProgram, type PreparedProgram, prepareSandboxed } from "./launch-image.ts";
-import type { NetworkCell } from "./network-cell.ts";
+import type { CellMaker, NetworkCell } from "./network-cell.ts";
 import { readPaced } from "./paced-output.ts";
 import type { Supervision } from "./supervision.ts";
 import { isWorkerMessage } from "./worker-message.ts";
@@ -33,7 +33,7 @@ export interface LaunchOptions {
   readonly certificates: () => Promise<string>;
   readonly ports: PortPool;
   /** A private network for a function that runs in a sandbox. */
-  readonly cell: (sandbox: Sandbox) => NetworkCell;
+  readonly cell: (maker: CellMaker) => NetworkCell;
   /** How long calls in flight may take when it is stopped. */
   readonly graceMs: number;
   readonly supervision: Supervision;
@@ -75,8 +75,8 @@ function portOf(address = ""): number {
 
 async function start(options: LaunchOptions, listeners: Listeners, wantedPort: number): Promise<string> {
   const [certificates] = await Promise.all([options.certificates(), options.supervision.containment.leftovers]);
-  // In a sandbox any port is free.
-  const port = isSandboxed(options.program) ? 0 : await options.ports.take(wantedPort);
+  // In a network of its own any port is free.
+  const port = hasOwnNetwork(options.program) ? 0 : await options.ports.take(wantedPort);
   try {
     const [usual, other] = certificateFlags;
     const first = await runOnce(options, { certificates, port, certificateFlag: usual }, listeners);
@@ -144,7 +144,11 @@ export function isSandboxed(program: FunctionProgram): boolean {
   return program.kind === "image" && program.sandbox !== undefined;
 }
 
-/** Whether it is an image that runs as any other program of this machine, without a network of its own. */
+function hasOwnNetwork(program: FunctionProgram): boolean {
+  return program.kind === "image" && (program.sandbox !== undefined || program.network !== undefined);
+}
+
+/** Whether it is an image that runs as any other program of this machine. */
 export function isBare(program: FunctionProgram): boolean {
   return program.kind === "image" && program.sandbox === undefined;
 }
@@ -153,9 +157,12 @@ async function prepare(options: LaunchOptions, place: Place): Promise<PreparedPr
   const { program, env, supervision } = options;
   const { certificates, port } = place;
   if (program.kind === "image") {
-    const { sandbox } = program;
+    const { sandbox, network } = program;
     if (sandbox !== undefined) return prepareSandboxed({ ...program, sandbox }, { ...options, certificates });
-    return prepareBare(program, { ...place, machineEnv: env, supervision });
+    const bare = { ...place, machineEnv: env, supervision };
+    return network === undefined
+      ? prepareBare(program, bare)
+      : prepareNetworked({ ...program, network }, bare, options.cell);
   }
   const address = `127.0.0.1:${port}`;
   const flags = [`--address=${address}`, `--tls-certs-dir=${certificates}`];

@@ -4,10 +4,11 @@ import type { ProcessConfig } from "../image/image-config.ts";
 import { limitedCommand } from "../limits/limit-script.ts";
 import { openDoor } from "../sandbox/network-door.ts";
 import { privateNetworkOf } from "../sandbox/private-network.ts";
-import { type Sandbox, sandboxCommand } from "../sandbox/sandbox-arguments.ts";
+import { type CellCommand, type Sandbox, sandboxCommand } from "../sandbox/sandbox-arguments.ts";
+import type { UnsharedNetwork } from "../sandbox/unshared-network.ts";
 import type { GuardedProcess } from "./guarded-process.ts";
 import { commandOf, defaultPath, parseEnv } from "./image-process.ts";
-import type { NetworkCell } from "./network-cell.ts";
+import type { CellMaker, NetworkCell } from "./network-cell.ts";
 import type { Supervision } from "./supervision.ts";
 import { takeSocket } from "./take-socket.ts";
 
@@ -22,6 +23,8 @@ export interface ImageProgram {
   readonly needsNode: boolean;
   /** What makes its sandbox; without it the function runs as any other program of this machine. */
   readonly sandbox: Sandbox | undefined;
+  /** What gives it a network of its own without a sandbox; without it the function shares the machine's. */
+  readonly network?: UnsharedNetwork | undefined;
   /** Where the socket of a sandboxed function is, or beside it while one that is replaced still serves there. */
   readonly socket: string;
 }
@@ -58,7 +61,7 @@ export interface SandboxedOptions {
   /** The folder with the certificates it is served with. */
   readonly certificates: string;
   /** A private network for it. */
-  readonly cell: (sandbox: Sandbox) => NetworkCell;
+  readonly cell: (maker: CellMaker) => NetworkCell;
   readonly supervision: Pick<Supervision, "limits">;
 }
 
@@ -79,6 +82,27 @@ export async function prepareSandboxed(
   });
   // In the user namespace of the cell, so that only processes of this function count.
   const words = limitedCommand(sandboxed.words, { limits, countProcesses: true, limitFiles: true });
+  const command = { ...sandboxed, words };
+  const door = await openFunctionDoor(wanted);
+  return {
+    address: door.address,
+    start: () => door.start(openCell(sandbox), command),
+    dispose: door.dispose,
+  };
+}
+
+/** The address of a function that has a network of its own. */
+export interface FunctionDoor {
+  /** `unix:path`. */
+  readonly address: string;
+  /** Starts a command in a cell, whose network the address leads to from then on. */
+  start(cell: NetworkCell, command: CellCommand): GuardedProcess;
+  /** Nobody comes in any more. */
+  dispose(): Promise<void>;
+}
+
+/** Opens the door of a function at the wanted socket, or beside it while another process serves there. */
+export async function openFunctionDoor(wanted: string): Promise<FunctionDoor> {
   const { path: socket, dispose } = await takeSocket(wanted);
   const door = await openDoor(socket).catch(async (error: unknown) => {
     await dispose();
@@ -86,10 +110,9 @@ export async function prepareSandboxed(
   });
   return {
     address: `unix:${socket}`,
-    start() {
-      const cell = openCell(sandbox);
+    start(cell, command) {
       door.lead(privateNetworkOf(cell.process.child));
-      cell.start({ ...sandboxed, words });
+      cell.start(command);
       return cell.process;
     },
     async dispose() {

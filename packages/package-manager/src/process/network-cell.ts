@@ -11,6 +11,7 @@ import {
   type Sandbox,
   shellCommand,
 } from "../sandbox/sandbox-arguments.ts";
+import { type UnsharedNetwork, unsharedCell } from "../sandbox/unshared-network.ts";
 import { type GuardedProcess, spawnGuarded } from "./guarded-process.ts";
 import { defaultPath } from "./image-process.ts";
 import { processesBelow } from "./processes-below.ts";
@@ -27,15 +28,19 @@ export interface NetworkCell {
 type CellSupervision = Pick<Supervision, "containment" | "limits">;
 
 /** Functions listen here unless they are told otherwise, and some cannot be told. */
-const defaultPort = "9443";
+export const defaultPort = "9443";
 
 /** The file descriptor through which a cell is told what to run. */
 const commandDescriptor = 4;
 
+/** What makes private networks: bubblewrap, or the system where that is missing. */
+export type CellMaker = Sandbox | UnsharedNetwork;
+
 /** Opens a cell. It ends with its function, and with this process. */
-export function openCell(sandbox: Sandbox, supervision?: CellSupervision): NetworkCell {
-  const args = cellArguments({ node: process.execPath, program: connectorProgram, port: defaultPort });
-  const [command = "", ...words] = inPidNamespace([sandbox.program, ...args], supervision);
+export function openCell(maker: CellMaker, supervision?: CellSupervision): NetworkCell {
+  const connector = { node: process.execPath, program: connectorProgram, port: defaultPort };
+  const cell = "unshare" in maker ? unsharedCell(maker, connector) : [maker.program, ...cellArguments(connector)];
+  const [command = "", ...words] = inPidNamespace(cell, supervision);
   const program = { command, args: words, cwd: "/", env: { PATH: defaultPath } };
   const enclosure = supervision?.containment.enclose();
   const guarded = spawnGuarded(program, { channel: true, inlets: 1 + inputCount, enclosure });

@@ -47,6 +47,7 @@ export async function tryImage(trial: ImageTrial): Promise<StartFailure | undefi
       needsNode: config.labels[runtimeLabel] === "node",
       env: { FUNCTION_NAME: name, REVISION_NAME: name, REVISION_UID: "" },
       sandbox: sandbox.isSupported ? sandbox : undefined,
+      network: sandbox.isSupported ? undefined : sandbox.network,
       socket: join(directory, "socket"),
     },
   });

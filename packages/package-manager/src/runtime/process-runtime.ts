@@ -184,6 +184,7 @@ async function specOf(
         REVISION_UID: revision.metadata.uid ?? "",
       },
       sandbox: sandbox.isSupported ? sandbox : undefined,
+      network: sandbox.isSupported ? undefined : sandbox.network,
       socket: socketOf(sockets, [name, image.manifestDigest]),
     },
   };

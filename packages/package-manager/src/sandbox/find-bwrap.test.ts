@@ -116,3 +116,10 @@ for (const [name, { value, says }] of Object.entries(chosen)) {
     assert.match("reason" in found ? found.reason : "", says);
   });
 }
+
+test("a folder of the PATH that cannot be entered, and one that is a file, are passed over", () => {
+  using folder = tempFolder({ file: "x" });
+  const path = plant(folder, "bin");
+  const long = `/${"x".repeat(5_000)}`;
+  assert.equal(firstIn(join(folder.path, "file"), long, join(folder.path, "bin")), path);
+});

@@ -5,8 +5,8 @@ import { dirname, isAbsolute, join } from "node:path";
 /** The environment variable that names the sandbox program, or turns the sandbox off with `none`. */
 export const sandboxVariable = "PURLIN_SANDBOX";
 
-/** Where bubblewrap is, or why there is none to use. */
-export type FoundBwrap = { readonly path: string } | { readonly reason: string };
+/** Where a program is, or why there is none to use. */
+export type FoundProgram = { readonly path: string } | { readonly reason: string };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -27,23 +27,27 @@ const systemFolders: readonly string[] = [
  * Finds bubblewrap in absolute folders of the PATH, then where systems install it. A program that another user of the machine could have put
  * there or could replace is not used: it would run as this user.
  */
-export function findBwrap(env: Environment): FoundBwrap {
+export function findBwrap(env: Environment): FoundProgram {
   const chosen = env[sandboxVariable];
   if (chosen === "none") return { reason: `${sandboxVariable} is none` };
-  if (chosen) return checkChosen(chosen);
+  return chosen ? checkChosen(chosen) : findProgram("bwrap", env);
+}
+
+/** The same for any program of the system. */
+export function findProgram(name: string, env: Environment): FoundProgram {
   const folders = [...(env["PATH"] ?? "").split(":").filter(isAbsolute), ...systemFolders];
   let refusal: string | undefined;
   for (const folder of new Set(folders)) {
-    const path = join(folder, "bwrap");
+    const path = join(folder, name);
     if (!isProgram(path)) continue;
     const danger = dangerOf(path);
     if (danger === undefined) return { path };
     refusal ??= `${path} is not used: ${danger}`;
   }
-  return { reason: refusal ?? "bwrap is not installed" };
+  return { reason: refusal ?? `${name} is not installed` };
 }
 
-function checkChosen(path: string): FoundBwrap {
+function checkChosen(path: string): FoundProgram {
   if (!isAbsolute(path)) return { reason: `${sandboxVariable} must be an absolute path or none, not "${path}"` };
   if (!isProgram(path)) return { reason: `${sandboxVariable} names ${path}, which is not a program` };
   const danger = dangerOf(path);

@@ -6,11 +6,17 @@ import { text } from "node:stream/consumers";
 import { findBwrap } from "./find-bwrap.ts";
 import { isolationArguments, privateNetworkArguments, type Sandbox } from "./sandbox-arguments.ts";
 import { machineFilter } from "./seccomp/filter.ts";
+import { findUnsharedNetwork, type UnsharedNetwork } from "./unshared-network.ts";
 
 /** Whether functions can be shut in on this machine, and if not, why. */
 export type SandboxSupport =
   | ({ readonly isSupported: true } & Sandbox)
-  | { readonly isSupported: false; readonly reason: string };
+  | {
+      readonly isSupported: false;
+      readonly reason: string;
+      /** Functions can have a network of their own all the same. */
+      readonly network?: UnsharedNetwork | undefined;
+    };
 
 /** Much longer than it takes, also on a machine with much to do: what is not answered by then counts as not supported. */
 const timeoutMs = 60_000;
@@ -26,7 +32,10 @@ export async function findSandbox(
   env: Readonly<Record<string, string | undefined>> = machineEnv,
 ): Promise<SandboxSupport> {
   const found = findBwrap(env);
-  if ("reason" in found) return { isSupported: false, reason: found.reason };
+  const without = async (reason: string): Promise<SandboxSupport> => {
+    return { isSupported: false, reason, network: await findUnsharedNetwork(env) };
+  };
+  if ("reason" in found) return without(found.reason);
   const program = found.path;
   // Versions before 0.8 and those with the setuid bit cannot disable user namespaces; the filter refuses them as well.
   let problem = "";
@@ -36,7 +45,7 @@ export async function findSandbox(
     if (said === undefined) return { isSupported: true, ...sandbox };
     problem = said;
   }
-  return { isSupported: false, reason: `bwrap does not work here${problem ? `: ${problem}` : ""}` };
+  return without(`bwrap does not work here${problem ? `: ${problem}` : ""}`);
 }
 
 /** Makes a sandbox inside a private network, as for a function. Returns what bubblewrap said against it. */

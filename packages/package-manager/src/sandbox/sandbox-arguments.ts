@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
+import { refuseLinksOut } from "./mount-places.ts";
 import { machineFilter } from "./seccomp/filter.ts";
 
 /** The program that makes sandboxes on this machine. */
@@ -114,6 +115,8 @@ const systemFiles: Readonly<Record<string, string>> = {
  * line of the process that made its sandbox, and so can every user of this machine.
  */
 export function sandboxCommand(sandbox: Sandbox, program: SandboxedProgram): CellCommand {
+  if (program.files === undefined)
+    refuseLinksOut(program.root, ["/proc", "/dev", "/tmp", ...Object.keys(program.folders)]);
   const words = [...isolationArguments(sandbox), ...viewArguments(program)];
   if ([...words, ...program.command].some((word) => word.includes("\0"))) {
     throw new Error("its command or environment has null bytes");
@@ -143,7 +146,7 @@ export interface Connector {
  * other. The function gets neither that descriptor nor the channel to us, file descriptor 3. It is what is waited for; when it ends, so does
  * everything in its process group, and without a connector it must end.
  */
-const cell = `
+export const cellScript = `
 ("$1" --input-type=module --eval "$2" "$3" </dev/null 4<&- 5<&- 6<&-; kill "$$") &
 command=$(cat <&4 5<&- 6<&-)
 [ -n "$command" ] || exit 1
@@ -163,7 +166,7 @@ export function privateNetworkArguments(command: readonly string[]): string[] {
 
 /** The same with a connector that opens sockets in it, for a function whose command comes later, as {@link shellCommand} writes it. */
 export function cellArguments({ node, program, port }: Connector): string[] {
-  return privateNetworkArguments(["/bin/sh", "-c", cell, "purlin-cell", node, program, port]);
+  return privateNetworkArguments(["/bin/sh", "-c", cellScript, "purlin-cell", node, program, port]);
 }
 
 /** A command as the shell of a cell reads it: word by word what it is here, without the inputs that it does not read. */

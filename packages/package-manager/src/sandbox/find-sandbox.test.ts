@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { isAbsolute } from "node:path";
+import { type TestContext, test } from "node:test";
+import { sandboxVariable } from "./find-bwrap.ts";
+import { findSandbox, type SandboxSupport } from "./find-sandbox.ts";
+import { isolationArguments } from "./sandbox-arguments.ts";
+
+type Supported = SandboxSupport & { readonly isSupported: true };
+
+/** The sandbox of this machine. Where it must be there, a missing one is a failure. */
+async function sandboxOf(t: TestContext): Promise<Supported | undefined> {
+  const support = await findSandbox();
+  if (support.isSupported) return support;
+  assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
+  t.skip(`${support.reason}: apt-get install bubblewrap`);
+  return undefined;
+}
+
+test("the sandbox is found by an absolute path, whatever the PATH", async (t) => {
+  const support = await sandboxOf(t);
+  if (support === undefined) return;
+  assert.ok(isAbsolute(support.program));
+  for (const PATH of ["", "/nonexistent", ".", "bin:.:"]) assert.deepEqual(await findSandbox({ PATH }), support);
+});
+
+test("bubblewrap keeps functions from making user namespaces, also without the filter", async (t) => {
+  const support = await sandboxOf(t);
+  if (support === undefined) return;
+  const run = (isolation: readonly string[]): number | null => {
+    const view = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--"];
+    return spawnSync(support.program, [...isolation, ...view, "unshare", "--user", "true"]).status;
+  };
+  assert.equal(run(["--unshare-user"]), 0, "nothing else keeps them");
+  if (support.canDisableUserns) assert.notEqual(run(isolationArguments(support)), 0);
+});
+
+test("a program that is not bubblewrap does not count, and what it says is the reason", async () => {
+  const support = await findSandbox({ [sandboxVariable]: "/bin/false" });
+  assert.equal(support.isSupported, false);
+  assert.equal(support.isSupported ? "" : support.reason, "bwrap does not work here");
+});
