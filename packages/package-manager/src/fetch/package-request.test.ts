@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
-import { referenceOfRevision, requestOf } from "./package-request.ts";
+import { pinNameOf, referenceOfRevision, requestOf } from "./package-request.ts";
 
 const signal = new AbortController().signal;
 const object = (spec?: object): KubeObject =>
@@ -32,10 +32,31 @@ for (const { why, spec, secrets = [], policy = "IfNotPresent" } of requests) {
       reference: "r.io/f:v1",
       pullSecrets: secrets,
       pullPolicy: policy,
+      pin: pinNameOf(object(spec)),
       signal,
     });
   });
 }
+
+const named = (kind: string, metadata: object): string =>
+  pinNameOf({ apiVersion: "pkg.crossplane.io/v1", kind, metadata } as KubeObject).name;
+
+test("what is remembered for a package counts until the package changes, for a revision for ever", () => {
+  const first = named("Function", { uid: "u", generation: 1, name: "f" });
+  const changes = [
+    { uid: "other", generation: 1 },
+    { uid: "u", generation: 2 },
+    { uid: "u", generation: 1, labels: { a: "b" } },
+    { uid: "u", generation: 1, annotations: { a: "b" } },
+  ];
+  for (const changed of changes) assert.notEqual(named("Function", { ...changed, name: "f" }), first);
+  assert.equal(named("Function", { uid: "u", generation: 1, name: "f", resourceVersion: "9" }), first);
+  const labels = (map: object): string => named("Function", { uid: "u", labels: map });
+  assert.equal(labels({ a: "1", b: "2" }), labels({ b: "2", a: "1" }));
+  const revision = { name: "f-1", uid: "u" };
+  assert.equal(named("FunctionRevision", { ...revision, generation: 2 }), named("FunctionRevision", revision));
+  assert.ok(!first.includes(" "));
+});
 
 const digest = `sha256:${"0".repeat(64)}`;
 const references: { why: string; spec: object; reference: string }[] = [
