@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { spawnPurlin } from "../../../packages/cli/src/testing/spawn-purlin.ts";
+import { type PurlinProcess, spawnPurlin } from "../../../packages/cli/src/testing/spawn-purlin.ts";
 import { type OtherUser, otherUid, otherUser, plainUid, sharedFolder } from "./harness/other-user.ts";
 
 let other: OtherUser;
@@ -28,10 +28,12 @@ async function refusal(directory: string, ...more: string[]): Promise<string> {
 describe("what a control plane keeps", () => {
   const folder = sharedFolder();
   const directory = join(folder.path, ".purlin");
-  const running = spawnPurlin(["up", "--data-dir", directory, "--port", "0", "--registry-port", "0"], {
-    cwd: folder.path,
+  let running: PurlinProcess;
+  before(async () => {
+    const args = ["up", "--data-dir", directory, "--port", "0", "--registry-port", "0"];
+    running = spawnPurlin(args, { cwd: folder.path });
+    await running.next("stdout", /The control plane is ready\./);
   });
-  before(() => running.next("stdout", /The control plane is ready\./));
   after(async () => {
     await running.stop();
     folder[Symbol.dispose]();
@@ -110,6 +112,33 @@ test("modes are put right at each start", async () => {
   await start();
   for (const name of ["", ...loosened]) assert.ok(isPrivate(join(directory, name)), name);
 });
+
+const damages: Record<string, { readonly file: string; readonly says: RegExp }> = {
+  "an authority": {
+    file: "ca.pem",
+    says: /pki\/ca\.pem is damaged: it is empty: restore the file from a backup, or start with/,
+  },
+  "a key of tokens": { file: "tokens.pem", says: /pki\/tokens\.pem is damaged: it is empty: .* --repair-certificates/ },
+};
+for (const [name, { file, says }] of Object.entries(damages)) {
+  test(`${name} that is damaged stops the start, and is replaced when that is asked for`, async () => {
+    using folder = sharedFolder();
+    const directory = join(folder.path, "data");
+    const start = async (...more: string[]): Promise<void> => {
+      const running = spawnPurlin(["apiserver", "--data-dir", directory, "--port", "0", ...more]);
+      await running.next("stdout", /API server at/);
+      if (more.length > 0)
+        await running.next("stderr", /was damaged: it is empty; it was replaced, and .* stops? working/);
+      await running.stop();
+    };
+    await start();
+    writeFileSync(join(directory, "pki", file), "");
+    assert.match(await refusal(directory), says);
+    assert.equal(lstatSync(join(directory, "pki", file)).size, 0);
+    await start("--repair-certificates");
+    await start();
+  });
+}
 
 interface Trap {
   readonly says: RegExp;
