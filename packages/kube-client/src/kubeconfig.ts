@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
+import { readRegularFile } from "@purlin/kube-objects/files";
 import { type ClusterAccess, type CredentialSource, fixedCredentials } from "./cluster-access.ts";
 import { type ExecConfig, execCredentials } from "./exec-credentials.ts";
 import { tokenFile } from "./token-file.ts";
@@ -102,6 +102,9 @@ function find<T extends { readonly name: string }>(
   throw problem(options, `has no ${what} "${name}"; it has ${known}`);
 }
 
+/** Bundles of every public certificate authority have less than 1 MiB. */
+const maxPemBytes = 4 * 1024 * 1024;
+
 async function pem(
   data: string | undefined,
   file: string | undefined,
@@ -111,7 +114,7 @@ async function pem(
   if (!file) return undefined;
   const path = resolve(file, options);
   try {
-    return await readFile(path, "utf8");
+    return (await readRegularFile(path, { maxBytes: maxPemBytes })).toString("utf8");
   } catch (error) {
     throw problem(options, `names ${path}, which cannot be read: ${(error as Error).message}`, error);
   }

@@ -7,6 +7,7 @@ import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
 import { currentDataDir } from "../project/data-dir.ts";
 import { readProjectFile } from "../project/project-file.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { kubeconfigVariable, readAccess } from "./read-kubeconfig.ts";
 
@@ -37,7 +38,7 @@ export async function openCluster(input: CommandInput, io: Io): Promise<Cluster>
 function warnOnce(io: Io): (text: string) => void {
   const shown = new Set<string>();
   return (text) => {
-    if (!shown.has(text)) io.stderr.write(`warning: ${text}\n`);
+    if (!shown.has(text)) io.stderr.write(`warning: ${harmlessLine(text)}\n`);
     shown.add(text);
   };
 }

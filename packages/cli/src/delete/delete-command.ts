@@ -10,6 +10,7 @@ import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
 import type { Io } from "../io.ts";
 import { readManifests } from "../manifests/manifest.ts";
 import { manifestPath } from "../manifests/manifest-path.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 const pollMs = 50;
@@ -37,7 +38,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const limit = performance.now() + waitMs;
   for (const one of waiting) {
     await untilGone(cluster, one, { limit, io });
-    io.stdout.write(`${one.title} deleted\n`);
+    io.stdout.write(`${harmlessLine(one.title)} deleted\n`);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KubeObject } from "@purlin/kube-client";
@@ -7,11 +7,13 @@ import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets, type Target } from "../cluster/find-targets.ts";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
 import { printObject } from "../get/print-objects.ts";
 import type { Io } from "../io.ts";
 import { manifestManager } from "../manifests/apply-manifests.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { mergeDifference } from "./merge-difference.ts";
 import { runEditor } from "./run-editor.ts";
@@ -55,7 +57,7 @@ async function edit(editing: Editing, object: KubeObject): Promise<boolean> {
   for (;;) {
     await writeFile(file, text, { mode: 0o600 });
     await runEditor(file, io);
-    const edited = await readFile(file, "utf8");
+    const edited = await readText(file, io, { what: "edited object" });
     const isSame = withoutComments(edited) === withoutComments(text);
     if (isSame && text.startsWith(header)) {
       await rm(folder, { recursive: true });
@@ -67,7 +69,7 @@ async function edit(editing: Editing, object: KubeObject): Promise<boolean> {
       await rm(folder, { recursive: true });
       return problem === undefined;
     }
-    io.stderr.write(`error: ${problem}\n`);
+    io.stderr.write(`error: ${harmlessLine(problem)}\n`);
     text = `# ${problem.replaceAll("\n", "\n# ")}\n#\n${edited.replace(header, "")}`;
   }
 }

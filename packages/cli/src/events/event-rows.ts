@@ -27,11 +27,11 @@ export function toShownEvent(event: KubeObject): ShownEvent {
   const count = Number(series["count"] ?? event["count"] ?? 1);
   return {
     namespace: event.metadata.namespace ?? "",
-    type: text("type"),
-    reason: text("reason"),
+    type: harmlessLine(text("type")),
+    reason: harmlessLine(text("reason")),
     message: harmlessLine(text("message")),
-    object: `${textAt(involved["kind"])}/${textAt(involved["name"])}`,
-    source: textAt(source["component"]) || text("reportingComponent"),
+    object: harmlessLine(`${textAt(involved["kind"])}/${textAt(involved["name"])}`),
+    source: harmlessLine(textAt(source["component"]) || text("reportingComponent")),
     count,
     first,
     last: Date.parse(textAt(series["lastObservedTime"])) || Date.parse(text("lastTimestamp")) || first,

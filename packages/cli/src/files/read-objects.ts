@@ -4,8 +4,9 @@ import { join, resolve } from "node:path";
 import { isJsonObject, type JsonObject } from "@purlin/function-protocol";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
+import { requireInside } from "./link-target.ts";
 import { explain, readText } from "./read-text.ts";
-import { parseYaml, type YamlDocument } from "./yaml-file.ts";
+import { parseYamlStream, type YamlDocument } from "./yaml-file.ts";
 import type { PathSegment } from "./yaml-position.ts";
 
 /** A Kubernetes object and where it was written. */
@@ -23,9 +24,13 @@ export async function listFiles(path: string, io: Io, endings: readonly string[]
   const absolute = resolve(io.cwd, path);
   try {
     if (!(await stat(absolute)).isDirectory()) return [path];
-    const names = (await readdir(absolute)).filter((name) => endings.some((ending) => name.endsWith(ending)));
-    if (names.length > 0) return names.sort().map((name) => join(path, name));
+    const entries = await readdir(absolute, { withFileTypes: true });
+    const wanted = entries.filter(({ name }) => endings.some((ending) => name.endsWith(ending)));
+    for (const entry of wanted) if (entry.isSymbolicLink()) await requireInside(path, join(path, entry.name), io);
+    const names = wanted.map(({ name }) => name).sort();
+    if (names.length > 0) return names.map((name) => join(path, name));
   } catch (error) {
+    if (error instanceof UserError) throw error;
     throw new UserError(`cannot read ${path}: ${explain(error)}`, { cause: error });
   }
   throw new UserError(`${path}: the folder has no file that ends in ${endings.join(", ")}: check the path`);
@@ -50,7 +55,7 @@ export async function readObjects(
   const objects: AuthoredObject[] = [];
   for (const file of await listFiles(path, io)) {
     const text = await readText(file, io, { what: "file" });
-    const documents = parseYaml(text, file === "-" ? "stdin" : file);
+    const documents = await parseYamlStream(text, file === "-" ? "stdin" : file);
     if (onForeign !== undefined && documents.length > 0 && documents.every(isForeign)) {
       onForeign(file);
       continue;
@@ -89,21 +94,22 @@ function located(document: YamlDocument, value: unknown, base: readonly PathSegm
 
 /** Checks only what every reader relies on: the object's type and, unless it may lack one, its name. */
 function checked({ object, at }: AuthoredObject, nameless: boolean): AuthoredObject {
-  requireText(object["apiVersion"], at(["apiVersion"]), "apiVersion");
-  requireText(object["kind"], at(["kind"]), "kind");
+  requireText(object["apiVersion"], () => at(["apiVersion"]), "apiVersion");
+  requireText(object["kind"], () => at(["kind"]), "kind");
   const { metadata } = object;
   if (nameless && (metadata === undefined || metadata === null)) return { object: { ...object, metadata: {} }, at };
   if (!isJsonObject(metadata)) throw missing(at(["metadata"]), "metadata", "an object with a name", metadata);
   if (!nameless || metadata["name"] !== undefined)
-    requireText(metadata["name"], at(["metadata", "name"]), "metadata.name");
+    requireText(metadata["name"], () => at(["metadata", "name"]), "metadata.name");
   return { object, at };
 }
 
-function requireText(value: unknown, where: string, field: string): void {
-  if (typeof value !== "string" || value === "") throw missing(where, field, "a text", value);
+function requireText(value: unknown, where: () => string, field: string): void {
+  if (typeof value !== "string" || value === "") throw missing(where(), field, "a text", value);
 }
 
 function missing(where: string, field: string, expected: string, value: unknown): UserError {
-  const found = value === undefined ? "it is missing: add it" : `it is ${JSON.stringify(value)}: change it`;
+  const found =
+    value === undefined ? "it is missing: add it" : `it is ${JSON.stringify(value).slice(0, 100)}: change it`;
   return new UserError(`${where}: ${field}: expected ${expected}, but ${found}`);
 }

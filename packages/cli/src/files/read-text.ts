@@ -1,28 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { addAbortSignal } from "node:stream";
-import { text } from "node:stream/consumers";
+import {
+  decodeUtf8,
+  isUnreadableFile,
+  readRegularFile,
+  readRegularFileSync,
+  readStreamWithin,
+} from "@purlin/kube-objects/files";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
+
+/** The largest text that is read of a file or standard input. */
+export const maxTextBytes: number = 32 * 1024 * 1024;
+
+const limits = { maxBytes: maxTextBytes };
 
 /** What a file holds, for errors: `request`, `composite resource`. */
 export interface ReadTextOptions {
   readonly what: string;
 }
 
-/** The text of a file the user named; `-` is standard input. */
+/** The text of a file the user named; `-` is standard input. Throws a UserError that says what is wrong with it and what to do. */
 export async function readText(path: string, io: Io, { what }: ReadTextOptions): Promise<string> {
-  if (path === "-") return text(addAbortSignal(io.signal, io.stdin));
   try {
-    return await readFile(resolve(io.cwd, path), "utf8");
+    if (path === "-") return decodeUtf8(await readStreamWithin(addAbortSignal(io.signal, io.stdin), limits));
+    const descriptor = descriptorOf(path);
+    if (descriptor === undefined) return decodeUtf8(await readRegularFile(resolve(io.cwd, path), limits));
+    const stream = createReadStream("", { fd: descriptor, autoClose: false });
+    return decodeUtf8(await readStreamWithin(addAbortSignal(io.signal, stream), limits));
   } catch (error) {
-    throw new UserError(`cannot read the ${what} ${path}: ${explain(error)}`, { cause: error });
+    if (io.signal.aborted) throw error;
+    const name = path === "-" ? "standard input" : `the ${what} ${path}`;
+    throw new UserError(`cannot read ${name}: ${explain(error)}`, { cause: error });
   }
+}
+
+/** The text of a file, for what must be known before anything else. Throws as {@link readText}, naming the file as it is shown. */
+export function readTextSync(path: string, shown: string): string {
+  try {
+    return decodeUtf8(readRegularFileSync(path, limits));
+  } catch (error) {
+    throw new UserError(`cannot read ${shown}: ${explain(error)}`, { cause: error });
+  }
+}
+
+/** The text of a file, or undefined where there is none. Throws as {@link readText}. */
+export async function readTextIfThere(path: string, shown: string): Promise<string | undefined> {
+  try {
+    return decodeUtf8(await readRegularFile(path, limits));
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    throw new UserError(`cannot read ${shown}: ${explain(error)}`, { cause: error });
+  }
+}
+
+/** What a shell passes for `<(command)`: a pipe that this process has inherited, which is read as standard input is. */
+function descriptorOf(path: string): number | undefined {
+  const [, number] = /^\/dev\/fd\/(\d{1,6})$/.exec(path) ?? [];
+  return number === undefined || Number(number) < 3 ? undefined : Number(number);
 }
 
 /** The usual reasons in words, with what to do. */
 export function explain(error: unknown): string {
+  if (isUnreadableFile(error)) return error.message;
   switch ((error as NodeJS.ErrnoException | undefined)?.code) {
     case "ENOENT":
       return "there is no such file: check the path";
@@ -33,6 +75,10 @@ export function explain(error: unknown): string {
     case "EACCES":
     case "EPERM":
       return "permission denied: check who may read it";
+    case "ELOOP":
+      return "too many levels of symbolic links: the link leads back to itself";
+    case "ENAMETOOLONG":
+      return "the path is longer than the system allows: check the path";
     default:
       return textOf(error);
   }

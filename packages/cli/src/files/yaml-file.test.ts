@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { kubectlSchema } from "@purlin/kube-objects/yaml";
 import { load } from "js-yaml";
-import { parseYaml } from "./yaml-file.ts";
+import { parseYaml, parseYamlStream } from "./yaml-file.ts";
 import type { PathSegment } from "./yaml-position.ts";
 
 const scalars: Record<string, { readonly yaml: string; readonly value: unknown; readonly reason: string }> = {
@@ -105,7 +105,6 @@ const broken: Record<string, { readonly yaml: string; readonly says: string }> =
   DuplicateKey: { yaml: "a: 1\na: 2\n", says: "f.yaml:2:1: not valid YAML: duplicated mapping key" },
   UnknownAlias: { yaml: "a: *b\n", says: 'f.yaml:1:5: not valid YAML: unidentified alias "b"' },
   UnknownTag: { yaml: "a: !!foo b\n", says: "f.yaml:1:4: not valid YAML: unknown scalar tag !<tag:yaml.org,2002:foo>" },
-  TooDeep: { yaml: "[".repeat(2_000), says: "f.yaml:1:1000: not valid YAML: nesting exceeded maxDepth (1000)" },
 };
 for (const [name, { yaml, says }] of Object.entries(broken)) {
   test(`broken YAML: ${name}`, () => {
@@ -120,4 +119,99 @@ test("a map of 20,000 keys is read in linear time", { timeout: 20_000 }, () => {
   const big = Array.from({ length: 20_000 }, (_, i) => `key-${i}: {name: ${i}}`).join("\n");
   const [document] = parseYaml(big, "f.yaml");
   assert.equal(document?.at(["key-19999", "name"]), "f.yaml:20000:13");
+});
+
+/** Each line stands for ten times the line before it. */
+function bomb(lines: number, step: (name: string) => string): string {
+  const names = Array.from({ length: lines }, (_, at) => `a${at}`);
+  const rest = names.slice(1).map((name, at) => `${name}: &${name} ${step(names[at] ?? "")}\n`);
+  return `x: 1\na0: &a0 [lol,lol,lol,lol,lol,lol,lol,lol,lol,lol]\n${rest.join("")}`;
+}
+
+const tooMuch =
+  /^f\.yaml:\d+:\d+: aliases \(\*\) of this document stand for more than 16 MiB, or for themselves: write the values out$/;
+const bombs: Record<string, { readonly yaml: string; readonly says: RegExp }> = {
+  Aliases: { yaml: bomb(12, (name) => `[${Array(10).fill(`*${name}`).join(",")}]`), says: tooMuch },
+  AliasesInMaps: {
+    yaml: bomb(12, (name) => `{${Array.from({ length: 10 }, (_, at) => `k${at}: *${name}`).join(", ")}}`),
+    says: tooMuch,
+  },
+  LongTextManyTimes: {
+    yaml: `a: &a "${"x".repeat(100_000)}"\nb: [${Array(10_000).fill("*a").join(",")}]\n`,
+    says: tooMuch,
+  },
+  LongKeyManyTimes: {
+    yaml: `a: &a {? ${"k".repeat(1000)} : 1}\nb: [${Array(30_000).fill("*a").join(",")}]\n`,
+    says: tooMuch,
+  },
+  ItsOwnItem: { yaml: "a: &a [*a]\n", says: tooMuch },
+  ItsOwnMember: { yaml: "a: &a\n  b: *a\n", says: tooMuch },
+  SecondDocument: { yaml: "a: 1\n---\nb: &b [*b]\n", says: /^f\.yaml:3:9: aliases/ },
+  MergeKeys: {
+    yaml: `b: &b {${Array.from({ length: 200 }, (_, at) => `k${at}: 1`).join(", ")}}\nc:\n${"- <<: *b\n".repeat(100)}`,
+    says: /^f\.yaml:\d+:\d+: merge keys \(<<\) add more than 10000 members: write the values out$/,
+  },
+  DeepBrackets: { yaml: "[".repeat(100_000), says: /^f\.yaml:1:1000: nested deeper than 1000 levels/ },
+  DeepMaps: { yaml: "{a: ".repeat(2000), says: /^f\.yaml:1:\d+: nested deeper than 1000 levels/ },
+  DeepIndentation: {
+    yaml: Array.from({ length: 1500 }, (_, at) => `${" ".repeat(at)}a:\n`).join(""),
+    says: /^f\.yaml:\d+:\d+: nested deeper than 1000 levels/,
+  },
+  DeepQuestions: { yaml: "? ".repeat(2000), says: /^f\.yaml:1:\d+: nested deeper than 1000 levels/ },
+  LargeDocument: {
+    yaml: `a: 1\n---\nb: ${"x".repeat(8 * 1024 * 1024)}\n`,
+    says: /^f\.yaml:2:4: the document has more than 8 MiB: split it/,
+  },
+  ManyDocuments: {
+    yaml: "--- 1\n".repeat(100_001),
+    says: /^f\.yaml:100001:4: the file has more than 100000 documents: split it into several files$/,
+  },
+  LongTag: { yaml: `a: !<${"t".repeat(100_000)}> b\n`, says: /^f\.yaml:1:4: not valid YAML: .{200}: look at/ },
+  Null: { yaml: "a: b\0c\n", says: /^f\.yaml:1:5: not valid YAML: null byte/ },
+  ControlCharacter: { yaml: "a: 1\nb: \u0007\n", says: /^f\.yaml:2:4: not valid YAML: .*non-printable/ },
+  HalfOfAPair: { yaml: "a: \ud800\n", says: /^f\.yaml:1:4: not valid YAML: .*non-printable/ },
+};
+for (const [name, { yaml, says }] of Object.entries(bombs)) {
+  test(`YAML that stands for too much: ${name}`, async () => {
+    assert.throws(() => parseYaml(yaml, "f.yaml"), { name: "UserError", message: says });
+    await assert.rejects(parseYamlStream(yaml, "f.yaml"), { name: "UserError", message: says });
+  });
+}
+
+const honest: Record<string, string> = {
+  Anchors: "base: &base {image: nginx}\nuses: [*base, *base, *base]\n",
+  ManyAliases: `a: &a {b: [1, 2, 3]}\nlist:\n${"- *a\n".repeat(20_000)}`,
+  LargeText: `data: "${"x".repeat(3 * 1024 * 1024)}"\n`,
+  DeepSchema: `${Array.from({ length: 200 }, (_, at) => `${" ".repeat(at)}properties:\n`).join("")}`,
+  ManyDigits: `a: ${"9".repeat(1_000_000)}\n`,
+};
+for (const [name, yaml] of Object.entries(honest)) {
+  test(`YAML that is large for a reason is read: ${name}`, async () => {
+    assert.equal((await parseYamlStream(yaml, "f.yaml")).length, 1);
+  });
+}
+
+test("the line of each item of a long list is found without reading the list again and again", async () => {
+  const items = 40_000;
+  const [document] = await parseYamlStream(`items:\n${"- {a: 1}\n".repeat(items)}`, "f.yaml");
+  for (let at = 0; at < items; at++) assert.equal(document?.at(["items", at, "a"]), `f.yaml:${at + 2}:4`);
+});
+
+test("a stream of documents is read in turns with others", async () => {
+  let turns = 0;
+  const timer = setInterval(() => turns++, 1);
+  const documents = await parseYamlStream(`a: ${"x".repeat(1000)}\n---\n`.repeat(5_000), "f.yaml");
+  clearInterval(timer);
+  assert.equal(documents.length, 5_000);
+  assert.ok(turns > 5, `${turns} turns`);
+});
+
+test("directives belong to the document after them", () => {
+  assert.deepEqual(
+    parseYaml("%YAML 1.2\n---\na: 1\n---\nb: 2\n", "f.yaml").map((document) => [document.value, document.at(["b"])]),
+    [
+      [{ a: 1 }, "f.yaml:3:1"],
+      [{ b: 2 }, "f.yaml:5:1"],
+    ],
+  );
 });

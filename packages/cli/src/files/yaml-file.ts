@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-
-import { kubectlSchema } from "@purlin/kube-objects/yaml";
+import { setImmediate as turn } from "node:timers/promises";
+import { isBlankDocument, isBounded, kubectlSchema, type StreamPart, splitDocuments } from "@purlin/kube-objects/yaml";
 import { constructFromEvents, EVENT_ID, type Event, parseEvents, YAMLException } from "js-yaml";
 import { textOf, UserError } from "../user-error.ts";
 import { findOffset, type PathSegment } from "./yaml-position.ts";
+import { createYamlSource, type YamlSource } from "./yaml-source.ts";
 
 /** Far beyond what any resource or schema needs, and safe on the default stack. */
 const maxDepth = 1_000;
+/** API servers take objects of 3 MiB at most; lists of objects may be larger. */
+const maxDocumentLength = 8 * 1024 * 1024;
+const maxDocuments = 100_000;
+/** Aliases may repeat parts of a document, as long as it stands for little more than documents may have. */
+const expansion = { size: 2 * maxDocumentLength, depth: maxDepth + 1 };
+/** Reasons can repeat what the document says. */
+const maxReasonLength = 200;
 
-/** One document of a YAML or JSON file, which remembers where each of its values stands. */
+/** One document of a YAML or JSON file, which knows where each of its values stands. */
 export interface YamlDocument {
   /** The file as the user named it. */
   readonly file: string;
@@ -17,20 +25,74 @@ export interface YamlDocument {
   at(path?: readonly PathSegment[]): string;
 }
 
-/** Reads all documents of a text. Empty ones are left out. Throws a UserError with the line of what is broken. */
+/**
+ * Reads all documents of a text. Empty ones are left out. Throws a UserError with the line of what is broken, or of what is larger or
+ * deeper than documents may be once aliases and merge keys are written out.
+ */
 export function parseYaml(text: string, file: string): YamlDocument[] {
-  const events = orUserError(text, file, () => parseEvents(text, { maxDepth }));
-  return splitDocuments(events).flatMap((own) => {
-    const source = { source: text, schema: kubectlSchema };
-    const [value] = orUserError(text, file, () => constructFromEvents(own, source));
-    // The events of a document stand between that of the document itself and the one that closes it.
-    const content = own.slice(1, -1);
-    const at = (path: readonly PathSegment[] = []): string => place(text, file, findOffset(text, content, path));
-    return value === undefined || value === null ? [] : [{ file, value, at }];
+  const source = createYamlSource(text, file);
+  return [...partsOf(source)].flatMap((part) => parsePart(part, source));
+}
+
+/** The same, and lets others have their turn between documents: `purlin up` serves an API at the same time. */
+export async function parseYamlStream(text: string, file: string): Promise<YamlDocument[]> {
+  const source = createYamlSource(text, file);
+  const documents: YamlDocument[] = [];
+  let parsed = 0;
+  for (const part of partsOf(source)) {
+    documents.push(...parsePart(part, source));
+    parsed += part.body.length;
+    if (parsed < turnLength) continue;
+    parsed = 0;
+    await turn();
+  }
+  return documents;
+}
+
+/** About ten milliseconds of parsing. */
+const turnLength = 64 * 1024;
+
+function* partsOf(source: YamlSource): Generator<StreamPart> {
+  let count = 0;
+  for (const part of splitDocuments(source.text)) {
+    if (isBlankDocument(part.body)) continue;
+    if (++count > maxDocuments) {
+      const where = source.place(part.offset);
+      throw new UserError(`${where}: the file has more than ${maxDocuments} documents: split it into several files`);
+    }
+    if (part.body.length > maxDocumentLength) {
+      const where = source.place(part.offset);
+      throw new UserError(`${where}: the document has more than 8 MiB: split it, or apply it in several files`);
+    }
+    yield part;
+  }
+}
+
+function parsePart({ body, offset: base }: StreamPart, source: YamlSource): YamlDocument[] {
+  const read = (): Event[] => parseEvents(body, { maxDepth });
+  const events = orUserError({ base, source }, read);
+  return splitEvents(events).flatMap((own, index) => {
+    const options = { source: body, schema: kubectlSchema };
+    const [value] = orUserError({ base, source }, () => constructFromEvents(own, options));
+    requireBounded(value, own, { base, source });
+    // Events take many times the memory of the text: they are read again where a line is asked for.
+    const contentOf = (): readonly Event[] => contentEvents(splitEvents(read())[index] ?? []);
+    const start = base + findOffset(body, contentEvents(own), []);
+    const key = {};
+    const at = (path: readonly PathSegment[] = []): string => {
+      if (path.length === 0) return source.place(start);
+      return source.place(base + findOffset(body, source.eventsOf(key, contentOf), path));
+    };
+    return value === undefined || value === null ? [] : [{ file: source.file, value, at }];
   });
 }
 
-function splitDocuments(events: readonly Event[]): Event[][] {
+/** The events of a document stand between that of the document itself and the one that closes it. */
+function contentEvents(events: readonly Event[]): readonly Event[] {
+  return events.slice(1, -1);
+}
+
+function splitEvents(events: readonly Event[]): Event[][] {
   const documents: Event[][] = [];
   for (const event of events) {
     if (event.type === EVENT_ID.DOCUMENT) documents.push([]);
@@ -39,22 +101,34 @@ function splitDocuments(events: readonly Event[]): Event[][] {
   return documents;
 }
 
-function orUserError<T>(text: string, file: string, parse: () => T): T {
+interface Place {
+  readonly base: number;
+  readonly source: YamlSource;
+}
+
+function requireBounded(value: unknown, events: readonly Event[], { base, source }: Place): void {
+  const alias = events.find((event) => event.type === EVENT_ID.ALIAS);
+  if (alias === undefined || isBounded(value, expansion)) return;
+  const where = source.place(base + alias.anchorStart);
+  const text = "aliases (*) of this document stand for more than 16 MiB, or for themselves: write the values out";
+  throw new UserError(`${where}: ${text}`);
+}
+
+function orUserError<T>({ base, source }: Place, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
     const mark = error instanceof YAMLException ? error.mark : undefined;
-    const where = mark === undefined ? file : place(text, file, mark.position);
+    const where = mark === undefined ? source.file : source.place(base + mark.position);
     const reason = error instanceof YAMLException ? error.reason : textOf(error);
-    const format = file.endsWith(".json") ? "JSON" : "YAML";
-    throw new UserError(`${where}: not valid ${format}: ${reason}: look at this line and the one before it`, {
-      cause: error,
-    });
+    throw new UserError(`${where}: ${problemOf(reason.slice(0, maxReasonLength), source.file)}`, { cause: error });
   }
 }
 
-function place(text: string, file: string, offset: number): string {
-  const before = text.slice(0, offset);
-  const lines = before.split("\n");
-  return `${file}:${lines.length}:${(lines.at(-1)?.length ?? 0) + 1}`;
+function problemOf(reason: string, file: string): string {
+  if (/maxDepth/.test(reason)) return `nested deeper than ${maxDepth} levels: remove brackets or levels`;
+  const merged = /maxTotalMergeKeys \((\d+)\)/.exec(reason)?.[1];
+  if (merged !== undefined) return `merge keys (<<) add more than ${merged} members: write the values out`;
+  const format = file.endsWith(".json") ? "JSON" : "YAML";
+  return `not valid ${format}: ${reason}: look at this line and the one before it`;
 }

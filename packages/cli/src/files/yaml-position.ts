@@ -53,13 +53,26 @@ function findMember(text: string, { events, at }: Place, name: string): Child | 
 }
 
 function findItem({ events, at }: Place, index: number): Child | undefined {
-  let item = at + 1;
-  for (let i = 0; !isPop(events[item]); i++) {
-    const offset = startOf(events[item]);
-    if (i === index) return offset === undefined ? undefined : { at: item, offset };
-    item = afterNode(events, item);
-  }
-  return undefined;
+  const item = itemsOf(events, at)[index];
+  const offset = item === undefined ? undefined : startOf(events[item]);
+  return item === undefined || offset === undefined ? undefined : { at: item, offset };
+}
+
+/** Where the items of sequences begin: lists of many objects are asked for each of them. */
+const knownItems = new WeakMap<readonly Event[], Map<number, readonly number[]>>();
+
+function itemsOf(events: readonly Event[], at: number): readonly number[] {
+  const known = knownItems.get(events) ?? new Map<number, readonly number[]>();
+  knownItems.set(events, known);
+  const items = known.get(at) ?? findItems(events, at);
+  known.set(at, items);
+  return items;
+}
+
+function findItems(events: readonly Event[], at: number): readonly number[] {
+  const items: number[] = [];
+  for (let item = at + 1; !isPop(events[item]); item = afterNode(events, item)) items.push(item);
+  return items;
 }
 
 /** The index of the event after a node and everything in it. */

@@ -193,7 +193,7 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     Folder: {
       args: ["lib", "--insecure"],
       exitCode: 1,
-      says: "cannot run lib: it is a folder: name the file that exports the function",
+      says: "cannot run lib: it is not a regular file: name the file that exports the function",
     },
     NoProgram: {
       args: ["request.yaml", "--insecure"],

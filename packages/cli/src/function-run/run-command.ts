@@ -52,7 +52,7 @@ function checkFile(file: string, io: Io): void {
   const path = resolve(io.cwd, file);
   if (!existsSync(path)) throw new UserError(`cannot run ${file}: there is no such file: check the path`);
   if (!statSync(path).isFile())
-    throw new UserError(`cannot run ${file}: it is a folder: name the file that exports the function`);
+    throw new UserError(`cannot run ${file}: it is not a regular file: name the file that exports the function`);
   if (!/\.[cm]?[jt]s$/.test(file))
     throw new UserError(
       `cannot run ${file}: a function is a TypeScript or JavaScript file: name the one that exports it`,

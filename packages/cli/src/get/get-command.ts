@@ -5,6 +5,7 @@ import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets, type Target, typeText } from "../cluster/find-targets.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { formatTable, growingTable } from "../terminal/table.ts";
 import { UserError } from "../user-error.ts";
 import { type Fetched, fetchTarget, objectsOf, type Selection, tableType } from "./fetch-objects.ts";
@@ -56,7 +57,7 @@ async function show(getting: Getting, targets: readonly Target[]): Promise<void>
   else if (problem === undefined && fetched.every((one) => isEmpty(getting, one)))
     getting.io.stderr.write(nothingText(getting.selection, targets));
   // The others were found and shown.
-  for (const error of others) getting.io.stderr.write(`error: ${(error as Error).message}\n`);
+  for (const error of others) getting.io.stderr.write(`error: ${harmlessLine((error as Error).message)}\n`);
   if (problem !== undefined) throw problem;
 }
 

@@ -24,7 +24,9 @@ export interface TableOptions {
 export function titleCells(answer: JsonValue, options: TableOptions): string[] | undefined {
   const { columnDefinitions = [] } = answer as unknown as Table;
   if (columnDefinitions.length === 0) return undefined;
-  const titles = shownColumns(answer, options).map((index) => columnDefinitions[index]?.name.toUpperCase() ?? "");
+  const titles = shownColumns(answer, options).map((index) =>
+    harmlessLine(columnDefinitions[index]?.name.toUpperCase() ?? ""),
+  );
   return [...(options.withNamespace ? ["NAMESPACE"] : []), ...titles];
 }
 

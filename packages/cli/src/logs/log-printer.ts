@@ -8,8 +8,8 @@ export interface LogPrinter {
 }
 
 /**
- * Prints texts as they are; where there are several sources, or a second one turns up, a line before each says whose it is. What could
- * do something to a terminal is left out there: functions are other people's code.
+ * Prints texts; where there are several sources, or a second one turns up, a line before each says whose it is. On a terminal, control
+ * characters are shown as escapes: functions are other people's code. Files and pipes get the bytes as they are, as from kubectl.
  */
 export function createLogPrinter(sink: TextSink, options: { readonly several: boolean }): LogPrinter {
   let last: string | undefined;

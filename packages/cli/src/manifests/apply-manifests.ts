@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout } from "node:timers/promises";
 import { isNoMatch, type KubeClient, type KubeObject, NoMatchError } from "@purlin/kube-client";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { UserError } from "../user-error.ts";
 import { applyProblems, nameOf } from "./apply-problem.ts";
 import { inApplyOrder } from "./apply-stages.ts";
@@ -143,5 +144,5 @@ const undefinedAdvice = "check the spelling, or apply the definition of the kind
 
 /** A manifest in a line of progress. */
 export function appliedLine(manifest: Manifest, change: ApplyChange): string {
-  return `${nameOf(manifest)} ${change}`;
+  return harmlessLine(`${nameOf(manifest)} ${change}`);
 }

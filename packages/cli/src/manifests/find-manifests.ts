@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readdir, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
+import { requireInside } from "../files/link-target.ts";
 import { explain } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { projectFileName } from "../project/project-file.ts";
@@ -42,8 +43,9 @@ async function filesAt(path: string, io: Io, options: FindOptions): Promise<stri
   try {
     const isFolder = (await stat(resolve(io.cwd, path))).isDirectory();
     if (!isFolder) return [path];
-    return await filesBelow(path, { io, options, rules: await rulesAbove(resolve(io.cwd, path), io.cwd) });
+    return await filesBelow(path, { root: path, io, options, rules: await rulesAbove(resolve(io.cwd, path), io.cwd) });
   } catch (error) {
+    if (error instanceof UserError) throw error;
     throw new UserError(`cannot read ${path}: ${explain(error)}`, { cause: error });
   }
 }
@@ -61,12 +63,14 @@ async function rulesAbove(folder: string, cwd: string): Promise<readonly IgnoreR
 }
 
 interface Search {
+  /** The folder that the user named. */
+  readonly root: string;
   readonly io: Io;
   readonly options: FindOptions;
   readonly rules: readonly IgnoreRule[];
 }
 
-async function filesBelow(folder: string, { io, options, rules: above }: Search): Promise<string[]> {
+async function filesBelow(folder: string, { root, io, options, rules: above }: Search): Promise<string[]> {
   const rules = await readIgnoreFile(resolve(io.cwd, folder), above);
   const isIgnored = ignoring(rules);
   const entries = await readdir(resolve(io.cwd, folder), { withFileTypes: true });
@@ -76,9 +80,11 @@ async function filesBelow(folder: string, { io, options, rules: above }: Search)
     if (isIgnored(resolve(io.cwd, path), entry.isDirectory())) continue;
     if (entry.isDirectory()) {
       const leftOut = entry.name.startsWith(".") || skipped.has(entry.name) || options.except?.has(entry.name) === true;
-      if (!leftOut) files.push(...(await filesBelow(path, { io, options, rules })));
-    } else if (entry.name !== projectFileName && endings.some((ending) => entry.name.endsWith(ending)))
+      if (!leftOut) files.push(...(await filesBelow(path, { root, io, options, rules })));
+    } else if (entry.name !== projectFileName && endings.some((ending) => entry.name.endsWith(ending))) {
+      if (entry.isSymbolicLink()) await requireInside(root, path, io);
       files.push(path);
+    }
   }
   return files;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readFile } from "node:fs/promises";
 import { join, matchesGlob, relative, sep } from "node:path";
+import { readTextIfThere } from "../files/read-text.ts";
 
 /** The file that lists what is not a manifest. */
 export const ignoreFileName = ".purlinignore";
@@ -19,10 +19,8 @@ export interface IgnoreRule {
 
 /** The rules of the folders above, followed by those of the ignore file in this folder. */
 export async function readIgnoreFile(folder: string, above: readonly IgnoreRule[]): Promise<readonly IgnoreRule[]> {
-  const text = await readFile(join(folder, ignoreFileName), "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT" || error.code === "ENOTDIR") return "";
-    throw error;
-  });
+  const file = join(folder, ignoreFileName);
+  const text = (await readTextIfThere(file, file)) ?? "";
   const lines = text.split("\n").map((line) => line.trim());
   const rules = lines.filter((line) => line !== "" && !line.startsWith("#")).map((line) => ruleOf(line, folder));
   return rules.length === 0 ? above : [...above, ...rules];

@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-obje
 import { readObjects } from "../files/read-objects.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { type FindOptions, findManifests } from "./find-manifests.ts";
 
 /** An object that somebody wrote down, ready to be applied. */
@@ -61,7 +62,7 @@ export function skippedLine(files: readonly string[]): string {
 export function listed(files: readonly string[]): string {
   const most = 8;
   const more = files.length - most;
-  return files.slice(0, most).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  return files.slice(0, most).map(harmlessLine).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
 /**

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readFileSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import { isJsonObject } from "@purlin/function-protocol";
 import type { FunctionLimits } from "@purlin/package-manager";
-import { explain } from "../files/read-text.ts";
+import { readTextSync } from "../files/read-text.ts";
 import { parseYaml, type YamlDocument } from "../files/yaml-file.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
@@ -50,13 +49,7 @@ export function readProjectFile(io: Pick<Io, "cwd">): ProjectFile {
 }
 
 function parse(file: string, shown: string): YamlDocument | undefined {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new UserError(`cannot read ${shown}: ${explain(error)}`, { cause: error });
-  }
-  const [document, another] = parseYaml(text, shown);
+  const [document, another] = parseYaml(readTextSync(file, shown), shown);
   if (another !== undefined) throw new UserError(`${another.at()}: expected one document`);
   return document;
 }

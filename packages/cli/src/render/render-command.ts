@@ -12,6 +12,7 @@ import { type ClientCertificates, readClientCertificates } from "../function-cal
 import { readOpenAPI } from "../function-call/requirement-files.ts";
 import type { Io } from "../io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { type RenderFiles, readRenderFiles } from "./render-files.ts";
@@ -40,7 +41,7 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
 }
 
 function warn(text: string, io: Io): void {
-  io.stderr.write(`${createStyle(io.stderr, io.env).faint("warning:")} ${text}\n`);
+  io.stderr.write(`${createStyle(io.stderr, io.env).faint("warning:")} ${harmlessLine(text)}\n`);
 }
 
 interface Surroundings {

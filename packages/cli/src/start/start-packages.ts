@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -7,7 +6,7 @@ import { type ClusterPackageOptions, type ClusterPackages, openClusterPackages }
 import type { Log } from "@purlin/kube-controller";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import { makeFolder, whyNoFolder } from "../files/make-folder.ts";
-import { explain } from "../files/read-text.ts";
+import { readTextSync } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 import { parsePackageRuntime } from "./package-runtime.ts";
@@ -32,12 +31,7 @@ export function readPackages(input: CommandInput, io: Io): StartPackages {
 
 function readBundle(input: CommandInput, io: Io): string | undefined {
   const file = textOption(input, "caBundlePath");
-  if (file === undefined) return undefined;
-  try {
-    return readFileSync(resolve(io.cwd, file), "utf8");
-  } catch (error) {
-    throw new UserError(`cannot read --ca-bundle-path ${file}: ${explain(error)}`, { cause: error });
-  }
+  return file === undefined ? undefined : readTextSync(resolve(io.cwd, file), `--ca-bundle-path ${file}`);
 }
 
 /** Downgrades imply upgrades. */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import {
   type CredentialsFor,
@@ -11,7 +9,7 @@ import {
 } from "@purlin/package-manager";
 import { kubeconfigVariable } from "../cluster/read-kubeconfig.ts";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
-import { readText } from "../files/read-text.ts";
+import { readText, readTextIfThere } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { currentDataDir } from "../project/data-dir.ts";
 import { dockerConfigPath } from "../project/docker-config.ts";
@@ -27,7 +25,7 @@ export async function findCredentials(input: CommandInput, io: Io): Promise<Cred
   if (given !== undefined)
     sources.push(...sourcesIn(await readText(given, io, { what: "registry config" }), given, io));
   const file = dockerConfigFile(io);
-  const kept = file === undefined ? undefined : await readIfThere(file);
+  const kept = file === undefined ? undefined : await readTextIfThere(file, file);
   if (file !== undefined && kept !== undefined) sources.push(...sourcesIn(kept, file, io));
   return firstCredentials([...sources, ...ownRegistries(input, io)]);
 }
@@ -41,7 +39,7 @@ function ownRegistries(input: CommandInput, io: Io): readonly CredentialsFor[] {
 /** Looked up only for a registry that asks for credentials, and given only to one that proves that it has the token itself. */
 function ownRegistry(file: string): CredentialsFor {
   return async (source) => {
-    const text = await readIfThere(file).catch(() => undefined);
+    const text = await readTextIfThere(file, file).catch(() => undefined);
     const found = text === undefined ? undefined : credentialsFromDockerConfig(text, file)(source);
     if (found?.password === undefined) return undefined;
     const address = source.split("/", 1)[0] ?? "";
@@ -60,13 +58,4 @@ function dockerConfigFile({ env, cwd }: Io): string | undefined {
   if (folder !== undefined && folder !== "") return resolve(cwd, folder, "config.json");
   const home = env["HOME"];
   return home === undefined || home === "" ? undefined : join(home, ".docker", "config.json");
-}
-
-async function readIfThere(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
-    throw error;
-  }
 }

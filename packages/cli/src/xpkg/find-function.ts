@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
+import { readText } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
 
@@ -15,7 +15,7 @@ export async function findFunction(folders: readonly string[], io: Io): Promise<
     const manifest = join(project, "package.json");
     if (!existsSync(manifest)) continue;
     const shown = relative(io.cwd, manifest);
-    const named = entryOf(await readManifest(manifest, shown));
+    const named = entryOf(parseManifest(await readText(shown, io, { what: "package manifest" }), shown));
     const file = resolve(project, named ?? usualFile);
     if (existsSync(file)) return relative(io.cwd, file) || file;
     if (named === undefined) continue;
@@ -26,9 +26,9 @@ export async function findFunction(folders: readonly string[], io: Io): Promise<
   return undefined;
 }
 
-async function readManifest(path: string, shown: string): Promise<Record<string, unknown>> {
+function parseManifest(text: string, shown: string): Record<string, unknown> {
   try {
-    return (JSON.parse(await readFile(path, "utf8")) ?? {}) as Record<string, unknown>;
+    return (JSON.parse(text) ?? {}) as Record<string, unknown>;
   } catch (error) {
     throw new UserError(`${shown}: not valid JSON: ${textOf(error)}`, { cause: error });
   }

@@ -11,6 +11,7 @@ import {
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { printYaml } from "../files/print-yaml.ts";
 import type { Io } from "../io.ts";
+import { harmlessJson } from "../terminal/harmless.ts";
 import { UserError } from "../user-error.ts";
 import { inspectText } from "./inspect-text.ts";
 import { type OpenedImage, openFileOrImage } from "./open-package.ts";
@@ -56,7 +57,7 @@ export function run(input: CommandInput, io: Io): Promise<undefined> {
 
 const printers: Readonly<Record<string, (found: Inspected) => string>> = {
   text: inspectText,
-  json: (found) => `${JSON.stringify(found, undefined, 2)}\n`,
+  json: (found) => `${harmlessJson(JSON.stringify(found, undefined, 2))}\n`,
   yaml: (found) => printYaml(found),
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import { harmlessLine } from "../terminal/harmless.ts";
 import { formatTable } from "../terminal/table.ts";
 import type { Inspected } from "./inspect-command.ts";
 import { sizeText } from "./package-summary.ts";
 
-/** What a package is, for people. */
+/** What a package is, for people: what it says of itself is shown without effects on the terminal. */
 export function inspectText(found: Inspected): string {
   const { package: meta, objects, layers, findings } = found;
   const rows = [
@@ -15,7 +16,7 @@ export function inspectText(found: Inspected): string {
     ["Runs:", runsText(found)],
   ];
   const parts = [
-    formatTable(rows),
+    formatTable(rows.map((row) => row.map(harmlessLine))),
     list(
       "Depends on",
       meta.dependencies.map(({ kind, source, constraint }) => [kind, source, constraint]),
@@ -51,5 +52,5 @@ function layerUse(mark: string | undefined): string {
 function list(title: string, rows: readonly (readonly string[])[]): string {
   return rows.length === 0
     ? ""
-    : `${title}:\n${formatTable(rows.map(([first = "", ...rest]) => [`  ${first}`, ...rest]))}`;
+    : `${title}:\n${formatTable(rows.map((row) => row.map(harmlessLine)).map(([first = "", ...rest]) => [`  ${first}`, ...rest]))}`;
 }

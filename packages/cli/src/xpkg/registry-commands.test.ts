@@ -199,7 +199,10 @@ const refused: Record<string, { readonly args: string[]; readonly code?: number;
     args: ["inspect", "a.yaml"],
     says: /^error: a\.yaml is no package file: it ends too early; .*, or make one with "purlin xpkg build"/,
   },
-  FolderToInspect: { args: ["inspect", "."], says: /^error: \. is a folder and no package file; make one with / },
+  FolderToInspect: {
+    args: ["inspect", "."],
+    says: /^error: cannot read \.: it is a folder: name a file in it; make one with /,
+  },
   Neither: { args: ["inspect", "x"], says: /^error: there is no file x, and "x" names no image/ },
   NoFormat: { args: ["inspect", "x", "-o", "xml"], code: 2, says: /^error: --output xml: expected text, json or yaml/ },
 };

@@ -2,6 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { KubeClient, KubeObject, TypeRef } from "@purlin/kube-client";
 import type { Io } from "../io.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { UserError } from "../user-error.ts";
 
 const pollMs = 250;
@@ -25,7 +26,7 @@ export async function waitForPackage(client: KubeClient, { type, name, waitMs, i
     if (performance.now() > limit) {
       throw new UserError(`${type.kind} ${name} is not ready: ${problem}: correct it, or wait longer with --timeout`);
     }
-    if (problem !== told) io.stderr.write(`waiting: ${problem}\n`);
+    if (problem !== told) io.stderr.write(`waiting: ${harmlessLine(problem)}\n`);
     told = problem;
     await setTimeout(pollMs, undefined, { signal: io.signal });
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join, matchesGlob, resolve } from "node:path";
-import { explain } from "../files/read-text.ts";
+import { explain, readText } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 
@@ -31,8 +31,9 @@ export async function readYamlFolder(folder: string, io: Io, options: YamlFolder
     const names = await namesBelow(resolve(io.cwd, folder), "", options);
     const files: YamlFile[] = [];
     for (const each of names) {
-      const text = await readFile(resolve(io.cwd, folder, each), "utf8");
-      if (text.trim() !== "") files.push({ name: join(folder, each), text });
+      const name = join(folder, each);
+      const text = await readText(name, io, { what: "file" });
+      if (text.trim() !== "") files.push({ name, text });
     }
     return files;
   } catch (error) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { createTlsIdentity, parseCertificates, type TlsIdentity } from "@purlin/certificates/peer";
+import { readRegularFileSync } from "@purlin/kube-objects/files";
 import type { FunctionTarget } from "../function-runner.ts";
 import { RunnerError, textOf } from "../runner-error.ts";
 import { type RunnerLog, silentLog } from "../runner-log.ts";
@@ -52,8 +53,12 @@ function stampOf(directory: string): string {
   return marks.join();
 }
 
+/** Bundles of every public certificate authority have less than 1 MiB. */
+const maxPemBytes = 4 * 1024 * 1024;
+
 function load(directory: string): TlsIdentity {
-  const read = (file: (typeof files)[number]): Buffer => inspect(directory, file, (path) => readFileSync(path));
+  const read = (file: (typeof files)[number]): Buffer =>
+    inspect(directory, file, (path) => readRegularFileSync(path, { maxBytes: maxPemBytes }));
   const [ca, cert, key] = [read("ca.crt"), read("tls.crt"), read("tls.key")];
   for (const [file, pem] of [
     ["ca.crt", ca],

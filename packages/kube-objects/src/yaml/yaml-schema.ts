@@ -13,8 +13,12 @@ const boolTag = defineScalarTag<boolean>("tag:yaml.org,2002:bool", {
   identify: (value) => typeof value === "boolean",
 });
 
+/** No double has more digits; reading a megabyte of them as an integer would take a second. */
+const maxDigits = 400;
+
 /** Go's way with prefixes: a leading zero is octal, which is how file modes such as 0644 are written. */
 function parseInteger(text: string): bigint | undefined {
+  if (text.length > maxDigits) return undefined;
   const match = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)$/.exec(text);
   if (match === null) return undefined;
   const digits = (match[2] ?? "").replace(/^0(?=[0-7]+$)/, "0o");

@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import type { ContentStore } from "../oci/content-store.ts";
 import { hexOf } from "../oci/digest.ts";
 import type { ImageManifest } from "../oci/manifest.ts";
+import { makeMountPoint } from "./mount-point.ts";
 import { unpackLayer } from "./unpack-layer.ts";
 
 /** Unpacked images, each under the digest of its manifest; several revisions may run from one. */
@@ -56,7 +57,7 @@ export function openImageRoots(
       for (const { digest, mediaType } of manifest.layers) {
         await unpackLayer({ mediaType, open: () => store.open(digest), name: `layer ${digest}` }, draft, budget);
       }
-      for (const mount of mounts) await mkdir(join(draft, mount), { recursive: true });
+      for (const mount of mounts) await makeMountPoint(draft, mount);
       await rename(draft, root);
       return root;
     } catch (error) {

@@ -18,6 +18,11 @@ export async function pathInside(root: string, path: string): Promise<string> {
   return join(root, ...(await followed(root, parts, path)), last);
 }
 
+/** Where a folder of an image lies below a root, all links followed, the last one too. It need not exist. */
+export async function folderInside(root: string, path: string): Promise<string> {
+  return join(root, ...(await followed(root, partsOf(path), path)));
+}
+
 async function followed(root: string, parts: readonly string[], path: string): Promise<string[]> {
   const todo = parts.toReversed();
   const done: string[] = [];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setImmediate as turn } from "node:timers/promises";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
-import { kubectlSchema } from "@purlin/kube-objects/yaml";
+import { isBlankDocument, isBounded, kubectlSchema, splitDocuments } from "@purlin/kube-objects/yaml";
 import { load, YAMLException } from "js-yaml";
-import { isBounded } from "./expanded-size.ts";
 import { PackageError } from "./package-error.ts";
 
 /** One object of a package and the line of the stream on which its document begins. */
@@ -19,6 +18,8 @@ export type StreamPlace = (line?: number) => string;
 export const maxPackageBytes: number = 200 * 1024 * 1024;
 const maxDocumentLength = 8 * 1024 * 1024;
 const maxDepth = 1_000;
+/** Reasons can repeat what the document says. */
+const maxReasonLength = 200;
 /** Aliases may repeat parts of a document, as long as it stands for little more than documents may have. */
 const expansion = { size: 2 * maxDocumentLength, depth: maxDepth + 1 };
 
@@ -29,38 +30,12 @@ const expansion = { size: 2 * maxDocumentLength, depth: maxDepth + 1 };
 export async function parsePackageStream(text: string, place: StreamPlace): Promise<PackageDocument[]> {
   const documents: PackageDocument[] = [];
   for (const { body, line } of splitDocuments(text)) {
-    if (isBlank(body)) continue;
+    if (isBlankDocument(body)) continue;
     if (body.length > maxDocumentLength) throw new PackageError(`${place(line)}: the document is larger than 8 MiB`);
     documents.push({ object: parseDocument(body, line, place), line });
     await turn();
   }
   return documents;
-}
-
-function* splitDocuments(text: string): Generator<{ readonly body: string; readonly line: number }> {
-  let line = 1;
-  let from = 0;
-  for (const mark of text.matchAll(/^---(?=\s|$).*$/gm)) {
-    const body = text.slice(from, mark.index);
-    yield { body, line };
-    line += countLines(body);
-    // What follows the mark on its own line belongs to the document.
-    from = mark.index + 3;
-  }
-  yield { body: text.slice(from), line };
-}
-
-function countLines(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
-  return count;
-}
-
-function isBlank(body: string): boolean {
-  for (const [line] of body.matchAll(/^.*$/gm)) {
-    if (!/^\s*(?:#.*|\.\.\.\s*)?$/.test(line)) return false;
-  }
-  return true;
 }
 
 function parseDocument(body: string, line: number, place: StreamPlace): JsonObject {
@@ -69,7 +44,8 @@ function parseDocument(body: string, line: number, place: StreamPlace): JsonObje
     value = load(body, { schema: kubectlSchema, maxDepth });
   } catch (error) {
     const { reason = String(error), mark } = error instanceof YAMLException ? error : {};
-    throw new PackageError(`${place(line + (mark?.line ?? 0))}: not valid YAML: ${reason}`, { cause: error });
+    const where = place(line + (mark?.line ?? 0));
+    throw new PackageError(`${where}: not valid YAML: ${reason.slice(0, maxReasonLength)}`, { cause: error });
   }
   if (!isJsonObject(value)) throw new PackageError(`${place(line)}: expected an object with apiVersion and kind`);
   if (!isBounded(value, expansion)) {

@@ -198,7 +198,7 @@ test("files that are no archives, cut off ones, and those nobody may read: what 
     );
   }
   await assert.rejects(readArchive(store, folder.path, "dir"), {
-    message: `dir is a folder and no package file${advice}`,
+    message: `cannot read dir: it is a folder: name a file in it${advice}`,
   });
   await assert.rejects(readArchive(store, join(folder.path, "none"), "none.xpkg"), {
     message: /^cannot read none\.xpkg: ENOENT/,

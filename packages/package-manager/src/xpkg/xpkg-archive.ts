@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { textOf } from "@purlin/kube-controller";
+import { isUnreadableFile, openRegularFile } from "@purlin/kube-objects/files";
 import { extract, pack } from "tar-stream";
 import { parseImageConfig } from "../image/image-config.ts";
 import type { ContentStore } from "../oci/content-store.ts";
@@ -18,6 +19,8 @@ import { PackageError } from "./package-error.ts";
 import { xpkgAnnotation } from "./read-package.ts";
 
 const maxConfigBytes = 4 * 1024 * 1024;
+/** As much as an image may unpack to. */
+const maxArchiveBytes = 4 * 1024 ** 3;
 /** More than any image has layers. */
 const maxFiles = 4096;
 
@@ -93,9 +96,9 @@ type ArchiveFiles = ReadonlyMap<string, string>;
 async function unpackArchive(path: string, folder: string, name: string): Promise<ArchiveFiles> {
   const files = new Map<string, string>();
   const tar = extract();
-  const reading = pipeline(createReadStream(path), tar);
-  reading.catch(() => {});
   try {
+    const reading = pipeline(await openArchive(path), tar);
+    reading.catch(() => {});
     for await (const entry of tar) {
       const { name: file, type } = entry.header;
       if (files.size === maxFiles) throw new Error(`it has more than ${maxFiles} files`);
@@ -115,12 +118,20 @@ async function unpackArchive(path: string, folder: string, name: string): Promis
   return files;
 }
 
+/** What the file had when it was opened: one that is still written ends too early. */
+async function openArchive(path: string): Promise<Readable> {
+  const { file, size } = await openRegularFile(path, { maxBytes: maxArchiveBytes });
+  if (size > 0) return file.createReadStream({ end: size - 1 });
+  await file.close();
+  return Readable.from([]);
+}
+
 const advice = 'make one with "purlin xpkg build"';
 
 /** What is wrong with a file, or with the disk it is unpacked to: then another file would not help. */
 function unreadable(name: string, error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
-  if (code === "EISDIR") return `${name} is a folder and no package file; ${advice}`;
+  if (isUnreadableFile(error)) return `cannot read ${name}: ${error.message}; ${advice}`;
   if (code !== undefined) return `cannot read ${name}: ${textOf(error)}`;
   const text = textOf(error);
   if (/^Unexpected end of data/.test(text)) {

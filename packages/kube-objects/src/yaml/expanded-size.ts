@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject } from "@purlin/kube-objects";
+import { isJsonObject } from "../json/json-value.ts";
 
 /** How much a document may stand for, in characters and members, and how deep. */
 export interface ExpansionLimits {
