@@ -72,16 +72,9 @@ function counting(budget: UnpackBudget, name: string): Transform {
 async function writeEntries(tar: Extract, layer: LayerState, budget: UnpackBudget): Promise<void> {
   for await (const entry of tar) {
     if (--budget.entries < 0) throw new OciError("too-large", `${layer.name} has more files than are allowed`);
-    requireSize(entry.header, layer);
     await writeEntry(entry, layer);
     entry.resume();
   }
-}
-
-/** Numbers of a header may be written as binary ones, with a sign. */
-function requireSize({ size = 0, name }: Header, layer: LayerState): void {
-  if (Number.isSafeInteger(size) && size >= 0) return;
-  throw new OciError("unsafe-layer", `${layer.name} says that ${JSON.stringify(name)} has ${size} bytes`);
 }
 
 const whiteout = ".wh.";
