@@ -13,6 +13,7 @@ export async function run({ options }: CommandInput, io: Io): Promise<undefined>
     port,
     servesReadOnly: true,
     repairCertificates: options["repairCertificates"] === true,
+    acceptsLoss: options["acceptDataLoss"] === true,
     warn: (text) => io.stderr.write(`${text}\n`),
   });
   io.stdout.write(greeting(embedded.url, embedded.kubeconfig));

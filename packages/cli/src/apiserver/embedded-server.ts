@@ -30,6 +30,8 @@ export interface EmbeddedServerOptions {
   readonly onClockJump?: (byMs: number) => void;
   /** Serve what is in a directory that cannot be written. Default: say that it cannot be, and end. */
   readonly servesReadOnly?: boolean;
+  /** Go on without writes that were acknowledged and are no longer in the directory. Default: say so, and end. */
+  readonly acceptsLoss?: boolean;
 }
 
 /** The port a user asked for; undefined when none. */
@@ -69,13 +71,14 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
 }
 
 async function start(options: EmbeddedServerOptions, onRenewed: () => void): Promise<ApiServer> {
-  const { directory, warn, servesReadOnly = false, repairCertificates = false, onClockJump } = options;
+  const { directory, warn, servesReadOnly = false, repairCertificates = false, acceptsLoss = false, onClockJump } = options;
   try {
     await makeFolder(directory, 0o700);
     secureDataDir(directory);
     const server = await startApiServer({
       directory,
       servesReadOnly,
+      acceptsLoss,
       onRenewed,
       repairCertificates,
       onClockJump: (byMs) => {

@@ -172,7 +172,7 @@ test("another context of a kubeconfig may be named", async () => {
   assert.match(named.stderr, /^error: forbidden: User "system:anonymous"/, "it was found, and answers");
 });
 
-test("what others wrote does nothing to the terminal", async () => {
+test("what others wrote is shown without effect on the terminal", async () => {
   const event = (name: string, message: string): string =>
     JSON.stringify({
       apiVersion: "v1",
@@ -187,7 +187,7 @@ test("what others wrote does nothing to the terminal", async () => {
     stdin: event("odd", "a\u001b[2Jb\u0007\nc"),
   });
   assert.equal(stdout, "Event default/odd created\n");
-  assert.match((await purlin("get", "events")).stdout, / Odd +widget\/w +ab c\n/);
+  assert.match((await purlin("get", "events")).stdout, / Odd +widget\/w +a\\x1b\[2Jb\\x07 c\n/);
 });
 
 test("a patch changes what it names, and null removes", async () => {

@@ -29,6 +29,11 @@ const subresourceOption: OptionSpec = {
   description: "the subresource to change, such as status or scale",
 };
 
+const acceptDataLoss: OptionSpec = {
+  flags: "--accept-data-loss",
+  description: "start although writes that were acknowledged are no longer in the data directory",
+};
+
 const insecure: OptionSpec = { flags: "--insecure", description: "plaintext; only for functions on this machine" };
 
 /** The groups of commands, with what they have in common. */
@@ -70,6 +75,7 @@ export const commandTable: readonly CommandSpec[] = [
       { flags: "--prune", description: "delete objects that were applied from the files and are no longer in them" },
       { flags: "--wait", description: "exit when everything is ready; after --timeout, list what is not" },
       { flags: "--timeout <duration>", description: "how long --wait waits", default: "5m" },
+      acceptDataLoss,
       {
         flags: "--enable-function-revision-selectors",
         description: "several revisions of a function may be active, and compositions choose",
@@ -244,6 +250,7 @@ export const commandTable: readonly CommandSpec[] = [
         description: "where to listen on loopback, 0 for any free port (a free one, kept across restarts)",
       },
       repairCertificates,
+      acceptDataLoss,
     ],
     load: () => import("../apiserver/apiserver-command.ts"),
   },

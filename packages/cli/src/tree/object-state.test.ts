@@ -55,7 +55,7 @@ const composites: Record<string, { readonly object: KubeObject; readonly expecte
       ["A\u001b[2J", "True"],
       ["B", "False", "\u0007C", "\u001b]0;x\u0007d\re"],
     ]),
-    expected: "troubled Ready, A: B: C: d e",
+    expected: "troubled Ready, A\\x1b[2J: B: \\x07C: \\x1b]0;x\\x07d e",
     why: "functions and users write conditions, and a terminal does what it reads",
   },
   Troubled: {

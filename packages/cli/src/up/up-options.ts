@@ -27,6 +27,8 @@ export interface UpOptions {
   readonly debug: boolean;
   /** Delete objects that were removed from the files. */
   readonly prune?: boolean;
+  /** Start on a data directory that has lost writes which were acknowledged. */
+  readonly acceptsLoss?: boolean;
   /** Several revisions of a function at once, and compositions that choose. */
   readonly functionRevisionSelectors: boolean;
   /** Refuse to run functions without a sandbox. */
@@ -47,6 +49,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     repairCertificates: isSet(input, "repairCertificates"),
     waitMs: isSet(input, "wait") ? timeoutMs : undefined,
     prune: isSet(input, "prune"),
+    acceptsLoss: isSet(input, "acceptDataLoss"),
     debug: isSet(input, "debug"),
     functionRevisionSelectors:
       isSet(input, "enableFunctionRevisionSelectors") || project.features.functionRevisionSelectors === true,

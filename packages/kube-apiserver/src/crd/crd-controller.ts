@@ -168,7 +168,8 @@ export class CrdController {
       if (JSON.stringify(edited) === JSON.stringify(current)) return { action: "keep" };
       if (isDeleting(edited) && (metaOf(edited).finalizers ?? []).length === 0) return { action: "delete" };
       const next = this.#owners.update(current, edited, "kube-apiserver").object;
-      return { action: "put", value: inStoredOrder(withMeta(next, { resourceVersion: String(transaction.revision) })) };
+      const value = inStoredOrder(withMeta(next, { resourceVersion: String(transaction.revision) }));
+      return { action: "put", value, frees: isDeleting(next) };
     });
     return revision !== undefined;
   }

@@ -121,7 +121,7 @@ function decision(
   const { ttlSeconds } = rest.type.rules;
   // Whoever writes an event again keeps it for longer.
   const expiresAt = ttlSeconds === undefined ? current?.expiresAt : rest.now().getTime() + ttlSeconds * 1000;
-  return { action, value: storedForm(rest, object, revision), expiresAt };
+  return { action, value: storedForm(rest, object, revision), expiresAt, frees: isDeleting(object) };
 }
 
 /** What becomes of the current object. Throws what the client is to be told when nothing may. */

@@ -58,7 +58,7 @@ function decision(
   if (current !== undefined && jsonEqual(rest.strategy.toServed(current.value), object)) {
     return { action: "keep" };
   }
-  return { action: "put", value: storedForm(rest, object, revision), expiresAt: current?.expiresAt };
+  return { action: "put", value: storedForm(rest, object, revision), expiresAt: current?.expiresAt, frees: true };
 }
 
 function judge(

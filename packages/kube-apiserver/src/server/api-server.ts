@@ -48,6 +48,8 @@ export interface ApiServerOptions {
    * on one.
    */
   readonly servesReadOnly?: boolean;
+  /** Go on without writes that were acknowledged and are no longer in the data directory. Default: refuse to start. */
+  readonly acceptsLoss?: boolean;
   /** Decides when certificates are due. Default: the clock of the machine. */
   readonly clock?: RenewalClock;
   /** Told about what could not be recovered at the start. */
@@ -79,11 +81,12 @@ const CLOSE_GRACE_MS = 5000;
 
 /** Starts an API server on its data directory. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { directory, onWarning, history, servesReadOnly = false } = options;
+  const { directory, onWarning, history, servesReadOnly = false, acceptsLoss = false } = options;
   const store = openStore<JsonObject>({
     directory,
     codec: objectCodec,
     servesReadOnly,
+    acceptsLoss,
     ...(history === undefined ? {} : { history }),
     ...(onWarning === undefined ? {} : { onWarning }),
   });

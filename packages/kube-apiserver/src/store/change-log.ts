@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { statSync } from "node:fs";
+import { existsSync, rmSync, statSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
+import { Acknowledged, lostError, readAcknowledged } from "./acknowledged.ts";
+import { FilesInPlace } from "./files-in-place.ts";
 import { migrate } from "./schema.ts";
 import { StoreError } from "./store-error.ts";
 import { checkWal } from "./wal-check.ts";
@@ -32,6 +34,10 @@ export interface ChangeLogOptions {
   readonly onWarning?: ((message: string) => void) | undefined;
   /** What errors and warnings call the file. Default: its path. */
   readonly shownAs?: string;
+  /** Where the last acknowledged revision is kept. Default: nowhere. */
+  readonly acknowledged?: string;
+  /** Go on with a store that ends before the last acknowledged revision, after that revision. */
+  readonly acceptsLoss?: boolean;
 }
 
 /** What the store needs of its log. */
@@ -42,6 +48,8 @@ export interface Log {
   read(): Iterable<LoggedChange>;
   /** Returns when everything is on disk; throws when nothing is. */
   commit(commit: LogCommit): void;
+  /** Why nothing can be committed now, as far as that is known without trying. */
+  problem(): string | undefined;
   checkpoint(): void;
   close(): void;
 }
@@ -63,11 +71,14 @@ export class ChangeLog implements Log {
   readonly #insert: StatementSync;
   readonly #delete: StatementSync;
   readonly #setCompacted: StatementSync;
+  readonly #files: FilesInPlace;
+  readonly #acknowledged: Acknowledged | undefined;
 
   /** Opens a log made by `createChangeLog`; `damaged`, `foreign` or `newer` when it cannot be used. */
   constructor(options: ChangeLogOptions) {
     this.#path = options.shownAs ?? options.path;
     requireIntactFiles(options);
+    requireNothingLost(options);
     this.#database = new DatabaseSync(options.path, { timeout: 0 });
     try {
       // Exclusive: no other process may write behind our back, and no shared memory file is needed.
@@ -84,6 +95,9 @@ export class ChangeLog implements Log {
       this.#insert = this.#database.prepare("INSERT INTO change VALUES (?, ?, ?, ?, ?, ?)");
       this.#delete = this.#database.prepare("DELETE FROM change WHERE revision = ?");
       this.#setCompacted = this.#database.prepare("INSERT OR REPLACE INTO meta VALUES ('compacted', ?, ?)");
+      this.#requireAcknowledged(options);
+      this.#files = new FilesInPlace(options.path);
+      this.#acknowledged = this.#keepAcknowledged(options);
     } catch (error) {
       this.#database.close();
       throw openError(this.#path, error);
@@ -117,6 +131,10 @@ export class ChangeLog implements Log {
 
   /** Returns when everything is on disk; throws when nothing is. */
   commit(commit: LogCommit): void {
+    const problem = this.problem();
+    if (problem !== undefined) {
+      throw new Error(problem);
+    }
     this.#database.exec("BEGIN IMMEDIATE");
     try {
       // Deleting first leaves room for what comes, when there is little.
@@ -136,6 +154,15 @@ export class ChangeLog implements Log {
       }
       throw error;
     }
+    const last = commit.changes.at(-1);
+    if (last !== undefined) {
+      this.#acknowledged?.record(last.revision);
+    }
+  }
+
+  /** Whether the files are still where they were opened. */
+  problem(): string | undefined {
+    return this.#files.problem();
   }
 
   /** Moves what is in the write-ahead log into the database, so that the next start has less to do. */
@@ -145,6 +172,32 @@ export class ChangeLog implements Log {
 
   close(): void {
     this.#database.close();
+    this.#acknowledged?.close();
+  }
+
+  /** `lost` when the store ends before the last acknowledged revision, unless that is accepted: then it goes on after that revision. */
+  #requireAcknowledged({ acknowledged, acceptsLoss = false, onWarning }: ChangeLogOptions): void {
+    const promised = acknowledged === undefined ? undefined : readAcknowledged(acknowledged);
+    const found = lastRevision(this.#database);
+    if (promised === undefined || promised <= found) {
+      return;
+    }
+    const lost = lostError(this.#path, found, promised);
+    if (!acceptsLoss) {
+      throw lost;
+    }
+    onWarning?.(`${this.#path}: writes between revision ${found} and ${promised} are lost, as was accepted`);
+    // Clients have seen these revisions: none may come again, and whoever resumes at one must list anew.
+    this.#setCompacted.run(promised, crc32(String(promised)));
+  }
+
+  #keepAcknowledged({ acknowledged }: ChangeLogOptions): Acknowledged | undefined {
+    if (acknowledged === undefined) {
+      return undefined;
+    }
+    const marker = new Acknowledged(acknowledged);
+    marker.record(lastRevision(this.#database));
+    return marker;
   }
 
   #compactedRow(): ReturnType<StatementSync["get"]> {
@@ -224,6 +277,37 @@ function openError(path: string, error: unknown): unknown {
 function damagedError(path: string, what: string, cause?: unknown): StoreError {
   const text = `the store ${path} is damaged and was left as it is (${what}): restore a backup, or move it away to start empty`;
   return new StoreError("damaged", text, { cause });
+}
+
+/** Before anything is opened for writing: closing it again would move what is left of the write-ahead log into the database. */
+function requireNothingLost({ path, shownAs = path, acknowledged, acceptsLoss = false }: ChangeLogOptions): void {
+  const promised = acknowledged === undefined ? undefined : readAcknowledged(acknowledged);
+  if (promised === undefined || acceptsLoss || !existsSync(`${path}-wal`)) {
+    return;
+  }
+  const found = peekRevision(path);
+  if (found !== undefined && found < promised) {
+    throw lostError(shownAs, found, promised);
+  }
+}
+
+/** The last revision of a log that nothing else has open; undefined when it cannot be read, which the opening itself will explain. */
+function peekRevision(path: string): number | undefined {
+  try {
+    using database = new DatabaseSync(path, { readOnly: true, timeout: 0 });
+    return lastRevision(database);
+  } catch {
+    return undefined;
+  } finally {
+    // Made by readers; whoever has the log to itself needs none.
+    rmSync(`${path}-shm`, { force: true });
+  }
+}
+
+function lastRevision(database: DatabaseSync): number {
+  const last = database.prepare("SELECT max(revision) AS last FROM change").get()?.["last"];
+  const compacted = database.prepare("SELECT value FROM meta WHERE name = 'compacted'").get()?.["value"];
+  return Math.max(Number(last ?? 0), Number(compacted ?? 1));
 }
 
 function requireIntactFiles({ path, shownAs = path, onWarning }: ChangeLogOptions): void {

@@ -2,6 +2,7 @@
 import type { Log, LoggedChange } from "./change-log.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import type { Decoder } from "./decoder.ts";
+import type { DiskReserve } from "./disk-reserve.ts";
 import { Draft } from "./draft.ts";
 import { GroupCommit } from "./group-commit.ts";
 import type { HistoryLimits } from "./history.ts";
@@ -25,7 +26,7 @@ import { StoreError } from "./store-error.ts";
 import { Version } from "./version.ts";
 import { WatchHub } from "./watch-hub.ts";
 import { Watcher } from "./watcher.ts";
-import { isBeyondRepair, writeError } from "./write-error.ts";
+import { fullError, isBeyondRepair, isFull, writeError } from "./write-error.ts";
 
 export interface LogStoreOptions<T extends object> {
   readonly log: Log;
@@ -34,12 +35,16 @@ export interface LogStoreOptions<T extends object> {
   readonly decoder: Decoder<T>;
   readonly limits: HistoryLimits;
   readonly now: () => number;
+  /** Room on the disk for deletions; none where nothing is written. */
+  readonly reserve?: DiskReserve;
   /** Why no write will be taken from the start. */
   readonly refusal?: StoreError;
 }
 
 // Deleting old rows touches pages all over the file, so it waits for a quiet moment; only a long backlog rides on commits.
 const MAX_BACKLOG = 20_000;
+// How much a step on the way to a deletion may add.
+const STEP_BYTES = 4096;
 // How much of one chore is done at once, so that none holds the event loop.
 const CHORE = 1000;
 
@@ -85,9 +90,16 @@ export class LogStore<T extends object> implements Store<T> {
   }
 
   get problem(): StoreError | undefined {
-    const { now } = this.#options;
+    const { directory, log, now, reserve } = this.#options;
+    if (this.#refusal !== undefined) {
+      return this.#refusal;
+    }
+    const misplaced = log.problem();
+    if (misplaced !== undefined) {
+      return writeError(directory.path, new Error(misplaced));
+    }
     const isRecent = this.#failure !== undefined && now() - this.#failure.at < FAILURE_MS;
-    return this.#refusal ?? (isRecent ? this.#failure?.error : undefined);
+    return isRecent ? this.#failure?.error : reserve?.isReleased ? fullError(directory.path) : undefined;
   }
 
   get revision(): number {
@@ -173,11 +185,15 @@ export class LogStore<T extends object> implements Store<T> {
     }
     const { codec, decoder } = this.#options;
     const put = decision.action === "put" ? decision : undefined;
+    const bytes = put && codec.encode(put.value);
+    const frees = bytes === undefined || (put?.frees === true && isNoLarger(bytes, current));
+    this.#requireRoom(frees);
     const version = new Version<T>({
+      frees,
       key,
       revision,
       createRevision: current?.createRevision ?? revision,
-      bytes: put && codec.encode(put.value),
+      bytes,
       expiresAt: put?.expiresAt,
       decoder,
     });
@@ -200,7 +216,7 @@ export class LogStore<T extends object> implements Store<T> {
       throw this.#refusal;
     }
     const isBehind = this.#memory.obsolete.length > MAX_BACKLOG;
-    this.#log(versions, isBehind ? 2 * versions.length : 0);
+    this.#logWithReserve(versions, isBehind ? 2 * versions.length : 0);
     const now = this.#options.now();
     for (const version of versions) {
       this.#hub.publish(this.#memory.commit(version, now));
@@ -210,6 +226,39 @@ export class LogStore<T extends object> implements Store<T> {
     this.#maintenance.wake();
   }
 
+  /** What was kept free for deletions is for nothing else. */
+  #requireRoom(frees: boolean): void {
+    const { reserve, directory } = this.#options;
+    if (frees || reserve?.isReleased !== true || reserve.hold()) {
+      return;
+    }
+    throw fullError(directory.path);
+  }
+
+  /** Logs what leads to deletions on a full disk too. */
+  #logWithReserve(versions: readonly Version<T>[], cleanup: number): void {
+    const { reserve } = this.#options;
+    const isForced = reserve !== undefined && versions.every(({ frees }) => frees);
+    const makers = isForced ? [reserve.release, this.#makeRoom] : [];
+    for (const makeRoom of makers) {
+      try {
+        this.#log(versions, cleanup);
+        return;
+      } catch (error) {
+        if (!(error instanceof StoreError) || !isFull(error)) throw error;
+        makeRoom();
+      }
+    }
+    this.#log(versions, cleanup);
+  }
+
+  /** Lets go of all history and of the write-ahead log, so that their room can be used again. */
+  readonly #makeRoom = (): void => {
+    this.#memory.trim(this.#options.now(), this.revision, Number.POSITIVE_INFINITY);
+    this.#cleanUp(false);
+    this.#cleanUp(false);
+  };
+
   #log(versions: readonly Version<T>[], cleanup: number): void {
     const { obsolete, compactedRevision } = this.#memory;
     const dropped = obsolete.splice(Math.max(0, obsolete.length - cleanup));
@@ -218,6 +267,9 @@ export class LogStore<T extends object> implements Store<T> {
       this.#checkpointed = false;
       this.#isBusy = true;
       this.#failure = undefined;
+      if (this.#options.reserve?.isLowAfter(versions)) {
+        this.#checkpoint();
+      }
     } catch (error) {
       obsolete.push(...dropped);
       const refusal = writeError(this.#options.directory.path, error);
@@ -226,6 +278,16 @@ export class LogStore<T extends object> implements Store<T> {
         this.#refusal = refusal;
       }
       throw refusal;
+    }
+  }
+
+  #checkpoint(): void {
+    try {
+      this.#options.log.checkpoint();
+      this.#checkpointed = true;
+      this.#options.reserve?.checkpointed();
+    } catch {
+      // The disk refuses. Nothing is lost: the next run tries again.
     }
   }
 
@@ -247,10 +309,31 @@ export class LogStore<T extends object> implements Store<T> {
     this.#isBusy = false;
     if (this.#refusal === undefined) {
       this.#cleanUp(wasBusy);
+      this.#keepReserve();
     }
     // Also after a clean-up, which is a commit like any other.
     const isCheckpointDue = !this.#checkpointed && (wasBusy || this.#isBusy);
-    return isCheckpointDue || expiry.size > 0 || obsolete.length > 0 || history.size > this.#options.limits.keepChanges;
+    const isFullDisk = this.#options.reserve?.isReleased === true;
+    return (
+      isFullDisk ||
+      isCheckpointDue ||
+      expiry.size > 0 ||
+      obsolete.length > 0 ||
+      history.size > this.#options.limits.keepChanges
+    );
+  }
+
+  /** Takes the room for deletions; when it was given back, history has to go first. */
+  #keepReserve(): void {
+    const { log, reserve } = this.#options;
+    // Another directory in the place of ours is not ours to write to.
+    if (log.problem() !== undefined) {
+      return;
+    }
+    if (reserve?.isReleased) {
+      this.#makeRoom();
+    }
+    reserve?.hold();
   }
 
   #cleanUp(isBusy: boolean): void {
@@ -261,8 +344,7 @@ export class LogStore<T extends object> implements Store<T> {
         this.#log([], CHORE);
       } else if (!this.#checkpointed && !isBusy) {
         // It blocks for as long as the disk takes, and the writes of a busy server would wait for it every time.
-        this.#options.log.checkpoint();
-        this.#checkpointed = true;
+        this.#checkpoint();
       }
     } catch {
       // The disk refuses. Nothing is lost: rows that should be gone are merely still there, and the next run tries again.
@@ -296,6 +378,11 @@ export class LogStore<T extends object> implements Store<T> {
   #isClosed(): boolean {
     return this.#refusal?.code === "closed";
   }
+}
+
+/** A step on the way to a deletion adds a date and takes finalizers away; what adds more is not one. */
+function isNoLarger(bytes: Uint8Array, current: Entry<object> | undefined): boolean {
+  return bytes.length <= (current?.bytes.length ?? 0) + STEP_BYTES;
 }
 
 function rowOf<T extends object>(version: Version<T>): LoggedChange {

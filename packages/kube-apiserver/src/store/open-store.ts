@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { existsSync } from "node:fs";
+import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { ChangeLog, createChangeLog } from "./change-log.ts";
-import { LOCK_FILE, takeDataDirectory } from "./data-directory.ts";
+import { ACKNOWLEDGED_FILE, lostError, readAcknowledged } from "./acknowledged.ts";
+import { ChangeLog, type ChangeLogOptions, createChangeLog } from "./change-log.ts";
+import { type DataDirectory, LOCK_FILE, takeDataDirectory } from "./data-directory.ts";
 import { Decoder } from "./decoder.ts";
+import { DiskReserve, RESERVE_FILE } from "./disk-reserve.ts";
 import { DEFAULT_HISTORY, type HistoryLimits } from "./history.ts";
 import { LogStore, type LogStoreOptions } from "./log-store.ts";
 import { isReadOnly, shareDataDirectory } from "./read-only-directory.ts";
@@ -27,6 +29,8 @@ export interface StoreOptions<T extends object> {
   readonly now?: () => number;
   /** Serve what is in a directory that cannot be written, and refuse every write. Default: refuse to open it. */
   readonly servesReadOnly?: boolean;
+  /** Go on without writes that were acknowledged and are no longer there. Default: refuse to open such a store. */
+  readonly acceptsLoss?: boolean;
 }
 
 /** The name of the database in the data directory. */
@@ -36,7 +40,8 @@ const DEFAULT_DECODED_BYTES = 8 * 1024 * 1024;
 
 /**
  * Opens the store, recovering by itself from a crash at any instant. Throws a StoreError: `locked` when another process has the
- * directory, `damaged`, `foreign` or `newer` when what is there cannot be used, `unavailable` when it cannot be written.
+ * directory, `damaged`, `foreign` or `newer` when what is there cannot be used, `lost` when it ends before the last write that was acknowledged,
+ * `unavailable` when it cannot be written.
  */
 export function openStore<T extends object>(options: StoreOptions<T>): Store<T> {
   const { directory: path, servesReadOnly = false } = options;
@@ -46,10 +51,10 @@ export function openStore<T extends object>(options: StoreOptions<T>): Store<T> 
 }
 
 function openReadOnly<T extends object>(options: StoreOptions<T>): Store<T> {
-  const { directory: path, onWarning } = options;
+  const { directory: path } = options;
   const release = shareDataDirectory(path);
   try {
-    const log = openReadOnlyLog({ path: join(path, STORE_FILE), onWarning });
+    const log = openReadOnlyLog(logOptions(join(path, STORE_FILE), options));
     const text = `cannot write to the store in ${path}: it was read-only when the server started: make it writable and start again; reading goes on`;
     const refusal = new StoreError("unavailable", text);
     return new LogStore<T>({ ...partsOf(options), log, directory: { path, release }, refusal });
@@ -60,12 +65,14 @@ function openReadOnly<T extends object>(options: StoreOptions<T>): Store<T> {
 }
 
 function openWritable<T extends object>(options: StoreOptions<T>): Store<T> {
-  const directory = takeDataDirectory(options.directory);
+  const reserve = new DiskReserve(join(options.directory, RESERVE_FILE));
+  const directory = takeWithReserve(options.directory, reserve);
   try {
+    requireDatabase(options);
     const path = directory.file(STORE_FILE, createChangeLog);
-    const log = new ChangeLog({ path, maxBytes: options.maxBytes, onWarning: options.onWarning });
+    const log = new ChangeLog({ ...logOptions(path, options), maxBytes: options.maxBytes });
     try {
-      return new LogStore<T>({ ...partsOf(options), log, directory });
+      return new LogStore<T>({ ...partsOf(options), log, directory, reserve });
     } catch (error) {
       log.close();
       throw error;
@@ -74,6 +81,39 @@ function openWritable<T extends object>(options: StoreOptions<T>): Store<T> {
     directory.release();
     throw error;
   }
+}
+
+/** On a full disk, what is kept free for deletions also makes a start possible. */
+function takeWithReserve(path: string, reserve: DiskReserve): DataDirectory {
+  try {
+    return takeDataDirectory(path);
+  } catch (error) {
+    if ((error as { readonly cause?: NodeJS.ErrnoException }).cause?.code !== "ENOSPC") {
+      throw error;
+    }
+    reserve.release();
+    return takeDataDirectory(path);
+  }
+}
+
+/** A database that is gone is replaced by an empty one only on request, and the log that belonged to it is put aside. */
+function requireDatabase<T extends object>({ directory, acceptsLoss = false }: StoreOptions<T>): void {
+  const path = join(directory, STORE_FILE);
+  const promised = readAcknowledged(join(directory, ACKNOWLEDGED_FILE));
+  if (promised === undefined || existsSync(path)) {
+    return;
+  }
+  if (!acceptsLoss) {
+    throw lostError(path, 0, promised);
+  }
+  if (existsSync(`${path}-wal`)) {
+    renameSync(`${path}-wal`, `${path}-wal.lost`);
+  }
+}
+
+function logOptions<T extends object>(path: string, options: StoreOptions<T>): ChangeLogOptions {
+  const { directory, onWarning, acceptsLoss = false } = options;
+  return { path, onWarning, acceptsLoss, acknowledged: join(directory, ACKNOWLEDGED_FILE) };
 }
 
 function partsOf<T extends object>(

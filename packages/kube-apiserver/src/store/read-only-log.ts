@@ -16,7 +16,8 @@ export function openReadOnlyLog(options: ChangeLogOptions): Log {
     if (existsSync(`${options.path}-wal`)) {
       copyFileSync(`${options.path}-wal`, `${path}-wal`);
     }
-    const copy = new ChangeLog({ ...options, path, shownAs: options.path });
+    const acknowledged = keptCopy(options.acknowledged, folder);
+    const copy = new ChangeLog({ ...options, path, shownAs: options.path, ...(acknowledged && { acknowledged }) });
     try {
       return contentsOf(copy.compactedRevision, [...copy.read()]);
     } finally {
@@ -27,6 +28,14 @@ export function openReadOnlyLog(options: ChangeLogOptions): Log {
   }
 }
 
+/** A log that is opened writes its marker. */
+function keptCopy(marker: string | undefined, folder: string): string | undefined {
+  if (marker === undefined || !existsSync(marker)) return undefined;
+  const path = join(folder, basename(marker));
+  copyFileSync(marker, path);
+  return path;
+}
+
 function contentsOf(compactedRevision: number, rows: LoggedChange[]): Log {
   return {
     compactedRevision,
@@ -35,6 +44,7 @@ function contentsOf(compactedRevision: number, rows: LoggedChange[]): Log {
     commit: () => {
       throw new Error("the log is read-only");
     },
+    problem: () => undefined,
     checkpoint: () => {},
     close: () => {},
   };

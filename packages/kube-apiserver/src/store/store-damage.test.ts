@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import fc from "fast-check";
+import { ACKNOWLEDGED_FILE } from "./acknowledged.ts";
 import { STORE_FILE } from "./open-store.ts";
 import { isStoreError } from "./store-error.ts";
 import { openNotes, put, show, tempDirectory } from "./testing/temp-store.ts";
@@ -133,7 +134,7 @@ async function crashedStore(): Promise<{ directory: string; states: Contents[] }
     const entries = show(store.list({ prefix: "/" }).entries);
     states.push({ revision: store.revision, compacted: 1, entries });
   }
-  for (const name of [STORE_FILE, WAL_FILE]) {
+  for (const name of [STORE_FILE, WAL_FILE, ACKNOWLEDGED_FILE]) {
     copyFileSync(join(running, name), join(directory, name));
   }
   return { directory, states };
@@ -146,19 +147,31 @@ test("a killed server's log is recovered whole", async () => {
   assert.deepEqual(warnings, []);
 });
 
-test("a log cut at any place gives the state of a commit, the last one that is whole", async () => {
+test("a log cut at any place is refused, or gives the state of a commit when that is accepted", async () => {
   const { directory, states } = await crashedStore();
-  const [database, wal] = [readFileSync(join(directory, STORE_FILE)), readFileSync(join(directory, WAL_FILE))];
-  const known = new Set([
-    JSON.stringify({ revision: 1, compacted: 1, entries: [] }),
-    ...states.map((s) => JSON.stringify(s)),
-  ]);
+  const files = [STORE_FILE, WAL_FILE, ACKNOWLEDGED_FILE];
+  const [database, wal, marker] = files.map((name) => readFileSync(join(directory, name)));
+  assert.ok(database !== undefined && wal !== undefined && marker !== undefined);
+  const known = new Set([[], ...states.map(({ entries }) => entries)].map((entries) => JSON.stringify(entries)));
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: wal.length }), async (length) => {
-      writeFileSync(join(directory, STORE_FILE), database);
-      writeFileSync(join(directory, WAL_FILE), wal.subarray(0, length));
+      const cut = wal.subarray(0, length);
+      for (const [name, bytes] of [
+        [STORE_FILE, database],
+        [WAL_FILE, cut],
+        [ACKNOWLEDGED_FILE, marker],
+      ] as const) {
+        writeFileSync(join(directory, name), bytes);
+      }
       const found = await read(directory);
-      assert.ok(typeof found !== "string" && known.has(JSON.stringify(found)), JSON.stringify(found));
+      if (typeof found !== "string") return assert.deepEqual(found, states.at(-1));
+      assert.equal(found, "lost");
+      assert.deepEqual(readFileSync(join(directory, WAL_FILE)), cut, "left as it is");
+      await using store = openNotes({ directory, acceptsLoss: true });
+      assert.ok(known.has(JSON.stringify(show(store.list({ prefix: "/" }).entries))));
+      const last = states.at(-1)?.revision ?? 0;
+      assert.deepEqual([store.revision, store.compactedRevision], [last, last], "no revision comes again");
+      assert.equal((await put(store, "/after", "1"))?.revision, last + 1);
     }),
     { numRuns: 60, examples: [[0], [31], [32], [56], [wal.length]] },
   );
@@ -174,13 +187,12 @@ test("a flipped bit anywhere in the log never swallows commits in silence", asyn
       flipped[at] = (flipped[at] ?? 0) ^ (1 << bit);
       writeFileSync(join(directory, STORE_FILE), database);
       writeFileSync(join(directory, WAL_FILE), flipped);
-      const warnings: string[] = [];
-      const found = await read(directory, warnings);
+      const found = await read(directory);
       if (typeof found === "string") {
-        assert.equal(found, "damaged");
+        assert.match(found, /^(damaged|lost)$/);
         assert.ok(existsSync(join(directory, WAL_FILE)), "kept for whoever can repair it");
       } else {
-        assert.ok(JSON.stringify(found) === last || warnings.length === 1, JSON.stringify(found));
+        assert.equal(JSON.stringify(found), last);
       }
     }),
     { numRuns: 150, examples: [0, 8, 16, 24, 31, 32, 36, 40, 44, 48, wal.length - 1].map((at) => [at, 0]) },

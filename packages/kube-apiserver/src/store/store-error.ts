@@ -9,6 +9,7 @@ const brand = Symbol.for("purlin.kube-apiserver.StoreError");
  * - `unavailable`: the disk refuses writes; reads go on
  * - `closed`: the store was closed
  * - `locked`: another process has the data directory; `damaged`, `foreign`, `newer`: its content cannot be used
+ * - `lost`: it ends before the last write that was acknowledged
  */
 export type StoreErrorCode =
   | "exists"
@@ -21,7 +22,8 @@ export type StoreErrorCode =
   | "locked"
   | "damaged"
   | "foreign"
-  | "newer";
+  | "newer"
+  | "lost";
 
 /** An error of the store itself, told apart by its code. */
 export class StoreError extends Error {

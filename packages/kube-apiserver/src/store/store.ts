@@ -42,7 +42,13 @@ export interface Transaction<T extends object> {
 
 /** What becomes of the key. */
 export type Decision<T extends object> =
-  | { readonly action: "put"; readonly value: T; readonly expiresAt?: number | undefined }
+  | {
+      readonly action: "put";
+      readonly value: T;
+      readonly expiresAt?: number | undefined;
+      /** A step on the way to a deletion: taken on a full disk too. */
+      readonly frees?: boolean;
+    }
   | { readonly action: "delete" }
   | { readonly action: "keep" };
 

@@ -10,6 +10,8 @@ export interface VersionInit<T extends object> {
   readonly bytes: Uint8Array | undefined;
   readonly expiresAt: number | undefined;
   readonly decoder: Decoder<T>;
+  /** Whether it leads to a deletion. */
+  readonly frees?: boolean;
 }
 
 /** One state of a key, or the mark that it was deleted, with the way back to the state before. */
@@ -19,6 +21,8 @@ export class Version<T extends object> implements Entry<T> {
   readonly createRevision: number;
   readonly expiresAt: number | undefined;
   readonly deleted: boolean;
+  /** A deletion, or a step on the way to one. */
+  readonly frees: boolean;
   readonly bytes: Uint8Array;
   /** Cut when history no longer needs it. */
   older: Version<T> | undefined;
@@ -32,6 +36,7 @@ export class Version<T extends object> implements Entry<T> {
     this.createRevision = init.createRevision;
     this.expiresAt = init.expiresAt;
     this.deleted = init.bytes === undefined;
+    this.frees = init.frees ?? this.deleted;
     this.bytes = init.bytes ?? nothing;
     this.older = undefined;
     this.decoded = undefined;

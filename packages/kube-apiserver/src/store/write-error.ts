@@ -10,8 +10,11 @@ const SYNC_FAILURES: ReadonlySet<number> = new Set([1034, 1290]);
 
 /** Why a commit failed, for the one whose write it was. */
 export function writeError(directory: string, error: unknown): StoreError {
-  const text = `cannot write to the store in ${directory}: ${reasonOf(error)}; reading goes on`;
-  return new StoreError("unavailable", text, { cause: error });
+  return new StoreError("unavailable", textOf(directory, reasonOf(error)), { cause: error });
+}
+
+function textOf(directory: string, reason: string): string {
+  return `cannot write to the store in ${directory}: ${reason}; reading goes on`;
 }
 
 /**
@@ -23,12 +26,24 @@ export function isBeyondRepair(error: unknown): boolean {
   return sqliteCode(error) === SQLITE_CORRUPT || (typeof code === "number" && SYNC_FAILURES.has(code));
 }
 
+const fullReason = "the disk, or the room given to the store, is full: free some space, or delete objects";
+
+/** Whether a write was refused for want of room. */
+export function isFull(error: StoreError): boolean {
+  return sqliteCode(error.cause) === SQLITE_FULL;
+}
+
+/** Why a write that needs room is refused while what was kept free for deletions is in use. */
+export function fullError(directory: string): StoreError {
+  return new StoreError("unavailable", textOf(directory, fullReason));
+}
+
 /** What is wrong with the disk, and what to do about it. */
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const code = sqliteCode(error);
   if (code === SQLITE_FULL) {
-    return "the disk, or the room given to the store, is full: free some space";
+    return fullReason;
   }
   if (code === SQLITE_READONLY) {
     return "the directory or its disk is read-only: make it writable";
