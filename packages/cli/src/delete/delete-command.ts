@@ -8,7 +8,7 @@ import { type CommandInput, isSet, listOption, textOption } from "../commands/co
 import { readTimeout } from "../commands/duration.ts";
 import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
 import type { Io } from "../io.ts";
-import { readManifests } from "../manifests/manifest.ts";
+import { type Manifest, readManifests } from "../manifests/manifest.ts";
 import { manifestPath } from "../manifests/manifest-path.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -29,8 +29,10 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const ignoresMissing = isSet(input, "ignoreNotFound");
   const files = listOption(input, "filename");
   checkWords(input, files);
+  // Mistakes in files are reported before anything else.
+  const manifests = files.length > 0 ? await readManifests(files, io, { stdin: true }) : [];
   await using cluster = await openCluster(input, io);
-  const doomed = files.length > 0 ? await ofFiles(cluster, files, io) : await ofWords(cluster, input, io);
+  const doomed = files.length > 0 ? await ofFiles(cluster, manifests, io) : await ofWords(cluster, input, io);
   const waiting: Doomed[] = [];
   for (const one of doomed) {
     if (await requestDeletion(cluster, one, { ignoresMissing, io })) waiting.push(one);
@@ -53,8 +55,7 @@ function checkWords(input: CommandInput, files: readonly string[]): void {
 }
 
 /** What comes last in files was applied last, and leans on what comes first. */
-async function ofFiles(cluster: Cluster, files: readonly string[], io: Io): Promise<Doomed[]> {
-  const manifests = await readManifests(files, io, { stdin: true });
+async function ofFiles(cluster: Cluster, manifests: readonly Manifest[], io: Io): Promise<Doomed[]> {
   const doomed: Doomed[] = [];
   for (const { object } of manifests.toReversed()) {
     const found = await manifestPath(cluster, object, io.signal);

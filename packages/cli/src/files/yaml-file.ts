@@ -31,7 +31,7 @@ export interface YamlDocument {
  */
 export function parseYaml(text: string, file: string): YamlDocument[] {
   const source = createYamlSource(text, file);
-  return [...partsOf(source)].flatMap((part) => parsePart(part, source));
+  return partsOf(source).flatMap((part) => parsePart(part, source));
 }
 
 /** The same, and lets others have their turn between documents: `purlin up` serves an API at the same time. */
@@ -52,20 +52,21 @@ export async function parseYamlStream(text: string, file: string): Promise<YamlD
 /** About ten milliseconds of parsing. */
 const turnLength = 64 * 1024;
 
-function* partsOf(source: YamlSource): Generator<StreamPart> {
-  let count = 0;
+/** The documents of a file, all of which are small enough. */
+function partsOf(source: YamlSource): readonly StreamPart[] {
+  const parts: StreamPart[] = [];
   for (const part of splitDocuments(source.text)) {
-    if (isBlankDocument(part.body)) continue;
-    if (++count > maxDocuments) {
-      const where = source.place(part.offset);
-      throw new UserError(`${where}: the file has more than ${maxDocuments} documents: split it into several files`);
-    }
     if (part.body.length > maxDocumentLength) {
       const where = source.place(part.offset);
       throw new UserError(`${where}: the document has more than 8 MiB: split it, or apply it in several files`);
     }
-    yield part;
+    if (isBlankDocument(part.body)) continue;
+    parts.push(part);
+    if (parts.length <= maxDocuments) continue;
+    const where = source.place(part.offset);
+    throw new UserError(`${where}: the file has more than ${maxDocuments} documents: split it into several files`);
   }
+  return parts;
 }
 
 function parsePart({ body, offset: base }: StreamPart, source: YamlSource): YamlDocument[] {

@@ -50,6 +50,8 @@ export interface Log {
   commit(commit: LogCommit): void;
   /** Why nothing can be committed now, as far as that is known without trying. */
   problem(): string | undefined;
+  /** Bytes that can be written without more room on the disk. */
+  freeBytes(): number;
   checkpoint(): void;
   close(): void;
 }
@@ -163,6 +165,10 @@ export class ChangeLog implements Log {
   /** Whether the files are still where they were opened. */
   problem(): string | undefined {
     return this.#files.problem();
+  }
+
+  freeBytes(): number {
+    return Number(this.#database.prepare("PRAGMA freelist_count").get()?.["freelist_count"] ?? 0) * PAGE_BYTES;
   }
 
   /** Moves what is in the write-ahead log into the database, so that the next start has less to do. */

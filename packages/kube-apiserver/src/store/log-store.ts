@@ -45,6 +45,11 @@ export interface LogStoreOptions<T extends object> {
 const MAX_BACKLOG = 20_000;
 // How much a step on the way to a deletion may add.
 const STEP_BYTES = 4096;
+// Room in the database that is enough for ordinary writes.
+const ROOM_BYTES = 1024 * 1024;
+// On a full disk, so many rows are deleted at once, so many times.
+const PIECE = 50;
+const PIECES = 20;
 // How much of one chore is done at once, so that none holds the event loop.
 const CHORE = 1000;
 
@@ -85,12 +90,13 @@ export class LogStore<T extends object> implements Store<T> {
     this.#maintenance = new Maintenance(() => this.#maintain());
     this.#refusal = options.refusal;
     if (this.#refusal === undefined) {
+      options.reserve?.hold();
       this.#maintenance.wake();
     }
   }
 
   get problem(): StoreError | undefined {
-    const { directory, log, now, reserve } = this.#options;
+    const { directory, log, now } = this.#options;
     if (this.#refusal !== undefined) {
       return this.#refusal;
     }
@@ -99,7 +105,7 @@ export class LogStore<T extends object> implements Store<T> {
       return writeError(directory.path, new Error(misplaced));
     }
     const isRecent = this.#failure !== undefined && now() - this.#failure.at < FAILURE_MS;
-    return isRecent ? this.#failure?.error : reserve?.isReleased ? fullError(directory.path) : undefined;
+    return isRecent ? this.#failure?.error : this.#hasRoom() ? undefined : fullError(directory.path);
   }
 
   get revision(): number {
@@ -229,17 +235,23 @@ export class LogStore<T extends object> implements Store<T> {
   /** What was kept free for deletions is for nothing else. */
   #requireRoom(frees: boolean): void {
     const { reserve, directory } = this.#options;
-    if (frees || reserve?.isReleased !== true || reserve.hold()) {
+    if (frees || this.#hasRoom() || reserve?.hold() === true) {
       return;
     }
     throw fullError(directory.path);
   }
 
-  /** Logs what leads to deletions on a full disk too. */
+  /** Deletions leave room in the database, even where the disk has none. */
+  #hasRoom(): boolean {
+    const { log, reserve } = this.#options;
+    return reserve?.isReleased !== true || log.freeBytes() >= ROOM_BYTES;
+  }
+
+  /** Logs; on a full disk after the write-ahead log was emptied, and what leads to deletions with all the room there is. */
   #logWithReserve(versions: readonly Version<T>[], cleanup: number): void {
     const { reserve } = this.#options;
     const isForced = reserve !== undefined && versions.every(({ frees }) => frees);
-    const makers = isForced ? [reserve.release, this.#makeRoom] : [];
+    const makers = isForced ? [reserve.release, this.#makeRoom] : [this.#checkpoint];
     for (const makeRoom of makers) {
       try {
         this.#log(versions, cleanup);
@@ -252,11 +264,14 @@ export class LogStore<T extends object> implements Store<T> {
     this.#log(versions, cleanup);
   }
 
-  /** Lets go of all history and of the write-ahead log, so that their room can be used again. */
+  /** Lets go of all history, piece by piece: each piece needs some room in the write-ahead log, which a checkpoint gives back. */
   readonly #makeRoom = (): void => {
     this.#memory.trim(this.#options.now(), this.revision, Number.POSITIVE_INFINITY);
-    this.#cleanUp(false);
-    this.#cleanUp(false);
+    this.#checkpoint();
+    for (let piece = 0; piece < PIECES && this.#memory.obsolete.length > 0; piece += 1) {
+      this.#cleanUp(PIECE);
+      this.#checkpoint();
+    }
   };
 
   #log(versions: readonly Version<T>[], cleanup: number): void {
@@ -281,7 +296,7 @@ export class LogStore<T extends object> implements Store<T> {
     }
   }
 
-  #checkpoint(): void {
+  readonly #checkpoint = (): void => {
     try {
       this.#options.log.checkpoint();
       this.#checkpointed = true;
@@ -289,7 +304,7 @@ export class LogStore<T extends object> implements Store<T> {
     } catch {
       // The disk refuses. Nothing is lost: the next run tries again.
     }
-  }
+  };
 
   #abandon(versions: readonly Version<T>[]): void {
     for (const version of versions) {
@@ -308,7 +323,7 @@ export class LogStore<T extends object> implements Store<T> {
     const wasBusy = this.#isBusy;
     this.#isBusy = false;
     if (this.#refusal === undefined) {
-      this.#cleanUp(wasBusy);
+      this.#tidy(wasBusy);
       this.#keepReserve();
     }
     // Also after a clean-up, which is a commit like any other.
@@ -321,6 +336,15 @@ export class LogStore<T extends object> implements Store<T> {
       obsolete.length > 0 ||
       history.size > this.#options.limits.keepChanges
     );
+  }
+
+  #tidy(isBusy: boolean): void {
+    if (this.#memory.obsolete.length > 0) {
+      this.#cleanUp(CHORE);
+    } else if (!this.#checkpointed && !isBusy) {
+      // It blocks for as long as the disk takes, and the writes of a busy server would wait for it every time.
+      this.#checkpoint();
+    }
   }
 
   /** Takes the room for deletions; when it was given back, history has to go first. */
@@ -336,16 +360,11 @@ export class LogStore<T extends object> implements Store<T> {
     reserve?.hold();
   }
 
-  #cleanUp(isBusy: boolean): void {
+  #cleanUp(count: number): void {
     try {
-      if (this.#memory.obsolete.length > 0) {
-        // Neighbours in the file together.
-        this.#memory.obsolete.sort((a, b) => a - b);
-        this.#log([], CHORE);
-      } else if (!this.#checkpointed && !isBusy) {
-        // It blocks for as long as the disk takes, and the writes of a busy server would wait for it every time.
-        this.#checkpoint();
-      }
+      // Neighbours in the file together.
+      this.#memory.obsolete.sort((a, b) => a - b);
+      this.#log([], count);
     } catch {
       // The disk refuses. Nothing is lost: rows that should be gone are merely still there, and the next run tries again.
     }

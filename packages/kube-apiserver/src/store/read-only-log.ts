@@ -45,6 +45,7 @@ function contentsOf(compactedRevision: number, rows: LoggedChange[]): Log {
       throw new Error("the log is read-only");
     },
     problem: () => undefined,
+    freeBytes: () => 0,
     checkpoint: () => {},
     close: () => {},
   };

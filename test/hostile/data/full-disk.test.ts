@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// A disk that somebody has filled: objects can be deleted, which makes room, and nothing needs a restart.
+import assert from "node:assert/strict";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { type Answer, ask, configMap, configMaps, listed } from "../../chaos/harness/config-maps.ts";
+import { onSmallDisk } from "../../chaos/harness/own-mounts.ts";
+import { chaosDirectory, type ServerProcess, startServer } from "../../chaos/harness/server-process.ts";
+import type { Target } from "../../conformance/harness/wire.ts";
+
+const megabyte = 1024 * 1024;
+
+interface FullServer {
+  readonly server: ServerProcess;
+  readonly target: Target;
+  /** The directory as the server sees it. */
+  readonly seen: string;
+  readonly names: readonly string[];
+}
+
+/** Writes objects of a size, with finalizers, until the disk has no room for one more. */
+async function fill(target: Target, size: number, finalizers: readonly string[]): Promise<string[]> {
+  const names: string[] = [];
+  for (;;) {
+    const name = `full-${names.length}`;
+    const object = { metadata: { name, finalizers }, data: { text: "x".repeat(size) } };
+    const answer = await ask(target, "POST", configMaps, object);
+    if (answer.code !== 201) {
+      assertFull(answer);
+      return names;
+    }
+    names.push(name);
+    assert.ok(names.length < 20_000, "the disk never got full");
+  }
+}
+
+function assertFull({ code, body }: Answer): void {
+  assert.deepEqual([code, body.kind, body.reason], [503, "Status", "ServiceUnavailable"], body.message);
+  assert.match(body.message ?? "", /is full: free some space, or delete objects; reading goes on/);
+}
+
+async function startFull(size: number, finalizers: readonly string[] = []): Promise<FullServer> {
+  const directory = chaosDirectory();
+  const server = startServer({ directory, wrapper: onSmallDisk(directory, 12 * megabyte) });
+  const target = await server.ready;
+  const names = await fill(target, size, finalizers);
+  return { server, target, seen: `/proc/${server.child.pid}/root${directory}`, names };
+}
+
+for (const size of [20_000, 900_000]) {
+  test(`every object of ${size} bytes can be deleted from a full disk, and then there is room again`, async () => {
+    const { server, target, names } = await startFull(size);
+    await using _server = server;
+    assert.equal((await ask(target, "GET", "/readyz")).code, 500, "it is not ready while it is full");
+    const some = names.slice(0, 150);
+    for (const name of some) {
+      const { code, body } = await ask(target, "DELETE", `${configMaps}/${name}`);
+      assert.equal(code, 200, `${name} of ${names.length}: ${body.message}`);
+    }
+    const left = await listed(target);
+    assert.deepEqual(
+      [...left.keys()].filter((name) => some.includes(name)),
+      [],
+    );
+    await until(async () => (await ask(target, "POST", configMaps, configMap("after", "y".repeat(size)))).code === 201);
+    assert.equal((await ask(target, "GET", "/readyz")).code, 200);
+    assert.equal(await server.stop(), 0);
+  });
+}
+
+test("objects with finalizers go through all of their deletion on a full disk, and cannot be used to fill it further", async () => {
+  const { server, target, names } = await startFull(20_000, ["example.org/hold"]);
+  await using _server = server;
+  const [first = ""] = names;
+  for (const name of names.slice(0, 20)) {
+    assert.equal((await ask(target, "DELETE", `${configMaps}/${name}`)).code, 200, `${name} is marked`);
+    if (name === first)
+      assertFull(await ask(target, "PATCH", `${configMaps}/${name}`, { data: { more: "x".repeat(50_000) } }));
+    const released = await ask(target, "PATCH", `${configMaps}/${name}`, { metadata: { finalizers: null } });
+    assert.equal(released.code, 200, `${name} is released: ${released.body.message}`);
+    assert.equal((await ask(target, "GET", `${configMaps}/${name}`)).code, 404);
+  }
+  assert.equal(await server.stop(), 0);
+});
+
+test("writers that try again and again on a full disk do not keep others from deleting", async () => {
+  const { server, target, names } = await startFull(50_000);
+  await using _server = server;
+  const attack = { isOver: false };
+  const writers = Array.from({ length: 4 }, async (_, writer) => {
+    for (let i = 0; !attack.isOver; i += 1) {
+      await ask(target, "POST", configMaps, configMap(`again-${writer}-${i}`, "x".repeat(50_000)));
+    }
+  });
+  for (const name of names.slice(0, 10)) {
+    // One that shares a commit with a refused write is refused with it.
+    await until(async () => [200, 404].includes((await ask(target, "DELETE", `${configMaps}/${name}`)).code));
+  }
+  attack.isOver = true;
+  await Promise.all(writers);
+});
+
+test("a disk that others fill to the last byte, and a restart on it", async () => {
+  const directory = chaosDirectory();
+  const mount = join(directory, "mount");
+  mkdirSync(mount);
+  const server = startServer({ directory: mount, wrapper: onSmallDisk(mount, 12 * megabyte) });
+  await using _server = server;
+  const target = await server.ready;
+  for (let i = 0; i < 20; i += 1) await ask(target, "POST", configMaps, configMap(`kept-${i}`, "x".repeat(20_000)));
+  // The room for deletions is taken in the first quiet moment.
+  const seen = `/proc/${server.child.pid}/root${mount}`;
+  await until(async () => readdirSync(seen).includes("reserve"));
+  try {
+    writeFileSync(join(seen, "theirs"), Buffer.alloc(16 * megabyte));
+  } catch {
+    // As much as there was.
+  }
+  assertFull(await ask(target, "POST", configMaps, configMap("refused", "x".repeat(500_000))));
+  for (let i = 0; i < 20; i += 1) {
+    assert.equal((await ask(target, "DELETE", `${configMaps}/kept-${i}`)).code, 200, `kept-${i}`);
+  }
+  rmSync(join(seen, "theirs"));
+  await until(async () => (await ask(target, "POST", configMaps, configMap("after", "x".repeat(20_000)))).code === 201);
+  assert.equal(await server.stop(), 0);
+});
+
+/** Within a minute. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 600; i += 1) {
+    if (await isSo()) return;
+    await new Promise((go) => setTimeout(go, 100));
+  }
+  assert.fail("it never was so");
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every command that reads a user's file, given each file that does harm: one line that says what, which file and what to do; at once.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { runInProcess } from "../../../packages/cli/src/testing/test-io.ts";
+import { closeSockets, hostileFiles } from "./hostile-files.ts";
+
+const root = mkdtempSync(join(tmpdir(), "hostile-files-"));
+after(() => {
+  closeSockets();
+  rmSync(root, { recursive: true, force: true });
+});
+let count = 0;
+
+function freshFolder(files: Readonly<Record<string, string>> = {}): string {
+  const folder = join(root, String(++count));
+  mkdirSync(folder);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+const xr = "apiVersion: example.org/v1\nkind: App\nmetadata: {name: a}\n";
+const composition = `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: c}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: App}
+  mode: Pipeline
+  pipeline: [{step: s, functionRef: {name: f}}]
+`;
+
+interface Reader {
+  readonly args: readonly string[];
+  /** What the hostile file is called. */
+  readonly file: string;
+  /** What else is in the folder. */
+  readonly beside?: Readonly<Record<string, string>>;
+  /** True where the file is not text, so that only its kind and size matter. */
+  readonly isBinary?: boolean;
+  readonly isFolderFine?: boolean;
+}
+
+const readers: Readonly<Record<string, Reader>> = {
+  "apply FILE": { args: ["apply", "x.yaml"], file: "x.yaml", isFolderFine: true },
+  "apply FOLDER": { args: ["apply", "."], file: "x.yaml", beside: { "a.yaml": xr }, isFolderFine: true },
+  "delete -f FILE": { args: ["delete", "-f", "x.yaml"], file: "x.yaml", isFolderFine: true },
+  "up FILE": { args: ["up", "x.yaml", "--data-dir", "data"], file: "x.yaml", isFolderFine: true },
+  "up FOLDER": { args: ["up", "manifests", "--data-dir", "data"], file: "manifests/x.yaml", isFolderFine: true },
+  "render XR": {
+    args: ["render", "x.yaml", "c.yaml", "c.yaml"],
+    file: "x.yaml",
+    beside: { "c.yaml": composition },
+    isFolderFine: true,
+  },
+  "render COMPOSITION": {
+    args: ["render", "xr.yaml", "x.yaml", "x.yaml"],
+    file: "x.yaml",
+    beside: { "xr.yaml": xr },
+    isFolderFine: true,
+  },
+  "function call --request": {
+    args: ["function", "call", "--target", "localhost:1", "--insecure", "--request", "x.yaml"],
+    file: "x.yaml",
+  },
+  "function call --xr": {
+    args: ["function", "call", "--target", "localhost:1", "--insecure", "--xr", "x.yaml"],
+    file: "x.yaml",
+    isFolderFine: true,
+  },
+  "get --kubeconfig": { args: ["get", "pods", "--kubeconfig", "x.yaml"], file: "x.yaml" },
+  "purlin.yaml": { args: ["get", "pods"], file: "purlin.yaml" },
+  "xpkg inspect": { args: ["xpkg", "inspect", "x.xpkg"], file: "x.xpkg", isBinary: true },
+  "xpkg push": { args: ["xpkg", "push", "localhost:1/a:v1", "-f", "x.xpkg"], file: "x.xpkg", isBinary: true },
+  "function run": { args: ["function", "run", "x.ts", "--insecure"], file: "x.ts", isBinary: true },
+};
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
+
+for (const [command, reader] of Object.entries(readers)) {
+  for (const [what, { make, says, isOfAnyKind }] of Object.entries(hostileFiles)) {
+    if (reader.isBinary && !isOfAnyKind) continue;
+    if (what === "a folder" && reader.isFolderFine) continue;
+    // Its own reader says so before anything is read.
+    if (command === "function run" && /circle|itself|8 GiB/.test(what)) continue;
+    test(`${command}: ${what}`, async () => {
+      const cwd = freshFolder(reader.beside);
+      mkdirSync(join(cwd, "manifests"));
+      await make(join(cwd, reader.file));
+      const { exitCode, stdout, stderr } = await runInProcess(reader.args, { cwd, env: { HOME: cwd } });
+      assert.notEqual(exitCode, 0, stdout);
+      const lines = stderr.trimEnd().split("\n");
+      assert.equal(lines.length, 1, stderr.slice(0, 2000));
+      assert.match(stderr, /^error: /);
+      const isLinkOut = reader.args.includes(".") || command === "up FOLDER";
+      const linkOut = isLinkOut ? "|is a link to .*, outside of" : "";
+      assert.match(stderr, isRun(command) ? /it is not a regular file/ : new RegExp(`${says.source}${linkOut}`));
+      assert.ok(stderr.includes(reader.file.split("/").at(-1) ?? ""), stderr);
+      assert.ok(stderr.length < 1000, `${stderr.length} characters`);
+      assert.doesNotMatch(stderr.trimEnd(), control);
+    });
+  }
+}
+
+function isRun(command: string): boolean {
+  return command === "function run";
+}
+
+test("a link out of a folder of manifests is refused, one inside is followed, and a file that is named may be a link", async () => {
+  const cwd = freshFolder({ "outside.yaml": xr });
+  mkdirSync(join(cwd, "in/data"), { recursive: true });
+  writeFileSync(join(cwd, "in/data/real.txt"), "apiVersion: v1\nkind: 3\n");
+  symlinkSync("../outside.yaml", join(cwd, "in/a.yaml"));
+  const { stderr } = await runInProcess(["apply", "in"], { cwd });
+  assert.match(
+    stderr,
+    /^error: cannot read in\/a\.yaml: it is a link to .*outside\.yaml, outside of in: copy the file, or name it/,
+  );
+  rmSync(join(cwd, "in/a.yaml"));
+  symlinkSync("data/real.txt", join(cwd, "in/a.yaml"));
+  assert.match((await runInProcess(["apply", "in"], { cwd })).stderr, /^error: in\/a\.yaml:2:1: kind/);
+  symlinkSync("in/data/real.txt", join(cwd, "named.yaml"));
+  assert.match((await runInProcess(["apply", "named.yaml"], { cwd })).stderr, /^error: named\.yaml:2:1: kind/);
+});
+
+const names = ["a\nerror: b.yaml", "a\u001b[2J.yaml", "a\u202eb.yaml", "a\u009b31m.yaml", "\u0007.yaml", "-.yaml"];
+for (const name of names) {
+  test(`a file called ${JSON.stringify(name)} is named without effect on the terminal`, async () => {
+    const file = name.endsWith(".yaml") ? name : `${name}.yaml`;
+    const cwd = freshFolder({ [file]: "kind: 3\napiVersion: v1\n" });
+    const { stderr, exitCode } = await runInProcess(["apply", "."], { cwd });
+    assert.equal(exitCode, 1);
+    assert.equal(stderr.trimEnd().split("\n").length, 1, stderr);
+    assert.doesNotMatch(stderr.trimEnd(), control);
+    assert.doesNotMatch(stderr, /\u202e/);
+  });
+}
+
+test("standard input without end is refused", async () => {
+  const { stderr, exitCode } = await runInProcess(["apply", "-"], { stdin: "#".repeat(33 * 1024 * 1024) });
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /^error: cannot read standard input: it has more; the limit is 32 MiB/);
+});
+
+test("what a shell passes for <(command) is read", () => {
+  const cwd = freshFolder();
+  const purlin = join(import.meta.dirname, "../../../packages/cli/bin/purlin.js");
+  const script = `"$0" "$1" apply -f <(printf 'kind: 3\\napiVersion: v1\\n')`;
+  const { stderr, status } = spawnSync("bash", ["-c", script, process.execPath, purlin], { cwd, encoding: "utf8" });
+  assert.equal(status, 1);
+  assert.match(stderr, /^error: \/dev\/fd\/\d+:1:1: kind: expected/);
+});
+
+test("another user's files are not read, and the line says why", { skip: process.getuid?.() !== 0 }, () => {
+  const cwd = freshFolder({ "x.yaml": xr });
+  chmodSync(join(cwd, "x.yaml"), 0o600);
+  chmodSync(root, 0o755);
+  chmodSync(cwd, 0o755);
+  const purlin = join(import.meta.dirname, "../../../packages/cli/bin/purlin.js");
+  const as = ["--reuid", "23457", "--regid", "23457", "--clear-groups", process.execPath, purlin, "apply", "x.yaml"];
+  const { stderr, status } = spawnSync("setpriv", as, { cwd, encoding: "utf8", env: { HOME: cwd } });
+  assert.equal(status, 1);
+  assert.equal(stderr, "error: cannot read the file x.yaml: permission denied: check who may read it\n");
+});
