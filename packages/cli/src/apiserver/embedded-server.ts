@@ -71,7 +71,14 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
 }
 
 async function start(options: EmbeddedServerOptions, onRenewed: () => void): Promise<ApiServer> {
-  const { directory, warn, servesReadOnly = false, repairCertificates = false, acceptsLoss = false, onClockJump } = options;
+  const {
+    directory,
+    warn,
+    servesReadOnly = false,
+    repairCertificates = false,
+    acceptsLoss = false,
+    onClockJump,
+  } = options;
   try {
     await makeFolder(directory, 0o700);
     secureDataDir(directory);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Log, LoggedChange } from "./change-log.ts";
+import type { Log } from "./change-log.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import type { Decoder } from "./decoder.ts";
 import type { DiskReserve } from "./disk-reserve.ts";
@@ -23,7 +23,7 @@ import type {
   Written,
 } from "./store.ts";
 import { StoreError } from "./store-error.ts";
-import { Version } from "./version.ts";
+import { isNoLarger, rowOf, Version } from "./version.ts";
 import { WatchHub } from "./watch-hub.ts";
 import { Watcher } from "./watcher.ts";
 import { fullError, isBeyondRepair, isFull, writeError } from "./write-error.ts";
@@ -43,8 +43,6 @@ export interface LogStoreOptions<T extends object> {
 
 // Deleting old rows touches pages all over the file, so it waits for a quiet moment; only a long backlog rides on commits.
 const MAX_BACKLOG = 20_000;
-// How much a step on the way to a deletion may add.
-const STEP_BYTES = 4096;
 // Room in the database that is enough for ordinary writes.
 const ROOM_BYTES = 1024 * 1024;
 // On a full disk, so many rows are deleted at once, so many times.
@@ -397,14 +395,4 @@ export class LogStore<T extends object> implements Store<T> {
   #isClosed(): boolean {
     return this.#refusal?.code === "closed";
   }
-}
-
-/** A step on the way to a deletion adds a date and takes finalizers away; what adds more is not one. */
-function isNoLarger(bytes: Uint8Array, current: Entry<object> | undefined): boolean {
-  return bytes.length <= (current?.bytes.length ?? 0) + STEP_BYTES;
-}
-
-function rowOf<T extends object>(version: Version<T>): LoggedChange {
-  const { key, revision, createRevision, expiresAt } = version;
-  return { key, revision, createRevision, expiresAt, bytes: version.deleted ? undefined : version.bytes };
 }

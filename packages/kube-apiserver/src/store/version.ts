@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { LoggedChange } from "./change-log.ts";
 import type { Decoder } from "./decoder.ts";
 import type { Entry } from "./store.ts";
 
@@ -63,3 +64,17 @@ export class Version<T extends object> implements Entry<T> {
 }
 
 const nothing = new Uint8Array();
+
+// How much a step on the way to a deletion may add.
+const STEP_BYTES = 4096;
+
+/** A step on the way to a deletion adds a date and takes finalizers away; what adds more is not one. */
+export function isNoLarger(bytes: Uint8Array, current: Entry<object> | undefined): boolean {
+  return bytes.length <= (current?.bytes.length ?? 0) + STEP_BYTES;
+}
+
+/** The row of the log for a version. */
+export function rowOf<T extends object>(version: Version<T>): LoggedChange {
+  const { key, revision, createRevision, expiresAt } = version;
+  return { key, revision, createRevision, expiresAt, bytes: version.deleted ? undefined : version.bytes };
+}
