@@ -6,7 +6,8 @@ import { dirname } from "node:path";
 /** The name of the file that keeps some room on the disk. */
 export const RESERVE_FILE = "reserve";
 
-const RESERVE_BYTES = 1024 * 1024;
+const RESERVE_BYTES = 4 * 1024 * 1024;
+const BLOCK_BYTES = 128 * 1024;
 /** What a commit writes at least. */
 const PAGE_BYTES = 4096;
 /** So many bytes are committed between two looks at how much room the disk has. */
@@ -14,7 +15,7 @@ const LOOK_BYTES = 256 * 1024;
 
 /**
  * A file that takes up room on the disk, to be given back when the disk is full: deleting objects writes a little before it makes room.
- * Small disks give a sixteenth.
+ * Small disks give an eighth.
  */
 export class DiskReserve {
   readonly #path: string;
@@ -89,7 +90,7 @@ export class DiskReserve {
 
   #wantedBytes(): number {
     const { blocks, bsize } = statfsSync(dirname(this.#path));
-    return Math.min(RESERVE_BYTES, Math.floor((blocks * bsize) / 16));
+    return Math.min(RESERVE_BYTES, Math.floor((blocks * bsize) / 8));
   }
 }
 
@@ -101,8 +102,8 @@ function sizeOf(path: string): number {
 function fill(path: string, length: number): void {
   const file = openSync(path, "w", 0o600);
   try {
-    const bytes = randomFillSync(Buffer.alloc(length));
-    for (let at = 0; at < length; ) at += writeSync(file, bytes, at);
+    const bytes = randomFillSync(Buffer.alloc(BLOCK_BYTES));
+    for (let at = 0; at < length; ) at += writeSync(file, bytes, 0, Math.min(BLOCK_BYTES, length - at));
   } finally {
     closeSync(file);
   }

@@ -46,8 +46,7 @@ const MAX_BACKLOG = 20_000;
 // Room in the database that is enough for ordinary writes.
 const ROOM_BYTES = 1024 * 1024;
 // On a full disk, so many rows are deleted at once, so many times.
-const PIECE = 50;
-const PIECES = 20;
+const [PIECE, PIECES] = [50, 20];
 // How much of one chore is done at once, so that none holds the event loop.
 const CHORE = 1000;
 
@@ -280,7 +279,9 @@ export class LogStore<T extends object> implements Store<T> {
       this.#checkpointed = false;
       this.#isBusy = true;
       this.#failure = undefined;
-      if (this.#options.reserve?.isLowAfter(versions)) {
+      if (this.#options.reserve?.isLowAfter(versions) && !this.#checkpoint()) {
+        // The log may not outgrow the room that is kept, or it could never be emptied again.
+        this.#options.reserve.release();
         this.#checkpoint();
       }
     } catch (error) {
@@ -294,13 +295,15 @@ export class LogStore<T extends object> implements Store<T> {
     }
   }
 
-  readonly #checkpoint = (): void => {
+  readonly #checkpoint = (): boolean => {
     try {
       this.#options.log.checkpoint();
       this.#checkpointed = true;
       this.#options.reserve?.checkpointed();
+      return true;
     } catch {
       // The disk refuses. Nothing is lost: the next run tries again.
+      return false;
     }
   };
 
@@ -349,9 +352,7 @@ export class LogStore<T extends object> implements Store<T> {
   #keepReserve(): void {
     const { log, reserve } = this.#options;
     // Another directory in the place of ours is not ours to write to.
-    if (log.problem() !== undefined) {
-      return;
-    }
+    if (log.problem() !== undefined) return;
     if (reserve?.isReleased) {
       this.#makeRoom();
     }

@@ -90,7 +90,11 @@ const outsideName = "../outside/stolen";
 
 /** Layers that are refused, and leave nothing outside of the root. */
 const refused: Record<string, (outside: string) => Buffer[]> = {
-  "a size of minus two": () => [raw({ size: base256([...Array<number>(11).fill(0xff), 0xfe]) }), raw({ name: "after", content: "x" }), end],
+  "a size of minus two": () => [
+    raw({ size: base256([...Array<number>(11).fill(0xff), 0xfe]) }),
+    raw({ name: "after", content: "x" }),
+    end,
+  ],
   "a size of minus a lot": () => [raw({ size: base256([0xff, 0x80, 0]) }), end],
   "a size beyond every disk": () => [raw({ size: base256([0x80, 0x7f]) }), end],
   "a size beyond the limit": () => [raw({ size: "77777777777" }), end],
