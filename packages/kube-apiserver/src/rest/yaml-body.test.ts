@@ -42,3 +42,9 @@ for (const [name, text] of Object.entries({
 })) {
   test(`not YAML we take: ${name}`, () => assert.throws(() => readYaml(text), isBadRequest));
 }
+
+test("a long text that is repeated by aliases is refused", () => {
+  const text = `a: &a "${"x".repeat(100_000)}"\nb: [${Array(10_000).fill("*a").join(",")}]\n`;
+  assert.throws(() => readYaml(text), /document contains excessive aliasing/);
+  assert.throws(() => readYaml("a: &a [*a]\n"), /document contains excessive aliasing/);
+});

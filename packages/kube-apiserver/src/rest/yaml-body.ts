@@ -12,7 +12,7 @@ import {
   requestEntityTooLarge,
   type Work,
 } from "@purlin/kube-objects";
-import { wideIntegerSchema } from "@purlin/kube-objects/yaml";
+import { isBounded, wideIntegerSchema } from "@purlin/kube-objects/yaml";
 import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents, YAMLException } from "js-yaml";
 import { MAX_VALUES, requireFewValues } from "./value-limit.ts";
 import { yamlProblem } from "./yaml-problem.ts";
@@ -28,6 +28,13 @@ const MAX_NODES = MAX_VALUES;
 
 /** From this length on it pays to find out whether a text is JSON, which is read ten times as fast. */
 const LONG_TEXT = 64 * 1024;
+
+/** How many characters and members it may stand for: a long text that is repeated is no more nodes, and many bytes. */
+const EXPANSION = { size: 16 * 1024 * 1024, depth: maxJsonDepth };
+
+function excessiveAliasing(): Error {
+  return badRequest("error converting YAML to JSON: yaml: document contains excessive aliasing");
+}
 
 /** Reads one YAML document. Throws 400 in the reference's words. */
 export function readYaml(text: string): YamlReading {
@@ -48,6 +55,9 @@ export function* readingYaml(text: string): Work<YamlReading> {
     yield;
     const [value] = strict ?? constructFromEvents(events, { source: text, schema: wideIntegerSchema, json: true });
     yield;
+    if (!isBounded(value, EXPANSION)) {
+      throw excessiveAliasing();
+    }
     requireJson(value ?? null, { left: MAX_NODES });
     return { value: (value ?? null) as JsonValue, duplicates: strict === undefined ? duplicatesOf(events, text) : [] };
   } catch (error) {
@@ -165,7 +175,7 @@ function lineCounter(source: string): (offset: number) => number {
 function requireJson(value: unknown, budget: { left: number }): void {
   budget.left -= 1;
   if (budget.left < 0) {
-    throw badRequest("error converting YAML to JSON: yaml: document contains excessive aliasing");
+    throw excessiveAliasing();
   }
   if (typeof value === "number" && !Number.isFinite(value)) {
     const shown = Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
