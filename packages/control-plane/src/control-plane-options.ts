@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { NameResolver, RunSink, SourceRuntime, TlsSource } from "@purlin/function-runner";
+import type { DevelopmentTrust, NameResolver, RunSink, SourceRuntime, TlsSource } from "@purlin/function-runner";
 import type { KubeClient } from "@purlin/kube-client";
 import type { Clock, InstallProgress, Log, WatchingController } from "@purlin/kube-controller";
 import type { Registry } from "prom-client";
@@ -33,6 +33,8 @@ export interface ControlPlaneSettings {
   readonly functionRevisionSelectors: boolean;
   /** Functions may be reached where their annotations say. */
   readonly developmentFunctions: boolean;
+  /** Whose annotations those are: anyone's but those of controllers, unless given. */
+  readonly developmentTrust?: DevelopmentTrust | undefined;
   /** Emit no events for cluster-scoped objects. */
   readonly namespacedEventsOnly: boolean;
 }

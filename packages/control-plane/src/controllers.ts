@@ -33,7 +33,8 @@ const compositeBackoff = { baseMs: 1000, maxMs: 30_000 };
 /** The controllers that run as long as the control plane does. Those of XRs and claims come and go with definitions. */
 export function compositionControllers(surroundings: ControllerSurroundings): readonly WatchingController[] {
   const { client, engine, events, clock, log, settings } = surroundings;
-  const { functionRevisionSelectors, developmentFunctions, maxConcurrentReconciles: concurrency } = settings;
+  const { functionRevisionSelectors, developmentFunctions, developmentTrust = {} } = settings;
+  const { maxConcurrentReconciles: concurrency } = settings;
   const definitions = {
     client,
     engine,
@@ -57,6 +58,7 @@ export function compositionControllers(surroundings: ControllerSurroundings): re
       clock,
       revisionSelectors: functionRevisionSelectors,
       developmentFunctions,
+      developmentTrust,
     }),
   ];
 }

@@ -47,6 +47,7 @@ export function createFunctionPlane(
   const resolver = createDevelopmentResolver(createRevisionResolver(revisions, { revisionSelectors }), {
     functions: functionsOf(client),
     allowed: settings.developmentFunctions,
+    trust: settings.developmentTrust ?? {},
     revisionSelectors,
     sources: functions.sources,
     live: liveRevisions(revisions),

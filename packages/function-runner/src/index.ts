@@ -61,6 +61,12 @@ export {
   type RunningSource,
   type SourceRuntime,
 } from "./resolution/development-resolver.ts";
+export {
+  type DevelopmentTrust,
+  honoredDevelopmentOf,
+  type IgnoredDevelopment,
+  trustedDevelopmentOf,
+} from "./resolution/development-trust.ts";
 export { functionNotFound, type MissingFunction } from "./resolution/function-not-found.ts";
 export {
   createStepRunner,

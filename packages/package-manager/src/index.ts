@@ -56,7 +56,8 @@ export { closeInheritedDescriptors } from "./process/inherited-descriptors.ts";
 export type { Launch, LaunchEvents, Launched } from "./process/launch.ts";
 export type { FunctionProgram } from "./process/launch-function.ts";
 export { type LogFile, openLogFile } from "./process/log-file.ts";
-export { createSourceRuntime } from "./process/source-runtime.ts";
+export type { SourceFolders } from "./process/source-file.ts";
+export { createSourceRuntime, type SourceOptions, sourceSpec } from "./process/source-runtime.ts";
 export type { SupervisionOptions } from "./process/supervision.ts";
 export {
   type RestartPolicy,

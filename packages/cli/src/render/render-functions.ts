@@ -87,6 +87,7 @@ function developmentIn(
   return createDevelopmentResolver(next, {
     functions: { get: async (name) => functions.get(name), list: async () => [...functions.values()] },
     allowed: true,
+    trust: {},
     revisionSelectors: true,
     sources,
     live: { list: async () => [] },

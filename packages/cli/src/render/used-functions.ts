@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { developmentAnnotations, developmentOf, type FunctionReference } from "@purlin/function-runner";
+import {
+  developmentAnnotations,
+  developmentOf,
+  type FunctionReference,
+  trustedDevelopmentOf,
+} from "@purlin/function-runner";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
 import { parseTarget } from "../function-call/parse-target.ts";
 import type { Manifest } from "../manifests/manifest.ts";
@@ -39,9 +44,10 @@ export function usedFunctions({ composition, functions, revisions, annotations }
         `${where}: step "${step}" uses function "${name}", which is not among FUNCTIONS: add it there`,
       );
     }
-    const object = annotated(manifest, annotations);
+    const ignored = ignoredIn(manifest);
+    const object = annotated(manifest, ignored === undefined ? annotations : { ...undeveloped, ...annotations });
     const development = developmentOf(object);
-    if (development === undefined && !hasRevision) throw notCallable(manifest, name);
+    if (development === undefined && !hasRevision) throw notCallable(manifest, name, ignored);
     if (development?.kind === "target") requireTarget(manifest, development.endpoint);
     used.set(name, { name, object, development });
   }
@@ -59,19 +65,27 @@ function requireTarget(manifest: Manifest, endpoint: string): void {
   }
 }
 
-function notCallable(manifest: Manifest, name: string): UserError {
+/** Why the annotations of a file count for nothing: it was saved from a server, where a function composed the Function. */
+function ignoredIn({ object }: Manifest): string | undefined {
+  const development = trustedDevelopmentOf(object as unknown as JsonObject, {});
+  return development?.kind === "ignored" ? development.message : undefined;
+}
+
+const undeveloped = Object.fromEntries(Object.values(developmentAnnotations).map((name) => [name, ""]));
+
+function notCallable(manifest: Manifest, name: string, ignored: string | undefined): UserError {
+  if (ignored !== undefined) return new UserError(`${manifest.at(["metadata", "annotations"])}: ${ignored}`);
   const advice =
     "run it and add the annotation render.crossplane.io/runtime: Development, name its file with purlin.dev/source, " +
     "or add its FunctionRevisions";
   return new UserError(`${manifest.at(["metadata"])}: Function "${name}" runs nowhere that render can call: ${advice}`);
 }
 
+/** A Function with the annotations of the command line over its own. The command line may set them on any Function, whichever object controls it. */
 function annotated({ object }: Manifest, annotations: Readonly<Record<string, string>>): JsonObject {
-  const own = object.metadata.annotations ?? {};
-  return {
-    ...object,
-    metadata: { ...object.metadata, annotations: { ...own, ...annotations } },
-  } as unknown as JsonObject;
+  const { ownerReferences: _owners, managedFields: _managers, ...metadata } = object.metadata;
+  const all = { ...metadata.annotations, ...annotations };
+  return { ...object, metadata: { ...metadata, annotations: all } } as unknown as JsonObject;
 }
 
 /** A step of a pipeline, as far as it says which function it wants. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { developmentOf } from "@purlin/function-runner";
+import { honoredDevelopmentOf } from "@purlin/function-runner";
 import { createInformerPool, type KubeObject, type KubeReader, keyOf, keyText } from "@purlin/kube-client";
 import { isNotFound, type JsonObject } from "@purlin/kube-objects";
 import { openCluster } from "../cluster/cluster-client.ts";
@@ -16,6 +16,7 @@ import { packageTypes } from "../tree/package-state.ts";
 import { renderForest } from "../tree/render-forest.ts";
 import { watchComposites } from "../tree/watch-composites.ts";
 import { textOf, UserError } from "../user-error.ts";
+import { conditionOf } from "../tree/conditions.ts";
 import { conditionsTable, eventsTable, recentEvents } from "./object-story.ts";
 
 /** `purlin trace [TYPE NAME]` */
@@ -72,7 +73,8 @@ async function brokenPackages(client: KubeReader, signal: AbortSignal): Promise<
 
 /** A Function that another program serves has no conditions. */
 function isFollowed(object: KubeObject): boolean {
-  return object.kind !== "Function" || developmentOf(object as unknown as JsonObject)?.kind !== "target";
+  if (object.kind !== "Function" || conditionOf(object, "Development") !== undefined) return true;
+  return honoredDevelopmentOf(object as unknown as JsonObject, {})?.kind !== "target";
 }
 
 /** Any other object composes nothing, and is as ready as it says itself. */

@@ -3,14 +3,15 @@ import { type KubeClient, type KubeObject, keyText } from "@purlin/kube-client";
 import { isNotFound, parseApiVersion } from "@purlin/kube-objects";
 import { commandName } from "../command-name.ts";
 import type { Io } from "../io.ts";
-import { ApplyError, applyManifests } from "../manifests/apply-manifests.ts";
-import { listed } from "../manifests/manifest.ts";
+import { ApplyError, type ApplyManifestsOptions, applyManifests } from "../manifests/apply-manifests.ts";
+import { listed, type Manifest } from "../manifests/manifest.ts";
 import { readProjectFile } from "../project/project-file.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
 import { textOf } from "../user-error.ts";
 import type { FileChanges, FollowedFiles } from "./followed-files.ts";
 import type { Inventory, InventoryEntry } from "./inventory.ts";
+import { hasSharedAnnotations, reclaimAnnotations } from "./reclaim-annotations.ts";
 
 const kindWaitMs = 60_000;
 
@@ -87,25 +88,31 @@ async function applyChanged(
       .entries()
       .map(([file, all]) => [file, all.length]),
   );
+  const options = { waitMs: kindWaitMs, namespace: readProjectFile(io).namespace, signal: io.signal };
+  const shared = new Map<Manifest, KubeObject>();
+  const onApplied: ApplyManifestsOptions["onApplied"] = (manifest, _, stored) => {
+    applied.set(manifest.at(), stored);
+    if (hasSharedAnnotations(stored)) shared.set(manifest, stored);
+    inventory.add(manifest, stored);
+    const rest = (left.get(manifest.file) ?? 1) - 1;
+    left.set(manifest.file, rest);
+    if (rest === 0) failed.delete(manifest.file);
+  };
   try {
-    await applyManifests(client, changes.changed, {
-      waitMs: kindWaitMs,
-      namespace: readProjectFile(io).namespace,
-      signal: io.signal,
-      onApplied(manifest, _, stored) {
-        applied.set(manifest.at(), stored);
-        inventory.add(manifest, stored);
-        const rest = (left.get(manifest.file) ?? 1) - 1;
-        left.set(manifest.file, rest);
-        if (rest === 0) failed.delete(manifest.file);
-      },
-    });
+    const problems = await problemsOf(applyManifests(client, changes.changed, { ...options, onApplied }));
+    return [...problems, ...(await problemsOf(reclaimAnnotations(client, shared, options)))];
+  } finally {
+    files.applied(changes, failed);
+  }
+}
+
+async function problemsOf(applying: Promise<void>): Promise<readonly string[]> {
+  try {
+    await applying;
     return [];
   } catch (error) {
     if (!(error instanceof ApplyError)) throw error;
     return error.problems;
-  } finally {
-    files.applied(changes, failed);
   }
 }
 

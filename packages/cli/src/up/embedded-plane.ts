@@ -23,10 +23,11 @@ import {
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
-import { followFunctions } from "./follow-functions.ts";
+import { followFunctions, upTrust } from "./follow-functions.ts";
 import { followRevisions } from "./follow-revisions.ts";
 import { type KeptRegistry, startKeptRegistry } from "./kept-registry.ts";
 import { createProcessLog } from "./process-log.ts";
+import { sourceFolders } from "./source-folders.ts";
 import type { UpOptions } from "./up-options.ts";
 import { wakeComposites } from "./wake-composites.ts";
 
@@ -106,7 +107,9 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     if (parts !== undefined) await registry.collect(await digestsOfRevisions(parts.client, signal));
   };
   starting.use(collectRegularly(collect, { clock, log }));
-  const settings = { developmentFunctions: true, functionRevisionSelectors: options.functionRevisionSelectors };
+  const { functionRevisionSelectors } = options;
+  const settings = { developmentFunctions: true, developmentTrust: upTrust, functionRevisionSelectors };
+  const sources = { cwd: io.cwd, within: await sourceFolders(options, io.cwd) };
   packages = await openPackageManagement({
     ...settings,
     directory: options.directory,
@@ -118,14 +121,14 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   const plane = startControlPlane({
     client: connect("crossplane"),
     packages,
-    functions: { security: processes.security, sources: createSourceRuntime(processes, { cwd: io.cwd }) },
+    functions: { security: processes.security, sources: createSourceRuntime(processes, sources) },
     settings,
     log,
   });
   starting.defer(() => plane.stop());
   parts = await plane.ready;
   starting.use(followRevisions(parts.informers, wake));
-  const following = followFunctions(client, processes, io.cwd);
+  const following = followFunctions(client, processes, sources);
   starting.defer(() => following.stop());
   const closing = starting.move();
   const { informers } = parts;

@@ -10,7 +10,7 @@ import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { followFunctions, functionType } from "./follow-functions.ts";
 
-test("a source file runs for as long as its Function names it", async () => {
+test("a source file runs for as long as the files of its Function name it", async () => {
   using folder = tempFolder();
   await using embedded = await startEmbeddedServer({ directory: join(folder.path, "d"), port: 0, warn: () => {} });
   const operator = { name: "admin", groups: [MASTERS_GROUP] };
@@ -30,18 +30,22 @@ test("a source file runs for as long as its Function names it", async () => {
       told.resolve(`run ${name} from ${program.file}`),
     stop: async (name: string) => told.resolve(`stop ${name}`),
   } as unknown as FunctionProcesses;
-  const following = followFunctions(client, processes, "/project");
-  const functionFrom = (source: string | null): Promise<unknown> =>
-    client.patch(
-      { ...functionType, name: "fn" },
-      { metadata: { annotations: { "purlin.dev/source": source } } },
-      { type: "merge" },
+  const within = { folders: ["/project"], except: [] };
+  const following = followFunctions(client, processes, { cwd: "/project", within });
+  const functionFrom = (source: string | null, fieldManager = "purlin-apply"): Promise<unknown> =>
+    client.apply(
+      { ...functionType, metadata: { name: "fn", ...(source && { annotations: { "purlin.dev/source": source } }) } },
+      { fieldManager, force: true },
     );
-  await client.create({ ...functionType, metadata: { name: "fn", annotations: { "purlin.dev/source": "a.ts" } } });
+  await functionFrom("a.ts");
   assert.equal(await next(), "run fn from /project/a.ts");
   await functionFrom("/elsewhere/b.ts");
   assert.equal(await next(), "run fn from /elsewhere/b.ts");
   await functionFrom(null);
+  assert.equal(await next(), "stop fn");
+  await functionFrom("a.ts");
+  assert.equal(await next(), "run fn from /project/a.ts");
+  await functionFrom("b.ts", "somebody-else");
   assert.equal(await next(), "stop fn");
   await functionFrom("a.ts");
   assert.equal(await next(), "run fn from /project/a.ts");

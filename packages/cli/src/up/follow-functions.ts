@@ -1,29 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-import { resolve } from "node:path";
-import { developmentOf } from "@purlin/function-runner";
+import { type DevelopmentTrust, honoredDevelopmentOf } from "@purlin/function-runner";
 import { type Informer, type KubeObject, type KubeReader, startInformer } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
-import type { FunctionProcesses } from "@purlin/package-manager";
+import { type FunctionProcesses, type SourceOptions, sourceSpec } from "@purlin/package-manager";
+import { manifestManager } from "../manifests/apply-manifests.ts";
 
 /** The type of Functions. */
 export const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" } as const;
+
+/** Only files that the operator applies may run a program of this machine, or send calls to another program. */
+export const upTrust: DevelopmentTrust = { managers: [manifestManager] };
 
 /**
  * Starts the source file of a Function as soon as there is one, so that it is warm and its mistakes are seen before
  * anything is composed with it, and ends it with its Function.
  */
-export function followFunctions(client: KubeReader, processes: FunctionProcesses, cwd: string): Informer {
+export function followFunctions(client: KubeReader, processes: FunctionProcesses, options: SourceOptions): Informer {
   const informer = startInformer(client, functionType);
+  // A Function may have the name of a FunctionRevision, whose process is not stopped with it.
+  const started = new Set<string>();
   informer.subscribe(({ type, object }) => {
     const name = object.metadata.name ?? "";
     const source = type === "deleted" ? undefined : sourceOf(object);
-    if (source === undefined) void processes.stop(name);
-    else processes.run({ name, cwd, program: { kind: "source", file: resolve(cwd, source) } });
+    if (source !== undefined) {
+      started.add(name);
+      processes.run(sourceSpec(name, source, options));
+    } else if (started.delete(name)) {
+      void processes.stop(name);
+    }
   });
   return informer;
 }
 
 function sourceOf(object: KubeObject): string | undefined {
-  const development = developmentOf(object as unknown as JsonObject);
+  const development = honoredDevelopmentOf(object as unknown as JsonObject, upTrust);
   return development?.kind === "source" ? development.path : undefined;
 }

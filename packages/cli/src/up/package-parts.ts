@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { developmentOf } from "@purlin/function-runner";
+import { honoredDevelopmentOf } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
 import type { FunctionProcess } from "@purlin/package-manager";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { packageState } from "../tree/package-state.ts";
 import { stateText } from "../tree/render-forest.ts";
+import { upTrust } from "./follow-functions.ts";
 import type { Part } from "./situation.ts";
 
 /**
@@ -24,7 +25,7 @@ type Running = ReadonlyMap<string, FunctionProcess>;
 function partOf(object: KubeObject, running: Running): readonly Part[] {
   const name = object.metadata.name ?? "";
   const title = `${object.kind} ${name}`;
-  const development = object.kind === "Function" ? developmentOf(object as unknown as JsonObject) : undefined;
+  const development = object.kind === "Function" ? honoredDevelopmentOf(object as unknown as JsonObject, upTrust) : undefined;
   if (development?.kind === "source") {
     const process = running.get(name);
     return [process === undefined ? { title, text: "starting", state: "waiting" } : processPart(process)];

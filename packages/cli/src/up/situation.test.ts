@@ -44,7 +44,15 @@ function functionObject(
 ): KubeObject {
   const healthy = ["Installed", "Healthy"].map((type) => ({ type, status: "True", observedGeneration: 1 }));
   const { annotations = {}, conditions = healthy, status = {} } = more;
-  const metadata = { name, generation: 1, annotations: annotations as Record<string, string> };
+  const owned = Object.fromEntries(Object.keys(annotations).map((key) => [`f:${key}`, {}]));
+  const metadata = {
+    name,
+    generation: 1,
+    annotations: annotations as Record<string, string>,
+    managedFields: [
+      { manager: "purlin-apply", operation: "Apply", fieldsV1: { "f:metadata": { "f:annotations": owned } } } as const,
+    ],
+  };
   return { apiVersion: "pkg.crossplane.io/v1", kind: "Function", metadata, status: { conditions, ...status } };
 }
 

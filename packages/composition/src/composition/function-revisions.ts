@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { developmentOf, type FunctionRevisions } from "@purlin/function-runner";
+import { type DevelopmentTrust, type FunctionRevisions, honoredDevelopmentOf } from "@purlin/function-runner";
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
@@ -31,12 +31,12 @@ function asJson(object: KubeObject | undefined): JsonObject | undefined {
   return object as unknown as JsonObject | undefined;
 }
 
-/** Whether a Function says that it is under development. */
+/** Whether a Function says that it is under development, and may say so. */
 export async function isUnderDevelopment(
   client: ControllerClient,
   name: string,
-  signal?: AbortSignal,
+  { trust, signal }: { readonly trust: DevelopmentTrust; readonly signal?: AbortSignal | undefined },
 ): Promise<boolean> {
   const found = await client.get(functionType, { name }, { signal });
-  return found !== undefined && developmentOf(found as unknown as JsonObject) !== undefined;
+  return found !== undefined && honoredDevelopmentOf(found as unknown as JsonObject, trust) !== undefined;
 }

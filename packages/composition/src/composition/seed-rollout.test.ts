@@ -52,7 +52,7 @@ async function revisionsOf(control: TestControl): Promise<readonly KubeObject[]>
 }
 
 async function validity(control: TestControl, name: string, revisionSelectors: boolean): Promise<string> {
-  const deps = { ...control, clock: systemClock, developmentFunctions: false, revisionSelectors };
+  const deps = { ...control, clock: systemClock, developmentFunctions: false, developmentTrust: {}, revisionSelectors };
   const { spec } = createRevisionValidityController(deps);
   await spec.reconcile({ name }, new AbortController().signal);
   const revision = (await control.client.get(kinds.revision, { name })) ?? {};

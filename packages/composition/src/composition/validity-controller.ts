@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { FunctionReference } from "@purlin/function-runner";
+import type { DevelopmentTrust, FunctionReference } from "@purlin/function-runner";
 import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
 import {
   type Clock,
@@ -45,6 +45,8 @@ export interface RevisionValidityDeps {
   readonly revisionSelectors: boolean;
   /** Whether Functions under development are honoured. */
   readonly developmentFunctions: boolean;
+  /** Whose development annotations count. */
+  readonly developmentTrust: DevelopmentTrust;
 }
 
 const name = "revision/compositionrevision.apiextensions.crossplane.io";
@@ -58,7 +60,8 @@ export function createRevisionValidityController(deps: RevisionValidityDeps): Wa
   const surroundings: PipelineSurroundings = {
     revisions: functionRevisionsOf(client),
     isUnderDevelopment: async (functionName, signal) =>
-      deps.developmentFunctions && (await isUnderDevelopment(client, functionName, signal)),
+      deps.developmentFunctions &&
+      (await isUnderDevelopment(client, functionName, { trust: deps.developmentTrust, signal })),
     revisionSelectors: deps.revisionSelectors,
   };
   const reconcile = reconcileWithin(timeoutMs, deps.clock, (key, signals) =>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { DevelopmentTrust } from "@purlin/function-runner";
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import { type Clock, type Log, silentLog, systemClock, type WatchingController } from "@purlin/kube-controller";
 import {
@@ -21,6 +22,8 @@ export interface PackageSettings {
   readonly functionRevisionSelectors: boolean;
   /** Whether Functions may be run where their annotations say, without a package; not unless given. */
   readonly developmentFunctions?: boolean | undefined;
+  /** Whose annotations those are. */
+  readonly developmentTrust?: DevelopmentTrust | undefined;
   /** Where pull secrets, certificates and what runs are. */
   readonly namespace?: string | undefined;
   /** Whether a dependency that violates a constraint may be moved to a higher version, or also to a lower one. */
@@ -97,6 +100,7 @@ export function packageControllers(
     features: {
       functionRevisionSelectors: settings.functionRevisionSelectors,
       developmentFunctions: settings.developmentFunctions ?? false,
+      developmentTrust: settings.developmentTrust,
     },
     revisionsInUse: (revisions, signal) => revisionsInUse(client, revisions, signal),
     resolver: {

@@ -37,6 +37,7 @@ function resolverFor(object: JsonObject | undefined, more: Partial<DevelopmentOp
       list: async () => (object === undefined ? [] : [object]),
     },
     allowed: true,
+    trust: {},
     revisionSelectors: true,
     sources,
     live: { list: async () => ["other-1"] },
@@ -161,7 +162,7 @@ for (const [name, { annotations = development, reference = {}, options = {}, cod
 }
 
 test("where development is not allowed a package still serves, and the annotation explains why nothing does", async () => {
-  const forbidden = { allowed: false } as const;
+  const forbidden = { allowed: false, trust: {} } as const;
   const withPackage = resolverFor(functionWith(development), forbidden);
   assert.equal(await withPackage.resolve(step()), packaged);
   assert.deepEqual([...(await withPackage.live.list())], ["other-1"]);
@@ -251,6 +252,7 @@ test("a step whose Function does not exist names it, the step, the Composition a
         list: async () => ["b", "a"].map((name) => ({ metadata: { name } })),
       },
       allowed: true,
+      trust: {},
       revisionSelectors: true,
       live: { list: async () => [] },
     },

@@ -3,7 +3,8 @@ import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
 import type { LiveRevisions } from "../dial/connection-pool.ts";
 import type { FunctionTarget } from "../function-runner.ts";
 import { isRunnerError, RunnerError, wrapError } from "../runner-error.ts";
-import { type DevelopmentFunction, developmentAnnotations, developmentOf } from "./development-function.ts";
+import { type DevelopmentFunction, developmentAnnotations } from "./development-function.ts";
+import { type DevelopmentTrust, honoredDevelopmentOf, trustedDevelopmentOf } from "./development-trust.ts";
 import { functionNotFound } from "./function-not-found.ts";
 import type { FunctionReference, FunctionResolver } from "./function-resolver.ts";
 
@@ -36,8 +37,10 @@ export interface SourceRuntime {
 /** What is done about Functions under development. */
 export interface DevelopmentOptions {
   readonly functions: Functions;
-  /** Whether they are honoured; whoever may edit a Function could otherwise have every composite resource sent elsewhere. */
+  /** Whether they are honoured; every author of a Function could otherwise have composite resources sent elsewhere. */
   readonly allowed: boolean;
+  /** Whose annotations are honoured. */
+  readonly trust: DevelopmentTrust;
   /** Whether steps may name revisions. */
   readonly revisionSelectors: boolean;
   /** Runs source files; without it none is run. */
@@ -61,7 +64,7 @@ export function createDevelopmentResolver(next: FunctionResolver, options: Devel
     async resolve(reference, signal) {
       const { functionName } = reference;
       const object = functionName === "" ? undefined : await find(functionName, options, signal);
-      const development = object && developmentOf(object);
+      const development = object && trustedDevelopmentOf(object, options.trust);
       if (development === undefined) {
         const exists = functionName === "" || object !== undefined;
         if (exists) return next.resolve(reference, signal);
@@ -69,7 +72,10 @@ export function createDevelopmentResolver(next: FunctionResolver, options: Devel
           .resolve(reference, signal)
           .catch((error: unknown) => sayMissing(error, reference, { options, signal }));
       }
-      if (!options.allowed) return next.resolve(reference, signal).catch((error: unknown) => sayWhy(error));
+      if (!options.allowed) return next.resolve(reference, signal).catch((error: unknown) => sayWhy(error, notAllowed));
+      if (development.kind === "ignored") {
+        return next.resolve(reference, signal).catch((error: unknown) => sayWhy(error, development.message));
+      }
       try {
         refuseSelection(reference, options.revisionSelectors);
         return await targetOf(functionName, development, { options, signal });
@@ -105,11 +111,11 @@ async function sayMissing(
   throw new RunnerError(error.code, text, { cause: error });
 }
 
+const notAllowed = `its annotation ${developmentAnnotations.runtime} or ${developmentAnnotations.source} needs --allow-development-functions`;
+
 /** Its package serves it if it has one. If not, the annotation explains what its author expected. */
-function sayWhy(error: unknown): never {
+function sayWhy(error: unknown, text: string): never {
   if (!isRunnerError(error) || error.code !== "NO_ACTIVE_REVISION") throw error;
-  const { runtime, source } = developmentAnnotations;
-  const text = `its annotation ${runtime} or ${source} needs --allow-development-functions`;
   throw new RunnerError("FEATURE_DISABLED", `${error.message}: ${text}`, { cause: error });
 }
 
@@ -149,13 +155,14 @@ function sourceKey(functionName: string, { endpoint, version }: RunningSource): 
   return `${functionName}@${endpoint}#${version}`;
 }
 
-async function listLive({ functions, allowed, sources, live }: DevelopmentOptions): Promise<Iterable<string>> {
+async function listLive(options: DevelopmentOptions): Promise<Iterable<string>> {
+  const { functions, allowed, live } = options;
   const [revisions, objects] = await Promise.all([live.list(), allowed ? functions.list() : []]);
-  return [...revisions, ...objects.flatMap((object) => keysOf(object, sources))];
+  return [...revisions, ...objects.flatMap((object) => keysOf(object, options))];
 }
 
-function keysOf(object: JsonObject, sources: SourceRuntime | undefined): string[] {
-  const development = developmentOf(object);
+function keysOf(object: JsonObject, { sources, trust }: DevelopmentOptions): string[] {
+  const development = honoredDevelopmentOf(object, trust);
   const name = nameOf(object);
   if (development === undefined || name === undefined) return [];
   if (development.kind === "target") return [targetKey(name, development.endpoint)];

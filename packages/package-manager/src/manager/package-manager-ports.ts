@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { DevelopmentTrust } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-client";
 import type { Clock, ControllerClient, EventRecorder, Log } from "@purlin/kube-controller";
 import type { PackageClient } from "../fetch/package-client.ts";
@@ -18,6 +19,8 @@ export interface PackagePorts {
     readonly functionRevisionSelectors: boolean;
     /** Functions run where their annotations say; where this is off, such annotations mean nothing. */
     readonly developmentFunctions: boolean;
+    /** Whose annotations those are. */
+    readonly developmentTrust?: DevelopmentTrust | undefined;
   };
   /** Whether something runs Functions and Providers here; otherwise somebody else does. */
   readonly hasRuntime: { readonly Function: boolean; readonly Provider: boolean };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type DevelopmentFunction, developmentOf } from "@purlin/function-runner";
+import { type DevelopmentFunction, type IgnoredDevelopment, trustedDevelopmentOf } from "@purlin/function-runner";
 import type { KubeObject, ObjectKey } from "@purlin/kube-client";
 import {
   attempt,
@@ -21,7 +21,7 @@ import type { PackagePorts } from "./package-manager-ports.ts";
 import { type PackagePass, steps, tellWarning } from "./package-pass.ts";
 import { handsOver, planStates } from "./plan-states.ts";
 import { reportPackage } from "./report-package.ts";
-import { reportDevelopment } from "./report-source.ts";
+import { reportDevelopment, reportIgnored } from "./report-source.ts";
 import { resolvePackage } from "./resolve-package.ts";
 import { numberOfCurrent } from "./revision-identity.ts";
 import { deactivate, transition } from "./transition-states.ts";
@@ -47,19 +47,28 @@ export async function reconcilePackage(
   const isRollout = isFunction && ports.features.functionRevisionSelectors;
   const pass: PackagePass = { ...ports, type, package: found, ...signals, isFunction, isRollout };
   // A function under development is run where its annotations say; it has no package to fetch.
-  const development = isFunction && ports.features.developmentFunctions ? developmentIn(found) : undefined;
-  if (development !== undefined) {
+  const development = isFunction ? developmentIn(ports, found) : undefined;
+  if (development !== undefined && development.kind !== "ignored") {
     if (!isDeleted(found)) await reportDevelopment(pass, development);
     return {};
   }
   if (isPaused(found)) await tellPaused(ports, found, signal);
   else if (saysPaused(found)) await forgetPause(ports, found, signal);
-  else if (!isDeleted(found)) return tellingFailure(pass);
+  else if (!isDeleted(found)) return managing(pass, development);
   return {};
 }
 
-function developmentIn(found: KubeObject): DevelopmentFunction | undefined {
-  return developmentOf(found as unknown as JsonObject);
+function developmentIn(
+  { features: { developmentFunctions, developmentTrust = {} } }: PackagePorts,
+  found: KubeObject,
+): DevelopmentFunction | IgnoredDevelopment | undefined {
+  if (!developmentFunctions) return undefined;
+  return trustedDevelopmentOf(found as unknown as JsonObject, developmentTrust);
+}
+
+/** The package is managed as if ignored annotations were not there. A report about them brings another pass. */
+async function managing(pass: PackagePass, ignored: IgnoredDevelopment | undefined): Promise<ReconcileResult> {
+  return (await reportIgnored(pass, ignored)) ? {} : tellingFailure(pass);
 }
 
 async function tellingFailure(pass: PackagePass): Promise<ReconcileResult> {

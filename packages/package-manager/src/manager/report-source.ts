@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { DevelopmentFunction } from "@purlin/function-runner";
+import type { DevelopmentFunction, IgnoredDevelopment } from "@purlin/function-runner";
+import type { KubeObject } from "@purlin/kube-client";
 import { type ConditionText, conditionOf, conditionsOf, withConditions } from "@purlin/kube-controller";
 import { withTexts } from "../package-status.ts";
 import type { ProcessState } from "../process/function-process.ts";
@@ -8,12 +9,38 @@ import { type PackagePass, store, tellWarning } from "./package-pass.ts";
 const installed: ConditionText = { type: "Installed", status: "True", reason: "DevelopmentFunction" };
 const servingReason = "SourceServing";
 const failedReason = "SourceFailed";
+const ignoredType = "Development";
+const ignoredReason = "AnnotationIgnored";
 
 /** Reports on a Function under development. Where another program serves it, there is nothing to report. */
 export async function reportDevelopment(pass: PackagePass, { kind }: DevelopmentFunction): Promise<void> {
+  if (await reportIgnored(pass, undefined)) return;
   if (kind === "target") return forgetSource(pass);
   const state = pass.sourceState?.(pass.package.metadata.name ?? "");
   if (state !== undefined) await reportSource(pass, state);
+}
+
+/**
+ * Says that development annotations have no effect, and why: a condition, and an event when that is new. Removes the condition once it
+ * no longer holds. Resolves to whether the Function was written; the write brings the next pass.
+ */
+export async function reportIgnored(pass: PackagePass, ignored: IgnoredDevelopment | undefined): Promise<boolean> {
+  const known = conditionsOf(pass.package).find(({ type }) => type === ignoredType);
+  if (known?.message === ignored?.message) return false;
+  await store(pass, ignored === undefined ? withoutIgnored(pass.package) : withIgnored(pass, ignored));
+  if (ignored !== undefined) tellWarning(pass, ignoredReason, ignored.message);
+  return true;
+}
+
+function withIgnored({ clock, package: object }: PackagePass, { message }: IgnoredDevelopment): KubeObject {
+  return withTexts(clock, object, [{ type: ignoredType, status: "False", reason: ignoredReason, message }]);
+}
+
+function withoutIgnored(object: KubeObject): KubeObject {
+  return withConditions(
+    object,
+    conditionsOf(object).filter(({ type }) => type !== ignoredType),
+  );
 }
 
 /** Removes what was reported about a source file that the Function no longer names. */

@@ -7,8 +7,10 @@ import type { PortPool } from "./free-port.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "./guarded-process.ts";
 import type { Launch, LaunchEvents } from "./launch.ts";
 import { type ImageProgram, type PreparedProgram, prepareSandboxed } from "./launch-image.ts";
+import { relativeTo } from "./load-error.ts";
 import type { CellMaker, NetworkCell } from "./network-cell.ts";
 import { readPaced } from "./paced-output.ts";
+import { findSourceFile, type SourceFolders } from "./source-file.ts";
 import type { Supervision } from "./supervision.ts";
 import { isWorkerMessage } from "./worker-message.ts";
 import { workerProgram } from "./worker-program.ts";
@@ -16,11 +18,18 @@ import { workerProgram } from "./worker-program.ts";
 /** What a function is run from. */
 export type FunctionProgram =
   /** A TypeScript or JavaScript file that exports a function, or serves one by itself. */
-  | { readonly kind: "source"; readonly file: string }
+  | SourceProgram
   /** Anything that takes the flags of functions. */
   | { readonly kind: "command"; readonly command: string; readonly args: readonly string[] }
   /** The entry point of an unpacked image. */
   | ImageProgram;
+
+/** A source file, and where it has to lie; anywhere unless given. */
+export interface SourceProgram {
+  readonly kind: "source";
+  readonly file: string;
+  readonly within?: SourceFolders | undefined;
+}
 
 /** How functions are started on this machine. */
 export interface LaunchOptions {
@@ -73,7 +82,12 @@ function portOf(address = ""): number {
   return address.startsWith("unix:") ? 0 : Number(/:(\d+)$/.exec(address)?.[1] ?? 0);
 }
 
-async function start(options: LaunchOptions, listeners: Listeners, wantedPort: number): Promise<string> {
+async function start(wanted: LaunchOptions, listeners: Listeners, wantedPort: number): Promise<string> {
+  const options = await confined(wanted);
+  if (typeof options === "string") {
+    listeners.events.message({ type: "failed", text: options, setup: false });
+    return options;
+  }
   const [certificates] = await Promise.all([options.certificates(), options.supervision.containment.leftovers]);
   // In a network of its own any port is free.
   const port = hasOwnNetwork(options.program) ? 0 : await options.ports.take(wantedPort);
@@ -87,6 +101,15 @@ async function start(options: LaunchOptions, listeners: Listeners, wantedPort: n
   } finally {
     options.ports.giveBack(port);
   }
+}
+
+/** A source file is looked for at each start, and only what was found is run. A text says why it is not. */
+async function confined(options: LaunchOptions): Promise<LaunchOptions | string> {
+  const { program, cwd } = options;
+  if (program.kind !== "source" || program.within === undefined) return options;
+  const found = await findSourceFile(program.file, program.within);
+  if ("problem" in found) return `${relativeTo(cwd, program.file)}: ${found.problem}`;
+  return { ...options, program: { ...program, file: found.file } };
 }
 
 interface Place {

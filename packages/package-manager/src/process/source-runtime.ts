@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 import { resolve } from "node:path";
 import type { RunningSource, SourceRuntime } from "@purlin/function-runner";
+import type { FunctionSpec } from "./function-process.ts";
 import type { FunctionProcesses } from "./function-processes.ts";
+import type { SourceFolders } from "./source-file.ts";
 
-/**
- * Runs the source files of Functions as child processes. Relative paths start at `cwd`, and files in messages are told
- * from there.
- */
-export function createSourceRuntime(processes: FunctionProcesses, options: { readonly cwd: string }): SourceRuntime {
-  const { cwd } = options;
+/** How the source files of Functions are run. */
+export interface SourceOptions {
+  /** Relative paths start here, and files in messages are relative to it. */
+  readonly cwd: string;
+  /** Where source files must lie; anywhere unless given. */
+  readonly within?: SourceFolders | undefined;
+}
+
+/** Runs the source files of Functions as child processes. */
+export function createSourceRuntime(processes: FunctionProcesses, options: SourceOptions): SourceRuntime {
   return {
     serve(name, path, signal): Promise<RunningSource> {
-      const file = resolve(cwd, path);
-      return processes.run({ name, cwd, program: { kind: "source", file } }).served(signal);
+      return processes.run(sourceSpec(name, path, options)).served(signal);
     },
     current: (name) => processes.get(name)?.current,
   };
+}
+
+/** The process of a Function's source file. */
+export function sourceSpec(name: string, path: string, { cwd, within }: SourceOptions): FunctionSpec {
+  return { name, cwd, program: { kind: "source", file: resolve(cwd, path), within } };
 }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { type DevelopmentFunction, developmentAnnotations, developmentOf } from "./development-function.ts";
+
+/** Whose development annotations count: they run a program on this machine, or send calls elsewhere. */
+export interface DevelopmentTrust {
+  /**
+   * The field managers that may own them, by server-side apply and alone. Without it, every manager but the controllers of a control
+   * plane, which write what functions and packages ask for.
+   */
+  readonly managers?: readonly string[] | undefined;
+}
+
+/** Development annotations that have no effect, and why. */
+export interface IgnoredDevelopment {
+  readonly kind: "ignored";
+  /** What, why and what to do, in one line. */
+  readonly message: string;
+}
+
+/**
+ * What a Function says about its development, if its author may say so: never where a controller made the Function, and never where
+ * someone else wrote the annotations. Undefined when it says nothing.
+ */
+export function trustedDevelopmentOf(
+  object: JsonObject,
+  trust: DevelopmentTrust,
+): DevelopmentFunction | IgnoredDevelopment | undefined {
+  const development = developmentOf(object);
+  if (development === undefined) return undefined;
+  const metadata = objectAt(object, "metadata");
+  const names = effective(development, objectAt(metadata, "annotations"));
+  const why = controllerProblem(metadata) ?? managerProblem(metadata, names, trust);
+  if (why === undefined) return development;
+  const what = names.length === 1 ? `annotation ${names[0]} is` : `annotations ${names.join(" and ")} are`;
+  return { kind: "ignored", message: `${what} ignored: ${why}; ${adviceFor(trust)}` };
+}
+
+/** The development of a Function, where it counts. */
+export function honoredDevelopmentOf(object: JsonObject, trust: DevelopmentTrust): DevelopmentFunction | undefined {
+  const development = trustedDevelopmentOf(object, trust);
+  return development?.kind === "ignored" ? undefined : development;
+}
+
+function effective({ kind }: DevelopmentFunction, annotations: JsonObject): string[] {
+  const { runtime, target, source } = developmentAnnotations;
+  if (kind === "source") return [source];
+  return Object.hasOwn(annotations, target) ? [runtime, target] : [runtime];
+}
+
+function adviceFor({ managers }: DevelopmentTrust): string {
+  if (managers === undefined) return "remove it, or set it with kubectl on a Function that no other object controls";
+  return "remove it, or put the Function into a file of a folder given to purlin up";
+}
+
+function controllerProblem({ ownerReferences }: JsonObject): string | undefined {
+  const owners = Array.isArray(ownerReferences) ? ownerReferences : [];
+  const controller = owners.filter(isJsonObject).find((owner) => owner["controller"] === true);
+  if (controller === undefined) return undefined;
+  return `the Function is controlled by ${textAt(controller, "kind")} "${textAt(controller, "name")}", so it was not applied from a file`;
+}
+
+function managerProblem(
+  { managedFields }: JsonObject,
+  names: readonly string[],
+  { managers }: DevelopmentTrust,
+): string | undefined {
+  const entries = (Array.isArray(managedFields) ? managedFields : []).filter(isJsonObject);
+  for (const name of names) {
+    const owners = entries.filter((entry) => owns(entry, name));
+    const other = owners.find((entry) => (managers === undefined ? isController(entry) : !applied(entry, managers)));
+    if (other !== undefined) return `set by field manager "${textAt(other, "manager")}" (${textAt(other, "operation")})`;
+    if (managers !== undefined && owners.length === 0) return "metadata.managedFields does not say who set it";
+  }
+  return undefined;
+}
+
+function applied(entry: JsonObject, managers: readonly string[]): boolean {
+  const isWhole = textAt(entry, "subresource") === "" && textAt(entry, "operation") === "Apply";
+  return isWhole && managers.includes(textAt(entry, "manager"));
+}
+
+/** Groups whose controllers write for others. Plain updates of all of them are signed "crossplane". */
+const controllers = /^(?:crossplane$|[a-z]+\.crossplane\.io\/)/;
+
+function isController(entry: JsonObject): boolean {
+  return controllers.test(textAt(entry, "manager"));
+}
+
+function owns(entry: JsonObject, annotation: string): boolean {
+  let at: JsonValue | undefined = entry["fieldsV1"];
+  for (const field of ["metadata", "annotations", annotation]) {
+    if (!isJsonObject(at) || !Object.hasOwn(at, `f:${field}`)) return false;
+    at = at[`f:${field}`];
+  }
+  return true;
+}
+
+function objectAt(object: JsonObject, key: string): JsonObject {
+  const value = object[key];
+  return isJsonObject(value) ? value : {};
+}
+
+function textAt(object: JsonObject, key: string): string {
+  const value = object[key];
+  return typeof value === "string" ? value : "";
+}
