@@ -9,6 +9,7 @@ import { printYaml } from "../files/print-yaml.ts";
 import type { Io } from "../io.ts";
 import { createStyle } from "../terminal/style.ts";
 import { referencesOf } from "../tree/composite-kinds.ts";
+import { conditionOf } from "../tree/conditions.ts";
 import { buildForest, buildTree, type TreeNode } from "../tree/forest.ts";
 import { type TreeData, treeData } from "../tree/forest-data.ts";
 import { composedState } from "../tree/object-state.ts";
@@ -16,7 +17,6 @@ import { packageTypes } from "../tree/package-state.ts";
 import { renderForest } from "../tree/render-forest.ts";
 import { watchComposites } from "../tree/watch-composites.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { conditionOf } from "../tree/conditions.ts";
 import { conditionsTable, eventsTable, recentEvents } from "./object-story.ts";
 
 /** `purlin trace [TYPE NAME]` */

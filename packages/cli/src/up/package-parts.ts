@@ -25,7 +25,8 @@ type Running = ReadonlyMap<string, FunctionProcess>;
 function partOf(object: KubeObject, running: Running): readonly Part[] {
   const name = object.metadata.name ?? "";
   const title = `${object.kind} ${name}`;
-  const development = object.kind === "Function" ? honoredDevelopmentOf(object as unknown as JsonObject, upTrust) : undefined;
+  const development =
+    object.kind === "Function" ? honoredDevelopmentOf(object as unknown as JsonObject, upTrust) : undefined;
   if (development?.kind === "source") {
     const process = running.get(name);
     return [process === undefined ? { title, text: "starting", state: "waiting" } : processPart(process)];

@@ -26,7 +26,14 @@ const revisionType = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevisi
 
 async function start(options: { readonly revisionSelectors?: boolean } = {}): Promise<TestControl> {
   const control = await startTestControl([loose("Function"), loose("FunctionRevision")]);
-  const deps = { ...control, clock: systemClock, developmentFunctions: true, developmentTrust: {}, revisionSelectors: false, ...options };
+  const deps = {
+    ...control,
+    clock: systemClock,
+    developmentFunctions: true,
+    developmentTrust: {},
+    revisionSelectors: false,
+    ...options,
+  };
   await control.run(createRevisionValidityController(deps));
   return control;
 }
@@ -161,7 +168,13 @@ suite("the validity of pipelines", () => {
 
   test("functions that cannot be read are told, and looked at again", async () => {
     await using control = await startTestControl([loose("Function"), loose("FunctionRevision")]);
-    const deps = { ...control, clock: systemClock, developmentFunctions: false, developmentTrust: {}, revisionSelectors: false };
+    const deps = {
+      ...control,
+      clock: systemClock,
+      developmentFunctions: false,
+      developmentTrust: {},
+      revisionSelectors: false,
+    };
     const signal = new AbortController().signal;
     const check = (client: TestControl["client"] = control.client): Promise<unknown> =>
       createRevisionValidityController({ ...deps, client }).spec.reconcile({ name: "a" }, signal);
@@ -186,7 +199,13 @@ suite("the validity of pipelines", () => {
       "the cache",
       async () => conditionsOf((await control.client.get(kinds.revision, { name: "a" })) ?? {}).length === 2,
     );
-    const deps = { ...control, clock: systemClock, developmentFunctions: true, developmentTrust: {}, revisionSelectors: false };
+    const deps = {
+      ...control,
+      clock: systemClock,
+      developmentFunctions: true,
+      developmentTrust: {},
+      revisionSelectors: false,
+    };
     control.takeWrites();
     control.events.take();
     await createRevisionValidityController(deps).spec.reconcile({ name: "a" }, new AbortController().signal);

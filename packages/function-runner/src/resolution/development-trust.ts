@@ -69,7 +69,8 @@ function managerProblem(
   for (const name of names) {
     const owners = entries.filter((entry) => owns(entry, name));
     const other = owners.find((entry) => (managers === undefined ? isController(entry) : !applied(entry, managers)));
-    if (other !== undefined) return `set by field manager "${textAt(other, "manager")}" (${textAt(other, "operation")})`;
+    if (other !== undefined)
+      return `set by field manager "${textAt(other, "manager")}" (${textAt(other, "operation")})`;
     if (managers !== undefined && owners.length === 0) return "metadata.managedFields does not say who set it";
   }
   return undefined;
