@@ -23,7 +23,7 @@ test("--wait never succeeds while a function cannot run, and everything says why
     "functions/unfetchable.yaml": functionManifest("unfetchable", "spec: {package: 127.0.0.1:9/acme/x:v1}\n"),
   });
   // The second time the functions are there from the start.
-  for (const path of [["functions"], []]) {
+  for (const path of [["."], []]) {
     await using waiting = up(folder, ...path, "--wait", "--timeout", "6s");
     const closed = once(waiting.child, "close");
     await waiting.next("stderr", /not ready after 6 s:\n/);

@@ -13,6 +13,7 @@ export interface FunctionRevision {
   readonly number: number;
   readonly image: string;
   readonly digest: string;
+  /** Never that of a revision that another object than its Function controls: it was composed, and answers for nothing. */
   readonly isActive: boolean;
   readonly endpoint: string;
   /** What its package declares that it can do; empty while that is not recorded. */
@@ -35,11 +36,22 @@ export function readRevision(object: JsonObject): FunctionRevision {
     number: typeof revision === "number" ? revision : 0,
     image: textAt(spec, "image"),
     digest: textAt(spec, "digest"),
-    isActive: spec["desiredState"] === "Active",
+    isActive: spec["desiredState"] === "Active" && !isComposed(metadata),
     endpoint: textAt(status, "endpoint"),
     capabilities: Array.isArray(capabilities) ? capabilities.map(String) : [],
     isExamined: Array.isArray(capabilities) || isHealthy(status),
   };
+}
+
+/** Functions control their revisions. A revision without a controller is kept by hand. */
+function isComposed(metadata: JsonObject): boolean {
+  const { ownerReferences } = metadata;
+  const owners = (Array.isArray(ownerReferences) ? ownerReferences : []).filter(isJsonObject);
+  const controller = owners.find((owner) => owner["controller"] === true);
+  if (controller === undefined) return false;
+  const isFunction =
+    textAt(controller, "apiVersion").startsWith("pkg.crossplane.io/") && controller["kind"] === "Function";
+  return !isFunction || controller["name"] !== textAt(objectAt(metadata, "labels"), packageLabel);
 }
 
 function isHealthy({ conditions }: JsonObject): boolean {

@@ -17,6 +17,7 @@ interface Made {
   readonly created?: string;
   readonly image?: string;
   readonly digest?: string;
+  readonly controller?: JsonObject;
 }
 
 function revision(name: string, made: Made = {}): JsonObject {
@@ -28,8 +29,9 @@ function revision(name: string, made: Made = {}): JsonObject {
     created = "2026-01-01T00:00:00Z",
   } = made;
   const { capabilities = ["composition"], labels = {}, image = `reg.io/${fn}:v${number}`, digest = "" } = made;
+  const owners = made.controller && { ownerReferences: [{ ...made.controller, controller: true }] };
   return {
-    metadata: { name, creationTimestamp: created, labels: { "pkg.crossplane.io/package": fn, ...labels } },
+    metadata: { name, creationTimestamp: created, labels: { "pkg.crossplane.io/package": fn, ...labels }, ...owners },
     spec: { desiredState: state, revision: number, image, ...(digest === "" ? {} : { digest }) },
     status: { endpoint, capabilities },
   };
@@ -55,6 +57,7 @@ const step = (more: Partial<FunctionReference> = {}): FunctionReference => ({
   functionName: "fn",
   ...more,
 });
+const functionOf = (name: string): JsonObject => ({ apiVersion: "pkg.crossplane.io/v1", kind: "Function", name });
 const digest = `sha256:${"ab".repeat(32)}`;
 
 const resolved: Readonly<
@@ -87,6 +90,25 @@ const resolved: Readonly<
     reason: "an Inactive revision does not serve, whatever its number",
     revisions: [revision("fn-a", { number: 9, state: "Inactive" }), revision("fn-b")],
     want: "fn-b",
+  },
+  Controlled: {
+    reason: "the revision of a Function is controlled by it",
+    revisions: [revision("fn-a"), revision("fn-b", { number: 2, controller: functionOf("fn") })],
+    want: "fn-b",
+  },
+  Composed: {
+    reason: "a revision that a function composed does not serve, whatever its number",
+    revisions: [
+      revision("fn-a"),
+      revision("fn-b", { number: 9, controller: { apiVersion: "e.org/v1", kind: "XApp", name: "fn" } }),
+      revision("fn-c", { number: 9, controller: { apiVersion: "e.org/v1", kind: "Function", name: "fn" } }),
+    ],
+    want: "fn-a",
+  },
+  OfAnotherFunction: {
+    reason: "a revision that another Function controls does not serve, whatever its label",
+    revisions: [revision("fn-a"), revision("fn-b", { number: 9, controller: functionOf("other") })],
+    want: "fn-a",
   },
   Newcomer: {
     reason: "C53, packages case 68: while the highest has no endpoint yet, a lower one that serves is used",

@@ -53,8 +53,7 @@ spawnSync("mkfifo", [at("project/fifo.ts")]);
 const socket = createServer().listen(at("project/socket.ts"));
 after(() => socket.close());
 
-const outside =
-  "outside the folders given to purlin up: move the file into one of them, or add its folder to the command";
+const outside = "outside the folders given to purlin up: move the file into one of them, or give a folder above both";
 const unpacked = "inside a data directory, where images of packages are unpacked: move the file out of it";
 const missing = "file not found";
 

@@ -39,8 +39,7 @@ export async function findSourceFile(path: string, { folders, except }: SourceFo
   return (await stat(file)).isFile() ? { file } : { problem: "not a regular file" };
 }
 
-const outside =
-  "outside the folders given to purlin up: move the file into one of them, or add its folder to the command";
+const outside = "outside the folders given to purlin up: move the file into one of them, or give a folder above both";
 const unpacked = "inside a data directory, where images of packages are unpacked: move the file out of it";
 
 /** The paths that exist, without links. */

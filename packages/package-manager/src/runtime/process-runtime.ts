@@ -60,6 +60,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
   return {
     async prepare({ type, revision, signal }) {
       const name = revision.metadata.name ?? "";
+      if (runsSource(processes, name)) throw new Error(nameTaken);
       if (type.kind === "Function" && options.sandbox.isSupported && !warmed.has(name)) {
         warmed.add(name);
         processes.warm(name, options.sandbox);
@@ -85,6 +86,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
         return { isHealthy: false, message: `a ${type.kind} runs on a cluster; here only functions do` };
       }
       const name = revision.metadata.name ?? "";
+      if (runsSource(processes, name)) throw new Error(nameTaken);
       started.add(name);
       departures.forget(name);
       return reportOf(processes.run(await specOf(options, pass)), options.sandbox, revision);
@@ -92,7 +94,8 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
     async retire({ revision, signal }) {
       const name = revision.metadata.name ?? "";
       warmed.delete(name);
-      if (!started.has(name)) {
+      if (!started.has(name) || runsSource(processes, name)) {
+        started.delete(name);
         await deleteSecret(options, revision, signal);
         return {};
       }
@@ -120,6 +123,14 @@ function configuredBy({ metadata }: KubeObject, revisions: readonly KubeObject[]
   return revisions
     .filter((revision) => textAt(revision, ["spec", "runtimeConfigRef", "name"]) === metadata.name)
     .map((revision) => ({ name: revision.metadata.name ?? "" }));
+}
+
+const nameTaken = "a Function of the same name runs from a source file: give one of them another name";
+
+/** Processes are known by name, and those of source files by that of their Function. */
+function runsSource(processes: FunctionProcesses, name: string): boolean {
+  const process = processes.get(name);
+  return process !== undefined && process.root === undefined;
 }
 
 function secretOf(revision: string): string {
