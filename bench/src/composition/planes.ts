@@ -62,11 +62,10 @@ export async function startEmbedded(): Promise<Plane> {
   await using starting = new AsyncDisposableStack();
   const directory = temporaryFolder(starting);
   const plane = starting.use(
-    await startCommand(["up", "--data-dir", directory], (line) => line.includes("kubeconfig")),
+    await startCommand(["up", sources, "--data-dir", directory], (line) => line.includes("applied")),
   );
   const access = readAccess(join(directory, "kubeconfig"));
   const users = starting.adopt(userOf(access), (client) => client.close());
-  for (const name of functionNames) await users.create(functionObject(name, { "purlin.dev/source": sourceOf(name) }));
   await definePairs(users);
   const processes = { "control plane and API server": [plane.pid], functions: descendants(plane.pid) };
   return finished(starting, {

@@ -46,7 +46,9 @@ before(async () => {
   fn = await start(obey, { address: "127.0.0.1:0", insecure: true, metricsAddress: "", log: nopLogger });
   replicas = await (process.env["E2E_SERVER"] === "real" ? startReplicas() : startEmbedded());
   view = userView(replicas.users);
-  await view.apply(functionAt("obey", fn.address), ...platform);
+  // purlin up calls functions under development only where files set that, which are applied under this name.
+  await replicas.users.apply(functionAt("obey", fn.address), { fieldManager: "purlin-apply", force: true });
+  await view.apply(...platform);
 });
 after(async () => {
   await replicas[Symbol.asyncDispose]();

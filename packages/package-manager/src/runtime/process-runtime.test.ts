@@ -16,6 +16,8 @@ interface Scene {
   /** What was done with processes, in order. */
   readonly done: string[];
   isInUse: boolean;
+  /** Whether a Function of each name runs from a source file. */
+  hasSource: boolean;
   /** What the process says about itself. */
   state: FunctionProcess["state"];
 }
@@ -36,6 +38,7 @@ function scene(more: Partial<ProcessRuntimeOptions> = {}): Scene {
         done.push(`run ${name}${before === undefined ? "" : ` where it was: ${before}`}`);
         return { name, state: on.state, logs: () => [] };
       },
+      get: (name: string) => (on.hasSource ? { name, root: undefined } : undefined),
       stop: async (name: string) => void done.push(`stop ${name}`),
       warm: (name: string, { program }: Sandbox) => void done.push(`warm ${name} with ${program}`),
       certificates: () => Promise.reject(new Error("no certificates here")),
@@ -49,7 +52,7 @@ function scene(more: Partial<ProcessRuntimeOptions> = {}): Scene {
     ...more,
   } as unknown as ProcessRuntimeOptions;
   const state = { phase: "serving", endpoint: "unix:/socket" } as const;
-  const on: Scene = { clock, done, isInUse: false, state, runtime: createProcessRuntime(options) };
+  const on: Scene = { clock, done, isInUse: false, hasSource: false, state, runtime: createProcessRuntime(options) };
   return on;
 }
 
@@ -71,6 +74,19 @@ test("a revision that retires goes on for a moment, and for as long as a step us
   assert.deepEqual(on.done, ["run fn-1", "stop fn-1"]);
   await on.runtime.retire(passOf("fn-1"));
   assert.deepEqual(on.done, ["run fn-1", "stop fn-1"], "once is enough");
+});
+
+test("a revision does not take the place of a source file whose Function has its name, and does not end it", async () => {
+  const on = scene();
+  on.hasSource = true;
+  const message = "a Function of the same name runs from a source file: give one of them another name";
+  await assert.rejects(on.runtime.prepare(passOf("fn")), { message });
+  await assert.rejects(on.runtime.run(passOf("fn")), { message });
+  on.hasSource = false;
+  await on.runtime.run(passOf("fn"));
+  on.hasSource = true;
+  assert.deepEqual(await on.runtime.retire(passOf("fn")), {});
+  assert.deepEqual(on.done, ["run fn"]);
 });
 
 test("one that is activated again meanwhile is not stopped, and its time begins anew", async () => {
