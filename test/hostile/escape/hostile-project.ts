@@ -150,7 +150,8 @@ async function installPackage(folder: string, output: () => string): Promise<voi
   writeFileSync(manifest, JSON.stringify({ ...functionType, metadata: { name: "hostile" }, spec: { package: image } }));
 }
 
-const schema = "{openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {objects: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}";
+const schema =
+  "{openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {objects: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}";
 const definition = (
   kind: string,
   plural: string,

@@ -8,7 +8,6 @@ import { type GuardedProcess, type Program, spawnGuarded } from "./guarded-proce
 import type { Launch, LaunchEvents } from "./launch.ts";
 import { type ImageProgram, type PreparedProgram, prepareSandboxed } from "./launch-image.ts";
 import { relativeTo } from "./load-error.ts";
-import { relativeTo } from "./load-error.ts";
 import type { CellMaker, NetworkCell } from "./network-cell.ts";
 import { readPaced } from "./paced-output.ts";
 import { findSourceFile, type SourceFolders } from "./source-file.ts";
