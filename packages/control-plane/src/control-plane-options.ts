@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { DevelopmentTrust, NameResolver, RunSink, SourceRuntime, TlsSource } from "@purlin/function-runner";
+import type {
+  AnswerLimits,
+  DevelopmentTrust,
+  NameResolver,
+  RunSink,
+  SourceRuntime,
+  TlsSource,
+} from "@purlin/function-runner";
 import type { KubeClient } from "@purlin/kube-client";
 import type { Clock, InstallProgress, Log, WatchingController } from "@purlin/kube-controller";
 import type { Registry } from "prom-client";
@@ -66,6 +73,8 @@ export interface FunctionOptions {
   readonly names?: NameResolver | undefined;
   /** Receives a copy of every request and response, without secrets. */
   readonly sink?: RunSink | undefined;
+  /** How much a function may answer. */
+  readonly answerLimits?: Partial<AnswerLimits> | undefined;
   /** Keeps responses for as long as functions allow. Off unless given. */
   readonly responseCache?: { readonly directory: string; readonly maxTtlMs?: number | undefined } | undefined;
 }

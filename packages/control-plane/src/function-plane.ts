@@ -41,7 +41,8 @@ export function createFunctionPlane(
   const recent = createRecentKinds(clock);
   const published = createSchemaFetcher(serverOpenAPI(options.client), clock);
   const schemas = awaitPublication(published, { recent, clock });
-  const fetchers = { resources: createResourceFetcher(clientReader(client)), schema: schemas.schema };
+  const resources = createResourceFetcher(clientReader(client), functions.answerLimits);
+  const fetchers = { resources, schema: schemas.schema };
   const revisions = functionRevisionsOf(client);
   const revisionSelectors = settings.functionRevisionSelectors;
   const resolver = createDevelopmentResolver(createRevisionResolver(revisions, { revisionSelectors }), {
@@ -52,8 +53,8 @@ export function createFunctionPlane(
     sources: functions.sources,
     live: liveRevisions(revisions),
   });
-  const { security, names, sink, responseCache: cache } = functions;
-  const calls = { security, names, sink, cache };
+  const { security, names, sink, answerLimits, responseCache: cache } = functions;
+  const calls = { security, names, sink, answerLimits, cache };
   const runner = createFunctionRunner({ ...calls, fetchers, live: resolver.live, registry, clock, log });
   const uses = createRevisionUses(options.packages?.hold);
   return {

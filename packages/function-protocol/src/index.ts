@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 export { allCapabilities } from "./capabilities.ts";
+export { decodeInTurns } from "./decode-in-turns.ts";
+export { type DecodeLimits, type EntryLimit, entryLimits } from "./decode-limits.ts";
 export { create, type Message, type MessageType } from "./descriptor.ts";
 export { CachedResponse } from "./gen/cached-response.ts";
 export { Duration } from "./gen/duration.ts";
@@ -49,4 +51,5 @@ export {
 } from "./requirements-loop.ts";
 export { isStruct, Struct } from "./struct.ts";
 export { maxMessageDepth } from "./struct-encode.ts";
+export { forEachLimited, Turns } from "./turns.ts";
 export { type ProtocolVersion, runFunctionPaths, serviceNames } from "./wire-methods.ts";

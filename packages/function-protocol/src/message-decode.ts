@@ -1,66 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type DecodeLimits, defaultDecodeLimits, type EntryLimit } from "./decode-limits.ts";
 import { create, type Field, type Message, type MessageType, type ValueType, zeroOf } from "./descriptor.ts";
 import { isProtocolError, ProtocolError } from "./protocol-error.ts";
 import { appendTo, Struct, structAt } from "./struct.ts";
 import { readText } from "./struct-keys.ts";
 import { WireReader, WireType } from "./wire-reader.ts";
 
-type Fields = Record<string, unknown>;
-
-/**
- * How many fields a message may have, with those of the messages in it. A field of two bytes can become an object of a
- * hundred; a peer that fills what a message may be long with such fields would exhaust the memory of whoever reads it.
- */
-export const maxFields = 1_000_000;
+export type Fields = Record<string, unknown>;
 
 /**
  * Reads a message. Structs are left as ranges of `bytes`, which must not change afterwards. Throws a ProtocolError
- * that names the message and field when the bytes are not such a message.
+ * that names the message and field when the bytes are not such a message, and one that names the limit when there is too much in it.
  */
-export function decode<T extends Message>(type: MessageType<T>, bytes: Uint8Array): T {
-  const reader = new WireReader(bytes);
+export function decode<T extends Message>(
+  type: MessageType<T>,
+  bytes: Uint8Array,
+  limits: DecodeLimits = defaultDecodeLimits,
+): T {
+  const reader = new MessageReader(bytes, limits);
   return readInto(type, create(type), reader, reader.end);
 }
 
-/** Reads fields up to `end`. One reader serves all nested messages: a view of its own for each would cost more. */
-function readInto<T extends Message>(type: MessageType<T>, message: T, reader: WireReader, end: number): T {
-  let known = reader.position;
-  while (reader.position < end) {
-    const start = reader.position;
-    const tag = readTag(reader, type);
-    const field = type.byNumber.get(tag >>> 3);
-    const wireType = tag & 7;
-    try {
-      if (field === undefined || !accepts(field, wireType)) {
-        reader.skip(wireType);
-        continue;
-      }
-      if (start > known) keepUnknown(message, reader, known, start);
-      readField(field, message as Fields, reader, wireType);
-      known = reader.position;
-    } catch (error) {
-      throw inField(error, type, field?.name ?? `field ${tag >>> 3}`);
-    }
+/** Reads fields, and stops at the first one too many. */
+export class MessageReader extends WireReader {
+  readonly #maxFields: number;
+  readonly #entries: ReadonlyMap<Field, EntryLimit>;
+  #fields = 0;
+
+  constructor(bytes: Uint8Array, { fields, entries }: DecodeLimits) {
+    super(bytes);
+    this.#maxFields = fields;
+    this.#entries = entries;
   }
+
+  /** The tag of the next field, whether it is known or not: a peer may send two bytes millions of times. */
+  tag(): number {
+    if (++this.#fields > this.#maxFields) throw tooLarge(`more than ${this.#maxFields} fields`);
+    return this.varint();
+  }
+
+  /** Checks the size of a map or list that has just got one more entry. */
+  checkEntries(field: Field, size: number): void {
+    const limit = this.#entries.get(field);
+    if (limit !== undefined && size > limit.most) throw tooLarge(`more than ${limit.most} ${limit.what}`);
+  }
+}
+
+/** Reads fields up to `end`. One reader serves all nested messages: a view of its own for each would cost more. */
+function readInto<T extends Message>(type: MessageType<T>, message: T, reader: MessageReader, end: number): T {
+  const fields = { type, message, end, known: reader.position };
+  while (reader.position < end) readNext(fields, reader);
+  return finish(fields, reader);
+}
+
+/** A message whose fields are being read. */
+export interface OpenMessage<T extends Message> {
+  readonly type: MessageType<T>;
+  readonly message: T;
+  readonly end: number;
+  /** Up to where fields were known. */
+  known: number;
+}
+
+export function readNext<T extends Message>(open: OpenMessage<T>, reader: MessageReader): void {
+  const { type, message, known } = open;
+  const start = reader.position;
+  const tag = readTag(reader, type);
+  const field = type.byNumber.get(tag >>> 3);
+  const wireType = tag & 7;
+  try {
+    if (field === undefined || !accepts(field, wireType)) {
+      reader.skip(wireType);
+      return;
+    }
+    if (start > known) keepUnknown(message, reader, known, start);
+    readField(field, message as Fields, reader, wireType);
+    open.known = reader.position;
+  } catch (error) {
+    throw inField(error, type, field?.name ?? `field ${tag >>> 3}`);
+  }
+}
+
+export function finish<T extends Message>({ message, end, known }: OpenMessage<T>, reader: MessageReader): T {
   checkEnd(reader, end);
   if (end > known) keepUnknown(message, reader, known, end);
   return message;
 }
 
 /** Where a length-delimited part that starts here ends. */
-function nestedEnd(reader: WireReader): number {
+export function nestedEnd(reader: MessageReader): number {
   const size = reader.varint();
   const end = reader.position + size;
   if (end > reader.end) throw malformed("the message ends in the middle of a field");
   return end;
 }
 
-function checkEnd(reader: WireReader, end: number): void {
+function checkEnd(reader: MessageReader, end: number): void {
   if (reader.position !== end) throw malformed("a field is longer than the message around it");
 }
 
-function readTag(reader: WireReader, type: MessageType<Message>): number {
-  const tag = reader.varint();
+function readTag(reader: MessageReader, type: MessageType<Message>): number {
+  const tag = reader.tag();
   if (tag < 8 || tag > 0xffff_ffff) throw inField(malformed(`tag ${tag} has no field number`), type, undefined);
   return tag;
 }
@@ -86,8 +126,7 @@ function isPackable({ cardinality, value }: Field): boolean {
   return cardinality === "list" && valueWireType(value) === WireType.varint;
 }
 
-function readField(field: Field, message: Fields, reader: WireReader, wireType: number): void {
-  if (++reader.fields > maxFields) throw malformed(`it has more than ${maxFields} fields`);
+function readField(field: Field, message: Fields, reader: MessageReader, wireType: number): void {
   switch (field.cardinality) {
     case "implicit":
     case "optional":
@@ -104,16 +143,16 @@ function readField(field: Field, message: Fields, reader: WireReader, wireType: 
   }
 }
 
-function readOneof(field: Field, message: Fields, reader: WireReader): void {
+function readOneof(field: Field, message: Fields, reader: MessageReader): void {
   const property = field.oneof ?? field.name;
   const before = message[property] as { readonly case: string; readonly value: unknown } | undefined;
   const earlier = before?.case === field.name ? before.value : undefined;
   message[property] = { case: field.name, value: readValue(field.value, reader, earlier) };
 }
 
-function readList(field: Field, list: unknown[], reader: WireReader, wireType: number): void {
+function readList(field: Field, list: unknown[], reader: MessageReader, wireType: number): void {
   if (wireType !== WireType.bytes || !isPackable(field)) {
-    list.push(readValue(field.value, reader, undefined));
+    reader.checkEntries(field, list.push(readValue(field.value, reader, undefined)));
     return;
   }
   const end = nestedEnd(reader);
@@ -122,23 +161,24 @@ function readList(field: Field, list: unknown[], reader: WireReader, wireType: n
 }
 
 /** A map entry whose key or value is missing stands for the empty one. */
-function readEntry(field: Field, map: Map<string, unknown>, reader: WireReader): void {
+function readEntry(field: Field, map: Map<string, unknown>, reader: MessageReader): void {
   const end = nestedEnd(reader);
   const valueTag = 16 + valueWireType(field.value);
   let key = "";
   let value: unknown;
   while (reader.position < end) {
-    const tag = reader.varint();
+    const tag = reader.tag();
     if (tag === 10) key = readKey(reader);
     else if (tag === valueTag) value = readValue(field.value, reader, value);
     else reader.skip(tag & 7);
   }
   checkEnd(reader, end);
   map.set(key, value ?? emptyMapValue(field.value));
+  reader.checkEntries(field, map.size);
 }
 
 /** Names of resources come back with every call, so they are remembered like other short texts. */
-function readKey(reader: WireReader): string {
+function readKey(reader: MessageReader): string {
   const size = reader.varint();
   return readText(reader.bytes, reader.advance(size), size);
 }
@@ -150,7 +190,7 @@ function emptyMapValue(type: ValueType): unknown {
 }
 
 /** A message field that occurs twice is merged; for a Struct, merging is joining the bytes. */
-function readValue(type: ValueType, reader: WireReader, earlier: unknown): unknown {
+function readValue(type: ValueType, reader: MessageReader, earlier: unknown): unknown {
   switch (type.kind) {
     case "enum":
       return reader.int32();
@@ -166,14 +206,14 @@ function readValue(type: ValueType, reader: WireReader, earlier: unknown): unkno
   }
 }
 
-function readStruct(reader: WireReader, earlier: Struct | undefined): Struct {
+function readStruct(reader: MessageReader, earlier: Struct | undefined): Struct {
   if (earlier !== undefined) return appendTo(earlier, reader.range());
   const size = reader.varint();
   const start = reader.advance(size);
   return structAt(reader.bytes, start, start + size);
 }
 
-function readScalar(scalar: string, reader: WireReader): unknown {
+function readScalar(scalar: string, reader: MessageReader): unknown {
   switch (scalar) {
     case "string":
       return reader.string();
@@ -189,7 +229,7 @@ function readScalar(scalar: string, reader: WireReader): unknown {
 }
 
 /** Keeps a run of unknown fields in one piece. */
-function keepUnknown(message: Message, reader: WireReader, start: number, end: number): void {
+export function keepUnknown(message: Message, reader: MessageReader, start: number, end: number): void {
   message.$unknown ??= [];
   message.$unknown.push(reader.bytes.subarray(start, end));
 }
@@ -198,8 +238,13 @@ function malformed(message: string): ProtocolError {
   return new ProtocolError("MALFORMED", message);
 }
 
-function inField(error: unknown, type: MessageType<Message>, field: string | undefined): unknown {
-  if (!isProtocolError(error)) return error;
+function tooLarge(message: string): ProtocolError {
+  return new ProtocolError("TOO_LARGE", message);
+}
+
+export function inField(error: unknown, type: MessageType<Message>, field: string | undefined): unknown {
+  // What is too large says itself what it is.
+  if (!isProtocolError(error) || error.code === "TOO_LARGE") return error;
   const name = type.typeName.slice(type.typeName.lastIndexOf(".") + 1);
   const place = field === undefined ? name : `${name}.${field}`;
   return new ProtocolError(error.code, `${place}: ${error.message}`, { cause: error });

@@ -4,6 +4,7 @@
 export type ProtocolErrorCode =
   | "MALFORMED" // bytes that are not a protobuf message of the expected type
   | "INVALID_UTF8" // a string that is not UTF-8, or a lone surrogate
+  | "TOO_LARGE" // more fields or entries than the reader accepts
   | "TOO_DEEP" // nested beyond what any peer accepts
   | "INVALID_VALUE" // a value JSON cannot hold, such as NaN, a Date or a function
   | "INVALID_JSON" // protobuf-JSON with a wrong type or an unknown name

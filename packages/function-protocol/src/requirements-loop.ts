@@ -11,9 +11,13 @@ import {
 } from "./gen/run-function.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { type Answers, answersEqual, requirementsEqual, schemaSelectorKey, selectorKey } from "./requirements.ts";
+import { forEachLimited } from "./turns.ts";
 
 /** How often a function may be called again because it asked for something new. */
 export const maxRequirementsIterations = 5;
+
+/** A function may ask for thousands of things: so many of them are read at the same time. */
+const fetchedAtOnce = 16;
 
 /** Where the answers to requirements come from. */
 export interface RequirementSource {
@@ -125,14 +129,15 @@ async function fetchAll<S, T>(
   what: string,
 ): Promise<Map<string, T>> {
   const entries = [...(selectors ?? [])];
-  const settled = await Promise.allSettled(entries.map(([, selector]) => fetch(selector)));
-  const answers = new Map<string, T>();
-  for (const [index, outcome] of settled.entries()) {
-    const name = entries[index]?.[0] ?? "";
-    if (outcome.status === "rejected") throw fetchError(what, name, outcome.reason);
-    answers.set(name, outcome.value);
-  }
-  return answers;
+  const found = new Array<T>(entries.length);
+  await forEachLimited(entries, fetchedAtOnce, async ([name, selector], index) => {
+    try {
+      found[index] = await fetch(selector);
+    } catch (error) {
+      throw fetchError(what, name, error);
+    }
+  });
+  return new Map(entries.map(([name], index) => [name, found[index] as T]));
 }
 
 function fetchError(what: string, name: string, cause: unknown): Error {

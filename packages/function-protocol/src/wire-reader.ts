@@ -14,8 +14,6 @@ export class WireReader {
   readonly bytes: Buffer;
   position: number;
   readonly end: number;
-  /** How many fields whoever reads has met. */
-  fields = 0;
 
   constructor(bytes: Uint8Array) {
     this.bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

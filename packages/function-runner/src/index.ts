@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// How much functions may answer.
+export {
+  type AnswerLimitName,
+  type AnswerLimits,
+  defaultAnswerLimits,
+  isAnswerLimitName,
+} from "./answer/answer-limits.ts";
 export { type CachingRunner, cacheResponses, type ResponseCacheOptions } from "./cache/cache-responses.ts";
 // What the surroundings provide.
 export { type Clock, systemClock } from "./clock.ts";

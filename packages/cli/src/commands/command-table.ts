@@ -5,6 +5,7 @@ import { startFlags } from "../start/start-flags.ts";
 import { limitFlags } from "../up/limit-flags.ts";
 import { xpkgCommands } from "../xpkg/xpkg-commands.ts";
 import type { CommandSpec, OptionSpec } from "./command-spec.ts";
+import { functionLimit } from "./function-limit-flag.ts";
 
 const namespaceOption: OptionSpec = {
   flags: "-n, --namespace <name>",
@@ -82,6 +83,7 @@ export const commandTable: readonly CommandSpec[] = [
       },
       { flags: "--require-sandbox", description: "refuse to run functions without a sandbox" },
       ...limitFlags,
+      functionLimit,
     ],
     starting: "Starting the control plane…",
     load: () => import("../up/up-command.ts"),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { OptionSpec } from "../commands/command-spec.ts";
+import { functionLimit } from "../commands/function-limit-flag.ts";
 import { crossplaneSettings } from "./crossplane-settings.ts";
 
 /** The options that have an effect. Those that Crossplane has as well mean the same and have the same defaults. */
@@ -60,6 +61,7 @@ const effectiveFlags: readonly OptionSpec[] = [
     flags: "--enable-function-revision-selectors [bool]",
     description: "several revisions of a function at once, and pipeline steps that choose (alpha)",
   },
+  functionLimit,
   {
     flags: "--package-runtime <runtime>",
     description:

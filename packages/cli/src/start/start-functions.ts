@@ -3,12 +3,13 @@ import { resolve } from "node:path";
 import type { FunctionOptions } from "@purlin/control-plane";
 import { createInspectorSink, type InspectorSink, type RunnerLog, type TlsSource } from "@purlin/function-runner";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
+import { readFunctionLimits } from "../commands/function-limits.ts";
 import { readClientCertificates } from "../function-call/client-certificates.ts";
 import type { Io } from "../io.ts";
 import { durationOption } from "./start-settings.ts";
 
 /** How functions are called: with the certificates of a folder where one is named, with those of the cluster otherwise. */
-export interface StartFunctions extends Pick<FunctionOptions, "responseCache"> {
+export interface StartFunctions extends Pick<FunctionOptions, "responseCache" | "answerLimits"> {
   readonly security: TlsSource | undefined;
   /** Receives requests and responses; the caller closes it. */
   readonly sink: InspectorSink | undefined;
@@ -18,6 +19,7 @@ export interface StartFunctions extends Pick<FunctionOptions, "responseCache"> {
 export function readFunctions(input: CommandInput, io: Io, log: RunnerLog): StartFunctions {
   return {
     security: readClientCertificates(input, io, log)?.security,
+    answerLimits: readFunctionLimits(input),
     responseCache: readCache(input, io),
     sink: openInspector(input, io),
   };

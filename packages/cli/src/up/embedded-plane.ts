@@ -121,7 +121,11 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   const plane = startControlPlane({
     client: connect("crossplane"),
     packages,
-    functions: { security: processes.security, sources: createSourceRuntime(processes, sources) },
+    functions: {
+      security: processes.security,
+      sources: createSourceRuntime(processes, sources),
+      answerLimits: options.answerLimits,
+    },
     settings,
     log,
   });

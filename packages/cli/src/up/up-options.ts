@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-
+import type { AnswerLimits } from "@purlin/function-runner";
 import type { FunctionLimits } from "@purlin/package-manager";
 import { readPort } from "../apiserver/embedded-server.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import { readTimeout } from "../commands/duration.ts";
+import { readFunctionLimits } from "../commands/function-limits.ts";
 import type { Io } from "../io.ts";
 import { ownDataDir } from "../project/data-dir.ts";
 import { readProjectFile } from "../project/project-file.ts";
@@ -35,6 +36,8 @@ export interface UpOptions {
   readonly requireSandbox?: boolean;
   /** What functions may use, where it is not the default. */
   readonly functionLimits?: Partial<FunctionLimits>;
+  /** How much a function may answer. */
+  readonly answerLimits?: Partial<AnswerLimits>;
 }
 
 /** Reads the command line. */
@@ -55,6 +58,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
       isSet(input, "enableFunctionRevisionSelectors") || project.features.functionRevisionSelectors === true,
     requireSandbox: isSet(input, "requireSandbox") || project.functions.requireSandbox === true,
     functionLimits: { ...project.functions.limits, ...limitsOf(input) },
+    answerLimits: readFunctionLimits(input),
   };
 }
 

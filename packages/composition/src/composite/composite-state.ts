@@ -3,6 +3,7 @@ import type { ObjectKey, TypeRef } from "@purlin/kube-client/objects";
 import type { WatchSpec } from "@purlin/kube-controller";
 import { type ConflictStreaks, createConflictStreaks } from "./conflict-streaks.ts";
 import type { CompositePorts } from "./ports.ts";
+import { createStepDurations, type StepDurations } from "./run/step-durations.ts";
 import { type AwaitedVerdicts, createAwaitedVerdicts } from "./select/awaited-verdicts.ts";
 import { type CircuitBreaker, createCircuitBreaker } from "./watch/circuit-breaker.ts";
 import { type CompositionUsers, createCompositionUsers } from "./watch/composition-users.ts";
@@ -21,6 +22,7 @@ export interface CompositeState {
   readonly settling: SettlingSchemas;
   readonly conflicts: ConflictStreaks;
   readonly verdicts: AwaitedVerdicts;
+  readonly durations: StepDurations;
   /** Watches on kinds, made once for each. */
   readonly dependencyWatches: Map<string, WatchSpec>;
 }
@@ -49,13 +51,15 @@ export function createCompositeState(ports: CompositePorts): CompositeState {
     settling: createSettlingSchemas(clock),
     conflicts: createConflictStreaks(),
     verdicts: createAwaitedVerdicts(clock),
+    durations: createStepDurations(),
     dependencyWatches,
   };
 }
 
 /** Forgets an XR that is gone. */
 export function forgetComposite(state: CompositeState, key: ObjectKey): void {
-  const { tracker, breaker, settling, echoes, conflicts, verdicts } = state;
+  const { tracker, breaker, settling, echoes, conflicts, verdicts, durations } = state;
+  durations.forget(key);
   conflicts.forget(key);
   verdicts.forget(key);
   echoes.forget(key);

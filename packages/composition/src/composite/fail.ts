@@ -2,7 +2,7 @@
 
 import type { KubeObject } from "@purlin/kube-client/objects";
 import { type ConditionText, isReconcileFailure, ReconcileFailure, textOf } from "@purlin/kube-controller/object";
-import { isInvalid } from "@purlin/kube-objects";
+import { isConflict, isInvalid } from "@purlin/kube-objects";
 import { reconcileError } from "../composite-resource/standard-conditions.ts";
 import { type Account, closeAccount, type Outcome } from "./account.ts";
 import type { Pass } from "./pass.ts";
@@ -67,14 +67,19 @@ async function tellFatal(xr: KubeObject, fatal: FatalResult, reason: string, pas
 }
 
 /** Who is told about what happens to an XR. */
-export function audienceOf({ ports, statusSignal }: Pass): Parameters<typeof tell>[2] {
+export function audienceOf({ ports, settings, statusSignal }: Pass): Parameters<typeof tell>[2] {
   const { events, client, kind, log } = ports;
-  return { events, client, schema: kind.schema, log, signal: statusSignal };
+  return { events, client, schema: kind.schema, log, signal: statusSignal, maxEvents: settings.maxEvents };
 }
 
-/** The error is told by whoever gets it; a status that cannot be written must not hide it. */
+/** A status that cannot be written must not hide the error. One that fails because of what functions say is written without that. */
 async function tryClose(xr: KubeObject, pass: Pass, account: Account, outcome: Outcome): Promise<void> {
-  await closeAccount(xr, pass, account, outcome).catch((error: unknown) => {
-    pass.ports.log.debug("cannot tell about a failed reconcile", { name: xr.metadata.name, error: textOf(error) });
-  });
+  try {
+    await closeAccount(xr, pass, account, outcome);
+  } catch (error) {
+    const { name } = xr.metadata;
+    pass.ports.log.debug("cannot report a failed reconcile", { name, error: textOf(error) });
+    const { pipeline = [], ...own } = outcome;
+    if (pipeline.length > 0 && !isConflict(error)) await tryClose(xr, pass, account, own);
+  }
 }

@@ -29,6 +29,8 @@ export interface CompositeSettings {
   readonly deadlineMs: number;
   /** A step that has not been answered for this long is reported on the XR. */
   readonly slowStepMs: number;
+  /** Events of one type that one reconcile emits for one object. */
+  readonly maxEvents: number;
   /** What is kept for telling about a reconcile that ran out of time. */
   readonly statusGraceMs: number;
 }
@@ -41,6 +43,8 @@ export const defaultSettings: CompositeSettings = {
   functionRevisions: false,
   deadlineMs: 120_000,
   slowStepMs: 10_000,
+  // An event recorder accepts 25 at once of each type for an object.
+  maxEvents: 20,
   statusGraceMs: 20_000,
 };
 

@@ -272,6 +272,37 @@ test("a step without an answer is reported on the XR while it runs, and the reco
   assert.equal((await bench.condition(name, "Synced")).status, "True");
 });
 
+test("a function that always takes long is reported once, and then costs no write until it takes longer or the XR changes", async () => {
+  const clock = manualClock(Date.parse("2026-01-02T03:04:05Z"));
+  const slow = createCompositeBench(cluster, xrd, { clock });
+  const name = await xr();
+  let seconds = 15;
+  slow.functions.set("first", async (request) => {
+    for (let elapsed = 0; elapsed < seconds; elapsed++) clock.advance(1000);
+    // What was due is written before the answer.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return respond(request);
+  });
+  slow.functions.set("second", (request) => respond(request));
+  const versions = async (): Promise<number> => {
+    const before = (await bench.read(name)).metadata.resourceVersion ?? "";
+    await slow.reconcile(name);
+    assert.equal((await bench.condition(name, "Synced")).status, "True");
+    return Number((await bench.read(name)).metadata.resourceVersion) - Number(before);
+  };
+  assert.ok((await versions()) > 1, "the first time it is not known to be slow");
+  assert.deepEqual([await versions(), await versions()], [0, 0], "a steady slow function costs no writes");
+  seconds = 31;
+  assert.ok((await versions()) > 0, "twice as long as the last time is reported");
+  assert.equal(await versions(), 0);
+  await cluster.kube.patch({ ...slow.kind.type, name }, { spec: { changed: "x" } }, { type: "merge" });
+  assert.ok((await versions()) > 1, "a change of the XR is worth to know that it waits");
+  seconds = 1;
+  assert.equal(await versions(), 0);
+  seconds = 11;
+  assert.ok((await versions()) > 0, "after an answer in time the next slow one is reported");
+});
+
 test("a step that fails after it was reported leaves its failure, not the report", async () => {
   const clock = manualClock(Date.now());
   const failing = createCompositeBench(cluster, xrd, { clock });

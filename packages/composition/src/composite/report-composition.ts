@@ -160,6 +160,6 @@ async function tellAll(
     const message = "Successfully published connection details";
     events.event(xr, { type: "Normal", reason: "PublishConnectionSecret", message });
   }
-  await tell(xr, [...outcome.events, ...desired.events, ...applied.events], audienceOf(pass));
-  for (const event of news) events.event(xr, event);
+  const own = news.map((event) => ({ ...event, forClaim: false, detail: "" }));
+  await tell(xr, [...outcome.events, ...desired.events, ...applied.events, ...own], audienceOf(pass));
 }

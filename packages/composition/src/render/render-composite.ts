@@ -91,7 +91,12 @@ export async function renderComposite(inputs: RenderInputs, options: RenderOptio
 }
 
 function settingsOf({ timeoutMs, functionRevisions = false }: RenderOptions): CompositePorts["settings"] {
-  return { functionRevisions, ...(timeoutMs === undefined ? {} : { deadlineMs: timeoutMs }) };
+  // Whoever renders wants to see all results.
+  return {
+    functionRevisions,
+    maxEvents: Number.POSITIVE_INFINITY,
+    ...(timeoutMs === undefined ? {} : { deadlineMs: timeoutMs }),
+  };
 }
 
 function typeOf({ apiVersion, kind }: KubeObject): { apiVersion: string; kind: string } {

@@ -309,7 +309,7 @@ test("C63: a response of 5 MiB is accepted, one of 65 MiB is ResourceExhausted",
   await assert.rejects(runner.run(targetAt(fn.endpoint), request(), call()), (error: Error) => {
     assert.match(
       error.message,
-      /^cannot run Function "fn": rpc error: code = ResourceExhausted desc = Received message larger than max \((\d+) vs 67108864\): the function's response has \1 bytes, this runner accepts 67108864$/,
+      /^cannot run Function "fn": rpc error: code = ResourceExhausted desc = Received message larger than max \((\d+) vs 67108864\): the function's answer has \1 bytes \(limit answerBytes=67108864\): correct the function, or raise the limit with --function-limit$/,
     );
     return true;
   });

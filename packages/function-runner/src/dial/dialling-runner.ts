@@ -2,14 +2,24 @@
 import type { Buffer } from "node:buffer";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import {
-  decode,
+  type DecodeLimits,
+  decodeInTurns,
   encode,
+  isProtocolError,
   type ProtocolVersion,
   RunFunctionRequest,
   RunFunctionResponse,
   runFunctionPaths,
   Severity,
 } from "@purlin/function-protocol";
+import {
+  type AnswerLimits,
+  decodeLimitsOf,
+  defaultAnswerLimits,
+  defaultMaxRequestBytes,
+  limitAdvice,
+} from "../answer/answer-limits.ts";
+import { problemOf } from "../answer/check-answer.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
 import { noMetrics, type OutcomeLabels, type RunnerMetrics } from "../metrics.ts";
@@ -17,13 +27,9 @@ import { textOf } from "../runner-error.ts";
 import type { FunctionConnection } from "./connection.ts";
 import { ConnectionPool, type LiveRevisions, type PoolStats } from "./connection-pool.ts";
 import { type NameResolver, systemNames } from "./name-resolver.ts";
-import { tooDeepIn } from "./nesting.ts";
 import { functionFailure, rpcFailure, statusName } from "./rpc-failure.ts";
 import { shareUnchanged } from "./share-unchanged.ts";
 import type { TlsSource } from "./tls-directory.ts";
-
-/** As large as a message may be, in either direction, unless told otherwise. */
-export const defaultMaxMessageBytes: number = 64 * 2 ** 20;
 
 /** How functions are reached. */
 export interface DialOptions {
@@ -34,8 +40,8 @@ export interface DialOptions {
   readonly metrics?: RunnerMetrics | undefined;
   /** Default 64 MiB. */
   readonly maxRequestBytes?: number | undefined;
-  /** Default 64 MiB. */
-  readonly maxResponseBytes?: number | undefined;
+  /** How much a function may answer; {@link defaultAnswerLimits} where nothing is given. */
+  readonly answerLimits?: Partial<AnswerLimits> | undefined;
 }
 
 /** The innermost runner: it calls functions over gRPC and owns the connections to them. */
@@ -50,7 +56,8 @@ export interface DiallingRunner extends FunctionRunner {
 
 interface Limits {
   readonly maxRequestBytes: number;
-  readonly maxResponseBytes: number;
+  readonly answer: AnswerLimits;
+  readonly decode: DecodeLimits;
 }
 
 /** One run of a function: its request is encoded once, whichever version of the protocol it takes. */
@@ -66,12 +73,20 @@ interface Run {
 /** A runner that calls functions over gRPC: v1 first, the same bytes as v1beta1 when the function does not know v1. */
 export function createDiallingRunner(options: DialOptions): DiallingRunner {
   const { security, names = systemNames, clock = systemClock, metrics = noMetrics } = options;
+  const answer = { ...defaultAnswerLimits, ...options.answerLimits };
   const limits: Limits = {
-    maxRequestBytes: options.maxRequestBytes ?? defaultMaxMessageBytes,
-    maxResponseBytes: options.maxResponseBytes ?? defaultMaxMessageBytes,
+    maxRequestBytes: options.maxRequestBytes ?? defaultMaxRequestBytes,
+    answer,
+    decode: decodeLimitsOf(answer),
   };
   const tls = security === "plaintext" ? undefined : security;
-  const pool = new ConnectionPool({ tls, names, clock, ...limits });
+  const pool = new ConnectionPool({
+    tls,
+    names,
+    clock,
+    maxRequestBytes: limits.maxRequestBytes,
+    maxResponseBytes: answer.answerBytes,
+  });
   return {
     async run(target, request, call) {
       const connection = pool.connectionTo(target);
@@ -125,7 +140,7 @@ function failure(run: Run, error: ServiceError): Error {
     target: run.target,
     call: run.call,
     requestBytes: run.request.length,
-    maxResponseBytes: run.limits.maxResponseBytes,
+    maxResponseBytes: run.limits.answer.answerBytes,
     problem: run.connection.problem,
     closed: run.connection.isClosed,
   });
@@ -145,7 +160,7 @@ async function attempt(run: Run, version: ProtocolVersion): Promise<RunFunctionR
   metrics.requestSent(labels);
   try {
     const bytes = await connection.invoke(runFunctionPaths[version], request, call);
-    const response = readResponse(target, bytes);
+    const response = await readResponse(target, bytes, run.limits);
     ended({ grpc_code: "OK", result_severity: severityOf(response) });
     return response;
   } catch (error) {
@@ -155,17 +170,29 @@ async function attempt(run: Run, version: ProtocolVersion): Promise<RunFunctionR
   }
 }
 
-function readResponse(target: FunctionTarget, bytes: Buffer): RunFunctionResponse {
-  let response: RunFunctionResponse;
+async function readResponse(target: FunctionTarget, bytes: Buffer, limits: Limits): Promise<RunFunctionResponse> {
+  const response = await decodeResponse(target, bytes, limits.decode);
+  const problem = await problemOf(response, limits.answer);
+  if (problem === undefined) return response;
+  const code = problem.exceeded === undefined ? status.INTERNAL : status.RESOURCE_EXHAUSTED;
+  throw functionFailure(target, code, problem.text);
+}
+
+async function decodeResponse(
+  target: FunctionTarget,
+  bytes: Buffer,
+  limits: DecodeLimits,
+): Promise<RunFunctionResponse> {
   try {
-    response = decode(RunFunctionResponse, bytes);
+    return await decodeInTurns(RunFunctionResponse, bytes, limits);
   } catch (error) {
+    if (isProtocolError(error) && error.code === "TOO_LARGE") {
+      const text = `the function's answer has ${error.message}: ${limitAdvice}`;
+      throw functionFailure(target, status.RESOURCE_EXHAUSTED, text, error);
+    }
     const text = `the function's answer is not a RunFunctionResponse: ${textOf(error)}`;
     throw functionFailure(target, status.INTERNAL, text, error);
   }
-  const path = tooDeepIn(response);
-  if (path === undefined) return response;
-  throw functionFailure(target, status.INTERNAL, `the function's answer is nested too deeply in ${path}`);
 }
 
 function severityOf({ results }: RunFunctionResponse): OutcomeLabels["result_severity"] {

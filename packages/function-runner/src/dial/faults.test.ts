@@ -51,7 +51,7 @@ const faults: Readonly<
   Oversized: {
     reason: "a response beyond the limit names both sizes",
     server: { handler: (incoming) => answer(incoming, { output: Struct.from({ pad: "x".repeat(100_000) }) }) },
-    want: `${prefix}ResourceExhausted desc = Received message larger than max (100023 vs 65536): the function's response has 100023 bytes, this runner accepts 65536`,
+    want: `${prefix}ResourceExhausted desc = Received message larger than max (100023 vs 65536): the function's answer has 100023 bytes (limit answerBytes=65536): correct the function, or raise the limit with --function-limit`,
   },
   DeepDesired: {
     reason: "an object nobody can read must not reach the next function",
@@ -111,7 +111,7 @@ for (const [name, { reason, server, limitMs = 60_000, want }] of Object.entries(
   test(`fault ${name}: ${reason}`, async () => {
     const before = resources();
     await using fn = await serveFunction(server);
-    const runner = createDiallingRunner({ security: "plaintext", maxResponseBytes: 65_536 });
+    const runner = createDiallingRunner({ security: "plaintext", answerLimits: { answerBytes: 65_536 } });
     const run = runner.run(targetAt(fn.endpoint), request(), call({ deadline: Date.now() + limitMs }));
     await assert.rejects(run, { name: "RunnerError", code: "RPC", message: want });
     await assertNothingLeft(before, runner, fn);

@@ -19,6 +19,7 @@ import { call, dial, request, targetAt } from "../../test/runs.ts";
 
 const grpc = { ":status": 200, "content-type": "application/grpc" };
 const limit = 65_536;
+const advice = "correct the function, or raise the limit with --function-limit";
 const ok = { "grpc-status": "0" };
 const answer = encode(RunFunctionResponse, create(RunFunctionResponse, { meta: create(ResponseMeta, { tag: "t" }) }));
 
@@ -112,7 +113,7 @@ const answers: Readonly<Record<string, { reason: string; respond: Respond; want:
       framed(gzipSync(Buffer.alloc(4 * limit)), { compressed: true }),
       ok,
     ),
-    want: `ResourceExhausted desc = Received message that decompresses to a size larger than ${limit}`,
+    want: `ResourceExhausted desc = Received message that decompresses to a size larger than ${limit} (limit answerBytes=${limit}): ${advice}`,
   },
   LongClaim: {
     reason: "a message that claims four gigabytes is refused by its claim, before any of it is waited for",
@@ -120,7 +121,7 @@ const answers: Readonly<Record<string, { reason: string; respond: Respond; want:
       stream.respond(grpc);
       stream.write(framed(answer, { size: 0xffff_ffff }));
     },
-    want: `ResourceExhausted desc = Received message larger than max (4294967295 vs ${limit}): the function's response has 4294967295 bytes, this runner accepts ${limit}`,
+    want: `ResourceExhausted desc = Received message larger than max (4294967295 vs ${limit}): the function's answer has 4294967295 bytes (limit answerBytes=${limit}): ${advice}`,
   },
   Overload: {
     reason: "a function that has enough of its caller has not been sent too much at once",
@@ -145,7 +146,7 @@ const answers: Readonly<Record<string, { reason: string; respond: Respond; want:
 for (const [name, { reason, respond, want }] of Object.entries(answers)) {
   test(`odd answer ${name}: ${reason}`, async (t) => {
     const endpoint = await serve(t, respond);
-    const runner = dial(t, { maxResponseBytes: limit });
+    const runner = dial(t, { answerLimits: { answerBytes: limit } });
     const message = `cannot run Function "fn": rpc error: code = ${want}`;
     await assert.rejects(runner.run(targetAt(endpoint), request(), call()), { code: "RPC", message });
     assert.equal(runner.stats().callsInFlight, 0);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ServiceError, status } from "@grpc/grpc-js";
+import { limitAdvice } from "../answer/answer-limits.ts";
+import { codeOf } from "../answer/check-answer.ts";
 import type { FunctionTarget, RunCall } from "../function-runner.ts";
 import { RunnerError } from "../runner-error.ts";
 
@@ -48,7 +50,7 @@ export function rpcFailure(error: ServiceError, failed: FailedCall): RunnerError
 /** A failure of one function, in the words of gRPC. */
 export function functionFailure(target: FunctionTarget, code: status, text: string, cause?: unknown): RunnerError {
   const name = statusName(code);
-  const line = inOneLine(text);
+  const line = withoutControls(inOneLine(text));
   const message = `cannot run Function "${target.functionName}": rpc error: code = ${name} desc = ${line}`;
   return new RunnerError("RPC", message, { cause, status: name });
 }
@@ -59,6 +61,12 @@ function inOneLine(text: string): string {
   if (lines.length === 1) return text;
   const trimmed = lines.map((line) => line.trim());
   return trimmed.filter((line) => line !== "").join(" ");
+}
+
+/** Terminals act on some characters; what a function says must only be shown. */
+function withoutControls(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/g, codeOf);
 }
 
 function describe(error: ServiceError, failed: FailedCall): string {
@@ -90,8 +98,10 @@ function cancelled(error: ServiceError, { call, closed }: FailedCall): string {
 function exhausted(details: string, { requestBytes, maxResponseBytes }: FailedCall): string {
   const sizes = /\((\d+) vs\.? (\d+)\)/.exec(details);
   if (sizes !== null && Number(sizes[2]) === maxResponseBytes && Number(sizes[1]) !== requestBytes) {
-    return `${details}: the function's response has ${sizes[1]} bytes, this runner accepts ${maxResponseBytes}`;
+    return `${details}: the function's answer has ${sizes[1]} bytes (limit answerBytes=${maxResponseBytes}): ${limitAdvice}`;
   }
+  if (/decompresses to a size larger than/.test(details))
+    return `${details} (limit answerBytes=${maxResponseBytes}): ${limitAdvice}`;
   // Every function accepts as much; what is exhausted is something else, or the response was once it was decompressed.
   if (requestBytes < 2 ** 20) return details;
   const mebibytes = Math.ceil(requestBytes / 2 ** 20);

@@ -4,6 +4,7 @@ import {
   CredentialData,
   Credentials,
   create,
+  forEachLimited,
   isJsonObject,
   MatchLabels,
   RequestMeta,
@@ -18,7 +19,7 @@ import {
 import type { RequirementFetchers } from "../requirements/settle-requirements.ts";
 import { RunnerError, wrapError } from "../runner-error.ts";
 import { observedStruct } from "./observed-struct.ts";
-import { requestTag } from "./request-tag.ts";
+import { requestTagInTurns } from "./request-tag.ts";
 import type { SecretReader } from "./secret-reader.ts";
 import type { BootstrapResources, StepDefinition } from "./step-definition.ts";
 
@@ -60,7 +61,7 @@ export async function buildRequest(
   const requiredResources = await addSeeds(await fetchResources(definition, sources), sources);
   const requiredSchemas = await fetchSchemas(definition, sources);
   const request = create(RunFunctionRequest, { ...state, input, credentials, requiredResources, requiredSchemas });
-  request.meta = create(RequestMeta, { tag: requestTag(request), capabilities: [...allCapabilities] });
+  request.meta = create(RequestMeta, { tag: await requestTagInTurns(request), capabilities: [...allCapabilities] });
   return request;
 }
 
@@ -148,16 +149,17 @@ async function addSeeds(
   return new Map([...bootstrap, ...seeded]);
 }
 
-/** Does all at once; when several fail, the first in order is the one that is told. */
+/** So many things are read at the same time: a function may have asked for thousands. */
+const readAtOnce = 16;
+
+/** Reads what items stand for; when several fail, the first in order is the one that is reported. */
 async function collect<S, T>(
   items: readonly S[],
   read: (item: S) => Promise<readonly [string, T] | undefined>,
 ): Promise<Map<string, T>> {
-  const outcomes = await Promise.allSettled(items.map(read));
-  const found = new Map<string, T>();
-  for (const outcome of outcomes) {
-    if (outcome.status === "rejected") throw outcome.reason;
-    if (outcome.value !== undefined) found.set(...(outcome.value as [string, T]));
-  }
-  return found;
+  const found = new Array<readonly [string, T] | undefined>(items.length);
+  await forEachLimited(items, readAtOnce, async (item, index) => {
+    found[index] = await read(item);
+  });
+  return new Map(found.filter((entry) => entry !== undefined));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { create, Resource, type ResourceSelector, Resources } from "@purlin/function-protocol";
+import { create, Resource, type ResourceSelector, Resources, Turns } from "@purlin/function-protocol";
 import {
   formatApiVersion,
   type GroupVersionKind,
@@ -7,6 +7,7 @@ import {
   type JsonObject,
   parseApiVersion,
 } from "@purlin/kube-objects";
+import { defaultAnswerLimits, defaultMaxRequestBytes, raiseLimit } from "../answer/answer-limits.ts";
 import { observedStruct } from "../request/observed-struct.ts";
 import { RunnerError, wrapError } from "../runner-error.ts";
 import type { KindScope, ResourceReader } from "./resource-reader.ts";
@@ -14,24 +15,43 @@ import type { KindScope, ResourceReader } from "./resource-reader.ts";
 /** Answers resource selectors. */
 export type FetchResources = (selector: ResourceSelector, signal?: AbortSignal) => Promise<Resources>;
 
+/** How much one selector may select. */
+export interface FetchLimits {
+  /** Default {@link AnswerLimits.selectedObjects}. */
+  readonly selectedObjects?: number | undefined;
+  /** All that is selected travels in one request. Default 64 MiB. */
+  readonly bytes?: number | undefined;
+}
+
+type Bounds = Readonly<Record<keyof FetchLimits, number>>;
+
+const defaultFetchLimits: Bounds = {
+  selectedObjects: defaultAnswerLimits.selectedObjects,
+  bytes: defaultMaxRequestBytes,
+};
+
 interface Query {
   readonly gvk: GroupVersionKind;
   readonly scope: KindScope;
   readonly namespace: string | undefined;
   readonly signal: AbortSignal | undefined;
+  readonly limit?: number | undefined;
 }
 
 /**
  * Answers resource selectors from a reader: by name one object or none, by labels or without a match a list in the order
- * of `namespace/name`. What does not exist is an empty answer; a kind that does not exist, or a read that fails, rejects.
+ * of `namespace/name`. What does not exist is an empty answer; a kind that does not exist, a read that fails, or a selector that
+ * selects more than the limits allow, rejects.
  */
-export function createResourceFetcher(reader: ResourceReader): FetchResources {
+export function createResourceFetcher(reader: ResourceReader, limits: FetchLimits = {}): FetchResources {
+  const { selectedObjects = defaultFetchLimits.selectedObjects, bytes = defaultFetchLimits.bytes } = limits;
+  const bounds = { selectedObjects, bytes };
   return async (selector, signal) => {
     const query = await understand(reader, selector, signal);
     const { match } = selector;
-    if (match?.case === "matchName") return resourcesOf(await getByName(reader, query, match.value));
+    if (match?.case === "matchName") return resourcesOf(await getByName(reader, query, match.value), bounds);
     const labels = match?.case === "matchLabels" ? match.value.labels : new Map<string, string>();
-    return resourcesOf(await list(reader, query, labels));
+    return resourcesOf(await list(reader, { ...query, limit: bounds.selectedObjects + 1 }, labels), bounds);
   };
 }
 
@@ -67,11 +87,13 @@ async function getByName(
 
 async function list(
   reader: ResourceReader,
-  { gvk, namespace, signal }: Query,
+  { gvk, namespace, signal, limit = Number.POSITIVE_INFINITY }: Query,
   labels: ReadonlyMap<string, string>,
 ): Promise<readonly JsonObject[]> {
   try {
-    const objects = await reader.list(gvk, { namespace, labels, signal });
+    const objects = await reader.list(gvk, { namespace, labels, signal, limit });
+    // The caller refuses them.
+    if (objects.length >= limit) return objects;
     return objects
       .map((object) => ({ object, key: sortKey(object) }))
       .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
@@ -86,8 +108,25 @@ function sortKey({ metadata }: JsonObject): string {
   return `${metadata["namespace"] ?? ""}/${metadata["name"] ?? ""}`;
 }
 
-function resourcesOf(objects: readonly JsonObject[]): Resources {
-  return create(Resources, {
-    items: objects.map((object) => create(Resource, { resource: observedStruct(object) })),
-  });
+async function resourcesOf(
+  objects: readonly JsonObject[],
+  { selectedObjects, bytes: maxBytes }: Bounds,
+): Promise<Resources> {
+  if (objects.length > selectedObjects) throw tooMany(`more than ${selectedObjects} objects`, selectedObjects);
+  const items: Resource[] = [];
+  const turns = new Turns();
+  let bytes = 0;
+  for (const object of objects) {
+    const resource = observedStruct(object);
+    bytes += resource.bytes.length;
+    if (bytes > maxBytes) throw tooMany(`more than ${maxBytes} bytes`, selectedObjects);
+    items.push(create(Resource, { resource }));
+    if (turns.isOver) await turns.next();
+  }
+  return create(Resources, { items });
+}
+
+function tooMany(what: string, limit: number): RunnerError {
+  const text = `the selector selects ${what} (limit selectedObjects=${limit})`;
+  return new RunnerError("FETCH", `${text}: select fewer by labels, name or namespace, or ${raiseLimit}`);
 }

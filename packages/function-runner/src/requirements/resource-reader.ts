@@ -18,6 +18,8 @@ export interface ListQuery {
   readonly namespace?: string | undefined;
   /** Labels an object must carry, all of them; none means every object. */
   readonly labels: ReadonlyMap<string, string>;
+  /** As many are enough: the reader may stop there. */
+  readonly limit?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -17,6 +17,8 @@ export interface CachedListOptions extends CallOptions {
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** A field an object must have with this value. Like labels, it is looked up in an index, made when first asked for. */
   readonly field?: FieldValue | undefined;
+  /** Do not read more than these from the server. A cache may answer with more. */
+  readonly limit?: number | undefined;
 }
 
 /** A string in an object. */

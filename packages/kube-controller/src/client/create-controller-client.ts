@@ -53,8 +53,9 @@ export function createControllerClient(options: ControllerClientOptions): Closab
     return objects.get(key) ?? (key.namespace ? objects.get({ name: key.name }) : undefined);
   }
 
-  async function list(type: TypeRef, { namespace, labels = {}, field, signal }: CachedListOptions = {}) {
-    if (isLive(type)) return listLive(client, type, { namespace, labels, field, signal });
+  async function list(type: TypeRef, options: CachedListOptions = {}) {
+    if (isLive(type)) return listLive(client, type, options);
+    const { namespace, labels = {}, field, signal } = options;
     return (await types.open(type, { signal })).list(labels, namespace, field);
   }
 

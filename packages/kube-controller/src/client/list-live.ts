@@ -5,11 +5,11 @@ import type { CachedListOptions } from "./controller-client.ts";
 
 const pageSize = 500;
 
-/** All objects of a type from the server itself, page by page. */
+/** The objects of a type from the server itself, page by page, up to a limit. */
 export async function listLive(
   reader: KubeReader,
   type: TypeRef,
-  { namespace, labels = {}, field, signal }: CachedListOptions,
+  { namespace, labels = {}, field, limit = Number.POSITIVE_INFINITY, signal }: CachedListOptions,
 ): Promise<readonly KubeObject[]> {
   const terms = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const labelSelector = terms.length === 0 ? undefined : terms.join(",");
@@ -21,6 +21,6 @@ export async function listLive(
       if (field === undefined || textAt(item, field.path) === field.value) objects.push(item);
     }
     next = page.continue;
-  } while (next !== undefined);
+  } while (next !== undefined && objects.length < limit);
   return objects;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { forEachLimited } from "@purlin/function-protocol";
 import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-controller/object";
@@ -9,7 +10,6 @@ import { type Observed, sameKind } from "../observe/observe.ts";
 import { ComposedResourceError } from "../run/compose-error.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
 import type { DesiredResource } from "./desired-resources.ts";
-import { forEachLimited } from "./for-each-limited.ts";
 import { type KnownComposite, requireAlive } from "./require-alive.ts";
 
 /** A composed resource after it was applied. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { forEachLimited } from "@purlin/function-protocol";
 import type { KubeObject } from "@purlin/kube-client";
 import type { ManagedFieldsEntry } from "@purlin/kube-objects";
 import { garbageOf } from "../collect/collect-garbage.ts";
 import type { Observed } from "../observe/observe.ts";
-import { forEachLimited } from "./for-each-limited.ts";
 import { referencesTo } from "./references.ts";
 import { managedFieldsUpgrade } from "./upgrade-managed-fields.ts";
 

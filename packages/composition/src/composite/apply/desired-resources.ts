@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { Ready, type State } from "@purlin/function-protocol";
+import { Ready, type State, Turns } from "@purlin/function-protocol";
 import type { KubeObject, RestMapper } from "@purlin/kube-client/objects";
 import { during, withMember } from "@purlin/kube-controller/object";
 import { compareUtf8 } from "@purlin/kube-objects";
@@ -46,7 +46,9 @@ export async function desiredResources(state: State | undefined, context: Desire
   const entries = [...(state?.resources ?? [])].sort(([a], [b]) => compareUtf8(a, b));
   const resources: DesiredResource[] = [];
   const events: PipelineEvent[] = [];
+  const turns = new Turns();
   for (const [name, resource] of entries) {
+    if (turns.isOver) await turns.next();
     const identified = identify(decodeDesired(name, resource, refuse), context.observed.resources.get(name));
     const { object: placed, event } = await place(name, identified, { ...context, refuse });
     if (event !== undefined) events.push(event);

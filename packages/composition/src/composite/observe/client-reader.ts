@@ -18,8 +18,8 @@ export function clientReader(client: Pick<ControllerClient, "get" | "list" | "ma
     async get(gvk, { namespace, name, signal }) {
       return asJson(await client.get(typeOf(gvk), { namespace, name }, { signal }));
     },
-    async list(gvk, { namespace, labels, signal }) {
-      const objects = await client.list(typeOf(gvk), { namespace, labels: Object.fromEntries(labels), signal });
+    async list(gvk, { namespace, labels, limit, signal }) {
+      const objects = await client.list(typeOf(gvk), { namespace, labels: Object.fromEntries(labels), limit, signal });
       return objects as unknown as readonly JsonObject[];
     },
   };

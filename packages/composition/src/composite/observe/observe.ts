@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { create, Resource, State } from "@purlin/function-protocol";
+import { create, forEachLimited, Resource, State, Turns } from "@purlin/function-protocol";
 import { observedStruct } from "@purlin/function-runner";
 import { isNoMatch, type KubeObject, type ObjectKey } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
@@ -8,7 +8,6 @@ import { annotationOf, controllerOf, during } from "@purlin/kube-controller/obje
 import { ignoreNotFound } from "@purlin/kube-objects";
 import { annotations } from "../../composite-resource/constants.ts";
 import { type ResourceRef, resourceRefsOf } from "../../composite-resource/machinery.ts";
-import { forEachLimited } from "../apply/for-each-limited.ts";
 import type { CompositeKind } from "../ports.ts";
 import { type ConnectionDetails, noDetails, readConnectionDetails } from "./connection-details.ts";
 
@@ -55,11 +54,13 @@ async function observeResources(
 ): Promise<ReadonlyMap<string, Observation>> {
   const named = refs.filter(({ name }) => name !== undefined && name !== "");
   const objects = new Array<KubeObject | undefined>(named.length);
-  await forEachLimited([...named.entries()], atOnce, async ([index, ref]) => {
+  await forEachLimited(named, atOnce, async (ref, index) => {
     objects[index] = await readComposed(xr, ref, client, signal);
   });
   const resources = new Map<string, Observation>();
+  const turns = new Turns();
   for (const object of objects) {
+    if (turns.isOver) await turns.next();
     if (object === undefined || isForeign(object, xr)) continue;
     const name = resourceNameOf(object);
     const connectionDetails = await during(`cannot fetch connection details for ${described(name, object)}`, () =>
@@ -121,11 +122,14 @@ export function kindAndName({ kind, metadata }: KubeObject): string {
 }
 
 /** The observed state as functions get it. Objects are encoded once for each version of theirs. */
-export function observedState({ composite, resources }: Observed): State {
-  return create(State, {
-    composite: resourceMessage(composite),
-    resources: new Map([...resources].map(([name, observation]) => [name, resourceMessage(observation)])),
-  });
+export async function observedState({ composite, resources }: Observed): Promise<State> {
+  const messages = new Map<string, Resource>();
+  const turns = new Turns();
+  for (const [name, observation] of resources) {
+    messages.set(name, resourceMessage(observation));
+    if (turns.isOver) await turns.next();
+  }
+  return create(State, { composite: resourceMessage(composite), resources: messages });
 }
 
 function resourceMessage({ object, connectionDetails }: Observation): Resource {

@@ -5,6 +5,7 @@ import type { ControllerClient, EventRecorder, Log } from "@purlin/kube-controll
 import { textOf } from "@purlin/kube-controller/object";
 import { type CompositeSchema, claimRefOf } from "../../composite-resource/machinery.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
+import { boundedEvents } from "./bounded-events.ts";
 
 /** What telling users depends on. */
 export interface Audience {
@@ -13,12 +14,15 @@ export interface Audience {
   readonly schema: CompositeSchema;
   readonly log: Log;
   readonly signal: AbortSignal;
+  /** Of each type. */
+  readonly maxEvents: number;
 }
 
 /** Records the events of a pipeline on the XR and, where they are meant for it, on its claim. */
 export async function tell(xr: KubeObject, told: readonly PipelineEvent[], audience: Audience): Promise<void> {
-  const claim = told.some(({ forClaim }) => forClaim) ? await readClaim(xr, audience) : undefined;
-  for (const { type, reason, message, detail, forClaim } of told) {
+  const events = boundedEvents(told, audience.maxEvents);
+  const claim = events.some(({ forClaim }) => forClaim) ? await readClaim(xr, audience) : undefined;
+  for (const { type, reason, message, detail, forClaim } of events) {
     audience.events.event(xr, { type, reason, message: `${detail}${message}` });
     if (forClaim && claim !== undefined) audience.events.event(claim, { type, reason, message });
   }

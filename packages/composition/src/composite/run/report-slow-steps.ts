@@ -2,7 +2,7 @@
 
 import type { RunStep } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-client/objects";
-import { conditionTime, textOf } from "@purlin/kube-controller/object";
+import { conditionOf, conditionsOf, conditionTime, textOf } from "@purlin/kube-controller/object";
 import { waitingForFunction } from "../../composite-resource/standard-conditions.ts";
 import { type Account, closeAccount } from "../account.ts";
 import type { Pass } from "../pass.ts";
@@ -14,13 +14,19 @@ export interface SlowStepReporter {
   latest(): Promise<KubeObject>;
 }
 
+/** A step that took long is reported again when it takes this many times as long. */
+const unusual = 2;
+
 /**
  * Sets the condition Synced of an XR to Unknown while a step has not been answered for a while: the deadline of a reconcile is minutes
- * away. The end of the reconcile sets it again. A step that is answered in time costs no write.
+ * away. The end of the reconcile sets it again. A step that is answered in time costs no write, and neither does one that takes
+ * as long as it took the last time, unless the XR has changed since.
  */
 export function reportSlowSteps(xr: KubeObject, pass: Pass, account: Account): SlowStepReporter {
-  const { ports, settings, statusSignal } = pass;
+  const { ports, settings, statusSignal, state, key } = pass;
   const { clock, log } = ports;
+  const { slowStepMs: longMs } = settings;
+  const isNew = conditionOf(conditionsOf(xr), "Synced").observedGeneration !== xr.metadata.generation;
   let latest = Promise.resolve(xr);
   const report = async (before: KubeObject, message: string): Promise<KubeObject> => {
     if (statusSignal.aborted) return before;
@@ -37,8 +43,10 @@ export function reportSlowSteps(xr: KubeObject, pass: Pass, account: Account): S
   return {
     async runStep(reference, request, call) {
       const { step, functionName, function: image } = reference;
-      const since = conditionTime(clock.now());
-      const cancel = clock.schedule(settings.slowStepMs, () => {
+      const began = clock.now();
+      const since = conditionTime(began);
+      const patienceMs = isNew ? longMs : Math.max(longMs, unusual * state.durations.last(key, step));
+      const cancel = clock.schedule(patienceMs, () => {
         const message = `waiting for Function "${functionName || image}" in pipeline step "${step}" since ${since}`;
         latest = latest.then((before) => report(before, message));
       });
@@ -46,6 +54,7 @@ export function reportSlowSteps(xr: KubeObject, pass: Pass, account: Account): S
         return await ports.runStep(reference, request, call);
       } finally {
         cancel();
+        state.durations.record(key, step, { ms: clock.now() - began, longMs });
       }
     },
     latest: () => latest,

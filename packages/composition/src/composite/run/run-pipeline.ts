@@ -25,7 +25,13 @@ import { memberAt, textAt, textOf, wrapError } from "@purlin/kube-controller/obj
 import { isJsonObject } from "@purlin/kube-objects";
 import { type Observed, observedState } from "../observe/observe.ts";
 import { FatalResultError } from "./compose-error.ts";
-import type { PipelineOutcome, StepRequirement } from "./pipeline-outcome.ts";
+import type {
+  FunctionRevisionUsed,
+  PipelineCondition,
+  PipelineEvent,
+  PipelineOutcome,
+  StepRequirement,
+} from "./pipeline-outcome.ts";
 import { isForClaim, readResults, shorter, ttlOf } from "./step-results.ts";
 
 /** A step of a composition, complete. */
@@ -47,14 +53,15 @@ export interface PipelineSurroundings {
   readonly context?: Struct | undefined;
 }
 
-const nothing: Omit<PipelineOutcome, "desired" | "context"> = {
-  events: [],
-  conditions: [],
-  requirements: [],
-  schemas: [],
-  functionRevisions: [],
-  ttlMs: undefined,
-};
+/** What steps have said so far. Each adds to it: a copy for each step would cost as many steps as there are. */
+interface Said {
+  readonly events: PipelineEvent[];
+  readonly conditions: PipelineCondition[];
+  readonly requirements: StepRequirement[];
+  readonly schemas: TypeRef[];
+  readonly functionRevisions: FunctionRevisionUsed[];
+  ttlMs: number | undefined;
+}
 
 /**
  * Runs the steps of a revision one after the other, each on what the one before it answered. Rejects with a
@@ -65,20 +72,24 @@ export async function runPipeline(
   observed: Observed,
   surroundings: PipelineSurroundings,
 ): Promise<PipelineOutcome> {
-  const first = firstState(observedState(observed));
+  const first = firstState(await observedState(observed));
   const trace = traceOf(revision, observed.composite.object);
-  let outcome: PipelineOutcome = {
-    ...nothing,
-    desired: first.desired,
-    context: surroundings.context ?? first.context,
+  const said: Said = {
+    events: [],
+    conditions: [],
+    requirements: [],
+    schemas: [],
+    functionRevisions: [],
+    ttlMs: undefined,
   };
+  let state: StepState = { ...first, context: surroundings.context ?? first.context };
   for (const [index, step] of stepsOf(revision).entries()) {
-    const state: StepState = { observed: first.observed, desired: outcome.desired, context: outcome.context };
     const call = callOf(step, index, trace, surroundings);
     const composition = compositionOf(revision);
-    outcome = await runOne(step, state, outcome, { ...surroundings, call, composition });
+    const { desired, context } = await runOne(step, state, said, { ...surroundings, call, composition });
+    state = { observed: first.observed, desired, context };
   }
-  return outcome;
+  return { ...said, desired: state.desired, context: state.context };
 }
 
 /** The steps of a Composition or revision. */
@@ -95,9 +106,9 @@ interface StepSurroundings extends PipelineSurroundings {
 async function runOne(
   step: PipelineStep,
   state: StepState,
-  before: PipelineOutcome,
+  said: Said,
   { runStep, sources, seeds, signal, call, composition }: StepSurroundings,
-): Promise<PipelineOutcome> {
+): Promise<Pick<RunFunctionResponse, "desired" | "context">> {
   const request = await buildRequest(step, state, { ...sources, seeds: seeds(step.step), signal }).catch(
     (error: unknown) => {
       throw naming(`pipeline step "${step.step}"`, error);
@@ -108,25 +119,25 @@ async function runOne(
     const named = naming(`Function "${reference.functionName || reference.function}"`, error);
     throw wrapError(`cannot run Composition pipeline step "${step.step}"`, named);
   });
-  const functionRevisions = [...before.functionRevisions, { step: step.step, functionRevision: target.revisionName }];
   const results = readResults(step.step, response);
-  const events = [...before.events, ...results.events];
-  const conditions = [...before.conditions, ...results.conditions];
+  append(said.functionRevisions, [{ step: step.step, functionRevision: target.revisionName }]);
+  append(said.events, results.events);
+  append(said.conditions, results.conditions);
   if (results.fatal !== undefined) {
     const { message, reason = "", target: aim } = results.fatal;
+    const { events, conditions, functionRevisions } = said;
     const forClaim = isForClaim(aim);
     throw new FatalResultError({ step: step.step, message, reason, forClaim, events, conditions, functionRevisions });
   }
-  return {
-    desired: response.desired,
-    context: response.context,
-    events,
-    conditions,
-    requirements: [...before.requirements, ...requirementsOf(step, response)],
-    schemas: [...before.schemas, ...schemasOf(step, response)],
-    functionRevisions,
-    ttlMs: shorter(before.ttlMs, ttlOf(response)),
-  };
+  append(said.requirements, requirementsOf(step, response));
+  append(said.schemas, schemasOf(step, response));
+  said.ttlMs = shorter(said.ttlMs, ttlOf(response));
+  return response;
+}
+
+/** One by one: there may be more than a call takes arguments. */
+function append<T>(list: T[], more: readonly T[]): void {
+  for (const item of more) list.push(item);
 }
 
 /** The error with the name of what it is about, where it does not say that itself. */

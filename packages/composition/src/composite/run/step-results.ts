@@ -8,6 +8,7 @@ import {
   Status,
   Target,
 } from "@purlin/function-protocol";
+import { shortened } from "@purlin/kube-controller/object";
 import type { PipelineCondition, PipelineEvent } from "./pipeline-outcome.ts";
 
 /** What one response tells people. */
@@ -22,22 +23,25 @@ export interface StepResults {
 export function readResults(step: string, { results, conditions }: RunFunctionResponse): StepResults {
   const end = results.findIndex(({ severity }) => severity === Severity.SEVERITY_FATAL);
   const before = end < 0 ? results : results.slice(0, end);
+  const fatal = results[end];
   return {
     events: before.map((result) => eventOf(step, result)),
     conditions: conditions.map(conditionFrom),
-    fatal: results[end],
+    fatal: fatal && { ...fatal, message: shortened(fatal.message) },
   };
 }
 
-function eventOf(step: string, { severity, message, reason, target }: Result): PipelineEvent {
+function eventOf(step: string, { severity, message: text, reason, target }: Result): PipelineEvent {
+  // A message of any length is kept until all steps have run.
+  const message = shortened(text);
   const common = { reason: reason || "ComposeResources", message };
   const detail = `Pipeline step "${step}"`;
   if (severity === Severity.SEVERITY_NORMAL || severity === Severity.SEVERITY_WARNING) {
     const type = severity === Severity.SEVERITY_NORMAL ? "Normal" : "Warning";
     return { ...common, type, forClaim: isForClaim(target), detail: `${detail}: ` };
   }
-  const text = `${detail} returned a result of unknown severity (assuming warning): ${message}`;
-  return { ...common, type: "Warning", message: text, forClaim: false, detail: "" };
+  const assumed = `${detail} returned a result of unknown severity (assuming warning): ${message}`;
+  return { ...common, type: "Warning", message: assumed, forClaim: false, detail: "" };
 }
 
 /** Whether a target includes the claim. Whatever is not understood is for the composite resource alone. */
@@ -51,7 +55,7 @@ function conditionFrom({ type, status, reason, message, target }: Condition): Pi
     status: statusText(status),
     reason,
     forClaim: isForClaim(target),
-    ...(message ? { message } : {}),
+    ...(message ? { message: shortened(message) } : {}),
   };
 }
 

@@ -31,7 +31,8 @@ export interface DependencyTracker {
 interface Entry {
   readonly references: readonly ObjectReference[];
   readonly types: readonly TypeRef[];
-  readonly requirements: readonly StepRequirement[];
+  /** By step, and then by the name that the step gave them. */
+  readonly seeds: ReadonlyMap<string, ReadonlyMap<string, ResourceSelector>>;
 }
 
 const noSeeds: ReadonlyMap<string, ResourceSelector> = new Map();
@@ -49,7 +50,7 @@ export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = ()
   }
 
   function tellUnneeded(references: readonly ObjectReference[]): void {
-    for (const { type } of references) if (!index.has(type)) onUnneeded(type);
+    for (const type of typesIn(references)) if (!index.has(type)) onUnneeded(type);
   }
 
   return {
@@ -63,19 +64,18 @@ export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = ()
       const known = entries.get(key);
       // Most passes find what the last one found.
       if (known !== undefined && isSame(known.references, references)) {
-        entries.set(key, { ...known, requirements });
+        entries.set(key, { ...known, seeds: seedsOf(requirements) });
         return;
       }
       const before = drop(key);
       for (const reference of references) index.add(key, xr, reference);
-      entries.set(key, { references, types: typesIn(references), requirements });
+      entries.set(key, { references, types: typesIn(references), seeds: seedsOf(requirements) });
       tellUnneeded(before);
     },
     forget: (xr) => tellUnneeded(drop(keyText(xr))),
     dependents: (object) => index.find(object),
     seeds(xr, step) {
-      const requirements = entries.get(keyText(xr))?.requirements.filter((wanted) => wanted.step === step) ?? [];
-      return requirements.length === 0 ? noSeeds : new Map(requirements.map(({ name, selector }) => [name, selector]));
+      return entries.get(keyText(xr))?.seeds.get(step) ?? noSeeds;
     },
     typesOf: (xr) => entries.get(keyText(xr))?.types ?? [],
     isNeeded: (type) => index.has(type),
@@ -84,6 +84,16 @@ export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = ()
 
 function isSame(a: readonly ObjectReference[], b: readonly ObjectReference[]): boolean {
   return a.length === b.length && a.every((one, index) => sameReference(one, b[index] as ObjectReference));
+}
+
+function seedsOf(requirements: readonly StepRequirement[]): Entry["seeds"] {
+  const seeds = new Map<string, Map<string, ResourceSelector>>();
+  for (const { step, name, selector } of requirements) {
+    const known = seeds.get(step);
+    if (known === undefined) seeds.set(step, new Map([[name, selector]]));
+    else known.set(name, selector);
+  }
+  return seeds;
 }
 
 /** Each once. */

@@ -13,7 +13,9 @@ import {
   Struct,
 } from "@purlin/function-protocol";
 import fc from "fast-check";
-import { depthExceeds, tooDeepIn } from "./nesting.ts";
+import { defaultAnswerLimits } from "./answer-limits.ts";
+import { problemOf } from "./check-answer.ts";
+import { measureStruct } from "./measure-struct.ts";
 
 /** How many messages lie inside one another: every member is an entry and a value, every item a value. */
 function depthOf(object: JsonObject): number {
@@ -33,16 +35,39 @@ test("the depth that is measured without decoding is the depth of the object", (
     fc.property(json, (object) => {
       const { bytes } = Struct.from(object);
       const depth = depthOf(object as JsonObject);
-      assert.equal(depthExceeds(bytes, depth), false);
-      assert.equal(depthExceeds(bytes, depth - 1), true);
+      assert.equal(measureStruct(bytes, { depth, values: 1e6 }), undefined);
+      assert.equal(measureStruct(bytes, { depth: depth - 1, values: 1e6 }), "depth");
     }),
   );
+});
+
+/** Members and items, at every level. */
+function valuesIn(value: JsonValue): number {
+  const inner = Array.isArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
+  return inner.reduce<number>((sum, one) => sum + 1 + valuesIn(one), 0);
+}
+
+test("the values that are counted without decoding are those of the object", () => {
+  fc.assert(
+    fc.property(json, (object) => {
+      const { bytes } = Struct.from(object);
+      const values = valuesIn(object as JsonObject);
+      assert.equal(measureStruct(bytes, { depth: 100, values }), undefined);
+      assert.equal(measureStruct(bytes, { depth: 100, values: values - 1 }), "values");
+    }),
+  );
+});
+
+test("fields that are not part of a Struct count, however many", () => {
+  const bytes = new Uint8Array(20_000).map((_, index) => (index % 2 === 0 ? 0x18 : 0));
+  assert.equal(measureStruct(bytes, { depth: 100, values: 1000 }), "values");
+  assert.equal(measureStruct(bytes, { depth: 100, values: 3000 }), undefined);
 });
 
 test("bytes that make no sense are not too deep; whoever reads them will say what is wrong", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: 200, max: 400 }), (bytes, limit) => {
-      assert.equal(depthExceeds(bytes, limit), false);
+      assert.equal(measureStruct(bytes, { depth: limit, values: limit }), undefined);
     }),
   );
 });
@@ -87,7 +112,8 @@ const places: Readonly<Record<string, { response: Partial<RunFunctionResponse>; 
 };
 
 for (const [name, { response, want }] of Object.entries(places)) {
-  test(`what is nested too deeply in a response is named: ${name}`, () => {
-    assert.equal(tooDeepIn(create(RunFunctionResponse, response)), want);
+  test(`what is nested too deeply in a response is named: ${name}`, async () => {
+    const problem = await problemOf(create(RunFunctionResponse, response), defaultAnswerLimits);
+    assert.equal(problem?.text, want && `the function's answer is nested too deeply in ${want}`);
   });
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type DecodeLimits, defaultDecodeLimits } from "./decode-limits.ts";
+import { create, type Field, type Message, type MessageType } from "./descriptor.ts";
+import {
+  decode,
+  type Fields,
+  finish,
+  inField,
+  keepUnknown,
+  MessageReader,
+  nestedEnd,
+  type OpenMessage,
+  readNext,
+} from "./message-decode.ts";
+import { Turns } from "./turns.ts";
+import { WireType } from "./wire-reader.ts";
+
+/** Messages of up to so many bytes are read at once. */
+const atOnceBytes = 64 * 1024;
+
+/** As {@link decode}, in parts that let other work run: the entries of the maps and lists of a large message are read one after the other. */
+export async function decodeInTurns<T extends Message>(
+  type: MessageType<T>,
+  bytes: Uint8Array,
+  limits: DecodeLimits = defaultDecodeLimits,
+): Promise<T> {
+  if (bytes.length <= atOnceBytes) return decode(type, bytes, limits);
+  const reader = new MessageReader(bytes, limits);
+  return readInTurns({ type, message: create(type), end: reader.end, known: 0 }, reader, new Turns());
+}
+
+async function readInTurns<T extends Message>(open: OpenMessage<T>, reader: MessageReader, turns: Turns): Promise<T> {
+  while (reader.position < open.end) {
+    const nested = nextMessage(open, reader);
+    if (nested === undefined) readNext(open, reader);
+    else await readNested(open, nested, reader, turns);
+    if (turns.isOver) await turns.next();
+  }
+  return finish(open, reader);
+}
+
+/** The field that comes next if it is one message: only such a one can be long without being a list or a map itself. */
+function nextMessage<T extends Message>({ type }: OpenMessage<T>, reader: MessageReader): Field | undefined {
+  const start = reader.position;
+  const tag = reader.varint();
+  reader.position = start;
+  const field = type.byNumber.get(tag >>> 3);
+  const isMessage = (tag & 7) === WireType.bytes && field?.value.kind === "message";
+  return isMessage && field.cardinality === "optional" ? field : undefined;
+}
+
+async function readNested<T extends Message>(
+  open: OpenMessage<T>,
+  field: Field,
+  reader: MessageReader,
+  turns: Turns,
+): Promise<void> {
+  if (field.value.kind !== "message") return;
+  const type = field.value.message();
+  const outer = open.message as Fields;
+  try {
+    if (reader.position > open.known) keepUnknown(open.message, reader, open.known, reader.position);
+    reader.tag();
+    const end = nestedEnd(reader);
+    const message = (outer[field.name] as Message | undefined) ?? create(type);
+    outer[field.name] = await readInTurns({ type, message, end, known: reader.position }, reader, turns);
+    open.known = reader.position;
+  } catch (error) {
+    throw inField(error, open.type, field.name);
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  type Requirements,
+  type Resource,
+  type RunFunctionResponse,
+  type Struct,
+  Turns,
+} from "@purlin/function-protocol";
+import { type AnswerLimitName, type AnswerLimits, limitAdvice, limitText } from "./answer-limits.ts";
+import { excessOf } from "./measure-struct.ts";
+
+/** Why a response is not accepted. */
+export interface AnswerProblem {
+  /** In one line. */
+  readonly text: string;
+  /** The limit that it exceeds, if it is a limit. */
+  readonly exceeded?: AnswerLimitName;
+}
+
+/**
+ * What is wrong with a response that was decoded; undefined when it is within the limits. Nothing is decoded: an
+ * object that is not read stays bytes, but it must not travel on and fail some other function, or be stored.
+ */
+export async function problemOf(
+  response: RunFunctionResponse,
+  limits: AnswerLimits,
+): Promise<AnswerProblem | undefined> {
+  const turns = new Turns();
+  for (const problem of problemsOf(response, limits)) {
+    if (problem !== undefined) return problem;
+    if (turns.isOver) await turns.next();
+  }
+  return undefined;
+}
+
+/** One item for each part that is looked at, so that the caller can pause in between. */
+function* problemsOf(response: RunFunctionResponse, limits: AnswerLimits): Generator<AnswerProblem | undefined> {
+  const { desired, context, output, requirements, conditions, results } = response;
+  yield requirementsProblem(requirements, limits);
+  if (desired?.composite !== undefined) yield resourceProblem(undefined, desired.composite, limits);
+  for (const [name, resource] of desired?.resources ?? []) {
+    yield nameProblem("the name of a desired resource", name, limits) ?? resourceProblem(name, resource, limits);
+  }
+  yield structProblem(() => "context", context, limits);
+  yield structProblem(() => "output", output, limits);
+  for (const name of requirementNames(requirements)) yield nameProblem("the name of a requirement", name, limits);
+  for (const { type, reason } of conditions) {
+    yield nameProblem("the type of a condition", type, limits) ??
+      nameProblem("the reason of a condition", reason, limits);
+  }
+  for (const { reason = "" } of results) yield nameProblem("the reason of a result", reason, limits);
+}
+
+function requirementsProblem(requirements: Requirements | undefined, limits: AnswerLimits): AnswerProblem | undefined {
+  if (requirements === undefined) return undefined;
+  const { extraResources, resources, schemas } = requirements;
+  const size = extraResources.size + resources.size + schemas.size;
+  return size > limits.requirements
+    ? exceeds("the function's answer", `${size} requirements`, "requirements", limits)
+    : undefined;
+}
+
+function* requirementNames(requirements: Requirements | undefined): Generator<string> {
+  yield* requirements?.extraResources.keys() ?? [];
+  yield* requirements?.resources.keys() ?? [];
+  yield* requirements?.schemas.keys() ?? [];
+}
+
+/** The problem of the composite resource, or of a composed one that has a name. */
+function resourceProblem(
+  name: string | undefined,
+  { resource, connectionDetails }: Resource,
+  limits: AnswerLimits,
+): AnswerProblem | undefined {
+  const path = (): string => (name === undefined ? "desired.composite" : `desired.resources[${JSON.stringify(name)}]`);
+  let bytes = 0;
+  for (const detail of connectionDetails.values()) bytes += detail.length;
+  if (bytes > limits.objectBytes) {
+    return exceeds(inAnswer(`${path()}.connectionDetails`), `${bytes} bytes`, "objectBytes", limits);
+  }
+  return structProblem(() => `${path()}.resource`, resource, limits);
+}
+
+/** The path is only made when there is something to say. */
+function structProblem(
+  path: () => string,
+  struct: Struct | undefined,
+  limits: AnswerLimits,
+): AnswerProblem | undefined {
+  if (struct === undefined) return undefined;
+  const { bytes } = struct;
+  if (bytes.length > limits.objectBytes)
+    return exceeds(inAnswer(path()), `${bytes.length} bytes`, "objectBytes", limits);
+  const excess = excessOf(bytes, limits.objectValues);
+  if (excess === undefined) return undefined;
+  if (excess === "depth") return { text: `the function's answer is nested too deeply in ${path()}` };
+  return exceeds(inAnswer(path()), `more than ${limits.objectValues} values`, "objectValues", limits);
+}
+
+function inAnswer(path: string): string {
+  return `${path} in the function's answer`;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+
+/** Names become part of lines that people read: of conditions, events, logs and tables. */
+function nameProblem(what: string, name: string, limits: AnswerLimits): AnswerProblem | undefined {
+  if (name.length > limits.nameLength) {
+    const start = JSON.stringify(name.slice(0, 64));
+    return exceeds(inAnswer(what), `${name.length} characters (${start}…)`, "nameLength", limits);
+  }
+  if (!control.test(name)) return undefined;
+  return { text: `${inAnswer(what)} contains a control character: ${escaped(name)}` };
+}
+
+function exceeds(what: string, has: string, name: AnswerLimitName, limits: AnswerLimits): AnswerProblem {
+  return { text: `${what} has ${has} ${limitText(name, limits)}: ${limitAdvice}`, exceeded: name };
+}
+
+/** A text as a quoted string without control characters. */
+function escaped(text: string): string {
+  return JSON.stringify(text).replaceAll(/[\u007f-\u009f\u2028\u2029]/g, codeOf);
+}
+
+/** The character as JSON escapes it. */
+export function codeOf(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
