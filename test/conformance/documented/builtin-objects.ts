@@ -66,6 +66,75 @@ async function newApiService(s: Session): Promise<number> {
   return code;
 }
 
+/** The code of a dry run, and whether there was a warning. */
+async function warned(s: Session, path: string, body: Loose): Promise<string> {
+  const { code, headers } = await s.post(`${path}?dryRun=All`, body, quiet);
+  return headers["warning"] === undefined ? String(code) : `${code} warned`;
+}
+
+const hookUrl = "https://127.0.0.1:1/never";
+
+function webhooks(s: Session): Loose {
+  const hook = {
+    name: "never.example.com",
+    clientConfig: { url: hookUrl },
+    rules: [
+      {
+        apiGroups: [`${s.namespace}.example.com`],
+        apiVersions: ["v1"],
+        operations: ["CREATE"],
+        resources: ["nothings"],
+      },
+    ],
+    sideEffects: "None",
+    admissionReviewVersions: ["v1"],
+  };
+  return {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    metadata: { name: `${s.namespace}.example.com` },
+    webhooks: [hook],
+  };
+}
+
+function newPolicy(s: Session): Promise<string> {
+  const apiVersion = "admissionregistration.k8s.io/v1";
+  const rule = {
+    apiGroups: ["none.example.com"],
+    apiVersions: ["v1"],
+    operations: ["CREATE"],
+    resources: ["nothings"],
+  };
+  const spec = { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: "true" }] };
+  const policy = {
+    apiVersion,
+    kind: "ValidatingAdmissionPolicy",
+    metadata: { name: `${s.namespace}.example.com` },
+    spec,
+  };
+  return warned(s, `/apis/${apiVersion}/validatingadmissionpolicies`, policy);
+}
+
+function convertedCrd(s: Session): Loose {
+  const group = `${s.namespace}.example.com`;
+  const schema = { openAPIV3Schema: { type: "object" } };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `nothings.${group}` },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { plural: "nothings", kind: "Nothing" },
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+      conversion: {
+        strategy: "Webhook",
+        webhook: { clientConfig: { url: hookUrl }, conversionReviewVersions: ["v1"] },
+      },
+    },
+  };
+}
+
 async function foreignAddress(s: Session): Promise<number> {
   const spec = { clusterIP: "172.31.0.9", ports: [{ port: 80 }] };
   const service = { apiVersion: "v1", kind: "Service", metadata: { name: "far" }, spec };
@@ -145,6 +214,14 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
   { topic: "ServiceAccounts", ours: 200, theirs: 403, run: secretsOfAccount },
   { topic: "ClusterRoles and bindings made at the start", ours: 404, theirs: 200, run: nodeRole },
   { topic: "APIServices", ours: 405, theirs: 201, run: newApiService },
+  {
+    topic: "Admission webhooks",
+    ours: "201 warned",
+    theirs: "201",
+    run: (s) => warned(s, "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", webhooks(s)),
+  },
+  { topic: "Admission policies", ours: "404", theirs: "201", run: newPolicy },
+  { topic: "Conversion webhooks", ours: "201 warned", theirs: "201", run: (s) => warned(s, crds, convertedCrd(s)) },
   { topic: "Service addresses", ours: 201, theirs: 422, run: foreignAddress },
   {
     topic: "A change of a Pod that is refused",

@@ -9,6 +9,7 @@ import { currentDataDir } from "../project/data-dir.ts";
 import { readProjectFile } from "../project/project-file.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
+import { eachOnce } from "./each-once.ts";
 import { kubeconfigVariable, readAccess } from "./read-kubeconfig.ts";
 
 /** The API server a command talks to, and the namespace it means when none is named. */
@@ -25,22 +26,15 @@ export async function openCluster(input: CommandInput, io: Io): Promise<Cluster>
   try {
     const place = findKubeconfig(input, io);
     const access = await readAccess(place.files, input, io);
-    const client = createKubeClient(createHttpsTransport(access), { onWarning: warnOnce(io) });
+    const client = createKubeClient(createHttpsTransport(access), {
+      onWarning: eachOnce((text) => io.stderr.write(`warning: ${harmlessLine(text)}\n`)),
+    });
     await reach(client, { ...place, server: access.server, io });
     const namespace = textOption(input, "namespace") ?? access.namespace ?? readProjectFile(io).namespace ?? "default";
     return { client, namespace, [Symbol.asyncDispose]: () => client.close() };
   } catch (error) {
     throw error instanceof UserError ? error : new UserError(textOf(error), { cause: error });
   }
-}
-
-/** The same warning comes with every object of a kind. */
-function warnOnce(io: Io): (text: string) => void {
-  const shown = new Set<string>();
-  return (text) => {
-    if (!shown.has(text)) io.stderr.write(`warning: ${harmlessLine(text)}\n`);
-    shown.add(text);
-  };
 }
 
 interface Place {

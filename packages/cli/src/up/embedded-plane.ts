@@ -21,6 +21,7 @@ import {
   type SandboxSupport,
 } from "@purlin/package-manager";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
+import { eachOnce } from "../cluster/each-once.ts";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 import { followFunctions, upTrust } from "./follow-functions.ts";
@@ -68,12 +69,16 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     functions?.checkCertificates();
   };
   const embedded = starting.use(await startEmbeddedServer({ ...options, warn, onClockJump }));
-  const connect = (agent?: string): KubeClient => {
-    const client = createKubeClient(createDirectTransport(embedded.server.handle, operator, agent));
+  const connect = (agent?: string, onWarning?: (text: string) => void): KubeClient => {
+    const transport = createDirectTransport(embedded.server.handle, operator, agent);
+    const client = createKubeClient(transport, onWarning && { onWarning });
     starting.defer(() => client.close());
     return client;
   };
-  const client = connect();
+  const client = connect(
+    undefined,
+    eachOnce((text) => warn(`warning: ${text}`)),
+  );
   let parts: ControlPlaneParts | undefined;
   let packages: PackageManagement | undefined;
   const wake = (functionName: string): void => {

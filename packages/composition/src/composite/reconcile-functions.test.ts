@@ -295,7 +295,7 @@ test("a function that always takes long is reported once, and then costs no writ
   seconds = 31;
   assert.ok((await versions()) > 0, "twice as long as the last time is reported");
   assert.equal(await versions(), 0);
-  await cluster.kube.patch({ ...slow.kind.type, name }, { spec: { changed: "x" } }, { type: "merge" });
+  await cluster.kube.patch({ ...slow.kind.type, name }, { spec: { image: "x" } }, { type: "merge" });
   assert.ok((await versions()) > 1, "a change of the XR is worth to know that it waits");
   seconds = 1;
   assert.equal(await versions(), 0);

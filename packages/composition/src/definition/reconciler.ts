@@ -13,7 +13,7 @@ import type { InstanceControllers } from "./instance-controllers.ts";
 import { type DefinitionPass, failing, writeFailure } from "./pass.ts";
 import type { DefinitionDeps } from "./ports.ts";
 import type { DefinitionSide } from "./side.ts";
-import { withRunning, withState, writeStatus } from "./status.ts";
+import { withConversionNotice, withRunning, withState, writeStatus } from "./status.ts";
 import { terminateDefinition } from "./termination.ts";
 
 /** Reconciles one side of definitions. */
@@ -83,7 +83,10 @@ async function establish(pass: DefinitionPass, found: KubeObject): Promise<Recon
     return { requeueAfterMs: soonMs };
   }
   const type = side.typeOf(definitionFacts(xrd));
-  if (type !== undefined) await writeStatus(deps, xrd, withRunning(xrd, side, type, deps), signal);
+  if (type !== undefined) {
+    const running = withConversionNotice(withRunning(xrd, side, type, deps), crd, deps);
+    await writeStatus(deps, xrd, running, signal);
+  }
   return {};
 }
 

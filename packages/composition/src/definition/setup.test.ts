@@ -54,6 +54,22 @@ suite("a definition that is established", () => {
     ]);
   });
 
+  test("says that its conversion webhook is not called where the API server does not call it", async () => {
+    await using running = await startTestDefinitions();
+    const { users } = running.control;
+    const clientConfig = { url: "https://127.0.0.1:1/convert" };
+    const conversion = { strategy: "Webhook", webhook: { clientConfig, conversionReviewVersions: ["v1"] } };
+    await users.create(appDefinition({ spec: { conversion } }));
+    const { message } = await running.becomes("ConversionWebhookCalled", { status: "False", reason: "NotSupported" });
+    assert.match(message ?? "", /^this API server does not call conversion webhooks: /);
+    const none = { spec: { conversion: { strategy: "None", webhook: null } } };
+    await users.patch({ ...kinds.definition, name: appXrd }, none, { type: "merge" });
+    await eventually("the condition is gone", async () => {
+      const xrd = await running.xrd();
+      return xrd !== undefined && !conditionsOf(xrd).some(({ type }) => type === "ConversionWebhookCalled");
+    });
+  });
+
   test("labels for its CRDs do not become its own", async () => {
     await using running = await startTestDefinitions();
     const metadata = { name: appXrd, labels: { own: "x" } };

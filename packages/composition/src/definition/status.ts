@@ -42,6 +42,17 @@ export function withRunning(xrd: KubeObject, side: DefinitionSide, type: TypeRef
   return withoutFailure(running, side, deps);
 }
 
+/** A condition of CRDs on API servers that do not call conversion webhooks. */
+const conversionCalled = "ConversionWebhookCalled";
+
+/** The definition with what the API server says about the conversion webhook of its CRD, which is the definition's own. */
+export function withConversionNotice(xrd: KubeObject, crd: KubeObject, deps: DefinitionDeps): KubeObject {
+  const { status, reason, message = "" } = conditionOf(conditionsOf(crd), conversionCalled);
+  if (status === "False") return withCondition(xrd, { type: conversionCalled, status, reason, message }, deps);
+  const others = conditionsOf(xrd).filter(({ type }) => type !== conversionCalled);
+  return others.length === conditionsOf(xrd).length ? xrd : withConditions(xrd, others);
+}
+
 /** The definition with another condition. */
 export function withState(xrd: KubeObject, state: ConditionText, deps: DefinitionDeps): KubeObject {
   return withCondition(xrd, state, deps);

@@ -9,6 +9,7 @@ import {
   unsupportedValue,
 } from "@purlin/kube-objects";
 import type { KindRules } from "./kind-rules.ts";
+import { webhookWarnings } from "./not-called.ts";
 import { all, type Check, eachItem, listAt, needed, oneOf, within } from "./pods/checks.ts";
 import { objectAt, textAt, valueAt } from "./read-field.ts";
 import { webhookTargetErrors } from "./webhook-target.ts";
@@ -118,5 +119,5 @@ function webhookErrors(configuration: JsonObject): FieldError[] {
   });
 }
 
-/** The rules of both kinds of webhook configurations. Nothing calls them yet; what could not be called is refused all the same. */
-export const webhookRules: KindRules = { validate: webhookErrors };
+/** The rules of both kinds of webhook configurations. This server does not call them, and says so; a webhook that could not be called is refused. */
+export const webhookRules: KindRules = { validate: webhookErrors, warnings: webhookWarnings };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { conversionMessage, wantsConversion } from "../builtin/not-called.ts";
 import { objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
 
 /** A condition of a CRD, as far as the server sets it. */
@@ -42,6 +43,24 @@ function sameCondition(known: JsonObject, { status, reason, message }: CrdCondit
 /** The CRD with some members of its status replaced. */
 export function withStatus(crd: JsonObject, members: Readonly<Record<string, JsonValue>>): JsonObject {
   return { ...crd, status: { ...objectAt(crd, "status"), ...members } };
+}
+
+/** A condition of our own: the reference calls conversion webhooks. */
+const conversionCalled = "ConversionWebhookCalled";
+
+/** The CRD with a condition that says that its conversion webhook is not called, and without it when it has none. */
+export function withConversionNotice(crd: JsonObject, time: string): JsonObject {
+  if (wantsConversion(crd)) {
+    const notice = {
+      type: conversionCalled,
+      status: "False",
+      reason: "NotSupported",
+      message: conversionMessage,
+    } as const;
+    return withCondition(crd, notice, time);
+  }
+  const others = conditionsOf(crd).filter((one) => textAt(one, "type") !== conversionCalled);
+  return others.length === conditionsOf(crd).length ? crd : withStatus(crd, { conditions: others });
 }
 
 interface Names {

@@ -8,7 +8,13 @@ import { inStoredOrder } from "../rest/object-codec.ts";
 import { isDeleting, metaOf, withMeta } from "../rest/object-meta.ts";
 import type { ObjectStrategy } from "../rest/object-strategy.ts";
 import type { Store, Watch } from "../store/store.ts";
-import { isConditionTrue, withAcceptedNames, withCondition, withEstablished } from "./crd-conditions.ts";
+import {
+  isConditionTrue,
+  withAcceptedNames,
+  withCondition,
+  withConversionNotice,
+  withEstablished,
+} from "./crd-conditions.ts";
 import { cleanupFinalizer, crdRules } from "./crd-rules.ts";
 import { objectAt, textAt } from "./crd-spec.ts";
 import { customKind, customTypes, isServed } from "./custom-types.ts";
@@ -142,7 +148,8 @@ export class CrdController {
     if (isDeleting(crd)) return this.#terminate(key, crd);
     const others = this.#othersOf(key, crd);
     const time = timestamp(this.#options.now());
-    if (await this.#change(key, (current) => withAcceptedNames(current, others, time))) return;
+    if (await this.#change(key, (current) => withConversionNotice(withAcceptedNames(current, others, time), time)))
+      return;
     if (!isServed(crd)) return this.#withdraw(key);
     this.#remember(crd);
     this.#publish();

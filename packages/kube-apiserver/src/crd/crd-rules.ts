@@ -2,6 +2,7 @@
 import { checkRules, type Schema } from "@purlin/cel";
 import { type FieldError, type JsonObject, ownValue, timestamp } from "@purlin/kube-objects";
 import type { KindRules } from "../builtin/kind-rules.ts";
+import { conversionWarnings } from "../builtin/not-called.ts";
 import { isDeleting, metaOf, withMeta } from "../rest/object-meta.ts";
 import { withCondition } from "./crd-conditions.ts";
 import { initialCrdStatus, withCrdDefaults } from "./crd-defaults.ts";
@@ -24,7 +25,7 @@ export function crdRules(now: () => Date): KindRules {
     validateNew: (crd) => [...nameProblems(crd), ...validateCrd(crd, check)],
     validateChange: (crd, old, endpoint) =>
       endpoint === "status" ? validateCrdStatus(crd) : validateCrdUpdate(crd, old, check),
-    warnings: formatWarnings,
+    warnings: (crd, old) => [...formatWarnings(crd, old), ...conversionWarnings(crd)],
     markDeleted: (crd) => marked(crd, timestamp(now())),
   };
 }
