@@ -86,8 +86,10 @@ export function createRestMapper(transport: KubeTransport): RestMapper {
   };
 }
 
+/** Functions name kinds: a group or version may hold anything, and must not lead to another path. */
 function groupVersionPath(apiVersion: string): string {
-  return apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const path = apiVersion.split("/").map(encodeURIComponent).join("/");
+  return apiVersion.includes("/") ? `/apis/${path}` : `/api/${path}`;
 }
 
 function mappingsOf(apiVersion: string, resources: readonly ApiResource[]): Mappings {

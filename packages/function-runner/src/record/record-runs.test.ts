@@ -174,6 +174,20 @@ for (const [name, sink] of Object.entries(badSinks)) {
   });
 }
 
+test("a run whose objects are too large for a record is counted, not recorded, and goes on", async () => {
+  const sink = remember();
+  const registry = new Registry();
+  const metrics = createRunnerMetrics(registry);
+  const large = Struct.from({ text: "x".repeat(5 * 2 ** 20) });
+  const huge: FunctionRunner = { run: async (_target, incoming) => answer(incoming, { output: large }) };
+  const runner = recordRuns(huge, sink, { metrics });
+  await runner.run(target, request({ input: large }), traced());
+  await runner.run(target, request(), traced());
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual([sink.requests.length, sink.responses.length], [1, 0]);
+  assert.deepEqual(await inspectorErrors(registry), { "fn/request": 1, "fn/response": 2 });
+});
+
 test("a sink that never answers does not slow a run down, and does not fill the memory", async () => {
   const registry = new Registry();
   let heard = 0;

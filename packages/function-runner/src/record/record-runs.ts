@@ -12,6 +12,7 @@ import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner
 import { noMetrics, type RunnerMetrics } from "../metrics.ts";
 import { textOf } from "../runner-error.ts";
 import { type RunnerLog, silentLog } from "../runner-log.ts";
+import { requireRecordable } from "./record-size.ts";
 import { redactRequest, redactResponse } from "./redact.ts";
 
 /** As many records may wait for a sink; more are dropped and counted, so that a slow sink cannot fill the memory. */
@@ -56,14 +57,20 @@ export function recordRuns(next: FunctionRunner, sink: RunSink, options: RecordO
     async run(target, request, call) {
       const meta = stepMeta(target, call, clock);
       if (meta === undefined) return next.run(target, request, call);
-      const told = tell(target, "request", () => sink.request({ meta, target, request: redactRequest(request) }));
+      const told = tell(target, "request", () => {
+        requireRecordable(request);
+        return sink.request({ meta, target, request: redactRequest(request) });
+      });
       const ended = (record: () => Pick<ResponseRecord, "response" | "error">): void => {
         // A sink hears of the end of a run after it has heard of its beginning.
         void told.then(() => tell(target, "response", () => sink.response({ meta, target, ...record() })));
       };
       try {
         const response = await next.run(target, request, call);
-        ended(() => ({ response: redactResponse(response) }));
+        ended(() => {
+          requireRecordable(response);
+          return { response: redactResponse(response) };
+        });
         return response;
       } catch (error) {
         ended(() => ({ error: textOf(error) }));

@@ -20,7 +20,7 @@ import { objectsReader } from "../requirements/objects-reader.ts";
 import { createResourceFetcher } from "../requirements/resource-fetcher.ts";
 import { buildRequest, firstState, type RequestSources, selectorOf } from "./build-request.ts";
 import { observedStruct, observedStructsEncoded } from "./observed-struct.ts";
-import { requestTag } from "./request-tag.ts";
+import { requestTag, requestTagInTurns } from "./request-tag.ts";
 import { secretData, secretsFrom } from "./secret-reader.ts";
 import type { StepDefinition } from "./step-definition.ts";
 
@@ -268,6 +268,23 @@ test("the tag covers input, credentials and required resources, but not meta", a
   ];
   const tags = new Set([plain, ...different].map(requestTag));
   assert.equal(tags.size, different.length + 1);
+});
+
+test("the tag of a large request is the same whether it is made at once or in turns", async () => {
+  const resources = new Map(
+    Array.from({ length: 2_000 }, (_, i) => {
+      const resource = Struct.from({ z: i, a: "x".repeat(500), name: `n${i}` });
+      return [`r${i}`, create(Resource, { resource })] as const;
+    }),
+  );
+  const large = create(RunFunctionRequest, { observed: create(State, { resources }) });
+  assert.equal(await requestTagInTurns(large), requestTag(large));
+});
+
+test("the tag of a request that cannot be read fails with the place, also in turns", async () => {
+  const resource = Struct.fromBytes(Uint8Array.of(0x0a, 0x7f));
+  const broken = create(RunFunctionRequest, { desired: create(State, { composite: create(Resource, { resource }) }) });
+  await assert.rejects(requestTagInTurns(broken), { message: /RunFunctionRequest\.desired/ });
 });
 
 test("the tag is the same whatever the order of maps and members", () => {

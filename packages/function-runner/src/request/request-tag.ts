@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash, hash } from "node:crypto";
 import { encodeCanonical, RunFunctionRequest, type State, type Struct, Turns } from "@purlin/function-protocol";
+import { structsOf } from "./structs-of.ts";
 
 /** Requests of up to so many bytes are hashed at once; larger ones in parts of this size. */
 const atOnceBytes = 512 * 1024;
@@ -42,20 +43,4 @@ async function hashInTurns(bytes: Uint8Array, turns: Turns): Promise<string> {
     if (turns.isOver) await turns.next();
   }
   return sum.digest("hex");
-}
-
-function* structsOf(request: RunFunctionRequest): Generator<Struct | undefined> {
-  yield* structsIn(request.observed);
-  yield* structsIn(request.desired);
-  yield request.input;
-  yield request.context;
-  for (const required of [request.requiredResources, request.extraResources]) {
-    for (const { items } of required.values()) for (const { resource } of items) yield resource;
-  }
-  for (const { openapiV3 } of request.requiredSchemas.values()) yield openapiV3;
-}
-
-function* structsIn(state: State | undefined): Generator<Struct | undefined> {
-  yield state?.composite?.resource;
-  for (const { resource } of state?.resources.values() ?? []) yield resource;
 }

@@ -5,7 +5,7 @@ import { create, MatchLabels, ResourceSelector } from "@purlin/function-protocol
 import type { JsonObject } from "@purlin/kube-objects";
 import { observedStructsEncoded } from "../request/observed-struct.ts";
 import { objectsReader, scopesOfCrds } from "./objects-reader.ts";
-import { createResourceFetcher } from "./resource-fetcher.ts";
+import { createResourceFetcher, type FetchLimits } from "./resource-fetcher.ts";
 
 interface Made {
   readonly kind?: string;
@@ -255,4 +255,39 @@ test("C81: a server is not asked for a namespaced object without a namespace: it
   for (const namespace of [undefined, ""]) {
     assert.deepEqual((await fetch(select("ConfigMap", { name: "y" }, namespace))).items, []);
   }
+});
+
+const many = Array.from({ length: 50 }, (_, i) => object("n", `o${i}`, { labels: { half: String(i % 2) } }));
+const fits: Readonly<Record<string, { limits: FetchLimits; match: Match; want: number | RegExp }>> = {
+  "as many as the limit": { limits: { selectedObjects: 50 }, match: undefined, want: 50 },
+  "one more than the limit": {
+    limits: { selectedObjects: 49 },
+    match: undefined,
+    want: /^the selector selects more than 49 objects \(limit selectedObjects=49\): select fewer by labels, name or namespace, or raise the limit with --function-limit$/,
+  },
+  "fewer by labels": { limits: { selectedObjects: 25 }, match: { labels: { half: "1" } }, want: 25 },
+  "too many by labels": { limits: { selectedObjects: 24 }, match: { labels: { half: "1" } }, want: /more than 24 objects/ },
+  "one by name": { limits: { selectedObjects: 1 }, match: { name: "o3" }, want: 1 },
+  "as many as the default": { limits: {}, match: undefined, want: 50 },
+  "too many bytes": { limits: { bytes: 1_000 }, match: undefined, want: /^the selector selects more than 1000 bytes / },
+};
+
+for (const [name, { limits, match, want }] of Object.entries(fits)) {
+  test(`limits of a selector: ${name}`, async () => {
+    const fetch = createResourceFetcher(objectsReader(many), limits);
+    const fetched = fetch(select("ConfigMap", match, "n"));
+    if (typeof want === "number") assert.equal((await fetched).items.length, want);
+    else await assert.rejects(fetched, { code: "FETCH", message: want });
+  });
+}
+
+test("a reader is asked for no more than it takes to know that there are too many", async () => {
+  const limits: (number | undefined)[] = [];
+  const reader = objectsReader(many);
+  const list: typeof reader.list = (gvk, query) => {
+    limits.push(query.limit);
+    return reader.list(gvk, query);
+  };
+  await createResourceFetcher({ ...reader, list }, { selectedObjects: 60 })(select("ConfigMap", undefined, "n"));
+  assert.deepEqual(limits, [61]);
 });
