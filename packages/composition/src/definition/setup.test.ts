@@ -62,8 +62,7 @@ suite("a definition that is established", () => {
     await users.create(appDefinition({ spec: { conversion } }));
     const { message } = await running.becomes("ConversionWebhookCalled", { status: "False", reason: "NotSupported" });
     assert.match(message ?? "", /^this API server does not call conversion webhooks: /);
-    const none = { spec: { conversion: { strategy: "None", webhook: null } } };
-    await users.patch({ ...kinds.definition, name: appXrd }, none, { type: "merge" });
+    await users.patch({ ...kinds.definition, name: appXrd }, { spec: { conversion: null } }, { type: "merge" });
     await eventually("the condition is gone", async () => {
       const xrd = await running.xrd();
       return xrd !== undefined && !conditionsOf(xrd).some(({ type }) => type === "ConversionWebhookCalled");
