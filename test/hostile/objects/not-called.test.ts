@@ -2,15 +2,12 @@
 // Objects that would make a Kubernetes API server call another program. This one calls none of them, so it must not accept them silently:
 // what programs register when they start is accepted with a warning, everything else is refused.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects";
 import { send, type WireResponse } from "../../conformance/harness/wire.ts";
-import { type AttackedServer, startAttackedServer } from "../harness/server.ts";
+import { startAttackedServer } from "../harness/server.ts";
 
-let server: AttackedServer;
-before(async () => {
-  server = await startAttackedServer();
-});
+const server = await startAttackedServer();
 after(() => server[Symbol.asyncDispose]());
 
 const json = { "content-type": "application/json" };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash, hash } from "node:crypto";
-import { encodeCanonical, RunFunctionRequest, type State, type Struct, Turns } from "@purlin/function-protocol";
+import { encodeCanonical, RunFunctionRequest, type Struct, Turns } from "@purlin/function-protocol";
 import { structsOf } from "./structs-of.ts";
 
 /** Requests of up to so many bytes are hashed at once; larger ones in parts of this size. */

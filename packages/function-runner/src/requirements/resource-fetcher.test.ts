@@ -266,7 +266,11 @@ const fits: Readonly<Record<string, { limits: FetchLimits; match: Match; want: n
     want: /^the selector selects more than 49 objects \(limit selectedObjects=49\): select fewer by labels, name or namespace, or raise the limit with --function-limit$/,
   },
   "fewer by labels": { limits: { selectedObjects: 25 }, match: { labels: { half: "1" } }, want: 25 },
-  "too many by labels": { limits: { selectedObjects: 24 }, match: { labels: { half: "1" } }, want: /more than 24 objects/ },
+  "too many by labels": {
+    limits: { selectedObjects: 24 },
+    match: { labels: { half: "1" } },
+    want: /more than 24 objects/,
+  },
   "one by name": { limits: { selectedObjects: 1 }, match: { name: "o3" }, want: 1 },
   "as many as the default": { limits: {}, match: undefined, want: 50 },
   "too many bytes": { limits: { bytes: 1_000 }, match: undefined, want: /^the selector selects more than 1000 bytes / },
