@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
-import { structsOf } from "../request/structs-of.ts";
+import { type ObjectHolder, structsOf } from "../request/structs-of.ts";
 
 /**
  * Objects of a run that is recorded have at most so many bytes. A record is made, redacted and sent in one go, and a recorder takes 4 MiB,
@@ -9,7 +8,7 @@ import { structsOf } from "../request/structs-of.ts";
 export const maxRecordBytes: number = 4 * 2 ** 20;
 
 /** Throws when a run is too large to be recorded. */
-export function requireRecordable(message: Partial<RunFunctionRequest> & Partial<RunFunctionResponse>): void {
+export function requireRecordable(message: ObjectHolder): void {
   let bytes = 0;
   for (const struct of structsOf(message)) {
     bytes += struct?.bytes.length ?? 0;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Resources, RunFunctionRequest, RunFunctionResponse, State, Struct } from "@purlin/function-protocol";
 
+/** The parts of requests and responses that hold objects. */
+export type ObjectHolder = Partial<Omit<RunFunctionRequest, "meta"> & Pick<RunFunctionResponse, "output">>;
+
 /** All objects of a request or response. */
-export function* structsOf(
-  message: Partial<RunFunctionRequest> & Partial<RunFunctionResponse>,
-): Generator<Struct | undefined> {
+export function* structsOf(message: ObjectHolder): Generator<Struct | undefined> {
   const { observed, desired, input, context, output, requiredResources, extraResources, requiredSchemas } = message;
   yield* structsIn(observed);
   yield* structsIn(desired);
