@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after } from "node:test";
+import process from "node:process";
 import { openStore, type StoreOptions } from "../open-store.ts";
 import type { Change, Codec, Entry, Store, Watch } from "../store.ts";
 
@@ -16,10 +16,18 @@ export const noteCodec: Codec<Note> = {
   decode: (bytes) => Object.freeze(JSON.parse(Buffer.from(bytes).toString()) as Note),
 };
 
-/** A directory that is removed when the test file ends. */
+const directories: string[] = [];
+process.once("exit", () => {
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+});
+
+/**
+ * A directory that is removed when the process ends. Not `after`: called in a hook, that runs at the end of the hook,
+ * and a store refuses writes once its directory is removed.
+ */
 export function tempDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "purlin-store-"));
-  after(() => rmSync(directory, { recursive: true, force: true }));
+  directories.push(directory);
   return directory;
 }
 
