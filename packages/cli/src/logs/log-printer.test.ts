@@ -49,7 +49,7 @@ test("a function cannot do anything to a terminal, and a file gets what it wrote
   const hostile = "\u001b]0;title\u0007\u001b[2Jhello\u009b1A\tthere\r\n";
   const terminal = new TestIo({ isTTY: true }).stdout;
   createLogPrinter(terminal, { several: false }).print("a", hostile);
-  assert.equal(terminal.text, "hello\tthere\n");
+  assert.equal(terminal.text, "\\x1b]0;title\\x07\\x1b[2Jhello\\x9b1A\tthere\n");
   const file = new TestIo().stdout;
   createLogPrinter(file, { several: false }).print("a", hostile);
   assert.equal(file.text, hostile);

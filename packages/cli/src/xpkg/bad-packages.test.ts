@@ -97,7 +97,8 @@ suite("packages that cannot work", () => {
     const packageYaml = packageMeta("function-bad");
     const image = await buildImage(store, { platform, process: nobody, base: [], layers: [], packageYaml, ...parts });
     const reference = `${registry}/acme/${name}:v1`;
-    await pushPackage(createRegistryClient(), store, { images: [image], to: parseReference(reference) });
+    const { credentials } = plane.registry.access;
+    await pushPackage(createRegistryClient({ credentials }), store, { images: [image], to: parseReference(reference) });
     return reference;
   }
 
