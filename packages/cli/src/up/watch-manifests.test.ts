@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { renameSync } from "node:fs";
+import { renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { watchManifests } from "./watch-manifests.ts";
 
@@ -30,4 +31,43 @@ test("saves of manifests are noticed, in folders and below, once for many; other
   folder.write("one.yaml", "3");
   await next();
   assert.equal(times, 4);
+});
+
+test("manifests in new, moved and replaced folders are noticed; a link to itself does no harm", async () => {
+  using folder = tempFolder({ "p/a.yaml": "1", "aside/inner/b.yaml": "1", "p/.hidden/c.yaml": "1" });
+  const root = join(folder.path, "p");
+  let times = 0;
+  using _ = watchManifests(["p"], folder.path, () => {
+    times++;
+  });
+  const noticed = async (change: () => void): Promise<boolean> => {
+    const before = times;
+    change();
+    for (let waited = 0; waited < 5_000 && times === before; waited += 20) await delay(20);
+    // Nothing of this change may count for the next one.
+    await delay(300);
+    return times > before;
+  };
+  assert.ok(await noticed(() => folder.write("p/new/deep/d.yaml", "1")), "a new folder");
+  assert.ok(await noticed(() => folder.write("p/new/deep/d.yaml", "2")), "a file in a new folder");
+  assert.ok(
+    await noticed(() => renameSync(join(folder.path, "aside"), join(root, "moved"))),
+    "a folder that is moved in",
+  );
+  assert.ok(await noticed(() => folder.write("p/moved/inner/b.yaml", "2")), "a file in it");
+  const toItself = (): void => {
+    rmSync(join(root, "a.yaml"));
+    symlinkSync("a.yaml", join(root, "a.yaml"));
+  };
+  assert.ok(await noticed(toItself), "a link to itself");
+  const again = (): void => {
+    rmSync(join(root, "new"), { recursive: true });
+    folder.write("p/new/e.yaml", "1");
+  };
+  assert.ok(await noticed(again), "a folder that is removed and made again");
+  assert.ok(await noticed(() => folder.write("p/new/e.yaml", "2")), "a file in it");
+  const before = times;
+  folder.write("p/.hidden/c.yaml", "2");
+  await delay(500);
+  assert.equal(times, before, "hidden folders do not count");
 });

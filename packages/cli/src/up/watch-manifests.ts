@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FSWatcher, statSync, watch } from "node:fs";
+import { statSync, watch } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
+import { watchFolder } from "./watch-folder.ts";
 
 /** Editors write a file in several steps, and a branch changes many files; what happens within this time is one change. */
 const settleMs = 150;
@@ -18,22 +19,20 @@ export function watchManifests(paths: readonly string[], cwd: string, onChange: 
   return {
     [Symbol.dispose]() {
       clearTimeout(timer);
-      for (const watcher of watchers) watcher?.close();
+      for (const watcher of watchers) watcher?.[Symbol.dispose]();
     },
   };
 }
 
 type Changed = (name: string | null, only: string | undefined) => void;
 
-function watchPath(path: string, changed: Changed): FSWatcher | undefined {
+function watchPath(path: string, changed: Changed): Disposable | undefined {
   try {
-    const isFolder = statSync(path).isDirectory();
+    if (statSync(path).isDirectory()) return watchFolder(path, (name) => changed(name, undefined));
     // A file is watched through its folder, because many editors write a new one and move it over the old one.
-    const watcher = isFolder
-      ? watch(path, { recursive: true }, (_, name) => changed(name, undefined))
-      : watch(dirname(path), (_, name) => changed(name, basename(path)));
+    const watcher = watch(dirname(path), (_, name) => changed(name, basename(path)));
     watcher.on("error", () => watcher.close());
-    return watcher;
+    return { [Symbol.dispose]: () => watcher.close() };
   } catch {
     // Gone since it was read, or more folders than the system watches: saves are not noticed, nothing else is lost.
     return undefined;
