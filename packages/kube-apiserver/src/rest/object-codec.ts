@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-import { inTypedOrder, type JsonObject, parseJson, printJson } from "@purlin/kube-objects";
+import { inTypedOrder, type JsonObject, parseJson, printJson, requestEntityTooLarge } from "@purlin/kube-objects";
 import type { Codec } from "../store/store.ts";
 import { inNameOrder } from "./member-order.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/**
+ * An object may not be larger than this when it is stored. Request bodies have a lower limit; objects of the control plane's own
+ * controllers, such as a composite resource with the status that a function wants, come without a body.
+ */
+const maxObjectBytes: number = 8 * 1024 * 1024;
+
 /** How objects are stored: as the JSON that is sent, resourceVersion included. */
 export const objectCodec: Codec<JsonObject> = {
   encode: (object) => {
     freeze(object);
-    return encoder.encode(printJson(object, { htmlSafe: true }));
+    const bytes = encoder.encode(printJson(object, { htmlSafe: true }));
+    if (bytes.length > maxObjectBytes) throw requestEntityTooLarge(`limit is ${maxObjectBytes}`);
+    return bytes;
   },
   decode: (bytes) => {
     const object = parseJson(decoder.decode(bytes)) as JsonObject;
