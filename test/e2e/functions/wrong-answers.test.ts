@@ -142,8 +142,13 @@ const rows: Readonly<Record<string, Row>> = {
     want: new RegExp(`${where}cannot apply composite resource status: .* a string; it must be an object$`),
   },
   "twenty megabytes": {
-    reason: "no API server takes it, and nobody else notices",
+    reason: "the limit of an object is named",
     spoil: (rsp) => add(rsp, "extra", { ...configMap, data: { text: "x".repeat(20 * 2 ** 20) } }),
+    want: /desired\.resources\["extra"\]\.resource in the function's answer has \d+ bytes \(limit objectBytes=8388608\)/,
+  },
+  "five megabytes": {
+    reason: "no API server takes it, and other composite resources are not affected",
+    spoil: (rsp) => add(rsp, "extra", { ...configMap, data: { text: "x".repeat(5 * 2 ** 20) } }),
     // One server judges the object, the other the size of the request.
     want: /^Unsynced resources: extra$|cannot apply composed resource "extra": Request entity too large: limit is 3145728$/,
   },

@@ -64,7 +64,7 @@ export async function startPlane({ sandbox, flags = [] }: PlaneOptions): Promise
   starting.defer(() => stop(child));
   await untilItRuns(child);
   const users = starting.adopt(await clientOf(join(directory, "kubeconfig")), (client) => client.close());
-  const registry = `127.0.0.1:${readFileSync(join(directory, "registry", "port"), "utf8")}`;
+  const registry = `127.0.0.1:${readFileSync(join(directory, "registry", "port"), "utf8").trim()}`;
   const owned = starting.move();
   return {
     directory,

@@ -42,7 +42,7 @@ function secretsOf({ directory }: EmbeddedPlane): Record<string, string> {
 function placesOf({ directory }: EmbeddedPlane): Record<string, string> {
   const server = /server: "?https:\/\/([^"\s]+)"?/.exec(readFileSync(join(directory, "kubeconfig"), "utf8"))?.[1] ?? "";
   assert.match(server, /:\d+$/);
-  return { api: server, registry: `127.0.0.1:${readFileSync(join(directory, "registry", "port"), "utf8")}` };
+  return { api: server, registry: `127.0.0.1:${readFileSync(join(directory, "registry", "port"), "utf8").trim()}` };
 }
 
 function attemptsOn(plane: EmbeddedPlane): Record<string, Attempt> {

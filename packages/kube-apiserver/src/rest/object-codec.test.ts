@@ -16,7 +16,7 @@ test("an object that is too large is not stored, also when it comes without a bo
     metadata: { name },
     spec: { replicas: 1, color: "x".repeat(megabytes * 2 ** 20) },
   });
-  const { code } = await server.send(WIDGETS, { method: "POST", body: widget("large", 9) });
+  const { code } = await server.send(WIDGETS, { method: "POST", body: widget("large", 5) });
   assert.equal(code, 413);
   assert.equal((await server.send(`${WIDGETS}/large`)).code, 404);
   await server.post(WIDGETS, widget("small", 1));

@@ -10,7 +10,7 @@ const decoder = new TextDecoder();
  * An object may not be larger than this when it is stored. Request bodies have a lower limit; objects of the control plane's own
  * controllers, such as a composite resource with the status that a function wants, come without a body.
  */
-const maxObjectBytes: number = 8 * 1024 * 1024;
+const maxObjectBytes: number = 4 * 1024 * 1024;
 
 /** How objects are stored: as the JSON that is sent, resourceVersion included. */
 export const objectCodec: Codec<JsonObject> = {
