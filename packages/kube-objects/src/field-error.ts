@@ -165,3 +165,20 @@ export function fieldErrorsText(errors: readonly FieldError[]): string {
   const texts = [...new Set(errors.map(fieldErrorText))];
   return texts.length === 1 ? (texts[0] ?? "") : texts.length === 0 ? "" : `[${texts.join(", ")}]`;
 }
+
+/** Most errors that {@link firstErrors} reports. */
+const mostErrors = 100;
+
+/** The errors of the members of a map or list, which may have as many errors as members: only the first ones are reported. */
+export function firstErrors<T>(
+  members: Iterable<T>,
+  errorsOf: (member: T, index: number) => readonly FieldError[],
+): FieldError[] {
+  const errors: FieldError[] = [];
+  let index = 0;
+  for (const member of members) {
+    if (errors.length >= mostErrors) break;
+    errors.push(...errorsOf(member, index++));
+  }
+  return errors;
+}

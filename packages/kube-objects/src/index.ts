@@ -40,6 +40,7 @@ export {
   fieldErrorsText,
   fieldErrorText,
   fieldValueText,
+  firstErrors,
   forbiddenValue,
   internalFieldError,
   invalidPrinted,
@@ -255,5 +256,5 @@ export { requireConvertible } from "./typed/map-conversion.ts";
 // Built-in kinds the way the reference server stores them.
 export { canonicalQuantity, compareQuantities, quantityValue } from "./typed/quantity.ts";
 export { TypedFormError } from "./typed/typed-error.ts";
-export { hasTypedForm, type TypedForm, toTypedForm, toTypedMetadata } from "./typed/typed-form.ts";
+export { hasTypedForm, type TypedForm, toTypedForm, toTypedMetadata, typing } from "./typed/typed-form.ts";
 export { inTypedOrder } from "./typed/typed-order.ts";

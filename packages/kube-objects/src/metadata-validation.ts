@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules every object's metadata obeys, whatever its kind, with the reference's texts in the reference's order.
-import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooLong } from "./field-error.ts";
+import { type FieldError, firstErrors, forbiddenValue, invalidValue, requiredValue, tooLong } from "./field-error.ts";
 import { childPath, type FieldPath } from "./field-path.ts";
 import { goQuote } from "./json/go-text.ts";
 import { jsonEqual } from "./json/json-equal.ts";
@@ -67,18 +67,6 @@ export function validateLabels(labels: Readonly<Record<string, string>>, path: F
     ...labelKeyProblems(key).map((text) => invalidValue(path, key, text)),
     ...labelValueProblems(labels[key] ?? "").map((text) => invalidValue(path, labels[key] ?? "", text)),
   ]);
-}
-
-/** A map or list may have as many errors as members: so many are reported. */
-const mostErrors = 100;
-
-function firstErrors(names: readonly string[], errorsOf: (name: string) => readonly FieldError[]): FieldError[] {
-  const errors: FieldError[] = [];
-  for (const name of names) {
-    if (errors.length >= mostErrors) break;
-    errors.push(...errorsOf(name));
-  }
-  return errors;
 }
 
 /** What is wrong with a map of annotations: keys are label keys in any case, values are free up to a total size. */

@@ -15,15 +15,19 @@ export function finish<T>(work: Work<T>): T {
   }
 }
 
-/** Does the work, and lets the event loop turn whenever the parts have taken some milliseconds. */
+/**
+ * Does the work, and lets the event loop turn whenever the parts have taken some milliseconds; also after the last one, as more work may
+ * follow.
+ */
 export async function inTurns<T>(work: Work<T>): Promise<T> {
   let start = performance.now();
   for (;;) {
     const part = work.next();
+    if (performance.now() - start >= turnMs) {
+      await nextTurn();
+      start = performance.now();
+    }
     if (part.done) return part.value;
-    if (performance.now() - start < turnMs) continue;
-    await nextTurn();
-    start = performance.now();
   }
 }
 

@@ -77,6 +77,18 @@ test("it serves, says where, keeps data and port across restarts, and stops clea
   assert.equal(await second.stop(), 0);
 });
 
+test("a limit of requests that is none is refused, by both commands that serve", async () => {
+  using folder = tempFolder({});
+  for (const command of ["apiserver", "up"]) {
+    for (const value of ["0", "1.5", "many"]) {
+      const args = [command, "--data-dir", "d", "--max-requests-inflight", value];
+      const { exitCode, stderr } = await runInProcess(args, { cwd: folder.path });
+      assert.equal(exitCode, 2, `${command} ${value}`);
+      assert.ok(stderr.includes(`--max-requests-inflight ${value}: expected a whole number from 1`), stderr);
+    }
+  }
+});
+
 test("a port that is taken and a folder that is none are told in one line", async () => {
   using folder = tempFolder({ file: "x" });
   const wrongPort = await runInProcess(["apiserver", "--data-dir", "d", "--port", "70000"], { cwd: folder.path });

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { CommandInput } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
-import { readPort, startEmbeddedServer, untilStopped } from "./embedded-server.ts";
+import { readMaxRequestsInFlight, readPort, startEmbeddedServer, untilStopped } from "./embedded-server.ts";
 
 /** `purlin apiserver --data-dir DIR [--port N]` */
 export async function run({ options }: CommandInput, io: Io): Promise<undefined> {
@@ -14,6 +14,7 @@ export async function run({ options }: CommandInput, io: Io): Promise<undefined>
     servesReadOnly: true,
     repairCertificates: options["repairCertificates"] === true,
     acceptsLoss: options["acceptDataLoss"] === true,
+    maxRequestsInFlight: readMaxRequestsInFlight(options["maxRequestsInflight"]),
     warn: (text) => io.stderr.write(`${text}\n`),
   });
   io.stdout.write(greeting(embedded.url, embedded.kubeconfig));

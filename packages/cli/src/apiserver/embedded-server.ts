@@ -32,6 +32,19 @@ export interface EmbeddedServerOptions {
   readonly servesReadOnly?: boolean;
   /** Go on without writes that were acknowledged and are no longer in the directory. Default: say so, and end. */
   readonly acceptsLoss?: boolean;
+  /** Requests of one user that are answered at the same time. Default 400. */
+  readonly maxRequestsInFlight?: number | undefined;
+}
+
+/** Requests of one user that may wait, for each that is answered. */
+const waitingForEach = 4;
+
+/** The limit of requests that a user asked for; undefined when none. */
+export function readMaxRequestsInFlight(value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  const most = Number(value);
+  if (Number.isInteger(most) && most > 0) return most;
+  throw new UserError(`--max-requests-inflight ${String(value)}: expected a whole number from 1`, { exitCode: 2 });
 }
 
 /** The port a user asked for; undefined when none. */
@@ -78,6 +91,7 @@ async function start(options: EmbeddedServerOptions, onRenewed: () => void): Pro
     repairCertificates = false,
     acceptsLoss = false,
     onClockJump,
+    maxRequestsInFlight: atOnce,
   } = options;
   try {
     await makeFolder(directory, 0o700);
@@ -88,6 +102,7 @@ async function start(options: EmbeddedServerOptions, onRenewed: () => void): Pro
       acceptsLoss,
       onRenewed,
       repairCertificates,
+      ...(atOnce !== undefined && { inFlightLimits: { atOnce, waiting: atOnce * waitingForEach } }),
       onClockJump: (byMs) => {
         warn(`warning: ${clockJumpText(byMs)}`);
         onClockJump?.(byMs);

@@ -48,6 +48,11 @@ const repairCertificates: OptionSpec = {
   description: "replace damaged or missing certificates and keys of the data directory, and say which",
 };
 
+const maxRequestsInFlight: OptionSpec = {
+  flags: "--max-requests-inflight <n>",
+  description: "requests of one user that the API server answers at the same time (400); four times as many wait",
+};
+
 /** Every command, in the order in which help and reference list them. */
 export const commandTable: readonly CommandSpec[] = [
   {
@@ -77,6 +82,7 @@ export const commandTable: readonly CommandSpec[] = [
       { flags: "--wait", description: "exit when everything is ready; after --timeout, list what is not" },
       { flags: "--timeout <duration>", description: "how long --wait waits", default: "5m" },
       acceptDataLoss,
+      maxRequestsInFlight,
       {
         flags: "--enable-function-revision-selectors",
         description: "several revisions of a function may be active, and compositions choose",
@@ -253,6 +259,7 @@ export const commandTable: readonly CommandSpec[] = [
       },
       repairCertificates,
       acceptDataLoss,
+      maxRequestsInFlight,
     ],
     load: () => import("../apiserver/apiserver-command.ts"),
   },

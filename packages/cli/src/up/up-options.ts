@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { AnswerLimits } from "@purlin/function-runner";
 import type { FunctionLimits } from "@purlin/package-manager";
-import { readPort } from "../apiserver/embedded-server.ts";
+import { readMaxRequestsInFlight, readPort } from "../apiserver/embedded-server.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import { readTimeout } from "../commands/duration.ts";
 import { readFunctionLimits } from "../commands/function-limits.ts";
@@ -30,6 +30,8 @@ export interface UpOptions {
   readonly prune?: boolean;
   /** Start on a data directory that has lost writes which were acknowledged. */
   readonly acceptsLoss?: boolean;
+  /** Requests of one user that the API server answers at the same time. */
+  readonly maxRequestsInFlight?: number | undefined;
   /** Several revisions of a function at once, and compositions that choose. */
   readonly functionRevisionSelectors: boolean;
   /** Refuse to run functions without a sandbox. */
@@ -53,6 +55,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     waitMs: isSet(input, "wait") ? timeoutMs : undefined,
     prune: isSet(input, "prune"),
     acceptsLoss: isSet(input, "acceptDataLoss"),
+    maxRequestsInFlight: readMaxRequestsInFlight(input.options["maxRequestsInflight"]),
     debug: isSet(input, "debug"),
     functionRevisionSelectors:
       isSet(input, "enableFunctionRevisionSelectors") || project.features.functionRevisionSelectors === true,

@@ -6,11 +6,15 @@ import {
   type FieldManager,
   type Fractions,
   fieldSetOfPaths,
+  finish,
+  firstErrors,
   hasTypedForm,
   invalidValue,
   type JsonObject,
   TypedFormError,
   toTypedForm,
+  typing,
+  type Work,
 } from "@purlin/kube-objects";
 import { withBuiltinDefaults } from "../defaults/builtin-defaults.ts";
 import { apiVersionOf, hasSubresource, type ResourceType } from "../registry/resource-type.ts";
@@ -32,7 +36,8 @@ export function builtinStrategy(type: ResourceType, rules: KindRules, now: () =>
     kindProblem: (kind, apiVersion, value) => kindProblem(type, kind, apiVersion, value),
     emptyObject: () => emptyObject(type),
     requestWarnings: () => DEPRECATIONS[`${apiVersionOf(type)}/${type.kind}`] ?? [],
-    decode: (value, fractions) => decode(rules, value, fractions),
+    decode: (value, fractions) => finish(decoding(rules, value, fractions)),
+    decoding: (value, fractions) => decoding(rules, value, fractions),
     prepareCreate: (object) => {
       const cleared = hasStatus ? withMember(object, "status", emptyObject(type)["status"]) : object;
       return rules.prepareCreate?.(cleared) ?? cleared;
@@ -73,12 +78,14 @@ export function builtinStrategy(type: ResourceType, rules: KindRules, now: () =>
   };
 }
 
-function decode(rules: KindRules, value: JsonObject, fractions?: Fractions): DecodedObject {
-  const { object, unknown } = toTypedForm(value, fractions);
+function* decoding(rules: KindRules, value: JsonObject, fractions?: Fractions): Work<DecodedObject> {
+  const { object, unknown } = yield* typing(value, fractions);
+  yield;
   const decoded = rules.decode?.(object, value) ?? object;
   const filled = withBuiltinDefaults(decoded);
+  yield;
   // Defaults come last, and belong where their type has them.
-  return { object: filled === decoded ? filled : toTypedForm(filled).object, unknownFields: unknown };
+  return { object: filled === decoded ? filled : (yield* typing(filled)).object, unknownFields: unknown };
 }
 
 /** A body that says to be of another kind is refused; one that leaves it out is taken for what it should be. */
@@ -117,7 +124,7 @@ const ANY_FINALIZER: ReadonlySet<string> = new Set([
 /** Finalizers of most built-in kinds name whose they are. */
 function finalizerErrors({ group, kind }: ResourceType, object: JsonObject): FieldError[] {
   if (ANY_FINALIZER.has(`${group}/${kind}`)) return [];
-  return (metaOf(object).finalizers ?? []).flatMap((finalizer, index) =>
+  return firstErrors(metaOf(object).finalizers ?? [], (finalizer, index) =>
     finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer)
       ? []
       : [

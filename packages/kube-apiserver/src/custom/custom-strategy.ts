@@ -93,9 +93,10 @@ export function customStrategy(kind: CustomKind, versionName: string, now: () =>
 /** Reads a body: unknown fields out, forbidden nulls out, all metadata in its form, defaults in. */
 function* decodeCustom(value: JsonObject, schema: JsonObject): Work<DecodedObject> {
   const { metadata, unknown: unknownMetadata } = toTypedMetadata(ownValue(value, "metadata") ?? {});
-  const { object, unknown } = prune({ ...value, metadata }, schema);
   yield;
-  const dropped = dropForbiddenNulls(object, schema);
+  const { object, unknown } = prune(value, schema);
+  yield;
+  const dropped = dropForbiddenNulls({ ...object, metadata }, schema);
   yield;
   const coerced = coerceEmbedded(dropped, schema);
   yield;

@@ -10,6 +10,10 @@ export function readLimited(stream: Readable, limit: number, declared: string | 
   if (Number(declared ?? 0) > limit) {
     return Promise.reject(tooLarge(limit));
   }
+  // A stream that has closed says nothing more.
+  if (stream.destroyed) {
+    return Promise.reject(badRequest("the request body was cut off"));
+  }
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -18,7 +18,10 @@ test("requests beyond the limit wait in order, and are refused when too many wai
     assert.ok(isStatusError(error));
     const { code, reason, message, details } = error.status;
     assert.deepEqual([code, reason, details?.retryAfterSeconds], [429, "TooManyRequests", 1]);
-    assert.match(message ?? "", /too many requests of user "a": at most 2 are answered at once and 1 wait/);
+    assert.match(
+      message ?? "",
+      /too many requests of user "a": at most 2 are answered at once and 1 wait: .*--max-requests-inflight/,
+    );
     return true;
   });
   assert.deepEqual(order, []);
@@ -29,6 +32,25 @@ test("requests beyond the limit wait in order, and are refused when too many wai
   second();
   const again = await Promise.all([inFlight.begin("a"), inFlight.begin("a")]);
   for (const end of again) end();
+});
+
+test("requests whose client goes leave the queue, and the others keep their place", async () => {
+  const inFlight = new RequestsInFlight({ atOnce: 1, waiting: 2 });
+  const first = await inFlight.begin("a");
+  let go = (): void => {};
+  const gone = inFlight.begin("a", (callback) => {
+    go = callback;
+  });
+  const second = inFlight.begin("a");
+  await assert.rejects(inFlight.begin("a"));
+  go();
+  await assert.rejects(gone, /the client has gone/);
+  const third = inFlight.begin("a");
+  first();
+  (await second)();
+  (await third)();
+  go();
+  (await inFlight.begin("a"))();
 });
 
 test("the requests of one user do not count for another", async () => {

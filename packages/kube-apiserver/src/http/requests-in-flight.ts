@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { goQuote, tooManyRequests } from "@purlin/kube-objects";
+import { badRequest, goQuote, tooManyRequests } from "@purlin/kube-objects";
 
 /** How many requests one user may have under way. */
 export interface InFlightLimits {
@@ -13,8 +13,12 @@ export const IN_FLIGHT_LIMITS: InFlightLimits = { atOnce: 400, waiting: 1600 };
 
 interface OfUser {
   running: number;
-  readonly waiting: (() => void)[];
+  /** In the order in which they came. */
+  readonly waiting: Set<() => void>;
 }
+
+/** Has a callback called when the client has gone. */
+type OnGone = (callback: () => void) => void;
 
 /** The server asks clients to come back after this time. */
 const RETRY_AFTER_SECONDS = 1;
@@ -31,12 +35,15 @@ export class RequestsInFlight {
     this.#limits = limits;
   }
 
-  /** Waits for a turn. Throws 429 when too many wait already. Call what it gives when the request has been answered. */
-  async begin(user: string): Promise<() => void> {
-    const own = this.#users.get(user) ?? { running: 0, waiting: [] };
+  /**
+   * Waits for a turn. Throws 429 when too many wait already, and 400 when the client goes meanwhile. Call what it gives when the request
+   * has been answered.
+   */
+  async begin(user: string, onGone?: OnGone): Promise<() => void> {
+    const own = this.#users.get(user) ?? { running: 0, waiting: new Set() };
     this.#users.set(user, own);
     if (own.running >= this.#limits.atOnce) {
-      await this.#turn(user, own);
+      await this.#turn(user, own, onGone);
     } else {
       own.running += 1;
     }
@@ -49,23 +56,28 @@ export class RequestsInFlight {
     };
   }
 
-  #turn(user: string, own: OfUser): Promise<void> {
+  #turn(user: string, own: OfUser, onGone: OnGone | undefined): Promise<void> {
     const { atOnce, waiting } = this.#limits;
-    if (own.waiting.length >= waiting) {
+    if (own.waiting.size >= waiting) {
       throw tooManyRequests(
-        `too many requests of user ${goQuote(user)}: at most ${atOnce} are answered at once and ${waiting} wait, please try again later`,
+        `too many requests of user ${goQuote(user)}: at most ${atOnce} are answered at once and ${waiting} wait: try again later, or start the server with a larger --max-requests-inflight`,
         RETRY_AFTER_SECONDS,
       );
     }
-    return new Promise((resolve) => {
-      own.waiting.push(resolve);
+    return new Promise((resolve, reject) => {
+      own.waiting.add(resolve);
+      onGone?.(() => {
+        if (own.waiting.delete(resolve)) {
+          reject(badRequest("the client has gone"));
+        }
+      });
     });
   }
 
   /** The turn goes to the one who has waited longest. */
   #end(user: string, own: OfUser): void {
-    const next = own.waiting.shift();
-    if (next !== undefined) {
+    for (const next of own.waiting) {
+      own.waiting.delete(next);
       next();
       return;
     }

@@ -7,6 +7,7 @@ import type { ApiResponse } from "../request/api-response.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import type { Exchange } from "./exchange.ts";
 import { isExempt, type RequestsInFlight } from "./requests-in-flight.ts";
+import type { TurnBudget } from "./turn-budget.ts";
 import { writeComplete } from "./write-complete.ts";
 import { writeStream } from "./write-stream.ts";
 
@@ -17,6 +18,8 @@ export interface Front {
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
   /** Limits what one user may have under way; undefined: nothing does. */
   readonly inFlight?: RequestsInFlight;
+  /** Spreads requests that arrive together over turns of the event loop; undefined: nothing does. */
+  readonly turns?: TurnBudget;
   /** Told about an answer that could not be written; the client only learns that there was a failure. */
   readonly onUnexpected?: (error: unknown, request: RequestLine) => void;
 }
@@ -36,7 +39,10 @@ export async function serveExchange(exchange: Exchange, front: Front): Promise<v
   let end: (() => void) | undefined;
   try {
     const user = userOf(exchange, front);
-    end = isExempt(path) ? undefined : await front.inFlight?.begin(user.name);
+    end = isExempt(path) ? undefined : await front.inFlight?.begin(user.name, (callback) => exchange.onGone(callback));
+    if (front.turns?.isSpent()) {
+      await front.turns.turn();
+    }
     const response = await front.handle(new ExchangeRequest(exchange, user));
     if (response.kind === "stream") {
       writeStream(exchange, response, { auditId, failed });

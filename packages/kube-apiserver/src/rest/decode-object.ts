@@ -49,35 +49,37 @@ export async function readBody(rest: RestRequest): Promise<DecodedBody> {
 export function* readObject(rest: RestRequest, body: DecodedBody, validation: FieldValidation): Work<JsonObject> {
   yield;
   const typed = requireType(rest, body, validation);
+  yield;
   const { object, unknownFields } = yield* decode(rest, withResetMark(rest, typed), body.fractions);
-  const findings = [...body.strictErrors, ...unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`)];
-  if (findings.length > 0 && validation === "Strict") {
+  const total = body.strictErrors.length + unknownFields.length;
+  const unknown = unknownFields.slice(0, MOST_FINDINGS).map((path) => `unknown field ${JSON.stringify(path)}`);
+  if (total > 0 && validation === "Strict") {
     const { kind, version } = rest.type;
     const text = [
       ...(body.strictText === undefined ? body.strictErrors : [body.strictText]),
-      ...shownFindings(findings.slice(body.strictErrors.length)),
+      ...shownFindings(unknown, unknownFields.length),
     ];
     const prefix = `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}`;
     throw badRequest(`${prefix}: strict decoding error: ${text.join(", ")}`);
   }
   if (validation === "Warn") {
-    noteFindings(rest, findings);
+    noteFindings(rest, [...body.strictErrors, ...unknown], total);
   }
   return object;
 }
 
 /** Most findings about fields that one response names. */
-const MOST_FINDINGS = 100;
+export const MOST_FINDINGS = 100;
 
-/** The first findings, and how many more there are. */
-export function shownFindings(findings: readonly string[]): readonly string[] {
-  const more = findings.length - MOST_FINDINGS;
+/** The first findings of a total, and how many more there are. */
+export function shownFindings(findings: readonly string[], total: number = findings.length): readonly string[] {
+  const more = total - MOST_FINDINGS;
   return more <= 0 ? findings : [...findings.slice(0, MOST_FINDINGS), `and ${more} more`];
 }
 
 /** Adds findings to the warnings of a request. */
-export function noteFindings({ notes }: RestRequest, findings: readonly string[]): void {
-  notes.push(...shownFindings(findings));
+export function noteFindings({ notes }: RestRequest, findings: readonly string[], total?: number): void {
+  notes.push(...shownFindings(findings, total));
 }
 
 /** An object read by its strategy, in parts where that has a way to do so. */
@@ -148,7 +150,19 @@ function requireType(rest: RestRequest, body: DecodedBody, validation: FieldVali
     const error = invalidValue("kind", String(kind), `must be ${type.kind}`);
     throw invalid({ group: type.group, kind: String(kind) }, metaOf(value).name ?? "", [error]);
   }
-  return { ...value, apiVersion: expected, kind: type.kind };
+  return withType(value, { apiVersion: expected, kind: type.kind }, body.raw !== undefined);
+}
+
+/** The object with its type. One that was read from bytes belongs to the request: it is changed, as copies of large ones take long. */
+export function withType(
+  value: JsonObject,
+  type: { readonly apiVersion: string; readonly kind: string },
+  isOwn: boolean,
+): JsonObject {
+  if (value["apiVersion"] === type.apiVersion && value["kind"] === type.kind) {
+    return value;
+  }
+  return isOwn ? Object.assign(value, type) : { ...value, ...type };
 }
 
 /** A custom object is read before it is found to be another one: what is wrong with it is told besides. */

@@ -5,6 +5,7 @@ import type { Payload } from "../request/api-response.ts";
 import { joinedPayload, madePayload } from "../request/payload.ts";
 import type { Entry } from "../store/store.ts";
 import { toPartialMetadata, toRow, toTable } from "../table/table.ts";
+import { isLargeEntry } from "./large-objects.ts";
 import { inNameOrder } from "./member-order.ts";
 import { typeHead } from "./object-codec.ts";
 import { inShapeVersion, isPlain, type ObjectForm, type Shape } from "./object-response.ts";
@@ -43,8 +44,12 @@ export function listPayload(
   });
 }
 
-/** How many objects are looked at in one part. */
+/** How many objects are looked at in one part, unless one is large. */
 const PORTION = 20;
+
+function endsPart(index: number, entry: Entry<JsonObject>): boolean {
+  return index % PORTION === 0 || isLargeEntry(entry);
+}
 
 function* shapedList(
   rest: RestRequest,
@@ -65,7 +70,7 @@ function* shapedList(
     } else {
       objects.push(object);
     }
-    if (index % PORTION === 0) {
+    if (endsPart(index, entry)) {
       yield;
     }
   }
@@ -130,7 +135,7 @@ function* joinBytes(
   const items: Uint8Array[] = [];
   for (const [index, entry] of entries.entries()) {
     items.push(servedBytes(entry, strategy));
-    if (index % PORTION === 0) {
+    if (endsPart(index, entry)) {
       yield;
     }
   }

@@ -77,8 +77,10 @@ async function collect(rest: RestRequest, plan: ListPlan, selection: Selection):
   }
 }
 
-/** How many objects are looked at before others get their turn. */
+/** How many objects are read from the store at once. */
 const PORTION = 1000;
+/** How long objects are looked at before others get their turn: to look into a large one may take long. */
+const TURN_MS = 10;
 
 async function scan(rest: RestRequest, plan: ListPlan, selection: Selection): Promise<Found> {
   const { store, strategy, target, type } = rest;
@@ -114,12 +116,17 @@ interface FilteredScan extends RestRequest {
 async function scanFiltered({ store, prefix, revision, limit, filter, after }: FilteredScan): Promise<Found> {
   const entries: Entry<JsonObject>[] = [];
   let last = after === undefined ? undefined : `${prefix}${after}`;
+  let start = performance.now();
   for (;;) {
     const page = store.list({ prefix, revision, after: last, limit: PORTION });
     for (const entry of page.entries) {
       last = entry.key;
       if (filter(entry)) {
         entries.push(entry);
+      }
+      if (performance.now() - start >= TURN_MS) {
+        await nextTurn();
+        start = performance.now();
       }
       if (entries.length >= limit) {
         const rest = store.list({ prefix, revision, after: last, limit: 0 }).remaining;
@@ -130,6 +137,7 @@ async function scanFiltered({ store, prefix, revision, limit, filter, after }: F
       return { entries, metadata: { revision, continueToken: "", remaining: undefined } };
     }
     await nextTurn();
+    start = performance.now();
   }
 }
 

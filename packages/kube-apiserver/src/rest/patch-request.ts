@@ -5,7 +5,6 @@ import {
   applyWrittenPatch,
   badRequest,
   consumedPatch,
-  countJsonValues,
   decodeJsonPatch,
   decodeMergePatch,
   decodeStrategicMergePatch,
@@ -15,10 +14,12 @@ import {
   isJsonObject,
   isStatusError,
   type JsonObject,
+  type JsonReading,
   type JsonValue,
   jsonKind,
   jsonPatchedText,
   mergePatchedText,
+  parsingJsonStrict,
   printJson,
   type StrategicMergeSchema,
   unsupportedMediaType,
@@ -28,7 +29,7 @@ import {
 import type { ApiRequest } from "../request/api-request.ts";
 import { unsupportedPatchType } from "../request/plain-refusals.ts";
 import { contentTypeOf } from "./request-body.ts";
-import { MAX_VALUES, requireFewValues } from "./value-limit.ts";
+import { requireFewValues } from "./value-limit.ts";
 import { type PatchOptions, patchOptions } from "./write-options.ts";
 import { readingYaml, type YamlReading } from "./yaml-body.ts";
 
@@ -81,7 +82,7 @@ export async function readPatchRequest(
   if (type === APPLY_PATCH) {
     return { isApply: true, options, ...(await inTurns(readConfiguration(body))) };
   }
-  return { isApply: false, options, ...readChange(type, body, { options, strategic, byName }) };
+  return { isApply: false, options, ...(await readChange(type, body, { options, strategic, byName })) };
 }
 
 type PatchBody = { readonly text: string } | { readonly value: JsonValue };
@@ -105,32 +106,44 @@ interface Reading {
   readonly byName: boolean;
 }
 
-function readChange(type: string, body: PatchBody, { options, strategic, byName }: Reading): Change {
+async function readChange(type: string, body: PatchBody, { options, strategic, byName }: Reading): Promise<Change> {
   const text = "text" in body ? body.text : printJson(body.value);
-  // Shorter texts cannot have more.
-  if (text.length > MAX_VALUES) {
-    requireFewValues(countJsonValues(text));
-  }
+  const read = await readInTurns(text);
   if (type === JSON_PATCH) {
-    const { patch, findings } = decodeJsonPatch(text, options.fieldValidation);
+    const { patch, findings } = decodeJsonPatch(text, options.fieldValidation, read);
     const apply = (current: JsonObject): WrittenValue => applyWrittenPatch(current, patch);
     const shown = (current: JsonObject): string =>
       byName ? goJson(apply(current).value) : jsonPatchedText(current, patch);
     return { apply, shown, findings, isConverted: false };
   }
   if (type === MERGE_PATCH) {
-    const { patch, findings, fractions } = decodeMergePatch(text, options.fieldValidation);
+    const { patch, findings, fractions } = decodeMergePatch(text, options.fieldValidation, read);
     const apply = (current: JsonObject): WrittenValue => ({ value: applyMergePatch(current, patch), fractions });
     const shown = (current: JsonObject): string =>
       byName ? goJson(apply(current).value) : mergePatchedText(current, patch);
     return { apply, shown, findings, isConverted: false };
   }
-  const { patch, findings } = decodeStrategicMergePatch(text, options.fieldValidation);
+  const { patch, findings } = decodeStrategicMergePatch(text, options.fieldValidation, read);
   const schema = strategic?.();
   const apply = (current: JsonObject): WrittenValue => ({
     value: schema === undefined ? current : applyStrategicMergePatch(current, patch, schema),
   });
   return { apply, shown: (current) => goPlain(consumedPatch(current, patch)), findings, isConverted: true };
+}
+
+/** Reads a text once, in turns. What is wrong with it is thrown where it is used, in the words of its type; too many values at once. */
+async function readInTurns(text: string): Promise<() => JsonReading> {
+  try {
+    const reading = await inTurns(parsingJsonStrict(text, requireFewValues));
+    return () => reading;
+  } catch (error) {
+    if (isStatusError(error)) {
+      throw error;
+    }
+    return () => {
+      throw error;
+    };
+  }
 }
 
 function* readConfiguration(body: PatchBody): Work<Pick<ApplyPatch, "config" | "duplicates">> {

@@ -12,6 +12,7 @@ import {
   patchNotApplicable,
   patchResultInvalid,
   requireConvertible,
+  sortedKeys,
   strictDecodingText,
   type Work,
 } from "@purlin/kube-objects";
@@ -19,7 +20,7 @@ import { apiVersionOf, type ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { applyObject } from "./apply.ts";
 import { applyUpdate } from "./apply-update.ts";
-import { decodedObject, noteFindings, shownFindings, withResetMark } from "./decode-object.ts";
+import { decodedObject, MOST_FINDINGS, noteFindings, shownFindings, withResetMark, withType } from "./decode-object.ts";
 import { metaOf } from "./object-meta.ts";
 import { negotiateForm } from "./object-response.ts";
 import type { DecodedObject, Endpoint } from "./object-strategy.ts";
@@ -50,12 +51,16 @@ export function* patched(rest: RestRequest, current: JsonObject, patch: ChangePa
   }
   yield;
   const { object, unknownFields } = yield* read(rest, result, { current, patch, fractions });
-  const findings = [...patch.findings, ...unknownFields.map((path) => `unknown field ${goQuote(path)}`)];
+  const total = patch.findings.length + unknownFields.length;
+  const unknown = unknownFields.slice(0, MOST_FINDINGS).map((path) => `unknown field ${goQuote(path)}`);
+  const findings = [...patch.findings, ...unknown];
   const { fieldValidation } = patch.options;
-  if (findings.length > 0 && fieldValidation === "Strict") {
-    throw patchResultInvalid(patch.shown(current), strictDecodingText(shownFindings(findings)));
+  if (total > 0 && fieldValidation === "Strict") {
+    throw patchResultInvalid(patch.shown(current), strictDecodingText(shownFindings(findings, total)));
   }
-  noteFindings(rest, fieldValidation === "Warn" ? findings : []);
+  if (fieldValidation === "Warn") {
+    noteFindings(rest, findings, total);
+  }
   const owned = dedupedOwners(atTarget(rest, object));
   rest.notes.push(...owned.warnings);
   return owned.object;
@@ -69,17 +74,20 @@ interface Patching {
 
 function* read(rest: RestRequest, result: JsonObject, { current, patch, fractions }: Patching): Work<DecodedObject> {
   const { strategy, type } = rest;
-  const typed = { ...result, apiVersion: apiVersionOf(type), kind: type.kind };
+  const typed = withType(result, { apiVersion: apiVersionOf(type), kind: type.kind }, false);
   try {
     if (patch.isConverted) {
       requireConvertible(typed);
-      const { object, unknownFields } = strategy.decode(withResetMark(rest, typed));
+      yield;
+      const { object, unknownFields } = yield* decodedObject(strategy, withResetMark(rest, typed));
       return { object, unknownFields: unknownFields.toSorted(compareUtf8) };
     }
-    const { apiVersion, kind, ...fields } = result;
-    if (apiVersion === undefined && !type.custom) {
+    if (result["apiVersion"] === undefined && !type.custom) {
       // Without a version the reference reads it as a type whose fields have no names in JSON.
-      return { object: {}, unknownFields: Object.keys(fields).sort(compareUtf8) };
+      return {
+        object: {},
+        unknownFields: sortedKeys(result).filter((name) => name !== "apiVersion" && name !== "kind"),
+      };
     }
     requireSameType(rest, result, () => patch.shown(current));
     return yield* decodedObject(strategy, withResetMark(rest, typed), fractions);

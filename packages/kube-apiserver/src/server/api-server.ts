@@ -6,6 +6,7 @@ import type { Authorizer } from "../auth/authorizer.ts";
 import { type Listener, listen } from "../http/listener.ts";
 import { type InFlightLimits, RequestsInFlight } from "../http/requests-in-flight.ts";
 import { type Front, type RequestLine, serveExchange } from "../http/serve-exchange.ts";
+import { TurnBudget } from "../http/turn-budget.ts";
 import { objectCodec } from "../rest/object-codec.ts";
 import type { HistoryLimits } from "../store/history.ts";
 import { openStore } from "../store/open-store.ts";
@@ -151,6 +152,7 @@ class RunningServer implements ApiServer {
       tokens: this.#core.tokens,
       handle: this.handle,
       inFlight: this.#inFlight,
+      turns: new TurnBudget(),
       ...(onUnexpected && { onUnexpected }),
     };
     const listener = await listen({

@@ -17,7 +17,7 @@ import { timestamp } from "./timestamp.ts";
 import { type FieldSetNotes, fieldSetOf } from "./typed-field-set.ts";
 import { mergeValues } from "./typed-merge.ts";
 import { typedObject } from "./typed-object.ts";
-import { wrapErrors } from "./wrap-errors.ts";
+import { wrapErrors, wrapWork } from "./wrap-errors.ts";
 
 /** One apply, with the managers the live object has. */
 export interface ApplyInput {
@@ -104,14 +104,14 @@ function* run(context: FieldManagerContext, { live, config, identity, force, man
   const before = reconcileOwners(rules, managers.owned, live);
   const last = before.get(actor);
   yield;
-  const claim = claimFields(context, config, last);
+  const claim = yield* claimFields(context, config, last);
   yield;
   const owners = new Map(before).set(actor, claim.applied);
   const merged: TypedObject = { type: live.type, value: mergeValues(live.type, live.value, config.value) };
   yield;
-  const after = wrapErrors("failed to prune fields", () => prune({ versions, merged, owners, last, ...claim }));
+  const after = yield* wrapWork("failed to prune fields", prune({ versions, merged, owners, last, ...claim }));
   yield;
-  const moved = moveOwnership(rules, owners, { before: live, after, apiVersion, actor, force, identities });
+  const moved = yield* moveOwnership(rules, owners, { before: live, after, apiVersion, actor, force, identities });
   yield;
   const owned = withRecorded(moved.owners, actor, claim.recorded);
   return settle(context, { live, after, actor, managers: { ...managers, owned, identities } });
@@ -124,11 +124,13 @@ interface Claim extends FieldSetNotes {
   readonly recorded: FieldSet;
 }
 
-function claimFields(context: FieldManagerContext, config: TypedObject, last: OwnedFields | undefined): Claim {
+function* claimFields(context: FieldManagerContext, config: TypedObject, last: OwnedFields | undefined): Work<Claim> {
   const { apiVersion } = context;
   const notes: FieldSetNotes = { ownsEmptyContainer: false };
   const set = withoutIgnored(rulesOf(context), apiVersion, fieldSetOf(config.type, config.value, notes));
+  yield;
   const recorded = difference(set, neverOwned);
+  yield;
   const repeated = last?.applied && last.apiVersion === apiVersion && equalSets(last.set, recorded);
   return { applied: { set, apiVersion, applied: true }, recorded: repeated ? last.set : recorded, ...notes };
 }

@@ -3,7 +3,7 @@ import { goQuote } from "../json/go-text.ts";
 import { compareUtf8 } from "../json/utf8.ts";
 import type { StatusError } from "../status-error.ts";
 import { applyConflict } from "../status-error-constructors.ts";
-import { emptySet, type FieldSet, isEmptySet } from "./field-set.ts";
+import { emptySet, type FieldSet, fieldSetSize, isEmptySet } from "./field-set.ts";
 import { difference, union } from "./field-set-algebra.ts";
 import { printPaths } from "./field-set-paths.ts";
 import type { ManagerIdentity } from "./managers.ts";
@@ -45,26 +45,41 @@ export function withoutConflictsOn({ conflicts }: ApplyConflicts, allowed: Field
   return new ApplyConflicts(rest.filter(({ set }) => !isEmptySet(set)));
 }
 
-/** The 409 answer: one cause for each field, the message grouped by manager. */
+/** Most fields of one manager that a conflict names. */
+const mostFields = 100;
+
+/** The 409 answer: one cause for each field, the message grouped by manager. Of very many fields only the first are named. */
 export function conflictStatus({ conflicts }: ApplyConflicts): StatusError {
   const groups = conflicts
     .toSorted((a, b) => compareUtf8(a.key, b.key))
-    .map(({ manager, set }) => ({ who: managerText(manager), paths: printPaths(set) }));
+    .map(({ manager, set }) => groupOf(managerText(manager), set));
   const causes = groups.flatMap(({ who, paths }) =>
     paths.map((field) => ({ reason: "FieldManagerConflict", message: `conflict with ${who}`, field })),
   );
-  return applyConflict(conflictMessage(groups, causes.length), causes);
+  const more = groups.reduce((sum, group) => sum + group.more, 0);
+  return applyConflict(conflictMessage(groups, causes.length + more), causes);
 }
 
 interface ConflictGroup {
   readonly who: string;
   readonly paths: readonly string[];
+  /** How many fields are not named. */
+  readonly more: number;
+}
+
+function groupOf(who: string, set: FieldSet): ConflictGroup {
+  const paths = printPaths(set, mostFields);
+  return { who, paths, more: paths.length < mostFields ? 0 : fieldSetSize(set) - paths.length };
 }
 
 function conflictMessage(groups: readonly ConflictGroup[], count: number): string {
   const [only] = groups;
   if (count === 1 && only) return `Apply failed with 1 conflict: conflict with ${only.who}: ${only.paths[0]}`;
-  const lines = groups.flatMap(({ who, paths }) => [`conflicts with ${who}:`, ...paths.map((path) => `- ${path}`)]);
+  const lines = groups.flatMap(({ who, paths, more }) => [
+    `conflicts with ${who}:`,
+    ...paths.map((path) => `- ${path}`),
+    ...(more === 0 ? [] : [`- and ${more} more`]),
+  ]);
   return `Apply failed with ${count} conflicts: ${lines.join("\n")}`;
 }
 

@@ -14,7 +14,7 @@ import type { FieldSet } from "./field-set.ts";
 import { syncLastApplied } from "./last-applied.ts";
 import {
   decodeManagers,
-  encodeManagers,
+  encodingManagers,
   isManagedFieldsReset,
   type Managers,
   managedFieldsOf,
@@ -106,7 +106,10 @@ function* apply(
   try {
     return yield* applyChecked(context, live, config, request);
   } catch (error) {
-    if (isApplyConflicts(error)) throw conflictStatus(error);
+    if (isApplyConflicts(error)) {
+      yield;
+      throw conflictStatus(error);
+    }
     if (findStatusError(error)) throw error;
     throw unclassifiedError(error instanceof Error ? error.message : String(error), error);
   }
@@ -125,7 +128,7 @@ function* applyChecked(
   const applied = yield* applyConfiguration(context, { live, config, managers, ...request });
   const object = request.manager === "kubectl" ? syncLastApplied(applied.object, config) : applied.object;
   yield;
-  return withManagers(object, live, applied.managers);
+  return yield* withManagers(object, live, applied.managers);
 }
 
 function checkType(context: FieldManagerContext, config: JsonObject): void {
@@ -149,7 +152,7 @@ function* update(
     yield;
     const updated = yield* recordUpdate(context, { live, next: bare, managers, manager });
     yield;
-    return { object: withManagers(next, live, updated) };
+    return { object: yield* withManagers(next, live, updated) };
   } catch (error) {
     return { object: bare, problem: error instanceof Error ? error : new Error(String(error)) };
   }
@@ -176,8 +179,8 @@ function tryDecode(entries: readonly ManagedFieldsEntry[] | undefined, from: "cl
 }
 
 // Keeps the live object's own list, and so the live object itself, when no entry changed.
-function withManagers(object: JsonObject, live: JsonObject, managers: Managers): JsonObject {
-  const entries = encodeManagers(managers);
+function* withManagers(object: JsonObject, live: JsonObject, managers: Managers): Work<JsonObject> {
+  const entries = yield* encodingManagers(managers);
   if (entries.length === 0) return withManagedFields(object, undefined);
   const before = managedFieldsOf(live);
   const unchanged = before?.length === entries.length && entries.every((entry, index) => entry === before[index]);

@@ -1,33 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 import { compareUtf8 } from "../json/utf8.ts";
-import type { FieldSet } from "./field-set.ts";
+import { type FieldSet, hasChildren } from "./field-set.ts";
 import { printItem, sortItemKeys } from "./item-key.ts";
 
 /**
  * The paths of a set as messages print them, `.spec.ports[port=80,protocol="TCP"].name`, in the reference's order: all
- * members of a node before anything below them.
+ * members of a node before anything below them. Only the first `most`.
  */
-export function printPaths(set: FieldSet): string[] {
+export function printPaths(set: FieldSet, most: number = Number.POSITIVE_INFINITY): string[] {
   const paths: string[] = [];
-  collect(set, "", paths);
+  collect(set, "", { paths, most });
   return paths;
 }
 
-function collect(node: FieldSet, prefix: string, paths: string[]): void {
-  const children = orderedChildren(node).map(([name, child]) => [prefix + name, child] as const);
-  for (const [path, child] of children) if (child.member) paths.push(path);
-  for (const [path, child] of children) collect(child, path, paths);
+interface Collection {
+  readonly paths: string[];
+  readonly most: number;
 }
 
-function orderedChildren(node: FieldSet): Array<readonly [string, FieldSet]> {
-  const out: Array<readonly [string, FieldSet]> = [];
+function collect(node: FieldSet, prefix: string, into: Collection): void {
+  const { paths, most } = into;
+  if (paths.length >= most || !hasChildren(node)) return;
+  const children = orderedChildren(node);
+  for (const [name, child] of children) if (child.member && paths.length < most) paths.push(prefix + name());
+  for (const [name, child] of children)
+    if (hasChildren(child) && paths.length < most) collect(child, prefix + name(), into);
+}
+
+function orderedChildren(node: FieldSet): Array<readonly [() => string, FieldSet]> {
+  const out: Array<readonly [() => string, FieldSet]> = [];
   for (const name of [...(node.fields?.keys() ?? [])].sort(compareUtf8)) {
     const child = node.fields?.get(name);
-    if (child) out.push([`.${name}`, child]);
+    if (child) out.push([() => `.${name}`, child]);
   }
   for (const key of sortItemKeys(node.items?.keys() ?? [])) {
     const child = node.items?.get(key);
-    if (child) out.push([printItem(key), child]);
+    if (child) out.push([() => printItem(key), child]);
   }
   return out;
 }

@@ -5,7 +5,8 @@ import { goQuote } from "../json/go-text.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { setOwnValue } from "../json/own-value.ts";
 import { compareUtf8 } from "../json/utf8.ts";
-import { asNonMember, emptySet, type FieldSet, fieldSetNode, hasChildren, leaf } from "./field-set.ts";
+import type { Work } from "../turns.ts";
+import { asNonMember, emptySet, type FieldSet, fieldSetNode, fieldSetSize, hasChildren, leaf } from "./field-set.ts";
 import { union } from "./field-set-algebra.ts";
 import { canonicalItem, sortItemKeys } from "./item-key.ts";
 
@@ -17,12 +18,37 @@ const decodings = new WeakMap<JsonObject, FieldSet>();
 
 /** The set as FieldsV1, siblings in the reference's order. The result is frozen, and the same for the same set. */
 export function encodeFieldsV1(set: FieldSet): JsonObject {
-  const known = encodings.get(set);
-  if (known) return known;
-  const fields = encodeChildren(set, false);
+  return encodings.get(set) ?? remember(set, encodeChildren(set, false));
+}
+
+/** From this size on a set is encoded in parts. */
+const largeSet = 2000;
+
+/** {@link encodeFieldsV1} in parts. */
+export function* encodingFieldsV1(set: FieldSet): Work<JsonObject> {
+  if (encodings.has(set) || fieldSetSize(set) < largeSet) return encodeFieldsV1(set);
+  return remember(set, yield* encodingChildren(set, false));
+}
+
+function remember(set: FieldSet, fields: JsonObject): JsonObject {
   encodings.set(set, fields);
   decodings.set(fields, set);
   return fields;
+}
+
+function* encodingChildren(node: FieldSet, includeSelf: boolean): Work<JsonObject> {
+  const out: Record<string, JsonValue> = {};
+  if (includeSelf) out["."] = emptyFields;
+  const names = sortedNames(node.fields).map((name) => [`f:${name}`, node.fields?.get(name)] as const);
+  yield;
+  const items = sortItemKeys(node.items?.keys() ?? []).map((key) => [key, node.items?.get(key)] as const);
+  for (const [index, [name, child]] of [...names, ...items].entries()) {
+    if (index % largeSet === 0) yield;
+    const value = child && hasChildren(child) ? yield* encodingChildren(child, child.member) : emptyFields;
+    setOwnValue(out, name, value);
+  }
+  yield;
+  return Object.freeze(out);
 }
 
 function encodeNode(node: FieldSet): JsonObject {

@@ -7,6 +7,7 @@ import { capUpdaters } from "./ancient-changes.ts";
 import { ApplyConflicts, conflictingFields, conflictStatus, isApplyConflicts, withoutConflictsOn } from "./conflict.ts";
 import { fieldSetOfPaths } from "./field-set.ts";
 import { printPaths } from "./field-set-paths.ts";
+import { encodeFieldsV1, encodingFieldsV1 } from "./fields-v1.ts";
 import {
   decodeManagers,
   encodeManagers,
@@ -168,4 +169,26 @@ test("conflicts: fields together, without the allowed ones, and as a Status", ()
   );
   const rest = withoutConflictsOn(error, fieldSetOfPaths([["a"], ["c", "d"]]));
   assert.equal(conflictStatus(rest).message, 'Apply failed with 1 conflict: conflict with "z": .b');
+});
+
+test("a conflict over very many fields names the first hundred, and how many more there are", () => {
+  const who: ManagerIdentity = { manager: "z", operation: "Apply", apiVersion: "", subresource: "" };
+  const set = fieldSetOfPaths(Array.from({ length: 1000 }, (_, i) => ["map", `k${1000 + i}`]));
+  const { message, status } = conflictStatus(new ApplyConflicts([{ key: managerKey(who), manager: who, set }]));
+  assert.match(message, /^Apply failed with 1000 conflicts: conflicts with "z":\n- \.map\.k1000\n- \.map\.k1001\n/);
+  assert.match(message, /\n- \.map\.k1099\n- and 900 more$/);
+  assert.equal(status.details?.causes?.length, 100);
+});
+
+test("a large set is encoded in parts, as it is at once", () => {
+  const paths = Array.from({ length: 5000 }, (_, i) => ["data", `k${i % 2500}`, `f${i}`]);
+  const inParts = encodingFieldsV1(fieldSetOfPaths([...paths, ["data"], ["__proto__"]]));
+  let parts = 0;
+  let step = inParts.next();
+  for (; step.done !== true; step = inParts.next()) parts += 1;
+  assert.ok(parts > 5, `${parts} parts`);
+  assert.equal(
+    JSON.stringify(step.value),
+    JSON.stringify(encodeFieldsV1(fieldSetOfPaths([...paths, ["data"], ["__proto__"]]))),
+  );
 });

@@ -5,8 +5,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-valu
 import { ownValue } from "../json/own-value.ts";
 import { compareUtf8 } from "../json/utf8.ts";
 import type { ManagedFieldsEntry } from "../metadata.ts";
+import type { Work } from "../turns.ts";
 import { emptySet, type FieldSet } from "./field-set.ts";
-import { decodeFieldsV1, encodeFieldsV1 } from "./fields-v1.ts";
+import { decodeFieldsV1, encodeFieldsV1, encodingFieldsV1 } from "./fields-v1.ts";
 
 /** How a manager came to own fields. */
 export type ManagerOperation = "Apply" | "Update";
@@ -107,6 +108,14 @@ function decodeSet(fields: JsonObject | undefined, index: number): FieldSet {
     const text = error instanceof Error ? error.message : String(error);
     throw new Error(`error decoding set of managed fields entry ${index}: ${text}`, { cause: error });
   }
+}
+
+/** {@link encodeManagers} in parts. */
+export function* encodingManagers(managers: Managers): Work<ManagedFieldsEntry[]> {
+  for (const [key, owned] of managers.owned) {
+    if (unchangedEntry(managers, key, owned) === undefined) yield* encodingFieldsV1(owned.set);
+  }
+  return encodeManagers(managers);
 }
 
 /** Writes managedFields, in the reference's order: by operation, time, manager, version and subresource. */

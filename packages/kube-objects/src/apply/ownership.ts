@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How ownership of fields moves when an object changes from one state to another.
+
+import type { Work } from "../turns.ts";
 import { type ApplyVersions, atVersion, type TypedObject } from "./apply-versions.ts";
 import { ApplyConflicts, type ManagerConflict } from "./conflict.ts";
 import { type FieldSet, isEmptySet } from "./field-set.ts";
@@ -47,9 +49,10 @@ export interface Moved {
  * Takes the changed fields from everybody but the actor. Without `force`, a field that changed and belongs to somebody
  * else is a conflict, and nothing moves.
  */
-export function moveOwnership(rules: OwnershipRules, owners: Owners, change: Change): Moved {
+export function* moveOwnership(rules: OwnershipRules, owners: Owners, change: Change): Work<Moved> {
   const compare = comparisons(rules, change);
   const comparison = compare(change.apiVersion);
+  yield;
   if (!comparison) throw new Error(`there is no version ${change.apiVersion}`);
   const conflicts: ManagerConflict[] = [];
   const moved = new Map<string, OwnedFields>();
@@ -57,11 +60,15 @@ export function moveOwnership(rules: OwnershipRules, owners: Owners, change: Cha
     const seen = key === change.actor ? undefined : compare(owned.apiVersion);
     // A version that is gone takes its managers with it.
     if (key !== change.actor && !seen) continue;
-    const lost = seen && intersection(owned.set, union(seen.modified, seen.added));
+    const gained = seen && union(seen.modified, seen.added);
+    yield;
+    const lost = gained && intersection(owned.set, gained);
+    yield;
     const manager = change.identities.get(key);
     if (lost && !isEmptySet(lost) && manager) conflicts.push({ key, manager, set: lost });
     const set = seen && lost ? difference(difference(owned.set, lost), seen.removed) : owned.set;
     if (!isEmptySet(set)) moved.set(key, set === owned.set ? owned : { ...owned, set });
+    yield;
   }
   if (!change.force && conflicts.length > 0) throw new ApplyConflicts(conflicts);
   return { owners: moved, comparison };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An applier that no longer mentions a field gives it up, and a field nobody owns any more goes away.
+import type { Work } from "../turns.ts";
 import { type ApplyVersions, atVersion, type TypedObject } from "./apply-versions.ts";
 import { emptySet, type FieldSet, isEmptySet } from "./field-set.ts";
 import { difference, intersection, isSubset, union } from "./field-set-algebra.ts";
@@ -8,7 +9,7 @@ import type { Owners } from "./ownership.ts";
 import { fieldSetOf } from "./typed-field-set.ts";
 import { removeFields } from "./typed-remove.ts";
 import { withNamedFields } from "./typed-set.ts";
-import { wrapErrors } from "./wrap-errors.ts";
+import { wrapErrors, wrapWork } from "./wrap-errors.ts";
 
 /** What {@link prune} works on. */
 export interface PruneInput {
@@ -25,7 +26,8 @@ export interface PruneInput {
 }
 
 /** The merged object without what the applier owned before, does not mention now, and nobody else owns. */
-export function prune({ versions, merged, owners, applied, ownsEmptyContainer, last }: PruneInput): TypedObject {
+export function* prune(input: PruneInput): Work<TypedObject> {
+  const { versions, merged, owners, applied, ownsEmptyContainer, last } = input;
   if (!last || isEmptySet(last.set)) return merged;
   // Giving up nothing is the common case: everything applied again keeps itself, and what holds it, alive. Only a
   // container owned as empty can lose what others put into it without owning it.
@@ -33,11 +35,14 @@ export function prune({ versions, merged, owners, applied, ownsEmptyContainer, l
   if (givesUpNothing && !ownsEmptyContainer) return merged;
   const converted = convert(versions, merged, last.apiVersion, "merged object to last applied version");
   if (!converted) return merged;
+  yield;
   const without = remove(converted, withNamedFields(converted.type, last.set));
-  const owned = wrapErrors("failed add back owned items", () =>
-    addBackOwned(versions, { merged: converted, pruned: without }, owners, last.apiVersion),
-  );
-  const pruned = wrapErrors("failed add back dangling items", () => addBackDangling(versions, converted, owned, last));
+  yield;
+  const addingBack = addBackOwned(versions, { merged: converted, pruned: without }, owners, last.apiVersion);
+  const owned = yield* wrapWork("failed add back owned items", addingBack);
+  yield;
+  const dangling = addBackDangling(versions, converted, owned, last);
+  const pruned = yield* wrapWork("failed add back dangling items", dangling);
   return atVersion(versions, pruned, applied.apiVersion) ?? pruned;
 }
 
@@ -65,33 +70,44 @@ interface Pair {
 }
 
 // The version of the removed fields goes first, so that no conversion misses a field that is required for it.
-function addBackOwned(versions: ApplyVersions, start: Pair, owners: Owners, first: string): TypedObject {
+function* addBackOwned(versions: ApplyVersions, start: Pair, owners: Owners, first: string): Work<TypedObject> {
   const managed = new Map<string, FieldSet>();
   for (const { apiVersion, set } of owners.values()) {
     managed.set(apiVersion, union(managed.get(apiVersion) ?? emptySet, set));
+    yield;
   }
   const order = [...managed.keys()].sort((a, b) => Number(b === first) - Number(a === first));
-  return order.reduce((pair, at) => addBackAt(versions, pair, at, managed.get(at) ?? emptySet), start).pruned;
+  let pair = start;
+  for (const at of order) pair = yield* addBackAt(versions, pair, at, managed.get(at) ?? emptySet);
+  return pair.pruned;
 }
 
-function addBackAt(versions: ApplyVersions, pair: Pair, apiVersion: string, managed: FieldSet): Pair {
+function* addBackAt(versions: ApplyVersions, pair: Pair, apiVersion: string, managed: FieldSet): Work<Pair> {
   const merged = convert(versions, pair.merged, apiVersion, `merged object at version ${apiVersion}`);
   if (!merged) return pair;
   const pruned = convert(versions, pair.pruned, apiVersion, `pruned object at version ${apiVersion}`);
   if (!pruned) return { merged, pruned: pair.pruned };
   const keep = union(fieldsOf(pruned), withNamedFields(merged.type, managed));
-  return { merged, pruned: remove(merged, difference(fieldsOf(merged), keep)) };
+  yield;
+  const all = fieldsOf(merged);
+  yield;
+  const gone = difference(all, keep);
+  yield;
+  return { merged, pruned: remove(merged, gone) };
 }
 
 // Only what the applier owned before may go: fields nobody ever owned, and those of updaters, stay.
-function addBackDangling(
+function* addBackDangling(
   versions: ApplyVersions,
   merged: TypedObject,
   pruned: TypedObject,
   last: OwnedFields,
-): TypedObject {
+): Work<TypedObject> {
   const converted = convert(versions, pruned, last.apiVersion, "pruned object to last applied version");
   if (!converted) return merged;
-  const gone = difference(fieldsOf(merged), fieldsOf(converted));
-  return remove(merged, intersection(gone, withNamedFields(merged.type, last.set)));
+  const [before, after] = [fieldsOf(merged), fieldsOf(converted)];
+  yield;
+  const gone = intersection(difference(before, after), withNamedFields(merged.type, last.set));
+  yield;
+  return remove(merged, gone);
 }

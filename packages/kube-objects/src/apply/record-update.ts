@@ -11,7 +11,7 @@ import { neverOwned } from "./never-owned.ts";
 import { moveOwnership, type OwnershipRules, reconcileOwners } from "./ownership.ts";
 import { timestamp } from "./timestamp.ts";
 import { objectText, typedObject } from "./typed-object.ts";
-import { wrapErrors } from "./wrap-errors.ts";
+import { wrapErrors, wrapWork } from "./wrap-errors.ts";
 
 /** A change somebody made by create, update or patch. */
 export interface UpdateInput {
@@ -67,9 +67,10 @@ function* moveTo(
   const before = typedObject(context, live, { ...allow, what: "failed to convert live object", note: " to smd typed" });
   yield;
   const change = { before, after, apiVersion, actor: currentOperation, force: true, identities: managers.identities };
-  const { owners: moved, comparison } = wrapErrors(`failed to update ManagedFields (${objectText(next)})`, () =>
-    moveOwnership(rules, reconcileOwners(rules, managers.owned, before), change),
-  );
+  const what = `failed to update ManagedFields (${objectText(next)})`;
+  const owners = wrapErrors(what, () => reconcileOwners(rules, managers.owned, before));
+  yield;
+  const { owners: moved, comparison } = yield* wrapWork(what, moveOwnership(rules, owners, change));
   yield;
   const gained = difference(union(comparison.modified, comparison.added), neverOwned);
   if (isEmptySet(gained)) return { ...managers, owned: moved };

@@ -23,6 +23,9 @@ export interface DecodedPatch<T> {
   readonly fractions?: Fractions | undefined;
 }
 
+/** Reads JSON text as {@link parseJsonStrict} does; one that was read before need not be read again. */
+export type ReadJson = (text: string) => JsonReading;
+
 const maxOperations = 10_000;
 const operationFields: ReadonlySet<string> = new Set(["op", "path", "from", "value"]);
 
@@ -33,10 +36,11 @@ const operationFields: ReadonlySet<string> = new Set(["op", "path", "from", "val
 export function decodeJsonPatch(
   text: string,
   validation: FieldValidation,
+  read: ReadJson = parseJsonStrict,
 ): DecodedPatch<readonly JsonPatchOperation[]> {
   const checked = validation !== "Ignore";
   const prefix = checked ? "error decoding patch: " : "";
-  const { value, duplicates, fractions } = parse(text, prefix);
+  const { value, duplicates, fractions } = parse(text, prefix, read);
   const listType = checked ? "[]handlers.jsonPatchOp" : "jsonpatch.Patch";
   const list = value === null ? [] : value;
   if (!isJsonArray(list)) throw badRequest(`${prefix}${mismatch(list, listType)}`);
@@ -82,41 +86,49 @@ function unknownFields(operations: readonly JsonPatchOperation[]): string[] {
 const duplicateText = (path: string): string => `duplicate field ${goQuote(path)}`;
 
 /** Reads a JSON merge patch body. Throws BadRequest when it is none. */
-export function decodeMergePatch(text: string, validation: FieldValidation): DecodedPatch<JsonObject> {
+export function decodeMergePatch(
+  text: string,
+  validation: FieldValidation,
+  read: ReadJson = parseJsonStrict,
+): DecodedPatch<JsonObject> {
   const checked = validation !== "Ignore";
-  if (!checked) return uncheckedObject(text);
+  if (!checked) return uncheckedObject(text, read);
   const prefix = "error decoding patch: ";
-  const { value, duplicates, fractions } = parse(text, prefix);
+  const { value, duplicates, fractions } = parse(text, prefix, read);
   if (value === null) throw badRequest("Invalid JSON Patch");
   if (!isJsonObject(value)) throw badRequest(`${prefix}${mismatch(value, "map[string]interface {}")}`);
   return { patch: value, findings: duplicates.map(duplicateText), fractions };
 }
 
-function uncheckedObject(text: string): DecodedPatch<JsonObject> {
-  const { value, fractions } = tryParse(text) ?? {};
+function uncheckedObject(text: string, read: ReadJson): DecodedPatch<JsonObject> {
+  const { value, fractions } = tryParse(text, read) ?? {};
   if (!isJsonObject(value)) throw badRequest("Invalid JSON Patch");
   return { patch: value, findings: [], fractions };
 }
 
-function tryParse(text: string): JsonReading | undefined {
+function tryParse(text: string, read: ReadJson): JsonReading | undefined {
   try {
-    return parseJsonStrict(text);
+    return read(text);
   } catch {
     return undefined;
   }
 }
 
 /** Reads a strategic merge patch body. Throws BadRequest when it is none. */
-export function decodeStrategicMergePatch(text: string, validation: FieldValidation): DecodedPatch<JsonObject> {
-  const { value, duplicates } = parse(text, "");
+export function decodeStrategicMergePatch(
+  text: string,
+  validation: FieldValidation,
+  read: ReadJson = parseJsonStrict,
+): DecodedPatch<JsonObject> {
+  const { value, duplicates } = parse(text, "", read);
   const patch = value ?? {};
   if (!isJsonObject(patch)) throw badRequest(mismatch(patch, "map[string]interface {}"));
   return { patch, findings: validation === "Ignore" ? [] : duplicates.map(duplicateText) };
 }
 
-function parse(text: string, prefix: string): JsonReading {
+function parse(text: string, prefix: string, read: ReadJson): JsonReading {
   try {
-    return parseJsonStrict(text);
+    return read(text);
   } catch (error) {
     throw badRequest(`${prefix}${error instanceof Error ? error.message : String(error)}`, error);
   }

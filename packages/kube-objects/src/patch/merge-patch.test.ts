@@ -71,3 +71,10 @@ test("property: applying a patch twice is applying it once", () => {
     { numRuns: 500 },
   );
 });
+
+test("members that stay keep their order, whether others go, change or come", () => {
+  const document = { a: 1, b: 2, c: 3, d: 4 };
+  const merged = applyMergePatch(document, { e: 5, b: null, c: 9, x: null });
+  assert.equal(JSON.stringify(merged), '{"a":1,"c":9,"d":4,"e":5}');
+  assert.equal(applyMergePatch(document, { x: null, a: 1 }), document);
+});

@@ -197,3 +197,12 @@ test("maps are written in the order of their keys", () => {
   assert.deepEqual(Object.keys(object["data"] as object), order, "by their bytes");
   assert.deepEqual(Object.keys((object["metadata"] as { labels: object }).labels), order);
 });
+
+test("of very many unknown fields all are told, the first hundred in the order of the document", () => {
+  const names = Array.from({ length: 500 }, (_, i) => `x${i}`);
+  const fields = Object.fromEntries(names.map((name) => [name, 1]));
+  const { unknown } = toTypedForm({ zzz: 1, ...fields, apiVersion: "v1", kind: "ConfigMap", metadata: { ...fields } });
+  assert.deepEqual(unknown.slice(0, 100), ["zzz", ...names.slice(0, 99)]);
+  assert.equal(new Set(unknown).size, 1001);
+  assert.equal(unknown.length, 1001);
+});

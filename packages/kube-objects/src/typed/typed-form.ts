@@ -6,6 +6,7 @@ import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../j
 import { ownValue, setOwnValue } from "../json/own-value.ts";
 import { sortedKeys } from "../json/utf8.ts";
 import { type FieldType, messageFields, type ProtobufField } from "../protobuf/field-table.ts";
+import { finish, type Work } from "../turns.ts";
 import { refuseMisfits } from "./decoding-problem.ts";
 import { canonicalBase64 } from "./go-base64.ts";
 import { specialForms } from "./special-forms.ts";
@@ -29,21 +30,30 @@ export function hasTypedForm(apiVersion: string, kind: string): boolean {
  * decoder, where a value does not fit its type, or is an integer written as one of the `fractions`.
  */
 export function toTypedForm(object: JsonObject, fractions?: Fractions): TypedForm {
-  const { apiVersion, kind, ...fields } = object as { readonly apiVersion: string; readonly kind: string } & JsonObject;
-  if (fractions !== undefined) refuseMisfits(typeName(apiVersion, kind), fields, fractions);
-  const { written, unknown } = write(typeName(apiVersion, kind), fields, "");
+  return finish(typing(object, fractions));
+}
+
+/** {@link toTypedForm} in parts. */
+export function* typing(object: JsonObject, fractions?: Fractions): Work<TypedForm> {
+  const { apiVersion, kind } = object as { readonly apiVersion: string; readonly kind: string } & JsonObject;
+  const name = typeName(apiVersion, kind);
+  if (fractions !== undefined) refuseMisfits(name, object, fractions);
+  yield;
+  const { written, unknown } = yield* writing(name, object, "");
   return { object: { apiVersion, kind, ...written }, unknown };
 }
 
-function write(
-  name: string,
-  value: JsonValue,
-  path: FieldPath,
-): { readonly written: JsonObject; readonly unknown: readonly FieldPath[] } {
+interface Written {
+  readonly written: JsonObject;
+  readonly unknown: readonly FieldPath[];
+}
+
+function* writing(name: string, value: JsonValue, path: FieldPath): Work<Written> {
   const unknown: FieldPath[] = [];
   try {
-    const written = new TypedWriter(unknown).message(name, value, path) as JsonObject;
-    return { written, unknown: unknown.length < 2 ? unknown : [...inOrderOf(value, path, new Set(unknown))] };
+    const written = yield* new TypedWriter(unknown).root(name, value, path);
+    yield;
+    return { written, unknown: unknown.length < 2 ? unknown : firstInOrder(value, path, unknown) };
   } catch (error) {
     // Found in the order of the type; Go reads in the order of the document.
     if (error instanceof TypedFormError) refuseMisfits(name, value);
@@ -51,16 +61,36 @@ function write(
   }
 }
 
-/** Fields in the order of the document: they are found in the order of the type. */
-function* inOrderOf(value: JsonValue, path: FieldPath, wanted: ReadonlySet<FieldPath>): Generator<FieldPath> {
+/** Fields are found in the order of the type. This many are put in the order of the document: no response names more. */
+const mostInOrder = 100;
+
+function firstInOrder(value: JsonValue, path: FieldPath, unknown: readonly FieldPath[]): readonly FieldPath[] {
+  const wanted = new Set(unknown);
+  const first = new Set<FieldPath>();
+  findInOrder(value, path, { wanted, found: first, most: Math.min(mostInOrder, wanted.size) });
+  return [...first, ...unknown.filter((field) => !first.has(field))];
+}
+
+interface Search {
+  readonly wanted: ReadonlySet<FieldPath>;
+  readonly found: Set<FieldPath>;
+  readonly most: number;
+}
+
+function findInOrder(value: JsonValue, path: FieldPath, search: Search): void {
   if (isJsonArray(value)) {
-    for (const [index, item] of value.entries()) yield* inOrderOf(item, indexPath(path, index), wanted);
+    for (const [index, item] of value.entries()) {
+      if (search.found.size === search.most) return;
+      findInOrder(item, indexPath(path, index), search);
+    }
     return;
   }
-  for (const [key, member] of isJsonObject(value) ? Object.entries(value) : []) {
+  if (!isJsonObject(value)) return;
+  for (const key of Object.keys(value)) {
+    if (search.found.size === search.most) return;
     const at = childPath(path, key);
-    if (wanted.has(at)) yield at;
-    else yield* inOrderOf(member, at, wanted);
+    if (search.wanted.has(at)) search.found.add(at);
+    else findInOrder(value[key] ?? null, at, search);
   }
 }
 
@@ -72,7 +102,7 @@ export function toTypedMetadata(metadata: JsonValue): {
   readonly metadata: JsonObject;
   readonly unknown: readonly FieldPath[];
 } {
-  const { written, unknown } = write("meta.v1.ObjectMeta", metadata, "metadata");
+  const { written, unknown } = finish(writing("meta.v1.ObjectMeta", metadata, "metadata"));
   return { metadata: written, unknown };
 }
 
@@ -86,11 +116,50 @@ export function typeName(apiVersion: string, kind: string): string {
 /** Whole objects inside others: they may say what they are. */
 const nestedObjects: ReadonlySet<string> = new Set(["core.v1.PersistentVolumeClaim"]);
 
+/** The message of the metadata of every object. */
+const metadataMessage = "meta.v1.ObjectMeta";
+
+/** What every object says it is. */
+const typeFields: readonly string[] = ["apiVersion", "kind"];
+
 class TypedWriter {
   readonly #unknown: FieldPath[];
 
   constructor(unknown: FieldPath[]) {
     this.#unknown = unknown;
+  }
+
+  /** {@link TypedWriter.message} in parts: its maps, and those of its metadata, may be large. */
+  *root(name: string, value: JsonValue, path: FieldPath): Work<JsonObject> {
+    if (specialForms[name] !== undefined) return this.message(name, value, path) as JsonObject;
+    const given = value === null ? {} : value;
+    if (!isJsonObject(given)) throw misfit();
+    const written: Record<string, JsonValue> = {};
+    const known = new Set(path === "" ? typeFields : []);
+    for (const field of messageFields(name) ?? []) {
+      if (field.inlined && field.type.kind === "message") {
+        for (const key of this.#fields(field.type.name, given, { path, written })) known.add(key);
+        continue;
+      }
+      known.add(field.name);
+      const at = childPath(path, field.name);
+      const member = yield* this.#rootField(field, ownValue(given, field.name) ?? undefined, at);
+      if (member !== undefined) written[field.name] = member;
+      yield;
+    }
+    this.#noteUnknown(given, known, path);
+    return written;
+  }
+
+  *#rootField(field: ProtobufField, value: JsonValue | undefined, path: FieldPath): Work<JsonValue | undefined> {
+    const { type } = field;
+    if (value !== undefined && type.kind === "map") {
+      return settled(field, yield* this.#mapping(type.of, value, path));
+    }
+    if (value !== undefined && type.kind === "message" && type.name === metadataMessage) {
+      return settled(field, yield* this.root(type.name, value, path));
+    }
+    return this.#field(field, value, path);
   }
 
   message(name: string, value: JsonValue, path: FieldPath): JsonValue {
@@ -103,16 +172,20 @@ class TypedWriter {
     const written: Record<string, JsonValue> = {};
     const known = new Set(nestedObjects.has(name) && path !== "" ? this.#typeMeta(given, written) : []);
     for (const key of this.#fields(name, given, { path, written })) known.add(key);
-    for (const key of Object.keys(given)) if (!known.has(key)) this.#unknown.push(childPath(path, key));
+    this.#noteUnknown(given, known, path);
     return written;
   }
 
-  #typeMeta(given: JsonObject, written: Record<string, JsonValue>): string[] {
-    for (const name of ["apiVersion", "kind"]) {
+  #noteUnknown(given: JsonObject, known: ReadonlySet<string>, path: FieldPath): void {
+    for (const key of Object.keys(given)) if (!known.has(key)) this.#unknown.push(childPath(path, key));
+  }
+
+  #typeMeta(given: JsonObject, written: Record<string, JsonValue>): readonly string[] {
+    for (const name of typeFields) {
       const value = ownValue(given, name);
       if (typeof value === "string" && value !== "") written[name] = value;
     }
-    return ["apiVersion", "kind"];
+    return typeFields;
   }
 
   /**
@@ -156,15 +229,7 @@ class TypedWriter {
 
   /** The value of a field as Go writes it, or undefined where Go leaves it out. */
   #field(field: ProtobufField, value: JsonValue | undefined, path: FieldPath): JsonValue | undefined {
-    const { type } = field;
-    if (value === undefined) return this.#absent(field, path);
-    const written = this.#value(type, value, path);
-    if (field.pointer) return written;
-    if (type.kind === "message") return field.omitZero && isEmpty(written) ? undefined : written;
-    if (!isEmpty(written)) return written;
-    if (field.omitEmpty) return undefined;
-    // The reference stores protobuf, which cannot tell an empty list or map from none.
-    return type.kind === "scalar" ? written : null;
+    return value === undefined ? this.#absent(field, path) : settled(field, this.#value(field.type, value, path));
   }
 
   #absent({ type, pointer, omitEmpty, omitZero }: ProtobufField, path: FieldPath): JsonValue | undefined {
@@ -192,14 +257,38 @@ class TypedWriter {
   }
 
   #map(of: FieldType, value: JsonValue, path: FieldPath): JsonValue {
+    return finish(this.#mapping(of, value, path));
+  }
+
+  *#mapping(of: FieldType, value: JsonValue, path: FieldPath): Work<JsonValue> {
     if (!isJsonObject(value)) throw misfit();
-    const written: Record<string, JsonValue> = {};
     // Go writes maps in the order of their keys.
-    for (const key of sortedKeys(value)) {
-      setOwnValue(written, key, this.#item(of, ownValue(value, key) ?? null, childPath(path, key)));
+    const keys = sortedKeys(value);
+    if (keys.length === 0) return noMembers;
+    const written: Record<string, JsonValue> = {};
+    for (const [index, key] of keys.entries()) {
+      if (index % keysInOnePart === 0) yield;
+      setOwnValue(written, key, this.#item(of, value[key] ?? null, childPath(path, key)));
     }
     return written;
   }
+}
+
+/** How many members of a map are written in one part. */
+const keysInOnePart = 5000;
+
+/** A map without members. */
+const noMembers: JsonObject = Object.freeze({});
+
+/** A value as Go writes it in a field, or undefined where Go leaves it out. */
+function settled({ type, pointer, omitEmpty, omitZero }: ProtobufField, written: JsonValue): JsonValue | undefined {
+  if (pointer) return written;
+  if (type.kind === "message") return omitZero && isEmpty(written) ? undefined : written;
+  // To look whether an object with very many members has one takes long.
+  if (type.kind === "map" ? written !== noMembers : !isEmpty(written)) return written;
+  if (omitEmpty) return undefined;
+  // The reference stores protobuf, which cannot tell an empty list or map from none.
+  return type.kind === "scalar" ? written : null;
 }
 
 function scalar(name: string, value: JsonValue): JsonValue {
