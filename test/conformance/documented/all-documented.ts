@@ -6,7 +6,10 @@ import type { DocumentedDifference } from "./documented-difference.ts";
 /** Every difference from Kubernetes that docs/reference/compatibility.md lists and a conversation can show. */
 export const documentedDifferences: readonly DocumentedDifference[] = [...apiObjectDifferences, ...builtinDifferences];
 
-/** Rows that need a server of their own, and the test that shows both answers. */
+/** Rows that need a server of their own, and the test that shows them. */
 export const shownElsewhere: Readonly<Record<string, string>> = {
   "A data directory that is read-only from the start": "test/chaos/disk.test.ts",
+  "Values of one body: fields, items, lists and objects": "test/hostile/objects/fields.test.ts",
+  "Errors, unknown fields and conflicts that one response lists": "test/hostile/objects/bodies.test.ts",
+  "Requests of one user": "test/hostile/objects/responses.test.ts",
 };

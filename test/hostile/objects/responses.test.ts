@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests that are short and whose responses are long, and more requests than one user may have under way.
+import assert from "node:assert/strict";
+import { type ClientHttp2Session, connect } from "node:http2";
+import { after, test } from "node:test";
+import { send, type Target } from "../../conformance/harness/wire.ts";
+import { startAttackedServer } from "../harness/server.ts";
+import { define, definition, objectNamed, objectsOf, sendJson } from "./attacked-kind.ts";
+
+/** Most resident memory, in MiB, that the server may ever have. */
+const mostMemory = 1000;
+const objects = 5_000;
+
+const server = await startAttackedServer();
+after(() => server[Symbol.asyncDispose]());
+const columns = { additionalPrinterColumns: [{ name: "A", type: "string", jsonPath: ".spec.items[*].name" }] };
+const items = { type: "array", items: { type: "object", properties: { name: { type: "string" } } } };
+await define(server.target, "Listed", definition("Listed", { items, text: { type: "string" } }, columns));
+const listed = objectsOf("Listed");
+const spec = {
+  items: Array.from({ length: 5 }, (_, i) => ({ name: `n${i}` })),
+  text: "some text with several words in it",
+};
+for (let at = 0; at < objects; at += 100) {
+  const batch = Array.from({ length: 100 }, (_, i) =>
+    sendJson(server.target, ["POST", listed], objectNamed("Listed", `o${at + i}`, spec)),
+  );
+  await Promise.all(batch);
+}
+
+const table = "application/json;as=Table;g=meta.k8s.io;v=v1";
+const partial = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+const forms: Record<string, { readonly accept: string; readonly query?: string }> = {
+  JSON: { accept: "application/json" },
+  "indented JSON": { accept: "application/json", query: "?pretty=true" },
+  YAML: { accept: "application/yaml" },
+  "a Table": { accept: table },
+  "a Table with objects": { accept: table, query: "?includeObject=Object" },
+  "a Table in YAML": { accept: table.replace("json", "yaml") },
+  "partial metadata": { accept: partial },
+  "a selection by label": { accept: "application/json", query: "?labelSelector=a!%3Db" },
+  "a selection by name": { accept: "application/json", query: "?fieldSelector=metadata.name%3Do1" },
+};
+
+for (const [name, { accept, query = "" }] of Object.entries(forms)) {
+  for (const encoding of ["identity", "gzip"]) {
+    test(`a list of ${objects} objects as ${name}, ${encoding}`, async () => {
+      const { code } = await server.during(`${name} ${encoding}`, () =>
+        send(server.target, {
+          method: "GET",
+          path: `${listed}${query}`,
+          headers: { accept, "accept-encoding": encoding },
+        }),
+      );
+      assert.equal(code, 200);
+    });
+  }
+}
+
+for (const path of ["/openapi/v2", "/openapi/v3/api/v1", "/openapi/v3/apis/apps/v1", "/apis", "/metrics"]) {
+  test(`1,000 compressed responses of ${path}`, async () => {
+    const request = { method: "GET", path, headers: { "accept-encoding": "gzip" } };
+    assert.equal((await send(server.target, request)).code, 200, "made once before");
+    const codes = await server.during(path, async () => {
+      const responses = Array.from({ length: 1_000 }, () => send(server.target, request));
+      return (await Promise.all(responses)).map(({ code }) => code);
+    });
+    assert.deepEqual([...new Set(codes)], [200]);
+  });
+}
+
+test("one user with more requests than may wait is refused with 429, and probes are not", async () => {
+  await using limited = await startAttackedServer({ args: ["--max-requests-inflight", "100"] });
+  const { promise: refused, resolve } = Promise.withResolvers<Record<string, unknown>>();
+  const sessions = await Promise.all([openSession(limited.target), openSession(limited.target)]);
+  const path = "/api/v1/namespaces/default/configmaps";
+  await limited.during("600 requests that do not end", async () => {
+    for (const session of sessions) {
+      // None of them sends its body, so none is answered before others are refused.
+      for (let i = 0; i < 300; i++) {
+        const stream = session.request({ ":method": "POST", ":path": path, "content-type": "application/json" });
+        stream.on("error", () => {});
+        stream.on("response", (headers) => {
+          if (headers[":status"] === 429) resolve(headers);
+          stream.resume();
+        });
+      }
+    }
+    const headers = await refused;
+    assert.equal(headers["retry-after"], "1");
+    assert.equal((await sendJson(limited.target, ["GET", "/livez"])).code, 200);
+    const { code, text } = await sendJson(limited.target, ["GET", path]);
+    assert.equal(code, 429);
+    assert.match(text, /at most 100 are answered at once and 400 wait: .*--max-requests-inflight/);
+  });
+  for (const session of sessions) session.destroy();
+  // What waited for clients that have gone leaves at once.
+  while ((await sendJson(limited.target, ["GET", path])).code !== 200);
+});
+
+async function openSession({ server: url, caPem, certPem, keyPem }: Target): Promise<ClientHttp2Session> {
+  const session = connect(url, { ca: caPem, cert: certPem, key: keyPem });
+  await new Promise((resolve, reject) => session.once("remoteSettings", resolve).once("error", reject));
+  return session;
+}
+
+test("memory stayed below the figure stated", () => {
+  const peak = server.process.peakMemory();
+  assert.ok(peak < mostMemory, `the server had ${Math.round(peak)} MiB`);
+});
