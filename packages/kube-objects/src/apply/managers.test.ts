@@ -180,6 +180,13 @@ test("a conflict over very many fields names the first hundred, and how many mor
   assert.equal(status.details?.causes?.length, 100);
 });
 
+test("the first paths of a set are those of all of them", () => {
+  const names = Array.from({ length: 400 }, (_, i) => `n${(i * 7919) % 400}`);
+  const set = fieldSetOfPaths([...names.map((name) => ["m", name]), ["m", "n1", "below"], ["z"], ["a", "b"]]);
+  const all = printPaths(set);
+  for (const most of [0, 1, 2, 3, 100, 399, 403, 1000]) assert.deepEqual(printPaths(set, most), all.slice(0, most));
+});
+
 test("a large set is encoded in parts, as it is at once", () => {
   const paths = Array.from({ length: 5000 }, (_, i) => ["data", `k${i % 2500}`, `f${i}`]);
   const inParts = encodingFieldsV1(fieldSetOfPaths([...paths, ["data"], ["__proto__"]]));
