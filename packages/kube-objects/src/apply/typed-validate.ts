@@ -34,7 +34,11 @@ function report(walk: Walk, path: string, message: string): void {
   walk.errors.push(path === "" ? message : `${path}: ${message}`);
 }
 
+/** Most errors that are reported; nothing is looked at after that. */
+const mostErrors = 100;
+
 function validate(walk: Walk, type: ApplyType, value: JsonValue, path: string): void {
+  if (walk.errors.length >= mostErrors) return;
   switch (formOf(type, value)) {
     case "map":
       if (type.map) validateMap(walk, type.map, value, path);
