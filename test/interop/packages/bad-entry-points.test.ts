@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packages whose program is missing or ends at once: what users are told, and what goes on meanwhile.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import {
   buildImage,
   createRegistryClient,
+  credentialsFromDockerConfig,
   openContentStore,
   parseReference,
   platformOfNode,
@@ -19,7 +21,7 @@ import { compositionOf } from "./greeting-pipeline.ts";
 const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
 
 /** An image that names a program it does not have: the command would refuse to build it. */
-async function emptyImage({ directory }: Workshop, reference: string): Promise<void> {
+async function emptyImage({ directory }: Workshop, plane: EmbeddedPlane, reference: string): Promise<void> {
   const store = await openContentStore(join(directory, "store"));
   const image = await buildImage(store, {
     platform: platformOfNode(process),
@@ -28,7 +30,9 @@ async function emptyImage({ directory }: Workshop, reference: string): Promise<v
     layers: [],
     packageYaml: "apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: function-go}\n",
   });
-  await pushPackage(createRegistryClient(), store, { images: [image], to: parseReference(reference) });
+  const config = join(plane.directory, "docker", "config.json");
+  const credentials = credentialsFromDockerConfig(readFileSync(config, "utf8"), config);
+  await pushPackage(createRegistryClient({ credentials }), store, { images: [image], to: parseReference(reference) });
 }
 
 /** Points the function at a version that does not run, and waits until a message says why. */
@@ -64,7 +68,7 @@ for (const sandbox of [true, false]) {
     assert.equal((await composedMaps(plane, composition, "two")).length, 1, "the first version serves on");
 
     const missing = image.replace(/v2$/, "v3");
-    await emptyImage(workshop, missing);
+    await emptyImage(workshop, plane, missing);
     await failingUpgrade(plane, missing, /no-such-program/);
     assert.equal((await composedMaps(plane, composition, "three")).length, 1, "it still does");
 

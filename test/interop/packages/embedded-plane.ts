@@ -71,7 +71,8 @@ export async function startPlane({ sandbox, flags = [] }: PlaneOptions): Promise
     users,
     pid: child.pid ?? 0,
     async push(file, name) {
-      await purlin("xpkg", "push", "-f", file, `${registry}/${name}`);
+      const config = join(directory, "docker", "config.json");
+      await purlin("xpkg", "push", "-f", file, "--registry-config", config, `${registry}/${name}`);
       return `${registry}/${name}`;
     },
     until: (what, ref, isWanted) => until(users, { what, ref, isWanted }),
