@@ -60,9 +60,11 @@ for (const attack of fieldAttacks) {
         const { code, text } = await server.during(name, () =>
           sendJson(...call(way, name, { [attack.field]: makeValue(count) })),
         );
-        assert.ok([200, 201, 400, 413, 422].includes(code), `${code}: ${text.slice(0, 300)}`);
-        if (how === "fitting" && attack.field !== "longPattern")
-          assert.ok(code < 300, `${code}: ${text.slice(0, 300)}`);
+        // As Kubernetes says it of an apply that the schema does not allow.
+        const isUntyped = code === 500 && way === "apply" && text.includes("failed to create typed patch object");
+        assert.ok(isUntyped || [200, 201, 400, 413, 422].includes(code), `${code}: ${text.slice(0, 300)}`);
+        const isRefused = attack.field === "longPattern" || (way === "apply" && attack.field.startsWith("unknown"));
+        if (how === "fitting" && !isRefused) assert.ok(code < 300, `${code}: ${text.slice(0, 300)}`);
         if (code === 422) assert.ok(text.length < 1_500_000, `the response has ${text.length} characters`);
         await sendJson(server.target, ["DELETE", `${path}/${name}`]);
       });

@@ -17,7 +17,7 @@ import { withMeta } from "./object-meta.ts";
 import type { RestRequest } from "./rest-context.ts";
 
 /** From this size on others get their turn while an object is worked on. */
-const LARGE_BYTES = 64 * 1024;
+const LARGE_BYTES = 8 * 1024;
 /** A value with more parts than this is large. */
 const LARGE_PARTS = 2000;
 
