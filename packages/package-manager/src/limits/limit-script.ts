@@ -27,8 +27,9 @@ export function limitScript({ limits, countProcesses, limitFiles }: ScriptLimits
   const { openFiles, processes, tmpBytes } = limits;
   const lines = ["ulimit -c 0", `ulimit -n ${Math.round(openFiles)}`, `ulimit -d ${dataKilobytes(limits)}`];
   if (limitFiles) lines.push(`ulimit -f ${Math.ceil(tmpBytes / blockBytes)}`);
-  // Shells call it -u (bash) or -p (dash).
-  if (countProcesses) lines.push(either(`ulimit -u ${Math.round(processes)}`, `ulimit -p ${Math.round(processes)}`));
+  // Above the limit, so that supervision sees it exceeded and says so. Shells call it -u (bash) or -p (dash).
+  const mostProcesses = Math.ceil(1.25 * processes) + 16;
+  if (countProcesses) lines.push(either(`ulimit -u ${mostProcesses}`, `ulimit -p ${mostProcesses}`));
   return lines.map(quiet).join("\n");
 }
 
