@@ -88,10 +88,11 @@ test("a file that its owner may not read is not read by another user", { skip: p
   writeFileSync(path, "secret", { mode: 0o600 });
   chmodSync(folder, 0o755);
   const program = `import { readRegularFileSync } from ${JSON.stringify(new URL("regular-file.ts", import.meta.url).href)};
+    if (process.getuid() === 0) { process.setgroups([]); process.setgid(23456); process.setuid(23456); }
     try { readRegularFileSync(${JSON.stringify(path)}, { maxBytes: 10 }); } catch (error) { console.log(error.code); }`;
-  const args = ["--reuid", "23456", "--regid", "23456", "--clear-groups", process.execPath];
+  // The program gives up its rights itself: another user may not be allowed into the folders above this one.
   const flags = ["--input-type=module", "--eval", program];
-  assert.equal(execFileSync("setpriv", [...args, ...flags], { encoding: "utf8", env: {} }).trim(), "EACCES");
+  assert.equal(execFileSync(process.execPath, flags, { encoding: "utf8", env: {} }).trim(), "EACCES");
 });
 
 test("regular files are read whole, up to the limit, through links too", async () => {
