@@ -6,7 +6,7 @@ import { Acknowledged, lostError, readAcknowledged } from "./acknowledged.ts";
 import { FilesInPlace } from "./files-in-place.ts";
 import { migrate } from "./schema.ts";
 import { StoreError } from "./store-error.ts";
-import { checkWal } from "./wal-check.ts";
+import { checkWal, type WalReport } from "./wal-check.ts";
 
 /** One row of the log. */
 export interface LoggedChange {
@@ -79,7 +79,7 @@ export class ChangeLog implements Log {
   /** Opens a log made by `createChangeLog`; `damaged`, `foreign` or `newer` when it cannot be used. */
   constructor(options: ChangeLogOptions) {
     this.#path = options.shownAs ?? options.path;
-    requireIntactFiles(options);
+    const { unfinishedFrames } = requireIntactFiles(options);
     requireNothingLost(options);
     this.#database = new DatabaseSync(options.path, { timeout: 0 });
     try {
@@ -100,6 +100,13 @@ export class ChangeLog implements Log {
       this.#requireAcknowledged(options);
       this.#files = new FilesInPlace(options.path);
       this.#acknowledged = this.#keepAcknowledged(options);
+      // Only now: a store that does not open has not dropped anything.
+      if (unfinishedFrames > 0) {
+        options.onWarning?.(
+          `${this.#path}: dropped the last commit in the write-ahead log, which is incomplete; expected after a power cut ` +
+            "(the commit was not acknowledged), otherwise a sign of disk damage",
+        );
+      }
     } catch (error) {
       this.#database.close();
       throw openError(this.#path, error);
@@ -316,18 +323,13 @@ function lastRevision(database: DatabaseSync): number {
   return Math.max(Number(last ?? 0), Number(compacted ?? 1));
 }
 
-function requireIntactFiles({ path, shownAs = path, onWarning }: ChangeLogOptions): void {
+function requireIntactFiles({ path, shownAs = path }: ChangeLogOptions): WalReport {
   if (statSync(path).size === 0) {
     throw damagedError(shownAs, "the file is empty");
   }
-  const { damaged, unfinishedFrames } = checkWal(`${path}-wal`);
-  if (damaged) {
+  const wal = checkWal(`${path}-wal`);
+  if (wal.damaged) {
     throw damagedError(shownAs, `commits in the middle of ${shownAs}-wal cannot be read`);
   }
-  if (unfinishedFrames > 0) {
-    onWarning?.(
-      `${shownAs}: the last commit in the write-ahead log cannot be read and is dropped; after a power cut that is a write nobody ` +
-        "was promised, otherwise the disk has damaged it",
-    );
-  }
+  return wal;
 }
