@@ -7,7 +7,8 @@ import { test } from "node:test";
 const layers: readonly (readonly string[])[] = [
   ["cel", "certificates", "function-protocol", "kube-objects"],
   ["function-sdk", "kube-client", "kube-apiserver"],
-  ["function-runner", "kube-controller"],
+  ["function-runner", "kube-controller", "oci"],
+  ["function-process"],
   ["composition", "package-manager", "console"],
   ["control-plane"],
   ["cli", "testkit"],

@@ -30,7 +30,7 @@ const itself: Part = {
 
 /** What every command begins with, and commands that people and pipelines run often or wait for. */
 const wholeModules = (dist: string): readonly WholeModule[] => [
-  { module: "render/render-command", exports: "run", external: ["@purlin/package-manager", "@grpc/proto-loader"] },
+  { module: "render/render-command", exports: "run", external: ["@purlin/function-process", "@grpc/proto-loader"] },
   { module: "apiserver/apiserver-command", exports: "run", external: [] },
   { module: "main", exports: "main", external: [join(dist, "*-command.js")] },
 ];

@@ -27,7 +27,7 @@ import {
   parseReference,
   pushPackage,
   startRegistry,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import { Registry } from "prom-client";
 import { startRealCluster } from "../../tools/peers/real-cluster.ts";
 

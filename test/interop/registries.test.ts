@@ -23,7 +23,7 @@ import {
   startRegistry,
   unpackLayer,
   writeArchive,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import { type RegistryAuth, startDockerRegistry } from "./docker-registry.ts";
 
 const run = promisify(execFile);

@@ -34,7 +34,7 @@ function asServed({ status: _status, metadata, spec }: JsonObject): JsonObject {
   return { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: kept, spec: spec ?? {} };
 }
 
-const versionFile = "packages/package-manager/src/version/testdata/masterminds-semver.json";
+const versionFile = "packages/oci/src/version/testdata/masterminds-semver.json";
 
 interface Versions {
   readonly compares: Readonly<Record<string, JsonValue>>;

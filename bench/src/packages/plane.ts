@@ -4,20 +4,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openPackageManagement, startControlPlane } from "@purlin/control-plane";
+import {
+  createFunctionProcesses,
+  type FunctionProcesses,
+  findSandbox,
+  type SandboxSupport,
+} from "@purlin/function-process";
 import { createDiallingRunner, type DiallingRunner } from "@purlin/function-runner";
 import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
-import {
-  type ContentStore,
-  createFunctionProcesses,
-  createRegistryClient,
-  type FunctionProcesses,
-  findSandbox,
-  openContentStore,
-  type Registry,
-  type SandboxSupport,
-  startRegistry,
-} from "@purlin/package-manager";
+import { type ContentStore, createRegistryClient, openContentStore, type Registry, startRegistry } from "@purlin/oci";
 
 /** What figures are taken of. */
 export interface PackagePlane extends AsyncDisposable {

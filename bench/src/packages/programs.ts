@@ -11,7 +11,7 @@ import {
   platformOfNode,
   pushPackage,
   runtimeLabel,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
 import { goFunction, goFunctionIn } from "../../../tools/peers/go-function.ts";
 import { installed } from "../../../tools/peers/peer.ts";

@@ -115,7 +115,14 @@ test("the decision about dependencies lists every one of them, and who uses it",
 const fetched =
   /\b(?:npm (?:install|i|add|exec|create|init)|npx|pnpm (?:add|dlx)|yarn (?:add|dlx)|bunx)\b(?: -[-\w=]+)* (?:@purlin\/|purlin@|create-purlin)/;
 test("nothing tells anyone to fetch a name that is not registered on npm", () => {
-  const folders = ["docs", "examples", "packages/cli/src", "packages/cli/template", "packages/package-manager/src"];
+  const folders = [
+    "docs",
+    "examples",
+    "packages/cli/src",
+    "packages/cli/template",
+    "packages/oci/src",
+    "packages/function-process/src",
+  ];
   const files = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
       .map((path) => join(folder, path))

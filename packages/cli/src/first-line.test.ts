@@ -23,6 +23,8 @@ test("purlin up writes its first line before the control plane is loaded", () =>
   const output = execFileSync(process.execPath, ["--input-type=module", "-e", program, run], { encoding: "utf8" });
   const { line, loaded } = JSON.parse(output) as { readonly line: string; readonly loaded: readonly string[] };
   assert.equal(line, "Starting the control plane…\n");
-  const heavy = loaded.filter((url) => /up-command|kube-apiserver|grpc-js|package-manager|js-yaml/.test(url));
+  const heavy = loaded.filter((url) =>
+    /up-command|kube-apiserver|grpc-js|function-process|package-manager|js-yaml/.test(url),
+  );
   assert.deepEqual(heavy, []);
 });

@@ -12,7 +12,7 @@ const page = readFileSync(join(root, "docs/guide/troubleshooting.md"), "utf8");
 
 /** The source of everything that tells people something about an object. */
 function sources(): string[] {
-  return ["composition", "package-manager", "kube-controller"].flatMap((name) => {
+  return ["composition", "function-process", "oci", "package-manager", "kube-controller"].flatMap((name) => {
     const folder = join(root, "packages", name, "src");
     const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
     return files

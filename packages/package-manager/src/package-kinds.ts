@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { TypeRef } from "@purlin/kube-client";
-import type { PackageKind } from "./xpkg/package-meta.ts";
+import type { PackageKind } from "@purlin/oci";
 
 /** A kind of package: its objects, and whether something of it runs. */
 export interface PackageType {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KubeClient } from "@purlin/kube-client";
-import { bundleCommand, bundlePath } from "@purlin/package-manager";
+import { bundleCommand, bundlePath } from "@purlin/oci";
 import { type UserView, userView } from "./plane.ts";
 import { descendantsOf, type SeenProcess } from "./process-tree.ts";
 import { clientOf, type PurlinProcess, startPurlinIn } from "./purlin-process.ts";

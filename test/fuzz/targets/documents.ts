@@ -17,7 +17,7 @@ import {
   parseJsonStrict,
   printJson,
 } from "../../../packages/kube-objects/src/index.ts";
-import { isPackageError, parsePackage } from "../../../packages/package-manager/src/index.ts";
+import { isPackageError, parsePackage } from "../../../packages/oci/src/index.ts";
 import { accepted, acceptedAsync, property, type Target } from "../engine/target.ts";
 
 const isJsonError = (error: unknown): boolean => error instanceof JsonSyntaxError;
@@ -169,7 +169,7 @@ metadata: {name: a.b}
 `;
 
 export const packageYaml: Target = {
-  covers: ["package-manager/src/xpkg"],
+  covers: ["oci/src/xpkg"],
   dictionary: [...yamlTokens, "meta.pkg.crossplane.io/v1", "Configuration", "dependsOn:", "capabilities:"],
   seeds: [packageText, packageText.replace("Function", "Provider")],
   growth: { documents: (count) => packageText + "---\n# nothing\n".repeat(count), ...yamlGrowth },

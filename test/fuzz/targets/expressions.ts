@@ -23,8 +23,8 @@ import {
   parseLabelSelector,
 } from "../../../packages/kube-objects/src/index.ts";
 import { parseGoTime } from "../../../packages/kube-objects/src/typed/go-time.ts";
-import { ConstraintError, parseConstraint } from "../../../packages/package-manager/src/version/constraint.ts";
-import { compareVersions, parseVersion } from "../../../packages/package-manager/src/version/version.ts";
+import { ConstraintError, parseConstraint } from "../../../packages/oci/src/version/constraint.ts";
+import { compareVersions, parseVersion } from "../../../packages/oci/src/version/version.ts";
 import { accepted, isRefusal, property, type Target } from "../engine/target.ts";
 
 const subject = {
@@ -303,7 +303,7 @@ export const fieldPath: Target = {
 };
 
 export const versions: Target = {
-  covers: ["package-manager/src/version"],
+  covers: ["oci/src/version"],
   dictionary: [">=", "<=", "!=", "~", "^", "||", ",", " - ", "v", "x", "*", "1.2.3", "-rc.1", "+build", "."],
   seeds: [">=v1.2.0, <v2.0.0", "^1.2 || ~1.3.4", "1.0 - 2.0", "v1.2.3-rc.1+b", "*"],
   growth: {

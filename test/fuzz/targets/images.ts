@@ -5,7 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { parseElf } from "../../../packages/package-manager/src/elf/read-elf.ts";
+import { parseElf } from "../../../packages/function-process/src/elf/read-elf.ts";
+import { parseChallenges } from "../../../packages/oci/src/client/auth-challenge.ts";
+import { parseManifest } from "../../../packages/oci/src/content/manifest.ts";
+import { mediaTypes } from "../../../packages/oci/src/content/media-types.ts";
 import {
   credentialsFromDockerConfig,
   formatReference,
@@ -18,16 +21,13 @@ import {
   parseReference,
   readArchive,
   unpackLayer,
-} from "../../../packages/package-manager/src/index.ts";
-import { parseChallenges } from "../../../packages/package-manager/src/oci/auth-challenge.ts";
-import { parseManifest } from "../../../packages/package-manager/src/oci/manifest.ts";
-import { mediaTypes } from "../../../packages/package-manager/src/oci/media-types.ts";
-import { parseRegistryPath } from "../../../packages/package-manager/src/registry/registry-path.ts";
-import { decodeMappings, encodeMappings } from "../../../packages/package-manager/src/xpkg/source-map-mappings.ts";
+} from "../../../packages/oci/src/index.ts";
+import { parseRegistryPath } from "../../../packages/oci/src/registry/registry-path.ts";
+import { decodeMappings, encodeMappings } from "../../../packages/oci/src/xpkg/source-map-mappings.ts";
 import { accepted, acceptedAsync, isRefusal, property, type Target } from "../engine/target.ts";
 
 export const imageReference: Target = {
-  covers: ["package-manager/src/oci", "package-manager/src/registry"],
+  covers: ["oci/src/content", "oci/src/client", "oci/src/registry"],
   dictionary: [
     "/",
     ":",
@@ -75,7 +75,7 @@ const config =
   '{"os":"linux","architecture":"amd64","config":{"Env":["A=b"],"Cmd":["a"],"Entrypoint":["b"],"WorkingDir":"/","User":"1","Labels":{"a":"b"}},"rootfs":{"diff_ids":["x"]}}';
 
 export const ociManifest: Target = {
-  covers: ["package-manager/src/oci", "package-manager/src/image"],
+  covers: ["oci/src/content", "oci/src/image"],
   dictionary: [
     '"layers":[',
     '"manifests":[',
@@ -114,7 +114,7 @@ export const ociManifest: Target = {
 };
 
 export const headersOfRegistries: Target = {
-  covers: ["package-manager/src/oci", "package-manager/src/xpkg"],
+  covers: ["oci/src/content", "oci/src/xpkg"],
   dictionary: ["Bearer ", "Basic ", "realm=", '"https://a/t"', "service=", "scope=", ",", '\\"', " ", ";", "A", "g"],
   seeds: [
     'Bearer realm="https://a/token",service="a",scope="repository:a/b:pull"',
@@ -170,7 +170,7 @@ function elfProgram(): Buffer {
 }
 
 export const elf: Target = {
-  covers: ["package-manager/src/elf"],
+  covers: ["function-process/src/elf"],
   dictionary: ["\x7fELF", "/lib/ld.so", "$ORIGIN", "\0"],
   seeds: [elfProgram()],
   run(input) {
@@ -256,7 +256,7 @@ function layerBytes(input: Buffer): { readonly bytes: Buffer; readonly mediaType
 const seedLayer = (first: number, bytes: Uint8Array): Buffer => Buffer.concat([Buffer.of(first), bytes]);
 
 export const imageLayer: Target = {
-  covers: ["package-manager/src/image"],
+  covers: ["oci/src/image"],
   dictionary: [
     "../",
     "/",
@@ -313,7 +313,7 @@ const archive = Buffer.concat([
 ]);
 
 export const packageArchive: Target = {
-  covers: ["package-manager/src/xpkg", "package-manager/src/oci"],
+  covers: ["oci/src/xpkg", "oci/src/content"],
   dictionary: ["manifest.json", '"Config":', '"Layers":[', "[", "]", "{", "}", "null", "../", '"a"'],
   maxBytes: 8192,
   seeds: [archive],

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { KubeObject } from "@purlin/kube-client";
-import { bundlePath } from "@purlin/package-manager";
+import { bundlePath } from "@purlin/oci";
 import { type UserView, userView } from "../../e2e/harness/plane.ts";
 import { descendantsOf } from "../../e2e/harness/process-tree.ts";
 import { clientOf, type PurlinProcess, startPurlinIn } from "../../e2e/harness/purlin-process.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks for the sandbox of the configuration that it is started in, runs the function of an image, and
 // prints both answers as JSON: configuration-probe ROOT
-import { findSandbox } from "@purlin/package-manager";
+import { findSandbox } from "@purlin/function-process";
 import { runImage } from "./sandboxed-function.ts";
 
 const support = await findSandbox();

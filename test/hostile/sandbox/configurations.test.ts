@@ -6,7 +6,7 @@ import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { findSandbox, type SandboxSupport } from "@purlin/package-manager";
+import { findSandbox, type SandboxSupport } from "@purlin/function-process";
 import { makeImage } from "./sandboxed-function.ts";
 
 const probe = join(import.meta.dirname, "configuration-probe.ts");

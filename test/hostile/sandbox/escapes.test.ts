@@ -2,7 +2,7 @@
 // A hostile function tries every way out of its sandbox that it knows, and reports which of them worked.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findSandbox } from "@purlin/package-manager";
+import { findSandbox } from "@purlin/function-process";
 import { callCases } from "./forbidden-calls.ts";
 import { encodeCalls, entries, rawCallProgram } from "./raw-calls.ts";
 import { runHostile } from "./sandboxed-function.ts";

@@ -4,16 +4,10 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createFunctionProcesses, mountPoints, type SandboxSupport } from "@purlin/function-process";
 import { create, RunFunctionRequest } from "@purlin/function-protocol";
 import { createDiallingRunner } from "@purlin/function-runner";
-import {
-  bundleCommand,
-  bundleFunction,
-  bundlePath,
-  createFunctionProcesses,
-  mountPoints,
-  type SandboxSupport,
-} from "@purlin/package-manager";
+import { bundleCommand, bundleFunction, bundlePath } from "@purlin/oci";
 
 /** A hostile function. */
 export interface HostileFunction {

@@ -12,7 +12,7 @@ import {
   parseReference,
   platformOfNode,
   pushPackage,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import { composedMaps, conditionOf, install } from "./composed-maps.ts";
 import { type EmbeddedPlane, purlin, startPlane } from "./embedded-plane.ts";
 import { goPackage, openWorkshop, type Workshop } from "./function-packages.ts";

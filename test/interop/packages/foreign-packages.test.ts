@@ -17,7 +17,7 @@ import {
   readArchive,
   readPackageText,
   startRegistry,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
 import { installed } from "../../../tools/peers/peer.ts";
 import { xpkgWriter, xpkgWriterIn } from "../../../tools/peers/xpkg-writer.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { findSandbox } from "@purlin/package-manager";
+import { findSandbox } from "@purlin/function-process";
 import { composedMaps, install } from "./composed-maps.ts";
 import { type EmbeddedPlane, startPlane } from "./embedded-plane.ts";
 import { bundledPackage, openWorkshop } from "./function-packages.ts";

@@ -5,9 +5,9 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { createFunctionProcesses, findSandbox, mountPoints } from "@purlin/function-process";
 import { create, RunFunctionRequest } from "@purlin/function-protocol";
 import { createDiallingRunner } from "@purlin/function-runner";
-import { createFunctionProcesses, findSandbox, mountPoints } from "@purlin/package-manager";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
 import { goFunction, goFunctionIn } from "../../../tools/peers/go-function.ts";
 import { installed } from "../../../tools/peers/peer.ts";

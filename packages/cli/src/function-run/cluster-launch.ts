@@ -6,7 +6,7 @@ import {
   type Launch,
   type LaunchEvents,
   workerProgram,
-} from "@purlin/package-manager";
+} from "@purlin/function-process";
 
 /** Longer than a function gives its calls to finish. */
 const stopLimitMs = 8_000;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { Supervisor, type SupervisorObserver } from "@purlin/function-process";
 import { systemClock } from "@purlin/function-runner";
-import { Supervisor, type SupervisorObserver } from "@purlin/package-manager";
 import { commandName } from "../command-name.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join, relative } from "node:path";
-import { type FunctionLog, functionLogFolder, listFunctionLogs } from "@purlin/package-manager";
+import { type FunctionLog, functionLogFolder, listFunctionLogs } from "@purlin/function-process";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 

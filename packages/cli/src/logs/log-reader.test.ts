@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openLogFile } from "@purlin/package-manager";
+import { openLogFile } from "@purlin/function-process";
 import fc from "fast-check";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { lastLines, readLog } from "./log-reader.ts";

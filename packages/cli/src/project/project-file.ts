@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { dirname, relative, resolve } from "node:path";
+import type { FunctionLimits } from "@purlin/function-process";
 import { isJsonObject } from "@purlin/function-protocol";
-import type { FunctionLimits } from "@purlin/package-manager";
 import { readTextSync } from "../files/read-text.ts";
 import { parseYaml, type YamlDocument } from "../files/yaml-file.ts";
 import type { PathSegment } from "../files/yaml-position.ts";

@@ -102,7 +102,7 @@ interface Sources {
 
 /** Loaded only when a source file is to be run. */
 async function startSources(io: Io): Promise<Sources> {
-  const { createFunctionProcesses, createSourceRuntime } = await import("@purlin/package-manager");
+  const { createFunctionProcesses, createSourceRuntime } = await import("@purlin/function-process");
   const directory = await mkdtemp(join(tmpdir(), "purlin-render-"));
   const processes = createFunctionProcesses({ directory, env: io.env });
   return {

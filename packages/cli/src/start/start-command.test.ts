@@ -14,7 +14,7 @@ import {
   parseReference,
   pushPackage,
   startRegistry,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import { run } from "../run.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { runInProcess, TestIo } from "../testing/test-io.ts";

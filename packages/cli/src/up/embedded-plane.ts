@@ -8,18 +8,18 @@ import {
   type PackageManagement,
   startControlPlane,
 } from "@purlin/control-plane";
-import { MASTERS_GROUP } from "@purlin/kube-apiserver";
-import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
-import { type Clock, type Log, systemClock } from "@purlin/kube-controller";
 import {
   createFunctionProcesses,
   createSourceRuntime,
-  digestsOfRevisions,
   type FunctionProcess,
   type FunctionProcesses,
   findSandbox,
   type SandboxSupport,
-} from "@purlin/package-manager";
+} from "@purlin/function-process";
+import { MASTERS_GROUP } from "@purlin/kube-apiserver";
+import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
+import { type Clock, type Log, systemClock } from "@purlin/kube-controller";
+import { digestsOfRevisions } from "@purlin/package-manager";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { eachOnce } from "../cluster/each-once.ts";
 import type { Io } from "../io.ts";

@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { FunctionProcesses } from "@purlin/function-process";
 import { MASTERS_GROUP } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
-import { type FunctionProcesses, functionCrds } from "@purlin/package-manager";
+import { functionCrds } from "@purlin/package-manager";
 import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { followFunctions, functionType } from "./follow-functions.ts";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { type FunctionProcesses, type SourceOptions, sourceSpec } from "@purlin/function-process";
 import { type DevelopmentTrust, honoredDevelopmentOf } from "@purlin/function-runner";
 import { type Informer, type KubeObject, type KubeReader, startInformer } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
-import { type FunctionProcesses, type SourceOptions, sourceSpec } from "@purlin/package-manager";
 import { manifestManager } from "../manifests/apply-manifests.ts";
 
 /** The type of Functions. */

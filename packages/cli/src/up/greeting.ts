@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import type { SandboxSupport } from "@purlin/package-manager";
+import type { SandboxSupport } from "@purlin/function-process";
 import { kubeconfigVariable } from "../cluster/read-kubeconfig.ts";
 import { commandName } from "../command-name.ts";
 import { terminalText } from "../help/help-text.ts";

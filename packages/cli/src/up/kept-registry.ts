@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { OwnRegistry } from "@purlin/control-plane";
-import { type Registry, registryUser, startRegistry } from "@purlin/package-manager";
+import { type Registry, registryUser, startRegistry } from "@purlin/oci";
 import { makeFolder } from "../files/make-folder.ts";
 import { replaceFile } from "../files/replace-file.ts";
 import { dockerConfigPath } from "../project/docker-config.ts";

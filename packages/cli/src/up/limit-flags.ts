@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { FunctionLimits } from "@purlin/package-manager";
+import type { FunctionLimits } from "@purlin/function-process";
 import type { OptionSpec } from "../commands/command-spec.ts";
 
 /** A limit of functions, as flags and purlin.yaml have it. */

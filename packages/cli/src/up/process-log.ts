@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { FunctionProcess, ProcessState } from "@purlin/function-process";
 import type { Log } from "@purlin/kube-controller";
-import type { FunctionProcess, ProcessState } from "@purlin/package-manager";
 
 /** Logs each new state of a function's process once: restarts that fail alike are one line. */
 export function createProcessLog(log: Log): (process: FunctionProcess) => void {

@@ -7,13 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Clock, silentLog } from "@purlin/kube-controller";
-import {
-  buildImage,
-  createRegistryClient,
-  openContentStore,
-  parseReference,
-  pushPackage,
-} from "@purlin/package-manager";
+import { buildImage, createRegistryClient, openContentStore, parseReference, pushPackage } from "@purlin/oci";
 import { packageMeta } from "../testing/function-package.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { runInProcess, TestIo } from "../testing/test-io.ts";

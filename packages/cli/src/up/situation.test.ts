@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { FunctionProcess, ProcessState } from "@purlin/function-process";
 import type { KubeObject } from "@purlin/kube-client";
-import type { FunctionProcess, ProcessState } from "@purlin/package-manager";
 import { TestIo } from "../testing/test-io.ts";
 import { plainStyle } from "../testing/test-style.ts";
 import { createLiveView } from "./live-view.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import type { SourceFolders } from "@purlin/package-manager";
+import type { SourceFolders } from "@purlin/function-process";
 import type { UpOptions } from "./up-options.ts";
 
 /** The file of a data directory with the folders that the last command line named. */

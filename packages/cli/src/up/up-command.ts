@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { openLogFile } from "@purlin/function-process";
 import { newLogger } from "@purlin/function-sdk";
 import { type KubeObject, keyOf } from "@purlin/kube-client";
-import { openLogFile } from "@purlin/package-manager";
 import { untilStopped } from "../apiserver/embedded-server.ts";
 import type { CommandInput } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";

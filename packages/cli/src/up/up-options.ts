@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { FunctionLimits } from "@purlin/function-process";
 import type { AnswerLimits } from "@purlin/function-runner";
-import type { FunctionLimits } from "@purlin/package-manager";
 import { readMaxRequestsInFlight, readPort } from "../apiserver/embedded-server.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import { readTimeout } from "../commands/duration.ts";

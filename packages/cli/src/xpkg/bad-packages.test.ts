@@ -18,7 +18,7 @@ import {
   parseReference,
   pushPackage,
   runtimeLabel,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import { run } from "../run.ts";
 import { functionPackage, packageMeta } from "../testing/function-package.ts";
 import type { TempFolder } from "../testing/temp-folder.ts";

@@ -14,7 +14,7 @@ import {
   platformText,
   pullImage,
   type WrittenLayer,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
 import type { Workspace } from "./xpkg-workspace.ts";

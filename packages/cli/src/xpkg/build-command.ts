@@ -10,7 +10,7 @@ import {
   platformText,
   runtimeLabel,
   writeArchive,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import { commandName } from "../command-name.ts";
 import { type CommandInput, isSet, listOption, textOption } from "../commands/command-spec.ts";
 import { parseYaml } from "../files/yaml-file.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { execFile } from "node:child_process";
-import type { CredentialsFor, RegistryCredentials } from "@purlin/package-manager";
+import type { CredentialsFor, RegistryCredentials } from "@purlin/oci";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { RegistryCredentials } from "@purlin/package-manager";
+import type { RegistryCredentials } from "@purlin/oci";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { TestIo } from "../testing/test-io.ts";
 import { findCredentials } from "./find-credentials.ts";

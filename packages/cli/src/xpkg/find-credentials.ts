@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomUUID } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
-import {
-  type CredentialsFor,
-  credentialsFromDockerConfig,
-  firstCredentials,
-  provesToken,
-} from "@purlin/package-manager";
+import { type CredentialsFor, credentialsFromDockerConfig, firstCredentials, provesToken } from "@purlin/oci";
 import { kubeconfigVariable } from "../cluster/read-kubeconfig.ts";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { readText, readTextIfThere } from "../files/read-text.ts";

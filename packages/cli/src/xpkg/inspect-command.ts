@@ -7,7 +7,7 @@ import {
   parsePackage,
   readPackageText,
   runtimeLabel,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { printYaml } from "../files/print-yaml.ts";
 import type { Io } from "../io.ts";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
 import { isAlreadyExists } from "@purlin/kube-objects";
-import { dnsLabel, formatReference, type PackageType, packageTypes, parseReference } from "@purlin/package-manager";
+import { dnsLabel, formatReference, parseReference } from "@purlin/oci";
+import { type PackageType, packageTypes } from "@purlin/package-manager";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { commandName } from "../command-name.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";

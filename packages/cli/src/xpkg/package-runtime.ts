@@ -13,7 +13,7 @@ import {
   type ProcessConfig,
   runtimeLabel,
   type WrittenLayer,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import { explain } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";

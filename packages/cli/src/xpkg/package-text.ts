@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isPackageError, type PackageContents, parsePackage, type StreamPlace } from "@purlin/package-manager";
+import { isPackageError, type PackageContents, parsePackage, type StreamPlace } from "@purlin/oci";
 import { UserError } from "../user-error.ts";
 import type { YamlFile } from "./yaml-folder.ts";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Platform } from "@purlin/package-manager";
+import type { Platform } from "@purlin/oci";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { UserError } from "../user-error.ts";
 

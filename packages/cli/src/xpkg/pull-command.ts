@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { resolve } from "node:path";
-import { formatReference, parsePackage, parseReference, readPackageText, writeArchive } from "@purlin/package-manager";
+import { formatReference, parsePackage, parseReference, readPackageText, writeArchive } from "@purlin/oci";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
 import { createStyle } from "../terminal/style.ts";

@@ -12,7 +12,7 @@ import {
   pushPackage,
   readArchive,
   readPackageText,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import { commandName } from "../command-name.ts";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { explain } from "../files/read-text.ts";

@@ -16,7 +16,7 @@ import {
   type Registry,
   startRegistry,
   writeArchive,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import { functionPackage, packageMeta } from "../testing/function-package.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type Outcome, runInProcess } from "../testing/test-io.ts";

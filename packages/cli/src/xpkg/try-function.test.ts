@@ -5,7 +5,7 @@ import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
-import { platformOfNode } from "@purlin/package-manager";
+import { platformOfNode } from "@purlin/oci";
 import { functionPackage, packageMeta } from "../testing/function-package.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type Outcome, runInProcess } from "../testing/test-io.ts";

@@ -3,15 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import {
-  type BuiltImage,
-  findSandbox,
-  type Platform,
-  platformOfNode,
-  platformText,
-  type StartFailure,
-  tryImage,
-} from "@purlin/package-manager";
+import { findSandbox, type StartFailure, tryImage } from "@purlin/function-process";
+import { type BuiltImage, type Platform, platformOfNode, platformText } from "@purlin/oci";
 import { commandName } from "../command-name.ts";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";

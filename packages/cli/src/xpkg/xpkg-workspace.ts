@@ -11,7 +11,7 @@ import {
   isPullSecretError,
   openContentStore,
   type RegistryClient,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import type { CommandInput } from "../commands/command-spec.ts";
 import { explain } from "../files/read-text.ts";
 import type { Io } from "../io.ts";

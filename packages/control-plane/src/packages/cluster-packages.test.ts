@@ -18,7 +18,7 @@ import {
   parseReference,
   pushPackage,
   startRegistry,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import type { ControlPlaneParts } from "../control-plane.ts";
 import { startControlPlane } from "../start-control-plane.ts";
 import { type EmbeddedApi, startEmbeddedApi } from "../testing/embedded-api.ts";

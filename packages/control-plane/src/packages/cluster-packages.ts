@@ -3,13 +3,12 @@ import { join } from "node:path";
 import type { TlsSource } from "@purlin/function-runner";
 import { createInformerPool } from "@purlin/kube-client";
 import { createControllerClient, silentLog, systemClock, textOf } from "@purlin/kube-controller";
+import { type ContentStore, openContentStore } from "@purlin/oci";
 import {
-  type ContentStore,
   collectImages,
   createKubernetesRuntime,
   defaultRuntimeConfig,
   followOwned,
-  openContentStore,
   openImagePins,
   pinFetched,
   revisionControllerName,

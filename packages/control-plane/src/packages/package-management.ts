@@ -2,23 +2,17 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type FunctionProcesses, findSandbox, mountPoints, type SandboxSupport } from "@purlin/function-process";
 import { silentLog, systemClock } from "@purlin/kube-controller";
+import { type ContentStore, openContentStore, openImageRoots, platformOfNode } from "@purlin/oci";
 import {
-  type ContentStore,
   collectImages,
   createProcessRuntime,
-  type FunctionProcesses,
-  findSandbox,
-  mountPoints,
-  openContentStore,
   openImagePins,
-  openImageRoots,
   packageControllerName,
   packageTypes,
   pinFetched,
-  platformOfNode,
   runtimeControllerName,
-  type SandboxSupport,
 } from "@purlin/package-manager";
 import type { ControlPlaneParts } from "../control-plane.ts";
 import { collectRegularly } from "./collect-regularly.ts";

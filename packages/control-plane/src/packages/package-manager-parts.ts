@@ -5,14 +5,16 @@ import { type Clock, type Log, silentLog, systemClock, type WatchingController }
 import {
   type ContentStore,
   type CredentialsFor,
-  createPackageClient,
-  createPackageControllers,
   createRegistryClient,
   firstCredentials,
-  type PackageClient,
-  type PackageControllerOptions,
   type RegistryClientOptions,
   type RegistryHttpOptions,
+} from "@purlin/oci";
+import {
+  createPackageClient,
+  createPackageControllers,
+  type PackageClient,
+  type PackageControllerOptions,
 } from "@purlin/package-manager";
 import type { ControlPlaneParts } from "../control-plane.ts";
 import { revisionsInUse } from "./revisions-in-use.ts";

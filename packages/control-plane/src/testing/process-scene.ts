@@ -4,23 +4,25 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import {
+  createFunctionProcesses,
+  type FunctionProcesses,
+  type FunctionProcessesOptions,
+} from "@purlin/function-process";
 import type { KubeObject } from "@purlin/kube-client";
 import {
   buildImage,
   bundleCommand,
   bundleFunction,
   bundlePath,
-  createFunctionProcesses,
   createRegistryClient,
-  type FunctionProcesses,
-  type FunctionProcessesOptions,
   fileEntry,
   openContentStore,
   parseReference,
   pushPackage,
   runtimeLabel,
   startRegistry,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 import type { ControlPlaneParts } from "../control-plane.ts";
 import { openPackageManagement } from "../packages/package-management.ts";
 import { startControlPlane } from "../start-control-plane.ts";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
 import type { JsonValue } from "@purlin/kube-objects";
+import { digestOf } from "@purlin/oci";
 import { createMemory } from "../fetch/memory.ts";
-import { digestOf } from "../oci/digest.ts";
 
 /** An object as it is, and as a revision would write it. */
 export interface Attempted {

@@ -5,11 +5,9 @@ import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
-import { openImageRoots } from "../image/image-root.ts";
-import { hexOf } from "../oci/digest.ts";
-import { reachableFrom } from "../registry/reachable.ts";
+import { hexOf, openImageRoots, reachableFrom } from "@purlin/oci";
+import { tempFolder } from "@purlin/oci/testing";
 import { type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
 import { collectImages } from "./collect-images.ts";
 import { openImagePins, pinFetched } from "./image-pins.ts";
 

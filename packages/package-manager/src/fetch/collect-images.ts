@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
 import { type ControllerClient, textAt } from "@purlin/kube-controller";
-import type { ImageRoots } from "../image/image-root.ts";
-import type { ContentStore } from "../oci/content-store.ts";
+import type { ContentStore, ImageRoots } from "@purlin/oci";
+import { reachableFrom } from "@purlin/oci";
 import { packageTypes } from "../package-kinds.ts";
-import { reachableFrom } from "../registry/reachable.ts";
 import type { ImagePins } from "./image-pins.ts";
 import { pinNameOf, referenceOfRevision } from "./package-request.ts";
 

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { digestOf } from "../oci/digest.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
+import { digestOf } from "@purlin/oci";
+import { tempFolder } from "@purlin/oci/testing";
 import { openImagePins, pinFetched } from "./image-pins.ts";
 import type { PackageClient } from "./package-client.ts";
 

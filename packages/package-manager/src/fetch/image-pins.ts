@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { isDigest } from "../oci/digest.ts";
+import { isDigest } from "@purlin/oci";
 import type { PackageClient } from "./package-client.ts";
 import type { PinName } from "./package-request.ts";
 

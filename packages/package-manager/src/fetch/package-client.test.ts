@@ -4,16 +4,20 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { after, before, suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
-import { fileEntry } from "../image/layer-entry.ts";
-import type { ContentStore } from "../oci/content-store.ts";
-import { openContentStore } from "../oci/content-store.ts";
-import { parseReference } from "../oci/image-reference.ts";
-import type { Platform } from "../oci/manifest.ts";
-import { createRegistryClient } from "../oci/registry-client.ts";
-import { type Registry, startRegistry } from "../registry/registry.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { buildImage, type PackageImageParts, runtimeLabel } from "../xpkg/build-image.ts";
-import { pushPackage } from "../xpkg/push-package.ts";
+import type { ContentStore, Platform } from "@purlin/oci";
+import {
+  buildImage,
+  createRegistryClient,
+  fileEntry,
+  openContentStore,
+  type PackageImageParts,
+  parseReference,
+  pushPackage,
+  type Registry,
+  runtimeLabel,
+  startRegistry,
+} from "@purlin/oci";
+import { type TempFolder, tempFolder } from "@purlin/oci/testing";
 import { createPackageClient, type PackageClient } from "./package-client.ts";
 import type { PackageRequest } from "./package-request.ts";
 

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ControllerClient, during } from "@purlin/kube-controller";
-import { type ImageConfig, parseImageConfig } from "../image/image-config.ts";
+import type { ContentStore, CredentialsFor, Platform, RegistryClient } from "@purlin/oci";
+import {
+  type ImageConfig,
+  type ImageReference,
+  OciError,
+  type PackageContents,
+  type PulledImage,
+  packageLayers,
+  parseImageConfig,
+  parsePackage,
+  parseReference,
+  parseRepository,
+  platformText,
+  pullImage,
+  readPackageText,
+  runtimeLabel,
+} from "@purlin/oci";
 import { type AppliedImageConfig, applyImageConfigs } from "../image-configs/select-image-config.ts";
-import type { ContentStore } from "../oci/content-store.ts";
-import { type ImageReference, parseReference, parseRepository } from "../oci/image-reference.ts";
-import type { Platform } from "../oci/manifest.ts";
-import { OciError } from "../oci/oci-error.ts";
-import { platformText } from "../oci/platform.ts";
-import type { RegistryClient } from "../oci/registry-client.ts";
-import type { CredentialsFor } from "../oci/registry-credentials.ts";
 import { otherKinds } from "../package-kinds.ts";
-import { runtimeLabel } from "../xpkg/build-image.ts";
-import { type PackageContents, parsePackage } from "../xpkg/package-contents.ts";
-import { type PulledImage, pullImage } from "../xpkg/pull-image.ts";
-import { packageLayers, readPackageText } from "../xpkg/read-package.ts";
 import { createMemory } from "./memory.ts";
 import type { PackageRequest } from "./package-request.ts";
 import { type PullSecretSource, readPullSecrets } from "./pull-secrets.ts";

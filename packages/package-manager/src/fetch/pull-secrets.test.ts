@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
-import { isPullSecretError } from "../oci/registry-credentials.ts";
+import { isPullSecretError } from "@purlin/oci";
 import { type PullSecretSource, readPullSecrets } from "./pull-secrets.ts";
 
 const namespace = "crossplane-system";

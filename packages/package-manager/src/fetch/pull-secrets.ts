@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ControllerClient, memberAt, textAt } from "@purlin/kube-controller";
 import { isJsonObject } from "@purlin/kube-objects";
-import { type CredentialsFor, credentialsFromDockerConfig, firstCredentials } from "../oci/registry-credentials.ts";
+import { type CredentialsFor, credentialsFromDockerConfig, firstCredentials } from "@purlin/oci";
 import { otherKinds } from "../package-kinds.ts";
 
 /** Where pull secrets are read. */

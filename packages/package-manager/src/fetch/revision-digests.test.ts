@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { digestOf } from "../oci/digest.ts";
+import { digestOf } from "@purlin/oci";
 import { digestsOfRevisions } from "./revision-digests.ts";
 
 const [one, two, three] = [digestOf("one"), digestOf("two"), digestOf("three")];

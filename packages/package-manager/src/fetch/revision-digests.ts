@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ControllerClient, textAt } from "@purlin/kube-controller";
-import { isDigest } from "../oci/digest.ts";
+import { isDigest } from "@purlin/oci";
 import { packageTypes } from "../package-kinds.ts";
 import { referenceOfRevision } from "./package-request.ts";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { PackageError } from "../xpkg/package-error.ts";
+import { PackageError } from "@purlin/oci";
 import type { ResolvedPackage } from "./package-client.ts";
 
 /** Throws for a package that an ImageConfig demands signatures of: they cannot be verified, so it must not be installed. */

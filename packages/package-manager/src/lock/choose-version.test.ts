@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { compareVersions, parseVersion, type Version } from "@purlin/oci";
 import fc from "fast-check";
-import { compareVersions, parseVersion, type Version } from "../version/version.ts";
 import { commonDigest, highestAllowed, nearestAllowed } from "./choose-version.ts";
 
 const highest: { why: string; tags: string; constraints: string[]; tag: string | undefined }[] = [

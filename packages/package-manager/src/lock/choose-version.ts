@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isDigest } from "../oci/digest.ts";
-import { parseConstraint } from "../version/constraint.ts";
-import { compareVersions, parseVersion, type Version } from "../version/version.ts";
+import { compareVersions, isDigest, parseConstraint, parseVersion, type Version } from "@purlin/oci";
 
 /** The whole versions among some tags, lowest first, each as it was written. */
 function wholeVersions(tags: readonly string[]): { readonly tag: string; readonly version: Version }[] {

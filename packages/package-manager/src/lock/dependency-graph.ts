@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isDigest } from "../oci/digest.ts";
-import { parseConstraint } from "../version/constraint.ts";
-import { parseVersion } from "../version/version.ts";
+import { isDigest, parseConstraint, parseVersion } from "@purlin/oci";
 import type { LockDependency, LockEntry } from "./lock-entry.ts";
 
 /** What is installed and what it needs, by source. */

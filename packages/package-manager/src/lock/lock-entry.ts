@@ -2,9 +2,9 @@
 import type { KubeObject } from "@purlin/kube-client";
 import { memberAt, textAt } from "@purlin/kube-controller";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
-import { parseRepository, sourceOf } from "../oci/image-reference.ts";
+import type { PackageDependency, PackageKind } from "@purlin/oci";
+import { parseRepository, sourceOf } from "@purlin/oci";
 import { packageApiVersion } from "../package-kinds.ts";
-import type { PackageDependency, PackageKind } from "../xpkg/package-meta.ts";
 
 /** A package that is installed, as the Lock keeps it. */
 export interface LockEntry {

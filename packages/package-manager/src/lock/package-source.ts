@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
 import { textAt } from "@purlin/kube-controller";
+import { dnsLabel, type ImageReference, isImageReferenceError, parseRepository, sourceOf } from "@purlin/oci";
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
-import { type ImageReference, isImageReferenceError, parseRepository, sourceOf } from "../oci/image-reference.ts";
-import { dnsLabel } from "../xpkg/friendly-name.ts";
 
 /** What a package object refers to; undefined where its reference does not name an image. */
 function referenceOf(object: KubeObject): ImageReference | undefined {

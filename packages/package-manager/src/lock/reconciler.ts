@@ -14,8 +14,8 @@ import {
   withoutFinalizer,
 } from "@purlin/kube-controller";
 import { isAlreadyExists, isConflict } from "@purlin/kube-objects";
+import { isDigest } from "@purlin/oci";
 import { type PackagePorts, packageFieldManagers } from "../manager/package-manager-ports.ts";
-import { isDigest } from "../oci/digest.ts";
 import { otherKinds, packageFinalizers, packageTypes } from "../package-kinds.ts";
 import { withTexts, writeStatus } from "../package-status.ts";
 import { inTime, type PassSignals, passSignals } from "../pass-signals.ts";

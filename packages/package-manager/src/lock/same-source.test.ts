@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionOf, conditionsOf, controllerOf, isDeleted, memberAt } from "@purlin/kube-controller";
+import type { PackageKind } from "@purlin/oci";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { caughtUp } from "../testing/caught-up.ts";
 import { type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
@@ -17,7 +18,6 @@ import {
   revisions,
   thingCrd,
 } from "../testing/package-scene.ts";
-import type { PackageKind } from "../xpkg/package-meta.ts";
 import { readLock } from "./lock-entry.ts";
 import { lockName } from "./lock-store.ts";
 import { reconcileLock } from "./reconciler.ts";

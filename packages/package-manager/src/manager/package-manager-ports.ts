@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { ProcessState } from "@purlin/function-process";
 import type { DevelopmentTrust } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-client";
 import type { Clock, ControllerClient, EventRecorder, Log } from "@purlin/kube-controller";
 import type { PackageClient } from "../fetch/package-client.ts";
-import type { ProcessState } from "../process/function-process.ts";
 
 /** What the controllers of packages work with. */
 export interface PackagePorts {

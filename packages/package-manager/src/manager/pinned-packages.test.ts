@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/oci/testing";
 import { openImagePins, pinFetched } from "../fetch/image-pins.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import { applyPackage, install, managePackage, revisions, states } from "../testing/package-scene.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
 
 const signal = new AbortController().signal;
 

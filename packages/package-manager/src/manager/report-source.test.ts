@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ProcessState } from "@purlin/function-process";
 import { developmentAnnotations } from "@purlin/function-runner";
 import { conditionsOf } from "@purlin/kube-controller";
 import { packageTypes } from "../package-kinds.ts";
-import type { ProcessState } from "../process/function-process.ts";
 import { startPackageCluster } from "../testing/package-cluster.ts";
 import { applyPackage, managePackage } from "../testing/package-scene.ts";
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { ProcessState } from "@purlin/function-process";
 import type { DevelopmentFunction, IgnoredDevelopment } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-client";
 import { type ConditionText, conditionOf, conditionsOf, withConditions } from "@purlin/kube-controller";
 import { withTexts } from "../package-status.ts";
-import type { ProcessState } from "../process/function-process.ts";
 import { type PackagePass, store, tellWarning } from "./package-pass.ts";
 
 const installed: ConditionText = { type: "Installed", status: "True", reason: "DevelopmentFunction" };

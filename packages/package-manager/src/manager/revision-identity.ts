@@ -2,8 +2,7 @@
 import { createHash } from "node:crypto";
 import type { KubeObject } from "@purlin/kube-client";
 import { memberAt, textAt } from "@purlin/kube-controller";
-import { hexOf } from "../oci/digest.ts";
-import { friendlyName } from "../xpkg/friendly-name.ts";
+import { friendlyName, hexOf } from "@purlin/oci";
 
 /** The number of a revision; 0 when it has none. */
 export function numberOf(revision: KubeObject): number {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { attempt } from "@purlin/kube-controller";
 import type { JsonValue } from "@purlin/kube-objects";
+import type { PackageContents } from "@purlin/oci";
+import { parseConstraint, parseVersion } from "@purlin/oci";
 import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import type { PackageType } from "../package-kinds.ts";
 import { inTime } from "../pass-signals.ts";
-import { parseConstraint } from "../version/constraint.ts";
-import { parseVersion } from "../version/version.ts";
-import type { PackageContents } from "../xpkg/package-contents.ts";
 import { type RevisionPass, steps } from "./revision-pass.ts";
 import { warn } from "./tell-revision.ts";
 

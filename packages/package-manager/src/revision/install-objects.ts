@@ -2,11 +2,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeObject } from "@purlin/kube-client";
 import { annotationOf, attempt, textAt } from "@purlin/kube-controller";
+import type { PackageContents } from "@purlin/oci";
 import { establish, type ObjectReference, release } from "../establish/establish.ts";
 import type { WebhookClient } from "../establish/webhook-client.ts";
 import { otherKinds, packageLabels } from "../package-kinds.ts";
 import { renewedAnnotation } from "../runtime/certificates/leaf-secret.ts";
-import type { PackageContents } from "../xpkg/package-contents.ts";
 import { packageOf, type RevisionPass, steps } from "./revision-pass.ts";
 
 /** Installs what the package brings, and says what there is of it now. */

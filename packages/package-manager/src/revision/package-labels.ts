@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
+import type { PackageContents } from "@purlin/oci";
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { packageLabels } from "../package-kinds.ts";
-import type { PackageContents } from "../xpkg/package-contents.ts";
 import { packageOf, type RevisionPass } from "./revision-pass.ts";
 
 type Texts = Readonly<Record<string, string>>;

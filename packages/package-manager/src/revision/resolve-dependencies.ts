@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
 import { attempt, isDeleted, textAt } from "@purlin/kube-controller";
+import type { PackageContents } from "@purlin/oci";
 import { entryOf } from "../lock/lock-entry.ts";
 import { type DependencyCounts, registerPackage, unregisterPackage } from "../lock/register.ts";
 import { numberOf } from "../manager/revision-identity.ts";
 import { packageLabels } from "../package-kinds.ts";
-import type { PackageContents } from "../xpkg/package-contents.ts";
 import { findRivals, giveWay } from "./duplicate-packages.ts";
 import { type RevisionPass, steps } from "./revision-pass.ts";
 

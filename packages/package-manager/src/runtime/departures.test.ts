@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTestClock } from "../testing/test-clock.ts";
+import { createTestClock } from "@purlin/function-process/testing";
 import { createDepartures } from "./departures.ts";
 
 test("what nobody is sent to stays for a moment, and as long as runs use it", () => {

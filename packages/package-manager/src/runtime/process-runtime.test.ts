@@ -2,11 +2,10 @@
 // When a revision's process may end. That it runs at all is tested with real ones, in control-plane.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { digestOf } from "../oci/digest.ts";
+import type { FunctionProcess, Sandbox } from "@purlin/function-process";
+import { createTestClock, type TestClock } from "@purlin/function-process/testing";
+import { digestOf } from "@purlin/oci";
 import { packageTypes } from "../package-kinds.ts";
-import type { FunctionProcess } from "../process/function-process.ts";
-import type { Sandbox } from "../sandbox/sandbox-arguments.ts";
-import { createTestClock, type TestClock } from "../testing/test-clock.ts";
 import type { PackageRuntime, RuntimePass } from "./package-runtime.ts";
 import { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";
 

@@ -2,6 +2,8 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { FunctionProcess, FunctionProcesses, SandboxSupport } from "@purlin/function-process";
+import { type FunctionLimits, limitsOfRuntimeConfig } from "@purlin/function-process";
 import type { KubeObject } from "@purlin/kube-client";
 import {
   type Clock,
@@ -12,18 +14,11 @@ import {
   textAt,
 } from "@purlin/kube-controller";
 import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
+import type { ContentStore, ImageRoots, Platform } from "@purlin/oci";
+import { parseImageConfig, runtimeLabel } from "@purlin/oci";
 import type { PackageClient } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
-import { parseImageConfig } from "../image/image-config.ts";
-import type { ImageRoots } from "../image/image-root.ts";
-import { type FunctionLimits, limitsOfRuntimeConfig } from "../limits/function-limits.ts";
-import type { ContentStore } from "../oci/content-store.ts";
-import type { Platform } from "../oci/manifest.ts";
 import { otherKinds, packageLabels } from "../package-kinds.ts";
-import type { FunctionProcess } from "../process/function-process.ts";
-import type { FunctionProcesses } from "../process/function-processes.ts";
-import type { SandboxSupport } from "../sandbox/find-sandbox.ts";
-import { runtimeLabel } from "../xpkg/build-image.ts";
 import { createDepartures } from "./departures.ts";
 import type { PackageRuntime, RuntimePass, RuntimeReport } from "./package-runtime.ts";
 

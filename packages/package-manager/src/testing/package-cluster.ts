@@ -13,15 +13,18 @@ import {
   systemClock,
 } from "@purlin/kube-controller";
 import { recordRequests, startTestServer } from "@purlin/kube-controller/testing";
+import {
+  buildImage,
+  type ContentStore,
+  createRegistryClient,
+  openContentStore,
+  parseReference,
+  pushPackage,
+  startRegistry,
+} from "@purlin/oci";
 import { packageCrds } from "../crds/package-crds.ts";
 import { createPackageClient } from "../fetch/package-client.ts";
 import type { PackagePorts } from "../manager/package-manager-ports.ts";
-import { type ContentStore, openContentStore } from "../oci/content-store.ts";
-import { parseReference } from "../oci/image-reference.ts";
-import { createRegistryClient } from "../oci/registry-client.ts";
-import { startRegistry } from "../registry/registry.ts";
-import { buildImage } from "../xpkg/build-image.ts";
-import { pushPackage } from "../xpkg/push-package.ts";
 
 export const namespace = "crossplane-system";
 

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionOf, conditionsOf, memberAt, type ReconcileResult, withMember } from "@purlin/kube-controller";
+import type { PackageKind } from "@purlin/oci";
 import { reconcilePackage } from "../manager/reconciler.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { reconcileRevision } from "../revision/reconciler.ts";
 import type { RevisionPorts } from "../revision/revision-ports.ts";
-import type { PackageKind } from "../xpkg/package-meta.ts";
 import { caughtUp } from "./caught-up.ts";
 import { namespace, type PackageCluster } from "./package-cluster.ts";
 

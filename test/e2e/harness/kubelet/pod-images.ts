@@ -9,7 +9,7 @@ import {
   parseReference,
   platformOfNode,
   pullImage,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 
 /** An image on the disk of the node. */
 export interface PodImage {

@@ -16,7 +16,7 @@ import {
   pushPackage,
   runtimeLabel,
   startRegistry,
-} from "@purlin/package-manager";
+} from "@purlin/oci";
 
 /** A build of the function. */
 export interface Build {

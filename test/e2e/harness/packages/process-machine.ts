@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
 import { openPackageManagement, type PackageManagement } from "@purlin/control-plane";
-import { createFunctionProcesses, type FunctionProcesses } from "@purlin/package-manager";
+import { createFunctionProcesses, type FunctionProcesses } from "@purlin/function-process";
 import type { PackageMachine } from "./package-machine.ts";
 import "./sandbox.ts";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of packages with bubblewrap and without. `npm run e2e -- --sandbox=none` runs a whole suite as on a machine without it.
 import assert from "node:assert/strict";
-import { findSandbox } from "@purlin/package-manager";
+import { findSandbox } from "@purlin/function-process";
 
 /** One of the two ways in which this machine can run functions of packages. */
 export interface SandboxMode {

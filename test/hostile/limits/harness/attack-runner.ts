@@ -9,7 +9,7 @@ import {
   findSandbox,
   functionLogFolder,
   type SupervisionOptions,
-} from "@purlin/package-manager";
+} from "@purlin/function-process";
 
 /** What to run, and how. */
 export interface RunnerInput {

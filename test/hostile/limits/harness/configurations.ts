@@ -5,8 +5,7 @@ import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import type { SupervisionOptions } from "@purlin/package-manager";
-import { mountPoints } from "@purlin/package-manager";
+import { mountPoints, type SupervisionOptions } from "@purlin/function-process";
 import { holdLog } from "../../harness/hold-log.ts";
 import type { RunnerAttack, RunnerInput, RunnerOutcome } from "./attack-runner.ts";
 

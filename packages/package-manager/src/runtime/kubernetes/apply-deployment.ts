@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
 import { controllerReference, isControlledBy, textAt } from "@purlin/kube-controller";
-import { parseReference } from "../../oci/image-reference.ts";
+import { parseReference } from "@purlin/oci";
 import { applyOwned, runtimeFieldManager } from "../apply-owned.ts";
 import { deleteExactly } from "./delete-owned.ts";
 import { deploymentOf } from "./deployment.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
 import { conditionOf, conditionsOf, memberAt } from "@purlin/kube-controller";
-import type { PackageKind } from "../../xpkg/package-meta.ts";
+import type { PackageKind } from "@purlin/oci";
 
 /** How a Deployment is. */
 export interface DeploymentState {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-client";
 import { textAt } from "@purlin/kube-controller";
+import { runtimeLabel } from "@purlin/oci";
 import { createMemory } from "../../fetch/memory.ts";
 import type { PackageClient } from "../../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../../fetch/package-request.ts";
-import { runtimeLabel } from "../../xpkg/build-image.ts";
 
 const remembered = 256;
 

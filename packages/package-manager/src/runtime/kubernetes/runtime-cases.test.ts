@@ -6,13 +6,10 @@ import type { KubeObject } from "@purlin/kube-client";
 import { memberAt, withMember } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects";
-import { parseReference } from "../../oci/image-reference.ts";
-import { createRegistryClient } from "../../oci/registry-client.ts";
+import { buildImage, createRegistryClient, parseReference, pushPackage, runtimeLabel } from "@purlin/oci";
 import { otherKinds } from "../../package-kinds.ts";
 import { type KubernetesScene, startKubernetesScene } from "../../testing/kubernetes-scene.ts";
 import { namespace } from "../../testing/package-cluster.ts";
-import { buildImage, runtimeLabel } from "../../xpkg/build-image.ts";
-import { pushPackage } from "../../xpkg/push-package.ts";
 import { runtimeKinds } from "./runtime-kinds.ts";
 
 const one = "fn-aaaaaaaaaaaa";

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that are written for control groups, in a folder that stands for the kernel's: most machines delegate none to a test.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { tempFolder } from "@purlin/oci/testing";
+import { enable, groupAt, openControlGroups, ownControlGroup } from "./control-groups.ts";
+import { defaultFunctionLimits } from "./function-limits.ts";
+
+const self = 4711;
+const launcher = 4710;
+
+interface Delegation {
+  readonly controllers: string;
+  readonly members: readonly number[];
+  readonly enabled: readonly string[];
+}
+
+const delegations: Record<string, Delegation> = {
+  "all controllers": { controllers: "cpuset cpu io memory pids", members: [self], enabled: ["cpu", "memory", "pids"] },
+  "with its launcher": { controllers: "memory pids", members: [launcher, self], enabled: ["memory", "pids"] },
+  "with a shell of the user": { controllers: "memory pids", members: [self, 4000], enabled: [] },
+  "other controllers": { controllers: "hugetlb", members: [self], enabled: [] },
+};
+for (const [name, { controllers, members, enabled }] of Object.entries(delegations)) {
+  test(`limits are asked for where the group is this control plane's: ${name}`, () => {
+    using folder = tempFolder({
+      "cgroup.procs": members.map((pid) => `${pid}\n`).join(""),
+      "cgroup.controllers": `${controllers}\n`,
+      "run/x": "",
+    });
+    const found = enable({ own: folder.path, pid: self, launcher }, join(folder.path, "run"));
+    assert.deepEqual([...found], enabled);
+    assert.equal(
+      existsSync(join(folder.path, "purlin-control-plane")),
+      enabled.length > 0,
+      "processes are moved only then",
+    );
+  });
+}
+
+test("the limits of a group are those of its function, for the controllers that there are", () => {
+  using folder = tempFolder({ x: "", "memory.events": "low 0\noom 2\noom_kill 1\n" });
+  const read = (file: string): string => readFileSync(join(folder.path, file), "utf8");
+  const group = groupAt(folder.path, new Set(["memory", "cpu"]));
+  group.limit({ ...defaultFunctionLimits, memoryBytes: 1_000_000, cpus: 1.5 });
+  assert.deepEqual([read("memory.max"), read("memory.oom.group"), read("cpu.max")], ["1000000", "1", "150000 100000"]);
+  assert.equal(existsSync(join(folder.path, "pids.max")), false);
+  assert.equal(group.count("memory.events", "oom_kill"), 1);
+  assert.equal(group.count("pids.events", "max"), 0);
+});
+
+test("groups are not opened in a folder that is not a control group", () => {
+  using folder = tempFolder({ "cgroup.procs": "" });
+  assert.equal(openControlGroups({ own: folder.path, pid: self }), undefined);
+  assert.deepEqual(readdirSync(folder.path), ["cgroup.procs"]);
+  assert.equal(openControlGroups({ own: join(folder.path, "missing"), pid: self }), undefined);
+});
+
+test("groups of this machine end what is in them, where they are delegated", async () => {
+  const own = ownControlGroup();
+  const groups = own === undefined ? undefined : openControlGroups({ own, pid: process.pid });
+  if (groups === undefined) return;
+  const group = groups.create();
+  assert.ok(group);
+  group.limit(defaultFunctionLimits);
+  const child = spawn("/bin/sh", ["-c", `${group.enter}\nsetsid sleep 60 & exec sleep 60`], { stdio: "ignore" });
+  const ended = new Promise<string | null>((resolve) => child.once("exit", (_, signal) => resolve(signal)));
+  const members = (): string => readFileSync(join(groups.path, "1/cgroup.procs"), "utf8").trim();
+  while (members().split("\n").length < 2) await setTimeout(20);
+  group.kill();
+  assert.equal(await ended, "SIGKILL");
+  while (!group.remove()) await setTimeout(20);
+  groups.close();
+  assert.equal(existsSync(groups.path), false);
+});

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pulls and pushes over lines that break, to a real registry.
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { type TestContext, test } from "node:test";
+import { openContentStore } from "../content/content-store.ts";
+import { digestOf } from "../content/digest.ts";
+import { type ImageReference, parseReference } from "../content/image-reference.ts";
+import { mediaTypes } from "../content/media-types.ts";
+import { isOciError } from "../content/oci-error.ts";
+import { type Registry, startRegistry } from "../registry/registry.ts";
+import { type CuttingProxy, startCuttingProxy } from "../testing/cutting-proxy.ts";
+import { createRegistryClient, type RegistryClient } from "./registry-client.ts";
+
+const size = 1_000_000;
+const bytes = randomBytes(size);
+const blob = { mediaType: mediaTypes.ociLayerGzip, digest: digestOf(bytes), size };
+const open = (): Readable => Readable.from([bytes.subarray(0, 400_000), bytes.subarray(400_000)]);
+
+interface Scene {
+  readonly folder: string;
+  readonly registry: Registry;
+  readonly line: CuttingProxy;
+  readonly client: RegistryClient;
+  /** Over the line that breaks. */
+  readonly reference: ImageReference;
+  /** Straight to the registry. */
+  readonly direct: ImageReference;
+}
+
+async function scene(t: TestContext): Promise<Scene> {
+  const folder = await mkdtemp(join(tmpdir(), "purlin-lines-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const registry = await startRegistry({ directory: join(folder, "registry") });
+  t.after(() => registry.close());
+  const line = await startCuttingProxy(registry.address);
+  t.after(() => line[Symbol.asyncDispose]());
+  const client = createRegistryClient({ sleep: async () => {} });
+  return {
+    folder,
+    registry,
+    line,
+    client,
+    reference: parseReference(`${line.address}/acme/f:v1`),
+    direct: parseReference(`${registry.address}/acme/f:v1`),
+  };
+}
+
+const isUnreachable = (error: unknown): boolean => isOciError(error, "unreachable");
+
+for (const times of [1, 2, 3, 12]) {
+  test(`a pull whose line breaks ${times} times continues where it was`, async (t) => {
+    const { folder, line, client, reference, direct } = await scene(t);
+    await client.pushBlob(direct, blob, open);
+    const store = await openContentStore(join(folder, "store"));
+    line.cut("down", 250_000, times);
+    await client.pullBlob(reference, blob, store);
+    assert.deepEqual(await store.read(blob), bytes);
+    assert.ok(line.cuts > 0 && line.cuts <= times, `it broke ${line.cuts} times`);
+    // What was on its way when the line broke may come twice.
+    assert.ok(line.sent.down < size + 200_000 * (times + 1), `${line.sent.down} bytes came for ${size}`);
+  });
+}
+
+test("a pull that is given up leaves what came, and another process continues there", async (t) => {
+  const { folder, line, client, reference, direct } = await scene(t);
+  await client.pushBlob(direct, blob, open);
+  const directory = join(folder, "store");
+  line.cut("down", 600_000, 1);
+  // From the second attempt on there is not even an answer.
+  const impatient = createRegistryClient({ sleep: async () => line.cut("down", 10, 1000) });
+  const pulling = impatient.pullBlob(reference, blob, await openContentStore(directory));
+  await assert.rejects(pulling, isUnreachable);
+  const partial = await stat(join(directory, "partial", blob.digest.slice(7)));
+  assert.ok(partial.size > 0 && partial.size < size, `${partial.size} bytes are there`);
+  assert.deepEqual(await readdir(join(directory, "blobs", "sha256")), []);
+  line.cut("down", 0, 0);
+  const before = line.sent.down;
+  const store = await openContentStore(directory);
+  await createRegistryClient().pullBlob(reference, blob, store);
+  assert.deepEqual(await store.read(blob), bytes);
+  assert.ok(line.sent.down - before < size - partial.size + 50_000, "only the rest came");
+  assert.deepEqual(await readdir(join(directory, "partial")), []);
+});
+
+test("a pull that somebody stops leaves nothing that looks whole", async (t) => {
+  const { folder, line, client, reference, direct } = await scene(t);
+  await client.pushBlob(direct, blob, open);
+  const directory = join(folder, "store");
+  const store = await openContentStore(directory);
+  const stopping = new AbortController();
+  line.cut("down", 100_000, 1);
+  const stopped = createRegistryClient({
+    sleep: async () => stopping.abort(new Error("enough")),
+  }).pullBlob(reference, blob, store, { signal: stopping.signal });
+  await assert.rejects(stopped);
+  assert.equal(await store.has(blob.digest), false);
+  await client.pullBlob(reference, blob, store);
+  assert.deepEqual(await store.read(blob), bytes);
+});
+
+for (const times of [1, 3]) {
+  test(`a push whose line breaks ${times} times starts clean each time, and arrives whole`, async (t) => {
+    const { folder, line, client, reference, registry } = await scene(t);
+    line.cut("up", 300_000, times);
+    await client.pushBlob(reference, blob, open);
+    assert.equal(line.cuts, times);
+    assert.deepEqual(await registry.store.read(blob), bytes);
+    assert.deepEqual(await readdir(join(folder, "registry", "uploads")), [], "no half upload is left behind");
+  });
+}
+
+test("a push that is given up leaves nothing in the registry; the next one arrives", async (t) => {
+  const { folder, line, client, reference, registry } = await scene(t);
+  line.cut("up", 300_000, 1000);
+  await assert.rejects(client.pushBlob(reference, blob, open), isUnreachable);
+  assert.equal(line.cuts, 4, "it was tried four times");
+  assert.equal(await registry.store.has(blob.digest), false);
+  line.cut("up", 0, 0);
+  await client.pushBlob(reference, blob, open);
+  assert.deepEqual(await registry.store.read(blob), bytes);
+  while ((await readdir(join(folder, "registry", "uploads"))).length > 0) await new Promise((go) => setImmediate(go));
+});
+
+test("a manifest whose line breaks is asked for again", async (t) => {
+  const { line, client, reference, direct, registry } = await scene(t);
+  const config = Buffer.from("{}");
+  const descriptor = { mediaType: mediaTypes.ociConfig, digest: digestOf(config), size: 2 };
+  await client.pushBlob(direct, descriptor, () => Readable.from([config]));
+  const annotations = { filler: "x".repeat(300_000) };
+  const document = { schemaVersion: 2, mediaType: mediaTypes.ociManifest, config: descriptor, layers: [], annotations };
+  const manifest = Buffer.from(JSON.stringify(document));
+  line.cut("up", 100_000, 2);
+  const digest = await client.pushManifest(reference, manifest, mediaTypes.ociManifest);
+  assert.deepEqual([digest, line.cuts], [digestOf(manifest), 2]);
+  assert.equal(await client.resolve(direct), digest);
+  assert.ok(await registry.store.has(digest));
+  line.cut("down", 100_000, 2);
+  assert.equal((await client.manifest(reference)).descriptor.digest, digest);
+});

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { OciError } from "../content/oci-error.ts";
+import { type AuthChallenge, parseChallenges } from "./auth-challenge.ts";
+import type { RegistryCredentials } from "./registry-credentials.ts";
+import { type RegistryRequest, type RegistryResponse, type RegistrySend, readBody } from "./registry-http.ts";
+
+/** What a request is for, as token servers want to hear it. */
+export interface RegistryScope {
+  readonly repository: string;
+  readonly actions: "pull" | "pull,push";
+}
+
+/** Sends with whatever authentication the registry asks for. */
+export type AuthorizedSend = (request: RegistryRequest, scope: RegistryScope) => Promise<RegistryResponse>;
+
+const maxTokenBytes = 1024 * 1024;
+/** Token servers that say nothing mean this. */
+const defaultTokenSeconds = 60;
+
+interface Token {
+  readonly header: string;
+  readonly expires: number;
+}
+
+/** Makes a sender that answers challenges: basic at once, bearer by way of the token server it names. */
+export function createAuthorizedSend(
+  send: RegistrySend,
+  findCredentials: () => RegistryCredentials | undefined | Promise<RegistryCredentials | undefined>,
+  now: () => number,
+): AuthorizedSend {
+  const tokens = new Map<string, Token>();
+
+  return async (request, scope) => {
+    const key = `${request.url.origin} ${scope.repository} ${scope.actions}`;
+    const known = tokens.get(key);
+    const first = await send(known && known.expires > now() ? withToken(request, known.header) : request);
+    if (first.status !== 401) return first;
+    first.body.destroy();
+    const challenges = parseChallenges(first.headers["www-authenticate"] ?? "");
+    const credentials = await findCredentials();
+    const token = await answer(challenges, { send, request, scope, credentials, now });
+    tokens.set(key, token);
+    return send(withToken(request, token.header));
+  };
+}
+
+function withToken(request: RegistryRequest, authorization: string): RegistryRequest {
+  return { ...request, headers: { ...request.headers, authorization } };
+}
+
+interface Asked {
+  readonly send: RegistrySend;
+  readonly request: RegistryRequest;
+  readonly scope: RegistryScope;
+  readonly credentials: RegistryCredentials | undefined;
+  readonly now: () => number;
+}
+
+async function answer(challenges: readonly AuthChallenge[], asked: Asked): Promise<Token> {
+  const bearer = challenges.find(({ scheme }) => scheme === "bearer");
+  if (bearer !== undefined) return fetchToken(bearer, asked);
+  const { host } = asked.request.url;
+  if (!challenges.some(({ scheme }) => scheme === "basic")) {
+    throw new OciError("unauthorized", `${host} wants an authentication we do not know`);
+  }
+  if (asked.credentials?.username === undefined) {
+    throw new OciError("unauthorized", `${host} wants a user name and password; give a pull secret for it`);
+  }
+  return { header: basic(asked.credentials), expires: Number.POSITIVE_INFINITY };
+}
+
+function basic({ username = "", password = "" }: RegistryCredentials): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+}
+
+async function fetchToken(challenge: AuthChallenge, asked: Asked): Promise<Token> {
+  const { realm, service } = challenge.parameters;
+  const { scope, request, credentials, send, now } = asked;
+  if (realm === undefined || !URL.canParse(realm)) {
+    throw new OciError("unauthorized", `${request.url.host} names no token server`);
+  }
+  // Redirects to plain text are not followed either: what is secret on one way is secret on the other.
+  if (request.url.protocol === "https:" && new URL(realm).protocol !== "https:") {
+    throw new OciError("unauthorized", `${request.url.host} sends for its tokens to ${realm}, which is not HTTPS`);
+  }
+  const parameters = new URLSearchParams({ scope: `repository:${scope.repository}:${scope.actions}` });
+  if (service !== undefined) parameters.set("service", service);
+  const response = await send({ ...tokenRequest(new URL(realm), parameters, credentials), signal: request.signal });
+  if (response.status !== 200) {
+    response.body.destroy();
+    throw new OciError(
+      "unauthorized",
+      `the token server ${new URL(realm).host} answers ${response.status} for ${scope.repository}` +
+        (credentials === undefined ? "; give a pull secret for the registry" : "; check the pull secret"),
+    );
+  }
+  return tokenOf(await readBody(response.body, maxTokenBytes), new URL(realm).host, now);
+}
+
+/** A refresh token is exchanged by POST; a user name and password, or nobody at all, ask by GET. */
+function tokenRequest(
+  realm: URL,
+  parameters: URLSearchParams,
+  credentials: RegistryCredentials | undefined,
+): RegistryRequest {
+  if (credentials?.identityToken !== undefined) {
+    parameters.set("grant_type", "refresh_token");
+    parameters.set("refresh_token", credentials.identityToken);
+    parameters.set("client_id", "purlin");
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    return { method: "POST", url: realm, headers, body: Buffer.from(parameters.toString()) };
+  }
+  const url = new URL(realm);
+  for (const [name, value] of parameters) url.searchParams.set(name, value);
+  const headers = credentials?.username === undefined ? {} : { authorization: basic(credentials) };
+  return { method: "GET", url, headers };
+}
+
+function tokenOf(body: Buffer, host: string, now: () => number): Token {
+  let answered: { token?: unknown; access_token?: unknown; expires_in?: unknown };
+  try {
+    answered = JSON.parse(body.toString("utf8")) as typeof answered;
+  } catch (cause) {
+    throw new OciError("unauthorized", `the token server ${host} does not answer in JSON`, { cause });
+  }
+  const text = answered.token ?? answered.access_token;
+  if (typeof text !== "string" || text === "") {
+    throw new OciError("unauthorized", `the token server ${host} answers without a token`);
+  }
+  const seconds = typeof answered.expires_in === "number" ? answered.expires_in : defaultTokenSeconds;
+  // Half the time it has left: a clock that is off must not make a request fail.
+  return { header: `Bearer ${text}`, expires: now() + seconds * 500 };
+}

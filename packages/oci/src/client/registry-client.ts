@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Readable } from "node:stream";
+import type { BlobSource, ContentStore } from "../content/content-store.ts";
+import { digestOf, isDigest } from "../content/digest.ts";
+import { formatReference, type ImageReference, identifierOf, sourceOf } from "../content/image-reference.ts";
+import { type Descriptor, type Manifest, maxManifestBytes, parseManifest } from "../content/manifest.ts";
+import { acceptedManifests } from "../content/media-types.ts";
+import { OciError } from "../content/oci-error.ts";
+import { type AuthorizedSend, createAuthorizedSend } from "./registry-auth.ts";
+import type { CredentialsFor } from "./registry-credentials.ts";
+import { createRegistryHttp, type RegistryHttpOptions, type RegistryResponse, readBody } from "./registry-http.ts";
+import { refusal } from "./registry-refusal.ts";
+import { retrying, retryTransfer, type Sleep, sleep } from "./registry-retry.ts";
+import { createSchemes } from "./registry-scheme.ts";
+import { type Asked, listTags, openBlob, uploadBlob } from "./registry-transfer.ts";
+
+/** What a registry client is made of. */
+export interface RegistryClientOptions extends RegistryHttpOptions {
+  readonly credentials?: CredentialsFor | undefined;
+  /** Registries that may be spoken to without TLS, beside those on loopback. */
+  readonly insecureRegistries?: readonly string[] | undefined;
+  /** Why a registry must not be asked for anything; undefined where it may. */
+  readonly refuses?: ((registry: string) => string | undefined) | undefined;
+  readonly now?: (() => number) | undefined;
+  readonly sleep?: Sleep | undefined;
+}
+
+/** A manifest as the registry sent it. */
+export interface FetchedManifest {
+  readonly descriptor: Descriptor;
+  readonly bytes: Buffer;
+  readonly manifest: Manifest;
+}
+
+/** What is asked of a call. */
+export interface RegistryCall {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Talks to registries: reads, checks against digests, and writes. */
+export interface RegistryClient {
+  /** What a reference points to now. A digest is taken as it is. */
+  resolve(reference: ImageReference, call?: RegistryCall): Promise<string>;
+  manifest(reference: ImageReference, call?: RegistryCall): Promise<FetchedManifest>;
+  /** Brings a blob into the store, unless it is there. */
+  pullBlob(reference: ImageReference, descriptor: Descriptor, into: ContentStore, call?: RegistryCall): Promise<void>;
+  tags(reference: ImageReference, call?: RegistryCall): Promise<string[]>;
+  /** Uploads a blob, unless the registry has it. */
+  pushBlob(reference: ImageReference, descriptor: Descriptor, open: () => Readable, call?: RegistryCall): Promise<void>;
+  /** Uploads a manifest under the reference's tag, or its digest. */
+  pushManifest(reference: ImageReference, bytes: Uint8Array, mediaType: string, call?: RegistryCall): Promise<string>;
+}
+
+/** Makes a client. */
+export function createRegistryClient(options: RegistryClientOptions = {}): RegistryClient {
+  const { credentials, insecureRegistries = [], refuses, now = Date.now } = options;
+  const pause = options.sleep ?? sleep;
+  const send = retrying(createRegistryHttp(options), pause, now);
+  const schemes = createSchemes(createRegistryHttp({ idleTimeoutMs: 10_000, ...options }), insecureRegistries);
+  const senders = new Map<string, AuthorizedSend>();
+
+  function senderOf(source: string): AuthorizedSend {
+    const known = senders.get(source);
+    if (known !== undefined) return known;
+    const made = createAuthorizedSend(send, () => credentials?.(source), now);
+    senders.set(source, made);
+    return made;
+  }
+
+  async function ask(reference: ImageReference, path: string, request: Asked): Promise<RegistryResponse> {
+    const reason = refuses?.(reference.registry);
+    if (reason !== undefined) throw new OciError("refused", reason);
+    const base = await schemes(reference.registry, request.signal);
+    const url = path.startsWith("http") ? new URL(path) : new URL(`/v2/${reference.repository}/${path}`, base);
+    const { actions = "pull", ...rest } = request;
+    return senderOf(sourceOf(reference))({ ...rest, url }, { repository: reference.repository, actions });
+  }
+
+  function transfer<T>({ registry }: ImageReference, run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return retryTransfer(run, { registry, pause, signal, now });
+  }
+
+  async function manifest(reference: ImageReference, { signal }: RegistryCall = {}): Promise<FetchedManifest> {
+    const name = formatReference(reference);
+    const response = await ask(reference, `manifests/${identifierOf(reference)}`, {
+      method: "GET",
+      headers: { accept: acceptedManifests },
+      signal,
+    });
+    if (response.status !== 200) throw await refusal(response, name, "read");
+    const bytes = await readBody(response.body, maxManifestBytes);
+    const digest = digestOf(bytes);
+    if (reference.digest !== undefined && digest !== reference.digest) {
+      throw new OciError("digest-mismatch", `${name}: what came has the digest ${digest}`);
+    }
+    const parsed = parseManifest(bytes, response.headers["content-type"] ?? "", name);
+    const { mediaType } = parsed.kind === "image" ? parsed.image : parsed.index;
+    return { descriptor: { mediaType, digest, size: bytes.length }, bytes, manifest: parsed };
+  }
+
+  return {
+    manifest: (reference, call = {}) => transfer(reference, () => manifest(reference, call), call.signal),
+    async resolve(reference, call = {}) {
+      if (reference.digest !== undefined) return reference.digest;
+      const response = await ask(reference, `manifests/${identifierOf(reference)}`, {
+        method: "HEAD",
+        headers: { accept: acceptedManifests },
+        signal: call.signal,
+      });
+      response.body.destroy();
+      const digest = response.headers["docker-content-digest"];
+      if (response.status === 200 && typeof digest === "string" && isDigest(digest)) return digest;
+      // Not every registry answers HEAD, or with a digest; what it refuses it refuses again, with a reason.
+      const { descriptor } = await transfer(reference, () => manifest(reference, call), call.signal);
+      return descriptor.digest;
+    },
+    pullBlob(reference, descriptor, into, { signal } = {}) {
+      let reached = 0;
+      const source: BlobSource = (offset) => {
+        reached = offset;
+        return openBlob(ask, reference, { descriptor, offset, signal });
+      };
+      const { registry } = reference;
+      const progress = (): number => reached;
+      return retryTransfer(() => into.ingest(descriptor, source), { registry, pause, signal, progress, now });
+    },
+    tags: (reference, { signal } = {}) => transfer(reference, () => listTags(ask, reference, signal), signal),
+    pushBlob(reference, descriptor, open, { signal } = {}) {
+      // An upload that broke is not continued: what of it arrived is the registry's secret. Each attempt is a new one.
+      return transfer(reference, () => uploadBlob(ask, reference, { descriptor, open, signal }), signal);
+    },
+    async pushManifest(reference, bytes, mediaType, { signal } = {}) {
+      const digest = digestOf(bytes);
+      const response = await ask(reference, `manifests/${reference.tag ?? digest}`, {
+        method: "PUT",
+        headers: { "content-type": mediaType, "content-length": String(bytes.length) },
+        body: bytes,
+        actions: "pull,push",
+        signal,
+      });
+      if (response.status !== 201) throw await refusal(response, formatReference(reference), "write");
+      response.body.resume();
+      return digest;
+    },
+  };
+}

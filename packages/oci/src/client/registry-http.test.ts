@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { Readable } from "node:stream";
+import { type TestContext, test } from "node:test";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { createAuthority, issueCertificate } from "@purlin/certificates";
+import { isOciError } from "../content/oci-error.ts";
+import { serveHttp } from "../testing/http-script.ts";
+import { createRegistryHttp, type RegistryHttpOptions, readBody } from "./registry-http.ts";
+
+const send = createRegistryHttp();
+const url = (host: string, path = "/"): URL => new URL(`http://${host}${path}`);
+
+const redirects: { status: number; method: "GET" | "HEAD" | "POST"; isFollowed: boolean }[] = [
+  { status: 301, method: "GET", isFollowed: true },
+  { status: 302, method: "GET", isFollowed: true },
+  { status: 303, method: "HEAD", isFollowed: true },
+  { status: 307, method: "GET", isFollowed: true },
+  { status: 308, method: "HEAD", isFollowed: true },
+  { status: 307, method: "POST", isFollowed: false },
+  { status: 300, method: "GET", isFollowed: false },
+];
+for (const { status, method, isFollowed } of redirects) {
+  test(`a ${method} that is redirected by ${status} is ${isFollowed ? "" : "not "}followed`, async (t) => {
+    const { host } = await serveHttp(t, (request, response) => {
+      if (request.url === "/") response.writeHead(status, { location: "/there" }).end();
+      else response.end();
+    });
+    const response = await send({ method, url: url(host) });
+    response.body.resume();
+    assert.deepEqual([response.status, response.url.pathname], isFollowed ? [200, "/there"] : [status, "/"]);
+  });
+}
+
+test("authorization goes along on the same host, whatever its case, and stays behind otherwise", async (t) => {
+  const other = await serveHttp(t, (_, response) => void response.end());
+  const { host, asked } = await serveHttp(t, (request, response) => {
+    if (request.url === "/same") response.writeHead(302, { location: "/end" }).end();
+    else if (request.url === "/other") response.writeHead(302, { location: `http://${other.host}/end` }).end();
+    else response.end();
+  });
+  for (const path of ["/same", "/other"]) {
+    (await send({ method: "GET", url: url(host, path), headers: { AUTHORIZATION: "Bearer x" } })).body.resume();
+  }
+  assert.deepEqual(asked, ["GET /same Bearer x", "GET /end Bearer x", "GET /other Bearer x"]);
+  assert.deepEqual(other.asked, ["GET /end nobody"]);
+});
+
+test("a redirect without a place is an answer like any other", async (t) => {
+  const { host } = await serveHttp(t, (_, response) => void response.writeHead(302).end());
+  const response = await send({ method: "GET", url: url(host) });
+  response.body.resume();
+  assert.equal(response.status, 302);
+});
+
+test("a server that says nothing is given up", async (t) => {
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  t.after(() => silent.close());
+  const host = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  await assert.rejects(createRegistryHttp({ idleTimeoutMs: 50 })({ method: "GET", url: url(host) }), {
+    message: "it answers nothing for 0.05 s",
+    code: "ETIMEDOUT",
+  });
+});
+
+test("an answer that comes before everything was sent counts", async (t) => {
+  const { host } = await serveHttp(t, (request, response) => {
+    response.writeHead(413, { connection: "close" }).end("too large");
+    request.socket.once("drain", () => request.socket.destroy());
+  });
+  async function* endless(): AsyncGenerator<Buffer> {
+    for (let sent = 0; sent < 400; sent++) yield Buffer.alloc(64 * 1024);
+  }
+  const response = await send({ method: "PUT", url: url(host), body: () => Readable.from(endless()) });
+  assert.equal(response.status, 413);
+  response.body.destroy();
+});
+
+test("a body that cannot be opened is the error", async (t) => {
+  const { host } = await serveHttp(t, (request) => void request.resume());
+  const failing = (): Readable =>
+    new Readable({
+      read() {
+        this.destroy(new Error("no such file"));
+      },
+    });
+  await assert.rejects(send({ method: "PUT", url: url(host), body: failing }), /no such file/);
+});
+
+test("who stops waiting gets no answer", async (t) => {
+  const stopping = new AbortController();
+  const { host } = await serveHttp(t, () => stopping.abort(new Error("enough")));
+  await assert.rejects(send({ method: "GET", url: url(host), signal: stopping.signal }), { name: "AbortError" });
+});
+
+test("a body is read up to a limit", async () => {
+  const body = (): Readable => Readable.from([Buffer.from("hello "), Buffer.from("world")]);
+  assert.equal((await readBody(body(), 11)).toString(), "hello world");
+  const read = body();
+  await assert.rejects(readBody(read, 10), (error) => isOciError(error, "too-large"));
+  assert.ok(read.destroyed);
+});
+
+test("authorities of our own are trusted in addition to those of Node, and the User-Agent is ours to choose", async (t) => {
+  const [usual, own] = [await serveHttps(t), await serveHttps(t)];
+  const before = getCACertificates("default");
+  setDefaultCACertificates([usual.authority]);
+  t.after(() => setDefaultCACertificates(before));
+  const get = async (from: HttpsScript, options: RegistryHttpOptions): Promise<string> => {
+    const { body } = await createRegistryHttp(options)({ method: "GET", url: new URL(`https://${from.host}/`) });
+    return String(await readBody(body, 1024));
+  };
+  await assert.rejects(get(own, {}), { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" });
+  assert.equal(await get(own, { ca: own.authority, userAgent: "acme/1" }), "acme/1");
+  assert.equal(await get(usual, { ca: own.authority }), "purlin");
+});
+
+interface HttpsScript {
+  readonly host: string;
+  readonly authority: string;
+}
+
+/** Answers with the User-Agent of the request, under an authority of its own. */
+async function serveHttps(t: TestContext): Promise<HttpsScript> {
+  const authority = createAuthority({ commonName: "registry" });
+  const { certPem: cert, keyPem: key } = issueCertificate(authority, {
+    commonName: "registry",
+    dnsNames: ["localhost"],
+    usages: ["server"],
+  });
+  const server = createHttpsServer(
+    { cert, key },
+    (request, response) => void response.end(request.headers["user-agent"]),
+  );
+  await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { host: `localhost:${(server.address() as AddressInfo).port}`, authority: authority.certPem };
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { getCACertificates } from "node:tls";
+import { OciError } from "../content/oci-error.ts";
+import { limitRequest, type RequestLimits } from "./request-limits.ts";
+
+/** One request to a registry or to the server that hands out its tokens. */
+export interface RegistryRequest {
+  readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly url: URL;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Bytes, or something that opens them anew for each attempt. */
+  readonly body?: Uint8Array | (() => Readable) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The answer; whoever gets it reads or destroys the body. */
+export interface RegistryResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: IncomingMessage;
+  /** Where the answer came from after redirects. */
+  readonly url: URL;
+}
+
+/** Sends one request. Resolves with any HTTP answer, rejects when there is none. */
+export type RegistrySend = (request: RegistryRequest) => Promise<RegistryResponse>;
+
+/** What connections are made with. */
+export interface RegistryHttpOptions extends Partial<RequestLimits> {
+  /** Certificates to trust in addition to those that Node trusts, in PEM. */
+  readonly ca?: string | undefined;
+  /** The User-Agent of requests; `purlin` unless given. */
+  readonly userAgent?: string | undefined;
+}
+
+/** Together with the tries that follow, well below what a pass of a controller may take. */
+const limits: RequestLimits = { connectTimeoutMs: 10_000, idleTimeoutMs: 30_000 };
+/** A registry may check all of an upload before it answers. */
+const uploadIdleMs = 120_000;
+
+const maxRedirects = 5;
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+/** Makes a sender that follows redirects of reads. Credentials never follow to another host. */
+export function createRegistryHttp({ ca, ...rest }: RegistryHttpOptions = {}): RegistrySend {
+  // An option `ca` replaces the authorities that Node trusts.
+  const options = { ...rest, trusted: ca === undefined ? undefined : [...getCACertificates("default"), ca] };
+  async function send(request: RegistryRequest, hops: number): Promise<RegistryResponse> {
+    const response = await exchange(request, options);
+    const { location } = response.headers;
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (!isRead || !redirects.has(response.status) || location === undefined) return response;
+    response.body.destroy();
+    if (hops === 0) throw new OciError("refused", `${request.url.host} redirects more than ${maxRedirects} times`);
+    return send(redirected(request, new URL(location, request.url)), hops - 1);
+  }
+  return (request) => send(request, maxRedirects);
+}
+
+function redirected(request: RegistryRequest, url: URL): RegistryRequest {
+  if (request.url.protocol === "https:" && url.protocol !== "https:") {
+    throw new OciError("refused", `${request.url.host} redirects from HTTPS to ${url.protocol}//${url.host}`);
+  }
+  if (url.origin === request.url.origin) return { ...request, url };
+  const headers = Object.entries(request.headers ?? {}).filter(([name]) => name.toLowerCase() !== "authorization");
+  return { ...request, url, headers: Object.fromEntries(headers) };
+}
+
+interface ExchangeOptions extends Omit<RegistryHttpOptions, "ca"> {
+  readonly trusted: string[] | undefined;
+}
+
+async function exchange(
+  { method, url, headers, body, signal }: RegistryRequest,
+  { trusted, userAgent = "purlin", connectTimeoutMs = limits.connectTimeoutMs, idleTimeoutMs }: ExchangeOptions,
+): Promise<RegistryResponse> {
+  const options = { method, headers: { "user-agent": userAgent, ...headers }, ...(signal && { signal }) };
+  const outgoing =
+    url.protocol === "https:" ? requestHttps(url, { ...options, ca: trusted }) : requestHttp(url, options);
+  const usualIdleMs = typeof body === "function" ? uploadIdleMs : limits.idleTimeoutMs;
+  limitRequest(outgoing, { connectTimeoutMs, idleTimeoutMs: idleTimeoutMs ?? usualIdleMs });
+  const answered = answerOf(outgoing);
+  answered.catch(() => {});
+  try {
+    await write(outgoing, body);
+  } catch (error) {
+    // A server may answer and hang up before it has read everything; its answer says more than the broken pipe.
+    const early = await answered.catch(() => undefined);
+    if (early === undefined) throw error;
+  }
+  const incoming = await answered;
+  return { status: incoming.statusCode ?? 0, headers: incoming.headers, body: incoming, url };
+}
+
+function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    outgoing.once("response", resolve);
+    outgoing.once("error", reject);
+  });
+}
+
+async function write(outgoing: ClientRequest, body: RegistryRequest["body"]): Promise<void> {
+  if (typeof body === "function") return pipeline(body(), outgoing);
+  outgoing.end(body);
+}
+
+/** Reads a body that is expected to be small. */
+export async function readBody(body: Readable, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) {
+      body.destroy();
+      throw new OciError("too-large", `the answer is larger than ${maxBytes} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+import { constants } from "node:fs";
+import { chmod, link, lstat, mkdir, open, readdir, rm, symlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { type Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createZstdDecompress } from "node:zlib";
+import { type Extract, extract, type Header } from "tar-stream";
+import { compressionOf } from "../content/media-types.ts";
+import { OciError } from "../content/oci-error.ts";
+import { pathInside } from "./path-inside.ts";
+
+/** What unpacking may use up; shared by all layers of an image. */
+export interface UnpackBudget {
+  bytes: number;
+  entries: number;
+}
+
+/** A compressed layer. */
+export interface LayerSource {
+  readonly mediaType: string;
+  readonly open: () => Readable;
+  /** For messages. */
+  readonly name: string;
+}
+
+/**
+ * Unpacks a layer over what lower layers left in `root`. Nothing is written outside of it or beyond the budget. Devices, pipes and
+ * setuid bits are left out, and everything belongs to whoever unpacks.
+ */
+export async function unpackLayer(layer: LayerSource, root: string, budget: UnpackBudget): Promise<void> {
+  const tar = extract();
+  const layerState: LayerState = { root, written: new Set(), name: layer.name };
+  const reading = pipeline([layer.open(), ...decompressors(layer.mediaType), counting(budget, layer.name), tar]);
+  const writing = writeEntries(tar, layerState, budget).catch((error: unknown) => {
+    tar.destroy(error as Error);
+    throw error;
+  });
+  try {
+    // Whichever side fails first ends the other, and is the reason.
+    await Promise.all([writing, reading]);
+  } catch (error) {
+    await Promise.allSettled([writing, reading]);
+    throw asLayerError(error, layer.name);
+  }
+}
+
+type Entry = Extract extends AsyncIterable<infer One> ? One : never;
+
+interface LayerState {
+  readonly root: string;
+  /** What this layer brought, and the folders it is in: its own whiteouts do not hide it. */
+  readonly written: Set<string>;
+  readonly name: string;
+}
+
+function decompressors(mediaType: string): NodeJS.ReadWriteStream[] {
+  const compression = compressionOf(mediaType);
+  if (compression === "none") return [];
+  return [compression === "gzip" ? createGunzip() : createZstdDecompress()];
+}
+
+function counting(budget: UnpackBudget, name: string): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      budget.bytes -= chunk.length;
+      done(budget.bytes < 0 ? new OciError("too-large", `${name} unpacks to more than is allowed`) : null, chunk);
+    },
+  });
+}
+
+async function writeEntries(tar: Extract, layer: LayerState, budget: UnpackBudget): Promise<void> {
+  for await (const entry of tar) {
+    if (--budget.entries < 0) throw new OciError("too-large", `${layer.name} has more files than are allowed`);
+    await writeEntry(entry, layer);
+    entry.resume();
+  }
+}
+
+const whiteout = ".wh.";
+const opaque = ".wh..wh..opq";
+
+async function writeEntry(entry: Entry, layer: LayerState): Promise<void> {
+  const { header } = entry;
+  const path = await pathInside(layer.root, header.name);
+  if (path === layer.root) return;
+  const name = basename(path);
+  if (name === opaque) return clearFolder(dirname(path), layer);
+  if (name.startsWith(whiteout)) {
+    const hidden = join(dirname(path), name.slice(whiteout.length));
+    if (!isSafeName(name.slice(whiteout.length))) throw new OciError("unsafe-layer", `${layer.name} hides ${name}`);
+    return removeLower(hidden, layer);
+  }
+  await makeFolder(dirname(path), layer);
+  noteWritten(path, layer);
+  await create(entry, path, layer);
+}
+
+function isSafeName(name: string): boolean {
+  return name !== "" && name !== "." && name !== "..";
+}
+
+function noteWritten(path: string, { root, written }: LayerState): void {
+  for (let above = path; above !== root && !written.has(above); above = dirname(above)) written.add(above);
+}
+
+/** Removes what lower layers left at a path; what this layer put there or below stays, whichever came first. */
+async function removeLower(path: string, layer: LayerState): Promise<void> {
+  if (layer.written.has(path)) await clearFolder(path, layer);
+  else await rm(path, { recursive: true, force: true });
+}
+
+async function clearFolder(path: string, layer: LayerState): Promise<void> {
+  const there = await lstat(path).catch(() => undefined);
+  if (!there?.isDirectory()) return;
+  for (const name of await readdir(path)) await removeLower(join(path, name), layer);
+}
+
+/** Folders a tar file forgot to mention. A file of a lower layer in their place gives way. */
+async function makeFolder(path: string, layer: LayerState): Promise<void> {
+  const there = await lstat(path).catch(() => undefined);
+  if (there?.isDirectory() || path === layer.root) return;
+  await makeFolder(dirname(path), layer);
+  if (there !== undefined) await rm(path, { force: true });
+  await mkdir(path, { mode: 0o755 });
+}
+
+async function create(entry: Entry, path: string, layer: LayerState): Promise<void> {
+  const { header } = entry;
+  switch (header.type) {
+    case "directory":
+      return createFolder(path, modeOf(header));
+    case "symlink":
+      await rm(path, { recursive: true, force: true });
+      // Links may say what they like: whoever follows one, follows it inside the root.
+      return symlink(header.linkname, path);
+    case "link":
+      return createLink(path, header, layer);
+    case "file":
+    case "contiguous-file":
+      return createFile(entry, path);
+    default:
+      return undefined;
+  }
+}
+
+async function createFolder(path: string, mode: number): Promise<void> {
+  const there = await lstat(path).catch(() => undefined);
+  if (there !== undefined && !there.isDirectory()) await rm(path, { force: true });
+  if (!there?.isDirectory()) await mkdir(path);
+  // Whoever unpacks must be able to fill it, and to remove it again.
+  await chmod(path, mode | 0o700);
+}
+
+async function createLink(path: string, { linkname }: Header, { root, name }: LayerState): Promise<void> {
+  const target = await pathInside(root, linkname);
+  const there = await lstat(target).catch(() => undefined);
+  if (there === undefined || there.isDirectory()) {
+    throw new OciError("unsafe-layer", `${name} links to ${JSON.stringify(linkname)}, which is no file of the image`);
+  }
+  if (target === path) return;
+  // The folder gives way to the link, and what it would link to goes with it.
+  if (target.startsWith(`${path}/`)) {
+    throw new OciError("unsafe-layer", `${name} links to ${JSON.stringify(linkname)}, which the link itself replaces`);
+  }
+  await rm(path, { recursive: true, force: true });
+  await link(target, path);
+}
+
+async function createFile(entry: Entry, path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true });
+  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+  const file = await open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, 0o600);
+  try {
+    for await (const chunk of entry) await file.write(chunk as Buffer);
+    await file.chmod(modeOf(entry.header));
+    // Python, for one, trusts what it compiled before only while the time of the source is the same.
+    const time = entry.header.mtime;
+    await file.utimes(time, time);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Permissions without setuid, setgid and sticky bits. */
+function modeOf({ mode }: Header): number {
+  return mode & 0o777;
+}
+
+/** What the names in a layer can do to a file system; anything else that it refuses is the machine's affair. */
+const namesFault = new Set(["ENAMETOOLONG", "ENOTDIR", "EISDIR", "ELOOP", "EINVAL", "EEXIST", "ENOTEMPTY"]);
+
+function asLayerError(error: unknown, name: string): unknown {
+  if (error instanceof OciError) return error;
+  const { message, code } = error as NodeJS.ErrnoException;
+  const isMachine = code !== undefined && /^E[A-Z]+$/.test(code) && !namesFault.has(code);
+  if (isMachine) return error;
+  return new OciError("not-an-image", `${name} cannot be unpacked: ${message}`, { cause: error });
+}

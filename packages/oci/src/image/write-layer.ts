@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { type Pack, pack } from "tar-stream";
+import type { Descriptor } from "../content/manifest.ts";
+import { mediaTypes } from "../content/media-types.ts";
+import type { LayerEntry } from "./layer-entry.ts";
+
+/** A layer that was written. */
+export interface WrittenLayer {
+  readonly descriptor: Descriptor;
+  /** The digest of the layer before compression. */
+  readonly diffId: string;
+}
+
+/** Writes a compressed layer to a file. The same entries give the same bytes, on every machine. */
+export async function writeLayer(
+  entries: AsyncIterable<LayerEntry> | Iterable<LayerEntry>,
+  path: string,
+): Promise<WrittenLayer> {
+  const tar = pack();
+  const plain = counted();
+  const packed = counted();
+  const writing = pipeline(
+    tar,
+    plain.stream,
+    createGzip({ level: 6 }),
+    anonymousSystem(),
+    packed.stream,
+    createWriteStream(path, { mode: 0o600 }),
+  );
+  writing.catch(() => {});
+  try {
+    for await (const entry of entries) await add(tar, entry);
+    tar.finalize();
+  } catch (error) {
+    tar.destroy(error as Error);
+    await writing.catch(() => {});
+    throw error;
+  }
+  await writing;
+  const { digest, size } = packed.result();
+  return { descriptor: { mediaType: mediaTypes.ociLayerGzip, digest, size }, diffId: plain.result().digest };
+}
+
+async function add(tar: Pack, entry: LayerEntry): Promise<void> {
+  const { name, mtime } = entry;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const done = (error?: Error | null): void => (error ? reject(error) : resolve());
+  // When the content fails first, that is the reason, and what the archive thinks of it no longer matters.
+  promise.catch(() => {});
+  if (entry.type === "file") {
+    const sink = tar.entry({ name, mtime, type: "file", mode: entry.mode, size: entry.size }, done);
+    sink.on("error", () => {});
+    for await (const chunk of entry.open() as AsyncIterable<Buffer>) {
+      if (!sink.write(chunk)) await new Promise<void>((go) => sink.once("drain", () => go()));
+    }
+    sink.end(null);
+  } else if (entry.type === "directory") {
+    tar.entry({ name, mtime, type: "directory", mode: entry.mode }, done);
+  } else {
+    tar.entry({ name, mtime, type: "symlink", mode: 0o777, linkname: entry.target }, done);
+  }
+  return promise;
+}
+
+function counted(): { stream: Transform; result: () => { digest: string; size: number } } {
+  const hash = createHash("sha256");
+  let size = 0;
+  const stream = new Transform({
+    transform(chunk: Buffer, _, done) {
+      hash.update(chunk);
+      size += chunk.length;
+      done(null, chunk);
+    },
+  });
+  return { stream, result: () => ({ digest: `sha256:${hash.digest("hex")}`, size }) };
+}
+
+/** gzip notes the operating system in its tenth byte; 255 stands for none in particular. */
+function anonymousSystem(): Transform {
+  let at = 0;
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      const place = 9 - at;
+      if (place >= 0 && place < chunk.length) chunk[place] = 255;
+      at += chunk.length;
+      done(null, chunk);
+    },
+  });
+}

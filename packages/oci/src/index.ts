@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+export { createRegistryClient, type RegistryClient, type RegistryClientOptions } from "./client/registry-client.ts";
+export {
+  type CredentialsFor,
+  credentialsFromDockerConfig,
+  firstCredentials,
+  isPullSecretError,
+  type RegistryCredentials,
+} from "./client/registry-credentials.ts";
+export type { RegistryHttpOptions } from "./client/registry-http.ts";
+export { type ContentStore, openContentStore } from "./content/content-store.ts";
+export { digestOf, hexOf, isDigest } from "./content/digest.ts";
+export {
+  formatReference,
+  type ImageReference,
+  isImageReferenceError,
+  parseReference,
+  parseRepository,
+  sourceOf,
+} from "./content/image-reference.ts";
+export type { Descriptor, ImageManifest, Platform } from "./content/manifest.ts";
+export { ociLayerType } from "./content/media-types.ts";
+export { isOciError, OciError, type OciErrorCode } from "./content/oci-error.ts";
+export { platformOfNode, platformText } from "./content/platform.ts";
+export { type ImageConfig, type ProcessConfig, parseImageConfig } from "./image/image-config.ts";
+export { type ImageRoots, openImageRoots } from "./image/image-root.ts";
+export { fileEntry, folderEntries, type LayerEntry } from "./image/layer-entry.ts";
+export { makeMountPoint } from "./image/mount-point.ts";
+export { pathInside } from "./image/path-inside.ts";
+export { type LayerSource, type UnpackBudget, unpackLayer } from "./image/unpack-layer.ts";
+export type { WrittenLayer } from "./image/write-layer.ts";
+export { reachableFrom } from "./registry/reachable.ts";
+export { type Registry, type RegistryOptions, startRegistry } from "./registry/registry.ts";
+export { provesToken, registryUser } from "./registry/registry-access.ts";
+export { parseConstraint } from "./version/constraint.ts";
+export { compareVersions, parseVersion, type Version } from "./version/version.ts";
+export { type BuiltImage, buildImage, type PackageImageParts, runtimeLabel } from "./xpkg/build-image.ts";
+export { bundleCommand, bundleFunction, bundlePath, type FunctionBundle } from "./xpkg/bundle-function.ts";
+export { dnsLabel, friendlyName } from "./xpkg/friendly-name.ts";
+export { type PackageContents, parsePackage } from "./xpkg/package-contents.ts";
+export { isPackageError, PackageError } from "./xpkg/package-error.ts";
+export type { PackageDependency, PackageKind, PackageMeta } from "./xpkg/package-meta.ts";
+export type { StreamPlace } from "./xpkg/package-stream.ts";
+export { isComplete, type PulledImage, type PullOptions, pullImage } from "./xpkg/pull-image.ts";
+export { pushPackage } from "./xpkg/push-package.ts";
+export { packageLayers, readPackageText } from "./xpkg/read-package.ts";
+export { readArchive, writeArchive } from "./xpkg/xpkg-archive.ts";

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { type ContentStore, openContentStore } from "../content/content-store.ts";
+import { reachableFrom } from "./reachable.ts";
+import { createRegistryHandler } from "./registry-handler.ts";
+import type { RegistryState } from "./registry-state.ts";
+import { openRepositoryIndex } from "./repository-index.ts";
+import { allManifests, removeUnusedManifests } from "./unused-manifests.ts";
+import { openUploads } from "./uploads.ts";
+
+/** Options of {@link startRegistry}. */
+export interface RegistryOptions {
+  readonly directory: string;
+  /** 0 or absent: a free one. */
+  readonly port?: number | undefined;
+  readonly maxBlobBytes?: number | undefined;
+  /** Required for every request, as the password of {@link registryUser} or as a bearer token. Without one every user of the machine may push and pull. */
+  readonly token?: string | undefined;
+  readonly onTag?: RegistryState["onTag"];
+}
+
+/** A registry that serves. */
+export interface Registry {
+  /** `127.0.0.1:<port>`: what references start with. */
+  readonly address: string;
+  readonly store: ContentStore;
+  /** Everything that tags and manifests still need. */
+  reachable(): Promise<Set<string>>;
+  /**
+   * Removes images that lost their last tag a week ago and were not pulled since, unless they are among those to keep, and what no
+   * manifest needs, such as what pushes that were given up left behind. Says how many bytes that gave.
+   */
+  collect(keep?: readonly string[]): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** A push sends its manifest last; what it sent before is left alone for this long. */
+const pushLimitMs = 6 * 60 * 60_000;
+
+/** Whoever goes back to what a tag pointed to has this long to name it by its digest. */
+const untaggedMs = 7 * 24 * 60 * 60_000;
+
+const defaultMaxBlobBytes: number = 4 * 1024 ** 3;
+
+/** Starts an OCI registry on loopback. */
+export async function startRegistry(options: RegistryOptions): Promise<Registry> {
+  const { directory, port = 0, maxBlobBytes = defaultMaxBlobBytes, token, onTag } = options;
+  const store = await openContentStore(directory);
+  const index = openRepositoryIndex(join(directory, "repositories"));
+  const uploads = await openUploads(join(directory, "uploads"), { maxBytes: maxBlobBytes });
+  const handle = createRegistryHandler({ store, index, uploads, token, onTag });
+  const reachable = async (): Promise<Set<string>> => reachableFrom(store, await allManifests(index));
+  const server = createServer((request, response) => void handle(request, response));
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    store,
+    reachable,
+    async collect(keep = []) {
+      await removeUnusedManifests({ index, store }, { keep, sinceMs: Date.now() - untaggedMs });
+      return store.collect({ keep: await reachable(), maxBytes: 0, minAgeMs: pushLimitMs });
+    },
+    close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      return closed;
+    },
+  };
+}
