@@ -12,7 +12,7 @@ import {
   Status,
   Target,
 } from "@purlin/function-sdk";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { conditionOf, conditionsOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
 import { rendersAsApplied } from "./harness/rendered.ts";
 import { definitionOf, namespaceOf } from "./harness/sample-kinds.ts";

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { load } from "js-yaml";
 import { bucketYaml } from "../../packages/composition/src/testing/rollout-manifests.ts";
 import { conditionOf, eventually, type Plane, startPlane } from "./harness/plane.ts";

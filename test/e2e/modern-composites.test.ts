@@ -4,8 +4,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
-import type { KubeObject } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { conditionOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
 import { rendersAsApplied } from "./harness/rendered.ts";
 import { compositionOf, definitionOf, namespaceOf } from "./harness/sample-kinds.ts";

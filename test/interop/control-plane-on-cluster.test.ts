@@ -21,10 +21,10 @@ import {
   createKubeClient,
   type KubeClient,
   type Kubeconfig,
-  type KubeObject,
   type KubeRequest,
 } from "@purlin/kube-client";
 import { crdType, createControllerClient, leaseSpecOf, leaseType } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { load } from "js-yaml";
 import { Registry } from "prom-client";
 import { type RealCluster, startRealCluster } from "../../tools/peers/real-cluster.ts";

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { compositionCrds, keptCrds } from "@purlin/composition";
-import type { KubeClient, KubeObject } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
 import { crdType, installCrds } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { packageCrds } from "@purlin/package-manager";
 import { crdCases } from "../../packages/composition/src/testing/crd-cases.ts";
 import { judgeCrdCase } from "../../packages/composition/src/testing/judge-crd-case.ts";

@@ -3,11 +3,10 @@
 // there as well, above all what hangs on field ownership, defaults and garbage collection.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import { crdType } from "@purlin/kube-controller";
-import { controllerReference, memberAt } from "@purlin/kube-controller/object";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects";
+import { controllerReference, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { kinds } from "../../packages/composition/src/composite-resource/constants.ts";
 import {
   appDefinition,

@@ -16,9 +16,9 @@ import {
   createKubeClient,
   type KubeClient,
   type Kubeconfig,
-  type KubeObject,
   type KubeTransport,
 } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import {
   buildImage,
   createRegistryClient,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as ApiServer from "@purlin/kube-apiserver";
 import type * as KubeClient from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { CreateJob, Outcome } from "./jobs.ts";
 import { objectOf, widgetDefinition } from "./objects.ts";
 
@@ -18,7 +19,7 @@ const { createDirectTransport, createKubeClient } = await load<typeof KubeClient
 const server = await startApiServer({ directory });
 const user = { name: "bench", groups: [MASTERS_GROUP] };
 const client = createKubeClient(createDirectTransport(server.handle, user as ApiServer.User));
-const asObject = (object: object): KubeClient.KubeObject => object as KubeClient.KubeObject;
+const asObject = (object: object): KubeObject => object as KubeObject;
 await client.create(asObject(widgetDefinition));
 
 async function create({ kind, prefix, count, clients }: CreateJob): Promise<number[]> {

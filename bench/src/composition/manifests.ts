@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 export const functionNames = ["compose", "ready"] as const;
 export type FunctionName = (typeof functionNames)[number];

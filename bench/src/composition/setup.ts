@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  createHttpsTransport,
-  createKubeClient,
-  fixedCredentials,
-  type KubeClient,
-  type KubeObject,
-} from "@purlin/kube-client";
+import { createHttpsTransport, createKubeClient, fixedCredentials, type KubeClient } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Access } from "../apiserver/access.ts";
 import { composition, definition, isReady, pair } from "./manifests.ts";
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type KubeClient, keyOf, startInformer } from "@purlin/kube-client";
+import { type KubeClient, startInformer } from "@purlin/kube-client";
+import { keyOf } from "@purlin/kube-objects/object";
 import type { Access } from "../apiserver/access.ts";
 import { Http2Client } from "../apiserver/http2-client.ts";
 import { collection, isReady, pair } from "./manifests.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
 import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protocol";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PackagePlane } from "./plane.ts";
 
 const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };

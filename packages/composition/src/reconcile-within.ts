@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ObjectKey } from "@purlin/kube-client";
+
 import type { Clock, Reconcile, ReconcileResult } from "@purlin/kube-controller";
+import type { ObjectKey } from "@purlin/kube-objects/object";
 
 /** The two ends a reconcile may come to from outside. */
 export interface ReconcileSignals {

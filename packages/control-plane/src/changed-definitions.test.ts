@@ -11,9 +11,10 @@ import {
   response,
   start,
 } from "@purlin/function-sdk";
-import type { KubeClient, KubeObject } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
 import { eventually } from "@purlin/kube-controller/testing";
 import { ignoreNotFound, type JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { startControlPlane } from "./start-control-plane.ts";
 import { type EmbeddedApi, startEmbeddedApi } from "./testing/embedded-api.ts";
 import { app, appComposition, appDefinition, conditionStatus, functionAt } from "./testing/sample-objects.ts";

@@ -10,9 +10,10 @@ import {
   response,
   start,
 } from "@purlin/function-sdk";
-import type { KubeClient, KubeObject } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
 import { leaseSpecOf, leaseType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
 import type { ControlPlaneOptions } from "./control-plane-options.ts";
 import { leaderLeaseName, startControlPlane } from "./start-control-plane.ts";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type KubeObject, NoMatchError } from "@purlin/kube-client";
+import { NoMatchError } from "@purlin/kube-client";
 import { forbidden } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { isLiveCrossplane, refuseBesideCrossplane } from "./crossplane-guard.ts";
 import { startControlPlane } from "./start-control-plane.ts";
 import { startEmbeddedApi } from "./testing/embedded-api.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isNoMatch, type KubeObject, type KubeReader } from "@purlin/kube-client";
+import { isNoMatch, type KubeReader } from "@purlin/kube-client";
 import { isJsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 const deployment = { apiVersion: "apps/v1", kind: "Deployment" };
 const brand = Symbol.for("purlin.dev/control-plane/live-crossplane");

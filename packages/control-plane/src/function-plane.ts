@@ -13,9 +13,9 @@ import {
   type RequirementFetchers,
   type RunStep,
 } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
 import type { Clock, ControllerClient } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { awaitPublication, createRecentKinds } from "./await-publication.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
 import { serverOpenAPI } from "./open-api-reader.ts";

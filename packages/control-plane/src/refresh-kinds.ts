@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { InformerPool, RestMapper, TypeRef } from "@purlin/kube-client";
+import type { InformerPool, RestMapper } from "@purlin/kube-client";
 import type { Clock, Log } from "@purlin/kube-controller";
+import type { TypeRef } from "@purlin/kube-objects/object";
 
 /** What {@link createKindRefresher} needs. */
 export interface KindRefresherDeps {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NoMatchError, type TypeRef } from "@purlin/kube-client";
+import { NoMatchError } from "@purlin/kube-client";
+import type { TypeRef } from "@purlin/kube-objects/object";
 import { createWatchErrorTeller, type WatchErrorTeller } from "./watch-errors.ts";
 
 const app: TypeRef = { apiVersion: "example.org/v1", kind: "App" };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isNoMatch, type TypeRef } from "@purlin/kube-client";
+import { isNoMatch } from "@purlin/kube-client";
 import type { Log } from "@purlin/kube-controller";
+import type { TypeRef } from "@purlin/kube-objects/object";
 
 /** Told whenever a type cannot be followed; it is tried again either way. */
 export type WatchErrorTeller = (error: unknown, type: TypeRef) => void;

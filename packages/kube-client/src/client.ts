@@ -8,7 +8,7 @@ import {
   type ObjectKey,
   type TypeRef,
   type WatchEvent,
-} from "./kube-object.ts";
+} from "@purlin/kube-objects/object";
 import { createRestMapper, NoMatchError, type RestMapper, resourcePath } from "./rest-mapper.ts";
 import type { KubeRequest, KubeTransport } from "./transport.ts";
 import { readWatchEvents } from "./watch-events.ts";

@@ -26,16 +26,7 @@ export { createHttpsTransport, type HttpsTransportOptions } from "./https-transp
 export { inClusterAccess, serviceAccountDirectory } from "./in-cluster.ts";
 export { type Informer, type InformerOptions, startInformer } from "./informer.ts";
 export { createInformerPool, type InformerLease, type InformerPool } from "./informer-pool.ts";
-export {
-  deepFreeze,
-  type KubeList,
-  type KubeObject,
-  keyOf,
-  keyText,
-  type ObjectKey,
-  type TypeRef,
-  type WatchEvent,
-} from "./kube-object.ts";
+
 export { accessFromKubeconfig, type Kubeconfig, type KubeconfigOptions } from "./kubeconfig.ts";
 export type { CacheChange, IndexFunction } from "./object-cache.ts";
 export { isNoMatch, NoMatchError, type RestMapper, type RestMapping, resourcePath } from "./rest-mapper.ts";

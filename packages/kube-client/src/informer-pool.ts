@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { TypeRef } from "@purlin/kube-objects/object";
 import type { KubeReader } from "./client.ts";
 import { type Informer, type InformerOptions, startInformer } from "./informer.ts";
-import type { TypeRef } from "./kube-object.ts";
 
 /** A share in an informer; give it back when it is no longer needed. */
 export interface InformerLease {

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expired, internalError, tooManyRequests } from "@purlin/kube-objects";
+import type { KubeList, KubeObject, WatchEvent } from "@purlin/kube-objects/object";
 import type { KubeReader, WatchOptions } from "./client.ts";
 import { type InformerOptions, startInformer } from "./informer.ts";
 import { createInformerPool } from "./informer-pool.ts";
-import type { KubeList, KubeObject, WatchEvent } from "./kube-object.ts";
 import { NoMatchError } from "./rest-mapper.ts";
 
 const type = { apiVersion: "v1", kind: "ConfigMap" };

@@ -7,9 +7,9 @@ import {
   matchesLabels,
   parseLabelSelector,
 } from "@purlin/kube-objects";
+import { type KubeObject, keyOf, type ObjectKey, type TypeRef, type WatchEvent } from "@purlin/kube-objects/object";
 import { backoffDelay, type Sleep, sleep } from "./backoff.ts";
 import type { KubeReader, ListOptions } from "./client.ts";
-import { type KubeObject, keyOf, type ObjectKey, type TypeRef, type WatchEvent } from "./kube-object.ts";
 import { type CacheChange, type IndexFunction, ObjectCache } from "./object-cache.ts";
 import { isNoMatch } from "./rest-mapper.ts";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
-import { type KubeObject, keyOf, keyText, type ObjectKey } from "./kube-object.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 
 /** A change a cache went through. `previous` is the object it held before. */
 export type CacheChange =

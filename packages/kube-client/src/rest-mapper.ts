@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isNotFound } from "@purlin/kube-objects";
-import type { TypeRef } from "./kube-object.ts";
+import type { TypeRef } from "@purlin/kube-objects/object";
 import type { KubeTransport } from "./transport.ts";
 
 /** Where the objects of a type live on an API server. */

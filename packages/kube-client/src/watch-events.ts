@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type JsonValue, type Status, StatusError } from "@purlin/kube-objects";
-import { deepFreeze, type KubeObject, type WatchEvent } from "./kube-object.ts";
+import { deepFreeze, type KubeObject, type WatchEvent } from "@purlin/kube-objects/object";
 
 const initialEventsEnd = "k8s.io/initial-events-end";
 

@@ -12,6 +12,7 @@ export type {
 export { type ControllerClientOptions, createControllerClient } from "./client/create-controller-client.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export type { Reconcile, ReconcileResult } from "./controller/reconcile.ts";
+export { attempt, isReconcileFailure, ReconcileFailure, type StepText } from "./controller/reconcile-failure.ts";
 // CRDs of our kinds: how they are written down and installed.
 export { ageColumn, type Column, column, conditionColumn, wideColumn } from "./crd/columns.ts";
 export {
@@ -59,35 +60,4 @@ export { type EventRecorder, type EventText, noEvents } from "./events/event-rec
 export { type LeaderElectionOptions, runWhileLeading } from "./leader/leader-election.ts";
 export { type LeaseKey, type LeaseSpec, leaseSpecOf, leaseType } from "./leader/lease.ts";
 export { type Log, type LogFields, silentLog } from "./log.ts";
-// Reading and changing plain objects.
-export {
-  type Condition,
-  type ConditionText,
-  conditionOf,
-  conditionsOf,
-  conditionTime,
-  sameCondition,
-  setCondition,
-  setConditions,
-  stampCondition,
-  withConditions,
-} from "./object/conditions.ts";
-export { memberAt, objectAt, textAt, textMapAt, textsAt, withMember } from "./object/members.ts";
-export {
-  annotationOf,
-  controllerOf,
-  controllerReference,
-  hasFinalizer,
-  isControlledBy,
-  isDeleted,
-  isPaused,
-  labelOf,
-  pausedAnnotation,
-  withFinalizer,
-  withOwner,
-  withoutFinalizer,
-} from "./object/metadata.ts";
-export { pausedCondition, saysPaused } from "./object/pause.ts";
-export { attempt, isReconcileFailure, ReconcileFailure, type StepText } from "./object/reconcile-failure.ts";
-export { during, textOf, wrapError } from "./object/wrap-error.ts";
 export type { Backoff, RetryRate } from "./queue/retry-delays.ts";

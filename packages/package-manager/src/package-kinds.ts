@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { TypeRef } from "@purlin/kube-client";
+import type { TypeRef } from "@purlin/kube-objects/object";
 import type { PackageKind } from "@purlin/oci";
 
 /** A kind of package: its objects, and whether something of it runs. */

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
+import type { Clock, ControllerClient } from "@purlin/kube-controller";
+import { jsonEqual } from "@purlin/kube-objects";
 import {
-  type Clock,
   type ConditionText,
-  type ControllerClient,
   conditionsOf,
   conditionTime,
+  type KubeObject,
   memberAt,
   setCondition,
   stampCondition,
   withConditions,
-} from "@purlin/kube-controller";
-import { jsonEqual } from "@purlin/kube-objects";
+} from "@purlin/kube-objects/object";
 import { packageFieldManagers } from "./manager/package-manager-ports.ts";
 
 /** The object with conditions, stamped now. */

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import {
-  type ControllerClient,
-  conditionsOf,
-  type EventRecorder,
-  pausedCondition,
-  saysPaused,
-} from "@purlin/kube-controller";
+import type { ControllerClient, EventRecorder } from "@purlin/kube-controller";
+import { conditionsOf, type KubeObject, pausedCondition, saysPaused } from "@purlin/kube-objects/object";
 import { withTexts, writeStatus } from "./package-status.ts";
 import { forgetPause, tellPaused } from "./pausing.ts";
 

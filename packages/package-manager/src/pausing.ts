@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { pausedCondition, withMember } from "@purlin/kube-controller";
+import { type KubeObject, pausedCondition, withMember } from "@purlin/kube-objects/object";
 import type { PackagePorts } from "./manager/package-manager-ports.ts";
 import { withTexts, writeStatus } from "./package-status.ts";
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CacheChange, KubeObject } from "@purlin/kube-client";
+import type { CacheChange } from "@purlin/kube-client";
 import { noEvents } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { packageTypes } from "./package-kinds.ts";
 import type { PackageRuntime } from "./runtime/package-runtime.ts";
 import {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
-import { labelOf, retryBackoff, textAt, type WatchingController, type WatchSpec } from "@purlin/kube-controller";
+import type { CacheChange } from "@purlin/kube-client";
+import { retryBackoff, type WatchingController, type WatchSpec } from "@purlin/kube-controller";
+import { type KubeObject, labelOf, type ObjectKey, textAt } from "@purlin/kube-objects/object";
 import { createEstablished } from "./establish/established.ts";
 import { concernsFetching, longestPrefix } from "./image-configs/select-image-config.ts";
 import { lockName } from "./lock/lock-store.ts";

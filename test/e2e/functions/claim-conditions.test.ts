@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/function-sdk";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { conditionOf, eventually, type Plane, startPlane } from "../harness/plane.ts";
 import { rendersAsApplied } from "../harness/rendered.ts";
 import { applyCompositions, claimedDefinition, compositionOf, modernDefinition, namespaceOf } from "./definitions.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Definitions and compositions as these suites need them: a kind with free fields, and a pipeline.
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { conditionOf, eventually, type Plane } from "../harness/plane.ts";
 
 /** What a definition of a suite says beyond its kind. */

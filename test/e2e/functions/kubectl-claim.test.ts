@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { dump } from "js-yaml";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
 import { kubernetes } from "../../../tools/peers/kubernetes.ts";

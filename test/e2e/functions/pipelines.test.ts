@@ -11,7 +11,7 @@ import {
   request,
   response,
 } from "@purlin/function-sdk";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { conditionOf, eventually, functionAt, type Plane, startPlane } from "../harness/plane.ts";
 import { rendersAsApplied } from "../harness/rendered.ts";
 import { applyCompositions, compositionOf, modernDefinition, namespaceOf, type StepWish } from "./definitions.ts";

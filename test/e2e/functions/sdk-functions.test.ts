@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { tlsFromDirectory } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { pythonFunction, type Security, typescriptFunction } from "../../../tools/peers/function-commands.ts";
 import { type FunctionCommand, type FunctionProcess, startFunction } from "../../../tools/peers/function-process.ts";
 import { type CertificateFiles, createCertificateFiles } from "../../interop/certificate-files.ts";

@@ -14,7 +14,7 @@ import {
   response,
   start,
 } from "@purlin/function-sdk";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { purlinFunction } from "../../../tools/peers/function-commands.ts";
 import { startFunction } from "../../../tools/peers/function-process.ts";
 import { type CertificateFiles, createCertificateFiles } from "../../interop/certificate-files.ts";

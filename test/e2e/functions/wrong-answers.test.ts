@@ -15,7 +15,7 @@ import {
   response,
   Struct,
 } from "@purlin/function-sdk";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { conditionOf, eventually, type Plane, startPlane } from "../harness/plane.ts";
 import { applyCompositions, compositionOf, modernDefinition, namespaceOf } from "./definitions.ts";
 

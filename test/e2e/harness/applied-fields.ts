@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An object that was applied, and the one that is stored since: what is in both, and what only one of them has.
 import assert from "node:assert/strict";
-import type { KubeObject } from "@purlin/kube-client";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** Whether a composite resource's field manager has applied no field to `stored` that is not in `wanted`. */
 export function appliedOnly(stored: KubeObject, wanted: JsonObject, path: string): void {

@@ -2,8 +2,8 @@
 // The ways to go: at once, from the inside out, without what was composed; and what must not go, or not yet.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import { namespaceOf } from "../harness/sample-kinds.ts";
 import { stays } from "../harness/stays.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In which order objects went, as the server tells it.
-import type { KubeClient, TypeRef } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
+import type { TypeRef } from "@purlin/kube-objects/object";
 
 /** What was deleted while somebody looked. */
 export interface Deletions extends Disposable {

@@ -2,10 +2,10 @@
 // A server as Crossplane leaves it: its CRDs with what ours do not know, and a claim with all that was made for it, under
 // the names, labels, finalizers and references that it gives them.
 import { compositionCrds } from "@purlin/composition";
-import type { KubeClient, KubeObject } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
-import { controllerReference } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import { controllerReference, type KubeObject } from "@purlin/kube-objects/object";
 import { eventually } from "../harness/plane.ts";
 import { at, claimType, configMap, legacyType, mapWith, namespace, platform } from "./obedient-plane.ts";
 

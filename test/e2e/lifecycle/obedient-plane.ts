@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A control plane whose one function composes what composite resources say, so that a test can ask for anything.
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
-import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import { conditionOf, type Plane, type PlaneWish, startPlane } from "../harness/plane.ts";
 import { compositionOf, definitionOf, namespaceOf } from "../harness/sample-kinds.ts";
 

@@ -2,8 +2,9 @@
 // What a Crossplane left behind is taken over: nothing is deleted, nothing made again, nothing renamed, no field lost.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { KubeClient, KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import { conditionOf, eventually, type Plane } from "../harness/plane.ts";
 import { rendersAsApplied } from "../harness/rendered.ts";
 import { stays } from "../harness/stays.ts";

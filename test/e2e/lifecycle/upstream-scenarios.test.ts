@@ -2,8 +2,8 @@
 // What the end-to-end tests of Crossplane prove about the life of composite resources, each under the name it has there.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client";
 import { isInvalid, type JsonObject } from "@purlin/kube-objects";
+import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import { rendersAsApplied } from "../harness/rendered.ts";
 import { compositionOf, definitionOf } from "../harness/sample-kinds.ts";

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { type FunctionRegistry, startFunctionRegistry } from "../harness/packages/function-registry.ts";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import { isRunning, type SeenProcess } from "../harness/process-tree.ts";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many buckets that are reconciled all the time, and somebody who reads every word they say about it.
-import { type KubeObject, startInformer } from "@purlin/kube-client";
+
+import { startInformer } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import { type BucketKey, type BucketScene, bucketType } from "../rollout/bucket-scene.ts";
 import { compositeText } from "../rollout/kinds.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A platform that offers Buckets, made by one function: the scene of all rollouts.
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Build } from "../harness/packages/function-registry.ts";
 import { type PackagePlane, type PackagePlaneWish, startPackagePlane } from "../harness/packages/package-plane.ts";
 import { conditionOf, eventually } from "../harness/plane.ts";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buckets that are reconciled all the time, and somebody who sees each of them fail.
 import { setTimeout as delay } from "node:timers/promises";
-import { type KubeObject, startInformer } from "@purlin/kube-client";
+import { startInformer } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { inTime } from "../harness/in-time.ts";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import { type BucketKey, type BucketScene, bucketType } from "./bucket-scene.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kinds that rollouts are about, and what the suites look at in them.
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 export const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
 export const functionRevisionType = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };

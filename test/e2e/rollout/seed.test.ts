@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import { isInvalid } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { dump, load } from "js-yaml";
 import {
   alphaCompositionYaml,

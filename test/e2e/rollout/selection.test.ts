@@ -2,7 +2,7 @@
 // Which of several active revisions a step gets, what that means for the rest of the system, and who is told.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import { alphaChoice, type BucketScene, functionName, stableChoice, startBucketScene } from "./bucket-scene.ts";
 import { compositionRevisionType, compositionType, functionType, lockType, revisionText } from "./kinds.ts";

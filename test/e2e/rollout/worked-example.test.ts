@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { after, before, suite, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { packageNamespace } from "../harness/packages/package-machine.ts";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import { stays } from "../harness/stays.ts";

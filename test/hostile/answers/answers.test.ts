@@ -4,8 +4,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubeObject } from "@purlin/kube-client";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { chaosDirectory } from "../../chaos/harness/server-process.ts";
 import { type AnsweringFunction, startFunction } from "./answering-function.ts";
 import { type AttackedPlane, startAttackedPlane, syncedOf, until, xrType } from "./attacked-plane.ts";

@@ -11,8 +11,8 @@ import {
   createKubeClient,
   type KubeClient,
   type Kubeconfig,
-  type KubeObject,
 } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { dump, load } from "js-yaml";
 import { holdLog } from "../harness/hold-log.ts";
 import { type Watched, watchResponsiveness } from "../harness/responsive.ts";

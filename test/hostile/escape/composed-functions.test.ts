@@ -9,7 +9,7 @@ import { join, relative } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { sandboxModes } from "../../e2e/harness/packages/sandbox.ts";
 import { eventually } from "../../e2e/harness/plane.ts";
 import { conditionOf, functionType, type HostileProject, startHostileProject } from "./hostile-project.ts";

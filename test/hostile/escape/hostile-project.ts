@@ -15,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { bundlePath } from "@purlin/oci";
 import { type UserView, userView } from "../../e2e/harness/plane.ts";
 import { descendantsOf } from "../../e2e/harness/process-tree.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedPlane, purlin } from "./embedded-plane.ts";
 import { definition, greeting } from "./greeting-pipeline.ts";
 

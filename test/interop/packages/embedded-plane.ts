@@ -8,14 +8,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import {
-  accessFromKubeconfig,
-  createHttpsTransport,
-  createKubeClient,
-  type KubeClient,
-  type KubeObject,
-  type TypeRef,
-} from "@purlin/kube-client";
+import { accessFromKubeconfig, createHttpsTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { load } from "js-yaml";
 
 const program = join(import.meta.dirname, "..", "..", "..", "packages", "cli", "bin", "purlin.js");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeClient, TypeRef } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
+import type { TypeRef } from "@purlin/kube-objects/object";
 import { UserError } from "../user-error.ts";
 
 /** A type as the API server offers it. */

@@ -2,8 +2,8 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { KubeObject } from "@purlin/kube-client";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets, type Target } from "../cluster/find-targets.ts";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import { isNotFound, type JsonValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import { pathOf } from "../cluster/find-resource.ts";
 import type { Target } from "../cluster/find-targets.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import { isJsonObject, type JsonValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Target, typeText } from "../cluster/find-targets.ts";
 import { printYaml } from "../files/print-yaml.ts";
 import { textOf, UserError } from "../user-error.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout } from "node:timers/promises";
-import { isNoMatch, type KubeClient, type KubeObject, NoMatchError } from "@purlin/kube-client";
+import { isNoMatch, type KubeClient, NoMatchError } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { UserError } from "../user-error.ts";
 import { applyProblems, nameOf } from "./apply-problem.ts";

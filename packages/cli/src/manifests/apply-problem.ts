@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { keyOf, keyText } from "@purlin/kube-client";
+
 import { findStatusError, isConflict, isNotFound, type JsonValue } from "@purlin/kube-objects";
+import { keyOf, keyText } from "@purlin/kube-objects/object";
 import { parseFieldPath } from "../files/field-path.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
 import { textOf } from "../user-error.ts";

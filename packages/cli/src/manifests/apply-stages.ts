@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { TypeRef } from "@purlin/kube-client";
+import type { TypeRef } from "@purlin/kube-objects/object";
 import type { Manifest } from "./manifest.ts";
 
 /** What has to be there before what, by group and kind; everything else comes last. */

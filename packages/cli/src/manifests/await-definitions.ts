@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout } from "node:timers/promises";
-import { type KubeClient, type KubeObject, keyOf } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
+import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import { parseFieldPath } from "../files/field-path.ts";
 import { isOffered } from "../tree/composite-kinds.ts";
 import { conditionOf, conditionsOf } from "../tree/conditions.ts";

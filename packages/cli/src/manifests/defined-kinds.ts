@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isNoMatch, type KubeObject, type KubeReader, type TypeRef } from "@purlin/kube-client";
+import { isNoMatch, type KubeReader } from "@purlin/kube-client";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { conditionOf } from "../tree/conditions.ts";
 
 /** The type of the objects that define composite resources, in the version whose reading nobody is warned about. */

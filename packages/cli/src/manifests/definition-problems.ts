@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { unknownKeywords } from "@purlin/composition";
-import type { KubeObject } from "@purlin/kube-client";
 import { isJsonArray, isJsonObject, type JsonValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PathSegment } from "../files/yaml-position.ts";
 import type { Manifest } from "./manifest.ts";
 import { pathText } from "./typed-path.ts";

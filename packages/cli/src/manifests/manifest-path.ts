@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isNoMatch, type KubeObject, resourcePath } from "@purlin/kube-client";
+import { isNoMatch, resourcePath } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Cluster } from "../cluster/cluster-client.ts";
 
 /** Where the object of a manifest is on the API server; undefined where its kind is not served. */

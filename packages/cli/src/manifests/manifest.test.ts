@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import { StatusError } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { TestIo } from "../testing/test-io.ts";
 import { applyProblems } from "./apply-problem.ts";

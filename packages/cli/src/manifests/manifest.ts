@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { dirname, resolve } from "node:path";
 import { developmentAnnotations } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { readObjects } from "../files/read-objects.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createKubeClient, type KubeObject } from "@purlin/kube-client";
+import { createKubeClient } from "@purlin/kube-client";
 import { eventually, startTestServer } from "@purlin/kube-controller/testing";
 import { ignoreNotFound } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { applyManifests } from "./apply-manifests.ts";
 
 const name = "widgets.example.org";

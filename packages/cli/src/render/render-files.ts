@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { dirname, resolve } from "node:path";
-import type { KubeObject } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { type ReadObjectsOptions, readObjects } from "../files/read-objects.ts";
 import type { Io } from "../io.ts";
 import { findManifests } from "../manifests/find-manifests.ts";

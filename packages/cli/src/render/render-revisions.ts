@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { FunctionReference, FunctionRevisions } from "@purlin/function-runner";
-import { textAt } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
+import { textAt } from "@purlin/kube-objects/object";
 import type { Manifest } from "../manifests/manifest.ts";
 
 /** A field by which a step chooses a revision. */

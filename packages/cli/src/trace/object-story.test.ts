@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject, KubeReader } from "@purlin/kube-client";
+import type { KubeReader } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { plainStyle } from "../testing/test-style.ts";
 import { eventsTable, recentEvents } from "./object-story.ts";
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject, KubeReader } from "@purlin/kube-client";
+
+import type { KubeReader } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";

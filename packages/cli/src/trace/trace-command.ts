@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { honoredDevelopmentOf } from "@purlin/function-runner";
-import { createInformerPool, type KubeObject, type KubeReader, keyOf, keyText } from "@purlin/kube-client";
+import { createInformerPool, type KubeReader } from "@purlin/kube-client";
 import { isNotFound, type JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { findResource } from "../cluster/find-resource.ts";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
+
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 
 /** The kinds a composite resource definition makes: its composite resources and, if it offers them, claims. */
 export interface CompositeKinds {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import { isJsonArray, isJsonObject, type JsonValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** One condition of an object. */
 export interface Condition {

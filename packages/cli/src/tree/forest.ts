@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type KubeObject, keyOf, keyText, type TypeRef } from "@purlin/kube-client";
+import { type KubeObject, keyOf, keyText, type TypeRef } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { functionRevisionsOf, type ObjectReference, referencesOf } from "./composite-kinds.ts";
 import { composedState, compositeState, type ObjectState } from "./object-state.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { conditionsOf } from "./conditions.ts";
 import type { ObjectState } from "./object-state.ts";

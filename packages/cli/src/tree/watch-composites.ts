@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { InformerLease, InformerPool, KubeObject, TypeRef } from "@purlin/kube-client";
+import type { InformerLease, InformerPool } from "@purlin/kube-client";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { definitionType } from "../manifests/defined-kinds.ts";
 import { isOffered, kindsOf, type ObjectReference, referencesOf } from "./composite-kinds.ts";
 import type { ForestSource } from "./forest.ts";

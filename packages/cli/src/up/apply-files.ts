@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type KubeClient, type KubeObject, keyText } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
 import { isNotFound, parseApiVersion } from "@purlin/kube-objects";
+import { type KubeObject, keyText } from "@purlin/kube-objects/object";
 import { commandName } from "../command-name.ts";
 import type { Io } from "../io.ts";
 import { ApplyError, type ApplyManifestsOptions, applyManifests } from "../manifests/apply-manifests.ts";

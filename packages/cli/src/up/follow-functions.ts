@@ -2,8 +2,9 @@
 
 import { type FunctionProcesses, type SourceOptions, sourceSpec } from "@purlin/function-process";
 import { type DevelopmentTrust, honoredDevelopmentOf } from "@purlin/function-runner";
-import { type Informer, type KubeObject, type KubeReader, startInformer } from "@purlin/kube-client";
+import { type Informer, type KubeReader, startInformer } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { manifestManager } from "../manifests/apply-manifests.ts";
 
 /** The type of Functions. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { functionRevisionType, packageLabel } from "@purlin/composition";
 import { isServing, readRevision } from "@purlin/function-runner";
-import type { InformerPool, KubeObject } from "@purlin/kube-client";
+import type { InformerPool } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 /**
  * Calls back with the name of a Function whenever steps may resolve to another of its revisions than before: one begins to serve or

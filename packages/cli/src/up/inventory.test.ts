@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Manifest } from "../manifests/manifest.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { openInventory } from "./inventory.ts";

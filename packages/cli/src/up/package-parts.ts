@@ -2,8 +2,8 @@
 
 import type { FunctionProcess } from "@purlin/function-process";
 import { honoredDevelopmentOf } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { packageState } from "../tree/package-state.ts";
 import { stateText } from "../tree/render-forest.ts";

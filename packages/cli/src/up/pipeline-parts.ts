@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { functionReferences } from "@purlin/composition";
 import { functionNotFound } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { conditionOf } from "../tree/conditions.ts";
 import type { Part } from "./situation.ts";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { developmentAnnotations, trustedDevelopmentOf } from "@purlin/function-runner";
-import { type KubeClient, type KubeObject, keyOf } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import { ApplyError, type ApplyManifestsOptions, applyManifests } from "../manifests/apply-manifests.ts";
 import { applyProblems } from "../manifests/apply-problem.ts";
 import type { Manifest } from "../manifests/manifest.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FunctionProcess, ProcessState } from "@purlin/function-process";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { TestIo } from "../testing/test-io.ts";
 import { plainStyle } from "../testing/test-style.ts";
 import { createLiveView } from "./live-view.ts";

@@ -2,7 +2,7 @@
 
 import { openLogFile } from "@purlin/function-process";
 import { newLogger } from "@purlin/function-sdk";
-import { type KubeObject, keyOf } from "@purlin/kube-client";
+import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import { untilStopped } from "../apiserver/embedded-server.ts";
 import type { CommandInput } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ControlPlaneParts } from "@purlin/control-plane";
-import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-client";
 import type { Log } from "@purlin/kube-controller";
+import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
 import { definitionType } from "../manifests/defined-kinds.ts";
 import { kindsOf } from "../tree/composite-kinds.ts";
 import { textOf } from "../user-error.ts";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type InformerLease, type InformerPool, type KubeObject, keyOf, type TypeRef } from "@purlin/kube-client";
+import type { InformerLease, InformerPool } from "@purlin/kube-client";
+import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
 import { packageTypes } from "../tree/package-state.ts";
 
 const extensions = "apiextensions.crossplane.io/v1";

@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import type { KubeObject } from "@purlin/kube-client";
 import { silentLog } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import {
   buildImage,
   bundleCommand,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import { isAlreadyExists } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { dnsLabel, formatReference, parseReference } from "@purlin/oci";
 import { type PackageType, packageTypes } from "@purlin/package-manager";
 import { openCluster } from "../cluster/cluster-client.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout } from "node:timers/promises";
-import type { KubeClient, KubeObject, TypeRef } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { Io } from "../io.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { UserError } from "../user-error.ts";

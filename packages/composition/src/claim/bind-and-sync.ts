@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client";
-import type { ReconcileResult } from "@purlin/kube-controller";
+import { attempt, type ReconcileResult } from "@purlin/kube-controller";
 import {
-  attempt,
   conditionOf,
   conditionsOf,
+  type KubeObject,
   memberAt,
   withFinalizer,
   withMember,
-} from "@purlin/kube-controller/object";
+} from "@purlin/kube-objects/object";
 import { finalizers } from "../composite-resource/constants.ts";
 import { claimRefOf } from "../composite-resource/machinery.ts";
 import { available, reconcileSuccess, waiting } from "../composite-resource/standard-conditions.ts";

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { memberAt } from "@purlin/kube-controller/object";
 import { StatusError, type StatusReason } from "@purlin/kube-objects";
+import { memberAt } from "@purlin/kube-objects/object";
 import { appKind, ready, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 
 const claimRefTo = (name: string, apiVersion: string = appKind.claimType.apiVersion) => ({

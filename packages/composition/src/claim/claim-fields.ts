@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which fields of a claim belong to its composite resource, and which come back.
 
-import type { KubeObject } from "@purlin/kube-client";
-import { objectAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, objectAt } from "@purlin/kube-objects/object";
 import { annotations, labels } from "../composite-resource/constants.ts";
 import type { ClaimRef } from "../composite-resource/machinery.ts";
 

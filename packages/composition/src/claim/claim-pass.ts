@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client";
-import { annotationOf, type ConditionText, textAt, wrapError } from "@purlin/kube-controller/object";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { annotationOf, type ConditionText, type KubeObject, textAt, wrapError } from "@purlin/kube-objects/object";
 import { annotations, fieldManagers } from "../composite-resource/constants.ts";
 import { withCondition } from "./claim-status.ts";
 import type { ClaimPorts, ClaimSettings } from "./ports.ts";

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
 import {
   type ConditionText,
   conditionsOf,
+  type KubeObject,
   memberAt,
   objectAt,
   setCondition,
@@ -12,8 +13,7 @@ import {
   textsAt,
   withConditions,
   withMember,
-} from "@purlin/kube-controller/object";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+} from "@purlin/kube-objects/object";
 import { systemConditionTypes } from "../composite-resource/standard-conditions.ts";
 import type { AddedStatusFields } from "../definition/definition-facts.ts";
 import { overlaid } from "./overlaid.ts";

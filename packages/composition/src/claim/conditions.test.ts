@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { conditionsOf } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import { conditionsOf } from "@purlin/kube-objects/object";
 import { appKind, ready, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 import { withCompositeConditions } from "./claim-status.ts";
 

@@ -2,9 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { controllerReference, memberAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import { controllerReference, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { ready, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client";
-import { controllerReference, during, isControlledBy, objectAt, withOwner } from "@purlin/kube-controller/object";
 import { type JsonValue, jsonEqual, notFound } from "@purlin/kube-objects";
+import {
+  controllerReference,
+  during,
+  isControlledBy,
+  type KubeObject,
+  objectAt,
+  withOwner,
+} from "@purlin/kube-objects/object";
 import { refuseForeignSecret, secretText } from "../composite-resource/connection-secret.ts";
 import { connectionSecretType, fieldManagers, kinds } from "../composite-resource/constants.ts";
 import { connectionSecretRefOf } from "../composite-resource/machinery.ts";

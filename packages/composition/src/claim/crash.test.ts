@@ -4,9 +4,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { controllerReference, memberAt, withMember } from "@purlin/kube-controller/object";
 import type { JsonValue } from "@purlin/kube-objects";
+import { controllerReference, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { appKind, ready, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type KubeObject, keyOf } from "@purlin/kube-client";
-import type { ReconcileResult } from "@purlin/kube-controller";
-import { attempt, isDeleted, textAt, withoutFinalizer } from "@purlin/kube-controller/object";
+import { attempt, type ReconcileResult } from "@purlin/kube-controller";
 import { ignoreNotFound } from "@purlin/kube-objects";
+import { isDeleted, type KubeObject, keyOf, textAt, withoutFinalizer } from "@purlin/kube-objects/object";
 import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
 import { deleting, reconcileSuccess } from "../composite-resource/standard-conditions.ts";
 import { type ClaimPass, tellEvent, tellIn, writeStatus } from "./claim-pass.ts";

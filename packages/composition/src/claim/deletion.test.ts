@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import { type ControllerClient, crdType, silentLog, systemClock } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { refusal } from "../testing/refusal.ts";
 import { appKind, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 import { find } from "../testing/test-control.ts";

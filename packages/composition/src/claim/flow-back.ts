@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client";
-import { annotationOf, withMember } from "@purlin/kube-controller/object";
 import type { JsonValue } from "@purlin/kube-objects";
+import { annotationOf, type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { annotations } from "../composite-resource/constants.ts";
 import { machineryField, revisionRefOf, updatePolicyOf, withMachinery } from "../composite-resource/machinery.ts";
 

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type KubeObject, keyOf } from "@purlin/kube-client";
-import { crdType, type Reconcile, type ReconcileResult } from "@purlin/kube-controller";
+import { attempt, crdType, isReconcileFailure, type Reconcile, type ReconcileResult } from "@purlin/kube-controller";
+import { goQuote, ignoreNotFound, isConflict, parseApiVersion } from "@purlin/kube-objects";
 import {
-  attempt,
   conditionTime,
   during,
   isDeleted,
   isPaused,
-  isReconcileFailure,
+  type KubeObject,
+  keyOf,
   textAt,
   textOf,
-} from "@purlin/kube-controller/object";
-import { goQuote, ignoreNotFound, isConflict, parseApiVersion } from "@purlin/kube-objects";
+} from "@purlin/kube-objects/object";
 import { type ClaimRef, claimRefOf } from "../composite-resource/machinery.ts";
 import { reconcileError, reconcilePaused } from "../composite-resource/standard-conditions.ts";
 import { isNotServed } from "../not-served.ts";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client";
-import { textAt } from "@purlin/kube-controller/object";
+import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { revisionRefOf, revisionSelectorOf } from "../composite-resource/machinery.ts";
 import { type AddedStatusFields, addedStatusFields, referenceableVersion } from "../definition/definition-facts.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { StepText } from "@purlin/kube-controller/object";
+import type { StepText } from "@purlin/kube-controller";
 
 /** The steps of a claim's reconcile that can fail. */
 export type ClaimStep = "observe" | "upgrade" | "sync" | "propagate" | "delete" | "release";

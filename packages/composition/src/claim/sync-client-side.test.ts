@@ -2,9 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { ready, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 
 const specOf = (object: KubeObject): JsonObject => object["spec"] as JsonObject;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way before server-side apply: nothing that was once set is ever taken away again.
 
-import type { KubeObject } from "@purlin/kube-client";
-import { annotationOf, during, objectAt, withMember } from "@purlin/kube-controller/object";
 import { applyMergePatch, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { annotationOf, during, type KubeObject, objectAt, withMember } from "@purlin/kube-objects/object";
 import { annotations, fieldManagers } from "../composite-resource/constants.ts";
 import { machineryField, updatePolicyOf, withMachinery } from "../composite-resource/machinery.ts";
 import { annotationsFor, claimRefTo, compositeOnly, labelsFor, specFor } from "./claim-fields.ts";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client";
-import { annotationOf, during } from "@purlin/kube-controller/object";
 import type { JsonValue } from "@purlin/kube-objects";
+import { annotationOf, during, type KubeObject } from "@purlin/kube-objects/object";
 import { annotations, fieldManagers } from "../composite-resource/constants.ts";
 import { withMachinery } from "../composite-resource/machinery.ts";
 import { annotationsFor, claimRefTo, labelsFor, specFor } from "./claim-fields.ts";

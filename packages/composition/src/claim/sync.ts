@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client";
-import { during, memberAt, textAt } from "@purlin/kube-controller/object";
 import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { during, type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../composite-resource/constants.ts";
 import { unusedName } from "../composite-resource/names.ts";
 import type { ClaimPass } from "./claim-pass.ts";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
+import type { CacheChange } from "@purlin/kube-client";
+import type { KubeObject, ObjectKey } from "@purlin/kube-objects/object";
 import { appKind } from "../testing/test-claims.ts";
 import { claimWatches } from "./watches.ts";
 

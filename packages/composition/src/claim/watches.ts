@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
+import type { CacheChange } from "@purlin/kube-client";
 import type { WatchSpec } from "@purlin/kube-controller";
 import { parseApiVersion } from "@purlin/kube-objects";
+import type { KubeObject, ObjectKey } from "@purlin/kube-objects/object";
 import { claimRefOf } from "../composite-resource/machinery.ts";
 import type { ClaimKind } from "./ports.ts";
 

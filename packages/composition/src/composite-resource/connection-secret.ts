@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client/objects";
-import { controllerOf, memberAt } from "@purlin/kube-controller/object";
+import { controllerOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { connectionSecretType } from "./constants.ts";
 
 const advice = "name another one in writeConnectionSecretToRef, or delete it";

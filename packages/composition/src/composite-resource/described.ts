@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { TypeRef } from "@purlin/kube-client/objects";
+import type { TypeRef } from "@purlin/kube-objects/object";
 import type { MatchLabels } from "./machinery.ts";
 
 /** A kind in messages. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
-import type { KubeObject } from "@purlin/kube-client";
 import { parseApiVersion } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { fieldManagers } from "./constants.ts";
 
 /**

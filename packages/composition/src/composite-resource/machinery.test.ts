@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deepFreeze, type KubeObject } from "@purlin/kube-client";
+import { deepFreeze, type KubeObject } from "@purlin/kube-objects/object";
 import {
   type CompositeSchema,
   claimRefOf,

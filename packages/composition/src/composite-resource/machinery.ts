@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
-import { memberAt, objectAt, textAt, textMapAt, withMember } from "@purlin/kube-controller/object";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import {
+  type KubeObject,
+  memberAt,
+  objectAt,
+  type TypeRef,
+  textAt,
+  textMapAt,
+  withMember,
+} from "@purlin/kube-objects/object";
 
 /** Where a composite resource keeps the fields of the control plane: under `spec`, or under `spec.crossplane`. */
 export type CompositeSchema = "legacy" | "modern";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ConditionText } from "@purlin/kube-controller/object";
+import type { ConditionText } from "@purlin/kube-objects/object";
 
 /** The conditions controllers set on composite resources and claims. */
 export const reconcileSuccess: ConditionText = { type: "Synced", status: "True", reason: "ReconcileSuccess" };
@@ -15,7 +15,7 @@ export function waitingForFunction(message: string): ConditionText {
 }
 
 /** Somebody paused the object. */
-export { pausedCondition as reconcilePaused } from "@purlin/kube-controller/object";
+export { pausedCondition as reconcilePaused } from "@purlin/kube-objects/object";
 
 /** The object can be used. */
 export const available: ConditionText = { type: "Ready", status: "True", reason: "Available" };

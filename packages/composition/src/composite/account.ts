@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
-import { annotationOf, type ConditionText, during, textAt } from "@purlin/kube-controller/object";
+import { annotationOf, type ConditionText, during, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { annotations } from "../composite-resource/constants.ts";
 import { type Pass, rulesFor, stampFor } from "./pass.ts";
 import type { ConditionChanges } from "./report/condition-changes.ts";

@@ -2,9 +2,9 @@
 
 import { create, type Resource, ResourceSelector } from "@purlin/function-protocol";
 import { type RunStep, secretsFrom } from "@purlin/function-runner";
-import { isNoMatch, type KubeObject } from "@purlin/kube-client/objects";
-import { withMember } from "@purlin/kube-controller/object";
+import { isNoMatch } from "@purlin/kube-client/objects";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { type CompositeSchema, withMachinery } from "../composite-resource/machinery.ts";
 import type { Account } from "./account.ts";
 import { type AppliedResources, applyComposed } from "./apply/apply-composed.ts";

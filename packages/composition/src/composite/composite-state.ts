@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ObjectKey, TypeRef } from "@purlin/kube-client/objects";
+
 import type { WatchSpec } from "@purlin/kube-controller";
+import type { ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import { type ConflictStreaks, createConflictStreaks } from "./conflict-streaks.ts";
 import type { CompositePorts } from "./ports.ts";
 import { createStepDurations, type StepDurations } from "./run/step-durations.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { keyText, type ObjectKey } from "@purlin/kube-client/objects";
 import { isConflict } from "@purlin/kube-objects";
+import { keyText, type ObjectKey } from "@purlin/kube-objects/object";
 
 /**
  * The conflicts that each XR met in a row. A single conflict is a race: the next reconcile reads what the other writer

@@ -3,9 +3,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { conditionsOf, memberAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import { conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { resourceRefsOf } from "../composite-resource/machinery.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";

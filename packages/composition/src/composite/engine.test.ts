@@ -5,7 +5,6 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { create, ResourceSelector } from "@purlin/function-protocol";
 import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
-import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-client";
 import {
   type ControllerEngine,
   crdType,
@@ -16,8 +15,8 @@ import {
   silentLog,
   systemClock,
 } from "@purlin/kube-controller";
-import { conditionOf, conditionsOf } from "@purlin/kube-controller/object";
 import { eventually } from "@purlin/kube-controller/testing";
+import { conditionOf, conditionsOf, type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
 import { resourceRefsOf, revisionRefOf } from "../composite-resource/machinery.ts";
 import { type CompositeBench, configMap, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
-import { type ConditionText, isReconcileFailure, ReconcileFailure, textOf } from "@purlin/kube-controller/object";
+import { isReconcileFailure, ReconcileFailure } from "@purlin/kube-controller";
 import { isConflict, isInvalid } from "@purlin/kube-objects";
+import { type ConditionText, type KubeObject, textOf } from "@purlin/kube-objects/object";
 import { reconcileError } from "../composite-resource/standard-conditions.ts";
 import { type Account, closeAccount, type Outcome } from "./account.ts";
 import type { Pass } from "./pass.ts";

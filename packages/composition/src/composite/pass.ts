@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject, ObjectKey } from "@purlin/kube-client/objects";
 import type { Clock } from "@purlin/kube-controller";
-import { conditionTime } from "@purlin/kube-controller/object";
+import { conditionTime, type KubeObject, type ObjectKey } from "@purlin/kube-objects/object";
 import type { CompositeState } from "./composite-state.ts";
 import { type CompositePorts, type CompositeSettings, defaultSettings } from "./ports.ts";
 import type { Stamp } from "./report/condition-changes.ts";

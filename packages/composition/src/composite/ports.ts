@@ -2,8 +2,8 @@
 
 import type { Struct } from "@purlin/function-protocol";
 import type { RequirementFetchers, RunStep } from "@purlin/function-runner";
-import type { KubeObject, TypeRef } from "@purlin/kube-client/objects";
 import type { Clock, ControllerClient, ControllerEngine, EventRecorder, Log } from "@purlin/kube-controller";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { CompositeSchema } from "../composite-resource/machinery.ts";
 import type { BreakerMetrics } from "./watch/breaker-metrics.ts";
 import type { BreakerLimits } from "./watch/circuit-breaker.ts";

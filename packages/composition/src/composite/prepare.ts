@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
-import { attempt, ReconcileFailure, type StepText, withFinalizer, wrapError } from "@purlin/kube-controller/object";
+import { attempt, ReconcileFailure, type StepText } from "@purlin/kube-controller";
 import { isConflict } from "@purlin/kube-objects";
+import { type KubeObject, withFinalizer, wrapError } from "@purlin/kube-objects/object";
 import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
 import type { Pass } from "./pass.ts";
 import { configure, requireValidPipeline } from "./select/configure.ts";

@@ -4,8 +4,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { installCrds } from "@purlin/kube-controller";
-import { conditionOf, conditionsOf, memberAt } from "@purlin/kube-controller/object";
 import { internalError, type JsonObject } from "@purlin/kube-objects";
+import { conditionOf, conditionsOf, memberAt } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { deriveClaimCrd } from "../definition/derive-crd.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";

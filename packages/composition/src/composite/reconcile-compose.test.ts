@@ -2,9 +2,9 @@
 // What becomes of composed resources, on a real API server.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { forbidden, internalError, isNotFound, type JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { annotations, kinds, labels } from "../composite-resource/constants.ts";
 import { resourceRefsOf, withMachinery } from "../composite-resource/machinery.ts";
 import { composedName } from "../composite-resource/names.ts";

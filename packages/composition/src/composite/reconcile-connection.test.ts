@@ -4,9 +4,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { after, before, beforeEach, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { controllerReference, memberAt } from "@purlin/kube-controller/object";
 import { internalError, type JsonObject } from "@purlin/kube-objects";
+import { controllerReference, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { connectionSecretType, kinds } from "../composite-resource/constants.ts";
 import { type CompositeBench, createCompositeBench } from "../testing/composite-bench.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";

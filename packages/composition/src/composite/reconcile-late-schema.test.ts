@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { createCompositeBench } from "../testing/composite-bench.ts";
 import { cacheDefinition } from "../testing/definitions.ts";
 import { startTestCluster } from "../testing/test-cluster.ts";

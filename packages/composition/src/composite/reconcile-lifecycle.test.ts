@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { after, before, beforeEach, test } from "node:test";
-import { keyOf } from "@purlin/kube-client";
 import { conflict, forbidden, internalError, isConflict, isNotFound } from "@purlin/kube-objects";
+import { keyOf } from "@purlin/kube-objects/object";
 import { finalizers } from "../composite-resource/constants.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { cacheDefinition } from "../testing/definitions.ts";

@@ -2,9 +2,9 @@
 // Which Composition and which revision an XR uses, on a real API server.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import { systemClock } from "@purlin/kube-controller";
 import { internalError, type JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import { compositionRefOf } from "../composite-resource/machinery.ts";
 import { type CompositeBench, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";

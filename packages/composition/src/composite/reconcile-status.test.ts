@@ -3,8 +3,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { objectAt, textAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import { objectAt, textAt } from "@purlin/kube-objects/object";
 import { annotations } from "../composite-resource/constants.ts";
 import { composedName } from "../composite-resource/names.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";

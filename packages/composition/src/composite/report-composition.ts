@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
-import type { EventText, ReconcileResult } from "@purlin/kube-controller";
-import {
-  attempt,
-  conditionOf,
-  conditionsOf,
-  isReconcileFailure,
-  objectAt,
-  wrapError,
-} from "@purlin/kube-controller/object";
+import { attempt, type EventText, isReconcileFailure, type ReconcileResult } from "@purlin/kube-controller";
+import { conditionOf, conditionsOf, type KubeObject, objectAt, wrapError } from "@purlin/kube-objects/object";
 import { reconcileError } from "../composite-resource/standard-conditions.ts";
 import { type Account, draftOf, expectEcho, type Outcome } from "./account.ts";
 import type { Composition } from "./compose.ts";

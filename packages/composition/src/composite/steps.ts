@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { StepText } from "@purlin/kube-controller/object";
+import type { StepText } from "@purlin/kube-controller";
 
 /** The steps of a reconcile that can fail apart from composing. */
 export type StepName =

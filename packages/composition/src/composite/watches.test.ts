@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CacheChange, type KubeObject, keyText } from "@purlin/kube-client";
+import type { CacheChange } from "@purlin/kube-client";
 import { noEvents, silentLog } from "@purlin/kube-controller";
 import { manualClock } from "@purlin/kube-controller/testing";
+import { type KubeObject, keyText } from "@purlin/kube-objects/object";
 import { type CompositeState, createCompositeState } from "./composite-state.ts";
 import type { CompositePorts } from "./ports.ts";
 import { baseWatches, watchOn } from "./watches.ts";

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { CacheChange } from "@purlin/kube-client/objects";
+import type { WatchSpec } from "@purlin/kube-controller";
 import {
-  type CacheChange,
+  isDeleted,
   type KubeObject,
   keyOf,
   keyText,
+  labelOf,
   type ObjectKey,
   type TypeRef,
-} from "@purlin/kube-client/objects";
-import type { WatchSpec } from "@purlin/kube-controller";
-import { isDeleted, labelOf, textAt } from "@purlin/kube-controller/object";
+  textAt,
+} from "@purlin/kube-objects/object";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import type { CompositeState } from "./composite-state.ts";
 import type { CompositeKind } from "./ports.ts";

@@ -7,8 +7,8 @@ import {
   findRevision,
   isRunnerError,
 } from "@purlin/function-runner";
-import type { ConditionText } from "@purlin/kube-controller/object";
 import { goQuote } from "@purlin/kube-objects";
+import type { ConditionText } from "@purlin/kube-objects/object";
 
 /** What a pipeline is checked against. */
 export interface PipelineSurroundings {

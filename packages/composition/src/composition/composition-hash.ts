@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { createHash } from "node:crypto";
-import type { KubeObject } from "@purlin/kube-client";
-import { objectAt, withMember } from "@purlin/kube-controller/object";
 import { type JsonObject, type JsonValue, jsonEqual, printJson, sortedKeys } from "@purlin/kube-objects";
+import { type KubeObject, objectAt, withMember } from "@purlin/kube-objects/object";
 import { labels } from "../composite-resource/constants.ts";
 
 /** What of a Composition makes a revision: its labels, its annotations and its spec. */

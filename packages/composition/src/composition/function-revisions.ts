@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type DevelopmentTrust, type FunctionRevisions, honoredDevelopmentOf } from "@purlin/function-runner";
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 
 /** Functions, as packages install them. */
 export const functionType: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { FunctionReference } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, objectAt, textAt, textMapAt } from "@purlin/kube-controller/object";
 import { isJsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, objectAt, textAt, textMapAt } from "@purlin/kube-objects/object";
 
 /** Which function each step of a pipeline runs, in order. */
 export function functionReferences(revision: KubeObject): readonly FunctionReference[] {

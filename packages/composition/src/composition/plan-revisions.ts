@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client";
+import type { JsonValue } from "@purlin/kube-objects";
 import {
   controllerReference,
   isControlledBy,
+  type KubeObject,
   memberAt,
   withMember,
   withOwner,
   wrapError,
-} from "@purlin/kube-controller/object";
-import type { JsonValue } from "@purlin/kube-objects";
+} from "@purlin/kube-objects/object";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import { contentOf, hashLabel, hashOf, isOfContent } from "./composition-hash.ts";
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type CacheChange, type KubeObject, keyText, type ObjectKey } from "@purlin/kube-client";
+import type { CacheChange } from "@purlin/kube-client";
+import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import { functionReferences } from "./pipeline-steps.ts";
 
 /** Which CompositionRevisions use which functions, kept up by their watch. */

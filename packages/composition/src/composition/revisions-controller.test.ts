@@ -2,10 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, withMember } from "@purlin/kube-controller/object";
 import { manualClock } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { silentAbout } from "../testing/failing-client.ts";
 import { startTestControl, type TestControl } from "../testing/test-control.ts";

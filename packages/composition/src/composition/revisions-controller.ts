@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
+import type { CacheChange } from "@purlin/kube-client";
 import {
+  attempt,
   type Clock,
   type ControllerClient,
   type EventRecorder,
+  isReconcileFailure,
   type ReconcileResult,
   retryBackoff,
   systemClock,
   type WatchingController,
 } from "@purlin/kube-controller";
-import { attempt, isDeleted, isReconcileFailure, labelOf } from "@purlin/kube-controller/object";
 import { isConflict } from "@purlin/kube-objects";
+import { isDeleted, type KubeObject, labelOf, type ObjectKey } from "@purlin/kube-objects/object";
 import { fieldManagers, kinds, labels } from "../composite-resource/constants.ts";
 import { type ReconcileSignals, reconcileWithin } from "../reconcile-within.ts";
 import { planRevisions } from "./plan-revisions.ts";

@@ -3,10 +3,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import { createCrd, free, systemClock } from "@purlin/kube-controller";
-import { conditionsOf, memberAt, withMember } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import { conditionsOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { load } from "js-yaml";
 import { kinds } from "../composite-resource/constants.ts";
 import { deriveCompositeCrd } from "../definition/derive-crd.ts";

@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import { createCrd, free, systemClock } from "@purlin/kube-controller";
-import { conditionsOf } from "@purlin/kube-controller/object";
 import { eventually } from "@purlin/kube-controller/testing";
 import { conflict, isConflict, type JsonObject } from "@purlin/kube-objects";
+import { conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { find, startTestControl, type TestControl } from "../testing/test-control.ts";
 import { createRevisionValidityController } from "./validity-controller.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { DevelopmentTrust, FunctionReference } from "@purlin/function-runner";
-import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
+import type { CacheChange } from "@purlin/kube-client";
 import {
   type Clock,
   type ControllerClient,
@@ -10,18 +10,20 @@ import {
   retryBackoff,
   type WatchingController,
 } from "@purlin/kube-controller";
+import { isConflict } from "@purlin/kube-objects";
 import {
   type ConditionText,
   conditionsOf,
   conditionTime,
   isDeleted,
+  type KubeObject,
   labelOf,
+  type ObjectKey,
   setCondition,
   stampCondition,
   textOf,
   withConditions,
-} from "@purlin/kube-controller/object";
-import { isConflict } from "@purlin/kube-objects";
+} from "@purlin/kube-objects/object";
 import { fieldManagers, kinds } from "../composite-resource/constants.ts";
 import { reconcileSuccess } from "../composite-resource/standard-conditions.ts";
 import { type ReconcileSignals, reconcileWithin } from "../reconcile-within.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { compositeResourceDefinitionCrd } from "./composite-resource-definition.ts";
 import { compositionCrd, compositionRevisionCrd } from "./composition.ts";
 import { environmentConfigCrd } from "./environment-config.ts";

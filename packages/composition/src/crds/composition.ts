@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import {
   ageColumn,
   checked,
@@ -15,6 +15,7 @@ import {
   object,
   text,
 } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { compositionDocs, compositionRevisionDocs } from "./docs/composition-docs.ts";
 import { apiextensionsGroup, crossplaneCategory } from "./groups.ts";
 import { compositionStep } from "./step.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import { ageColumn, createCrd, mapOf } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { environmentConfigDocs } from "./docs/composition-docs.ts";
 import { apiextensionsGroup, crossplaneCategory } from "./groups.ts";
 

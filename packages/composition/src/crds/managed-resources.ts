@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import {
   ageColumn,
   checked,
@@ -17,6 +17,7 @@ import {
   type Schema,
   text,
 } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { conversion, crdNames, lowercase, printerColumn, scale } from "./crd-shapes.ts";
 import { activationPolicyDocs, managedDefinitionDocs } from "./docs/definition-docs.ts";
 import { apiextensionsGroup, crossplaneCategory } from "./groups.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import {
   ageColumn,
   type CrdVersion,
@@ -23,6 +23,7 @@ import {
   text,
   time,
 } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { cronOperationDocs, operationDocs, watchOperationDocs } from "./docs/operation-docs.ts";
 import { crossplaneCategory, opsGroup } from "./groups.ts";
 import { operationStep } from "./step.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import {
   ageColumn,
   type CrdVersion,
@@ -15,6 +15,7 @@ import {
   type Schema,
   text,
 } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { clusterUsageDocs, usageDocs } from "./docs/usage-docs.ts";
 import { apiextensionsGroup, crossplaneCategory, protectionGroup } from "./groups.ts";
 

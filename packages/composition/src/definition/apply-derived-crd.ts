@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client";
 import { type ControllerClient, crdType } from "@purlin/kube-controller";
-import { controllerOf, isControlledBy, memberAt, objectAt, textAt, textOf } from "@purlin/kube-controller/object";
 import { type JsonObject, type JsonValue, jsonEqual, toTypedForm } from "@purlin/kube-objects";
+import {
+  controllerOf,
+  isControlledBy,
+  type KubeObject,
+  memberAt,
+  objectAt,
+  textAt,
+  textOf,
+} from "@purlin/kube-objects/object";
 import { fieldManagers } from "../composite-resource/constants.ts";
 
 /** A derived CRD as it is stored. */

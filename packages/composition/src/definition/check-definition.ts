@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the schema of definitions cannot say about them, in the words of the definition.
 
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, textAt } from "@purlin/kube-controller/object";
 import { goQuote } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 import { versionsOf } from "./definition-facts.ts";
 
 /** Throws when the names of claims are missing, or are those of composite resources. */

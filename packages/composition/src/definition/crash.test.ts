@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubeObject } from "@purlin/kube-client";
 import { crdType, silentLog, systemClock, type WatchingController } from "@purlin/kube-controller";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { definitionVersion } from "../testing/definitions.ts";
 import { startTestControl, type TestControl } from "../testing/test-control.ts";

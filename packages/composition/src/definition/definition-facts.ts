@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
-import { memberAt, objectAt, textAt } from "@purlin/kube-controller/object";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, objectAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import type { CompositeSchema } from "../composite-resource/machinery.ts";
 
 /** Where composite resources of a definition live, and in which style their schema is. */

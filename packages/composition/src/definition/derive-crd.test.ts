@@ -2,9 +2,8 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, objectAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, objectAt } from "@purlin/kube-objects/object";
 import { appDefinition, cacheDefinition, type DefinitionWish, definitionVersion } from "../testing/definitions.ts";
 import { deriveClaimCrd, deriveCompositeCrd } from "./derive-crd.ts";
 

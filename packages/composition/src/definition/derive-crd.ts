@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a definition to the CRDs of its composite resources and claims: pure functions.
 
-import type { KubeObject } from "@purlin/kube-client";
 import { type Column, crdType, type Fields } from "@purlin/kube-controller";
+import type { JsonObject, JsonValue, OwnerReference } from "@purlin/kube-objects";
 import {
   controllerReference,
+  type KubeObject,
   memberAt,
   objectAt,
   textAt,
   textMapAt,
   textsAt,
   wrapError,
-} from "@purlin/kube-controller/object";
-import type { JsonObject, JsonValue, OwnerReference } from "@purlin/kube-objects";
+} from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { checkClaimNames } from "./check-definition.ts";
 import { addedStatusFields, scopeOf, versionsOf } from "./definition-facts.ts";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { type Fields, type Schema, text } from "@purlin/kube-controller";
-import { memberAt, objectAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import { memberAt, objectAt } from "@purlin/kube-objects/object";
 import { checkSchemaShape } from "./check-schema-shape.ts";
 
 // Names of composite resources and claims become label values.

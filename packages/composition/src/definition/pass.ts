@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client";
-import { textOf, wrapError } from "@purlin/kube-controller/object";
 import { isAlreadyExists, isConflict } from "@purlin/kube-objects";
+import { type KubeObject, textOf, wrapError } from "@purlin/kube-objects/object";
 import type { InstanceControllers } from "./instance-controllers.ts";
 import type { DefinitionDeps } from "./ports.ts";
 import type { DefinitionSide } from "./side.ts";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client";
 import { isEstablished, type Reconcile, type ReconcileResult, refusalOf } from "@purlin/kube-controller";
-import { hasFinalizer, isDeleted, withFinalizer } from "@purlin/kube-controller/object";
+import { hasFinalizer, isDeleted, type KubeObject, withFinalizer } from "@purlin/kube-objects/object";
 import { fieldManagers, kinds } from "../composite-resource/constants.ts";
 import { isNotServed } from "../not-served.ts";
 import { reconcileWithin } from "../reconcile-within.ts";

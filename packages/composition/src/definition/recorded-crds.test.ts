@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, objectAt } from "@purlin/kube-controller/object";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, objectAt } from "@purlin/kube-objects/object";
 import { deriveClaimCrd, deriveCompositeCrd } from "./derive-crd.ts";
 
 const flagOff = { functionRevisions: false };

@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import { crdType, silentLog, systemClock } from "@purlin/kube-controller";
-import { conditionsOf, memberAt } from "@purlin/kube-controller/object";
 import { eventually } from "@purlin/kube-controller/testing";
 import { type JsonObject, StatusError } from "@purlin/kube-objects";
+import { conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { appDefinition, cacheDefinition, definitionVersion } from "../testing/definitions.ts";
 import { refusal } from "../testing/refusal.ts";

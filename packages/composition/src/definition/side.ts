@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A definition is served by two controllers of the same shape: one makes composite resources possible, one makes claims.
 
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
-import { type ConditionText, conditionOf, conditionsOf } from "@purlin/kube-controller/object";
+import {
+  type ConditionText,
+  conditionOf,
+  conditionsOf,
+  type KubeObject,
+  type TypeRef,
+} from "@purlin/kube-objects/object";
 
 import { eventSources, finalizers } from "../composite-resource/constants.ts";
 import type { DefinitionFacts } from "./definition-facts.ts";

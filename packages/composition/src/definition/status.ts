@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
 import {
   type Condition,
   type ConditionText,
   conditionOf,
   conditionsOf,
   conditionTime,
+  type KubeObject,
   memberAt,
   setCondition,
   stampCondition,
+  type TypeRef,
   withConditions,
   withMember,
-} from "@purlin/kube-controller/object";
-import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
+} from "@purlin/kube-objects/object";
 import { fieldManagers } from "../composite-resource/constants.ts";
 import { reconcileSuccess } from "../composite-resource/standard-conditions.ts";
 import type { DefinitionDeps } from "./ports.ts";

@@ -2,10 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import { crdType } from "@purlin/kube-controller";
-import { withMember } from "@purlin/kube-controller/object";
 import { eventually } from "@purlin/kube-controller/testing";
+import { type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
 import { refusal } from "../testing/refusal.ts";

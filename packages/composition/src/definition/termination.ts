@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // A definition goes in this order: its instances, the controller that frees them, their CRD, the definition itself.
 
-import { isNoMatch, type KubeObject, type TypeRef } from "@purlin/kube-client";
+import { isNoMatch } from "@purlin/kube-client";
 import { crdType, type ReconcileResult } from "@purlin/kube-controller";
+import { ignoreNotFound, isNotFound } from "@purlin/kube-objects";
 import {
   hasFinalizer,
   isControlledBy,
   isDeleted,
+  type KubeObject,
   memberAt,
+  type TypeRef,
   textAt,
   textsAt,
   withoutFinalizer,
-} from "@purlin/kube-controller/object";
-import { ignoreNotFound, isNotFound } from "@purlin/kube-objects";
+} from "@purlin/kube-objects/object";
 import { fieldManagers } from "../composite-resource/constants.ts";
 import { isNotServed } from "../not-served.ts";
 import { type DefinitionFacts, definitionFacts } from "./definition-facts.ts";

@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import { crdType, silentLog, systemClock } from "@purlin/kube-controller";
-import { type Condition, conditionOf, conditionsOf } from "@purlin/kube-controller/object";
 import { manualClock } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects";
+import { type Condition, conditionOf, conditionsOf, type KubeObject, type TypeRef } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
 import { silentAbout } from "../testing/failing-client.ts";

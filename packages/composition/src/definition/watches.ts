@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { CacheChange, KubeObject, ObjectKey } from "@purlin/kube-client";
+import type { CacheChange } from "@purlin/kube-client";
 import { crdType, type WatchSpec } from "@purlin/kube-controller";
-import { controllerOf, hasFinalizer, memberAt, textsAt } from "@purlin/kube-controller/object";
+import {
+  controllerOf,
+  hasFinalizer,
+  type KubeObject,
+  memberAt,
+  type ObjectKey,
+  textsAt,
+} from "@purlin/kube-objects/object";
 import { apiGroup, kinds } from "../composite-resource/constants.ts";
 import { claimSide, compositeSide, type DefinitionSide } from "./side.ts";
 

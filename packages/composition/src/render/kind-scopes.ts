@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { TypeRef } from "@purlin/kube-client/objects";
+
 import { parseApiVersion } from "@purlin/kube-objects";
+import type { TypeRef } from "@purlin/kube-objects/object";
 
 // Kinds outside namespaces, by group. Without an API server to ask, everything else counts as namespaced.
 const clusterScoped: Readonly<Record<string, readonly string[]>> = {

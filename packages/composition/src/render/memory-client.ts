@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  deepFreeze,
-  type KubeObject,
-  type KubeReader,
-  keyOf,
-  type ObjectKey,
-  type TypeRef,
-} from "@purlin/kube-client/objects";
+
+import type { KubeReader } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { alreadyExists, applyJsonPatch, applyMergePatch, type JsonObject, notFound } from "@purlin/kube-objects";
+import { deepFreeze, type KubeObject, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
 import { carries } from "../composite/select/choose-revision.ts";
 import { isNamespaced } from "./kind-scopes.ts";
 import { mergeApplied } from "./merge-applied.ts";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client/objects";
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { mergeApplied } from "./merge-applied.ts";
 
 const map = (more: JsonObject = {}, metadata: JsonObject = {}): KubeObject =>

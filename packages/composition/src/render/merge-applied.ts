@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client/objects";
+
 import { isJsonObject, type JsonObject, type JsonValue, ownValue, setOwnValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 /**
  * What applying an object to a stored one makes of it without a schema: objects merge, the rest is replaced. A subresource

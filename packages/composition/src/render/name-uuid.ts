@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import type { KubeObject } from "@purlin/kube-client/objects";
 import { formatGvk, gvkOf } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 const nilNamespace = Buffer.alloc(16);
 

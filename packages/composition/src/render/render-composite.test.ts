@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createResourceFetcher, noSchemas, objectsReader } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
-import { withMember } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { appDefinition } from "../testing/definitions.ts";
 import {
   autoReady,

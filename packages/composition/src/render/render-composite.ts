@@ -2,10 +2,9 @@
 
 import { Struct } from "@purlin/function-protocol";
 import { type RequirementFetchers, type RunStep, systemClock } from "@purlin/function-runner";
-import { type KubeObject, keyOf } from "@purlin/kube-client/objects";
 import type { EventRecorder, EventText, Log } from "@purlin/kube-controller";
-import { annotationOf } from "@purlin/kube-controller/object";
 import { compareUtf8, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { annotationOf, type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import { createCompositeState } from "../composite/composite-state.ts";
 import type { CompositePorts } from "../composite/ports.ts";
 import { createReconcile } from "../composite/reconciler.ts";

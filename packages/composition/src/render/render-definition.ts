@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an API server would have done with a definition and its composite resource before anybody sees them.
 
-import type { KubeObject } from "@purlin/kube-client/objects";
-import { memberAt, withMember } from "@purlin/kube-controller/object";
 import { applyDefaults, isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { versionsOf } from "../definition/definition-facts.ts";
 import { deriveCompositeCrd } from "../definition/derive-crd.ts";
 import { RenderError } from "./render-error.ts";

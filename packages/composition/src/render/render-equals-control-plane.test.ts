@@ -4,9 +4,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
-import { conditionsOf, objectAt } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import { conditionsOf, type KubeObject, objectAt } from "@purlin/kube-objects/object";
 import { clientReader } from "../composite/observe/client-reader.ts";
 import { resourceRefsOf } from "../composite-resource/machinery.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type KubeObject, keyOf } from "@purlin/kube-client/objects";
-import { controllerOf, labelOf, textAt, withMember } from "@purlin/kube-controller/object";
 import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { controllerOf, type KubeObject, keyOf, labelOf, textAt, withMember } from "@purlin/kube-objects/object";
 import { referencesTo } from "../composite/apply/references.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client/objects";
+
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** The time of every condition in the output of a render, so that equal inputs have equal outputs. */
 export const renderTime = "2024-01-01T00:00:00Z";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
-import { type KubeObject, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-client";
 import {
   type ControllerClient,
   type EventRecorder,
@@ -10,9 +9,18 @@ import {
   silentLog,
   systemClock,
 } from "@purlin/kube-controller";
-import { type Condition, conditionOf, conditionsOf, controllerReference } from "@purlin/kube-controller/object";
 import { eventually } from "@purlin/kube-controller/testing";
 import { ignoreNotFound, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import {
+  type Condition,
+  conditionOf,
+  conditionsOf,
+  controllerReference,
+  type KubeObject,
+  keyOf,
+  type ObjectKey,
+  type TypeRef,
+} from "@purlin/kube-objects/object";
 import { type CompositeState, createCompositeState } from "../composite/composite-state.ts";
 import { clientReader } from "../composite/observe/client-reader.ts";
 import type { CompositeKind, CompositePorts } from "../composite/ports.ts";

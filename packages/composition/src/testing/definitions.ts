@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Definitions for tests, as short as they can be.
-import type { KubeObject } from "@purlin/kube-client";
+
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 
 /** What a test wants of a definition beside the ordinary. */

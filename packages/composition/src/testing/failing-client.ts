@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client";
+
 import type { ControllerClient } from "@purlin/kube-controller";
+import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 
 /** One call of a client, before it is made. */
 export interface ClientCall {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { type KubeClient, type KubeObject, keyOf } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
 import { findStatusError, type JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import type { CrdCase } from "./crd-case.ts";
 
 /** Fails when the server judges an object otherwise than the case says. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { type CrdCase, nextNumber } from "./crd-case.ts";
 
 const group = "example.org";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import type { EventRecorder, EventText } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** An event, and whom it is about. */
 export interface RecordedEvent {

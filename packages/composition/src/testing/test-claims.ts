@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claims App of composite resources XApp on an API server, reconciled one pass at a time.
 
-import type { KubeObject } from "@purlin/kube-client";
 import { type Reconcile, type ReconcileResult, silentLog } from "@purlin/kube-controller";
-import { type Condition, conditionsOf, textAt, withMember } from "@purlin/kube-controller/object";
 import type { TestServer } from "@purlin/kube-controller/testing";
 import type { JsonObject, JsonValue, RandomInteger } from "@purlin/kube-objects";
+import { type Condition, conditionsOf, type KubeObject, textAt, withMember } from "@purlin/kube-objects/object";
 import type { ClaimSettings } from "../claim/ports.ts";
 import { createClaimController } from "../claim/setup.ts";
 import { kinds } from "../composite-resource/constants.ts";

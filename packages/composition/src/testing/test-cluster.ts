@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  createInformerPool,
-  createKubeClient,
-  type InformerPool,
-  type KubeClient,
-  type KubeObject,
-} from "@purlin/kube-client";
+import { createInformerPool, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
 import { type ClosableControllerClient, createControllerClient, installCrds } from "@purlin/kube-controller";
 import { recordRequests, startTestServer } from "@purlin/kube-controller/testing";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { compositionCrds } from "../crds/composition-crds.ts";
 import { deriveCompositeCrd } from "../definition/derive-crd.ts";
 

@@ -4,20 +4,19 @@ import {
   createInformerPool,
   createKubeClient,
   type KubeClient,
-  type KubeObject,
   type KubeRequest,
   type KubeTransport,
-  type TypeRef,
 } from "@purlin/kube-client";
-import type { WatchingController } from "@purlin/kube-controller";
 import {
   type ClosableControllerClient,
   type ControllerEngine,
   createControllerClient,
   createControllerEngine,
   installCrds,
+  type WatchingController,
 } from "@purlin/kube-controller";
 import { startTestServer, type TestServer } from "@purlin/kube-controller/testing";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { compositionCrds } from "../crds/composition-crds.ts";
 import { RecordedEvents } from "./recorded-events.ts";
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controllers of definitions on an API server, with instance controllers that free what is deleted.
 
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import { type ControllerClient, crdType, silentLog, systemClock } from "@purlin/kube-controller";
-import { type Condition, conditionsOf, withMember } from "@purlin/kube-controller/object";
 import { eventually } from "@purlin/kube-controller/testing";
+import { type Condition, conditionsOf, type KubeObject, type TypeRef, withMember } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import type { CreateInstanceController } from "../definition/ports.ts";
 import { createDefinedController, createOfferedController } from "../definition/setup.ts";

@@ -9,9 +9,10 @@ import { createCrossplaneAuthority, issueAsCrossplane } from "@purlin/certificat
 import { create, RunFunctionRequest } from "@purlin/function-protocol";
 import { createDiallingRunner } from "@purlin/function-runner";
 import { nopLogger, start as serveFunction } from "@purlin/function-sdk";
-import { createInformerPool, type KubeObject } from "@purlin/kube-client";
+import { createInformerPool } from "@purlin/kube-client";
 import { type Clock, createControllerClient, type Log, silentLog } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedApi, startEmbeddedApi } from "../testing/embedded-api.ts";
 import { createClientCertificate } from "./client-certificate.ts";
 import { inNamespace } from "./in-namespace.ts";

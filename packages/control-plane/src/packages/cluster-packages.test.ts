@@ -8,9 +8,9 @@ import { test } from "node:test";
 import { create, RunFunctionRequest } from "@purlin/function-protocol";
 import type { NameResolver, RunStep } from "@purlin/function-runner";
 import { response } from "@purlin/function-sdk";
-import type { KubeObject } from "@purlin/kube-client";
-import { type Clock, systemClock, textOf } from "@purlin/kube-controller";
+import { type Clock, systemClock } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
+import { type KubeObject, textOf } from "@purlin/kube-objects/object";
 import {
   buildImage,
   createRegistryClient,

@@ -2,7 +2,8 @@
 import { join } from "node:path";
 import type { TlsSource } from "@purlin/function-runner";
 import { createInformerPool } from "@purlin/kube-client";
-import { createControllerClient, silentLog, systemClock, textOf } from "@purlin/kube-controller";
+import { createControllerClient, silentLog, systemClock } from "@purlin/kube-controller";
+import { textOf } from "@purlin/kube-objects/object";
 import { type ContentStore, openContentStore } from "@purlin/oci";
 import {
   collectImages,

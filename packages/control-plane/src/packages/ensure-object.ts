@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeClient, KubeObject } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
 import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** Creates a cluster-scoped object unless it exists. */
 export async function ensureObject(client: KubeClient, object: KubeObject, signal: AbortSignal): Promise<void> {

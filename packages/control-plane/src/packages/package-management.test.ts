@@ -2,8 +2,8 @@
 // From a package in a registry to composed resources, with real processes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import { eventually } from "@purlin/kube-controller/testing";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { EmbeddedApi } from "../testing/embedded-api.ts";
 import { startProcessScene } from "../testing/process-scene.ts";
 import { app, appComposition, appDefinition, conditionStatus } from "../testing/sample-objects.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { DevelopmentTrust } from "@purlin/function-runner";
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import { type Clock, type Log, silentLog, systemClock, type WatchingController } from "@purlin/kube-controller";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import {
   type ContentStore,
   type CredentialsFor,

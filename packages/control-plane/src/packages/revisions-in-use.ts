@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { type ControllerClient, memberAt, textAt } from "@purlin/kube-controller";
+
+import type { ControllerClient } from "@purlin/kube-controller";
 import { isJsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 
 const compositionRevision = { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositionRevision" };
 

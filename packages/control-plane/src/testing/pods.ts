@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { NameResolver } from "@purlin/function-runner";
 import { type FunctionHandler, nopLogger, type RunningFunction, start } from "@purlin/function-sdk";
-import type { KubeClient, KubeObject } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** The pods of a cluster. */
 export interface Pods extends AsyncDisposable {

@@ -9,7 +9,7 @@ import {
   type FunctionProcesses,
   type FunctionProcessesOptions,
 } from "@purlin/function-process";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import {
   buildImage,
   bundleCommand,

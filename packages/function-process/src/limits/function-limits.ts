@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { availableParallelism } from "node:os";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt } from "@purlin/kube-controller";
 import { isJsonObject, quantityValue } from "@purlin/kube-objects";
+import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 
 /** What all processes of one function may use together, unless a line says otherwise. */
 export interface FunctionLimits {

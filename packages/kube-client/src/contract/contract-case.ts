@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { KubeClient } from "../client.ts";
-import type { KubeObject, TypeRef } from "../kube-object.ts";
 
 /** What a case of the contract works with. */
 export interface ContractContext {

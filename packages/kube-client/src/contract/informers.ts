@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { isNotFound } from "@purlin/kube-objects";
+import { type KubeObject, keyOf, type WatchEvent } from "@purlin/kube-objects/object";
 import type { KubeReader } from "../client.ts";
 import { type Informer, startInformer } from "../informer.ts";
 import { createInformerPool } from "../informer-pool.ts";
-import { type KubeObject, keyOf, type WatchEvent } from "../kube-object.ts";
 import { isNoMatch } from "../rest-mapper.ts";
 import { type ContractCase, type ContractContext, configMap, configMapOf, dataOf } from "./contract-case.ts";
 import { ownWidgets, widgetsCrd } from "./own-widgets.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubeObject, TypeRef } from "../kube-object.ts";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { ContractContext } from "./contract-case.ts";
 
 /**

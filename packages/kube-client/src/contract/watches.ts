@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { isExpired, isGone } from "@purlin/kube-objects";
-import type { WatchEvent } from "../kube-object.ts";
+import type { WatchEvent } from "@purlin/kube-objects/object";
 import { type ContractCase, type ContractContext, configMap, configMapOf, versionOf } from "./contract-case.ts";
 import { ownWidgets } from "./own-widgets.ts";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { wouldApplyChange } from "./would-change.ts";
 
 const owner = { apiVersion: "e/v1", kind: "App", name: "x", uid: "u1", controller: true, blockOwnerDeletion: true };

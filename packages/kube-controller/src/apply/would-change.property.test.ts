@@ -2,7 +2,6 @@
 // The prediction against the field manager of our API server, which is held to the reference's by its own tests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deepFreeze, type KubeObject } from "@purlin/kube-client";
 import {
   createFieldManager,
   customResourceType,
@@ -13,6 +12,7 @@ import {
   type JsonValue,
   jsonEqual,
 } from "@purlin/kube-objects";
+import { deepFreeze, type KubeObject } from "@purlin/kube-objects/object";
 import fc from "fast-check";
 import { wouldApplyChange } from "./would-change.ts";
 

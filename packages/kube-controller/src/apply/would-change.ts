@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import {
   decodeFieldsV1,
   emptySet,
@@ -10,6 +10,7 @@ import {
   jsonEqual,
   type ManagedFieldsEntry,
 } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { matchItems } from "./match-items.ts";
 
 /** Who applies, and where. */

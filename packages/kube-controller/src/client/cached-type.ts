@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  type CallOptions,
-  type InformerLease,
-  type InformerPool,
-  isNoMatch,
-  type KubeObject,
-  type ObjectKey,
-  type TypeRef,
-} from "@purlin/kube-client";
+import { type CallOptions, type InformerLease, type InformerPool, isNoMatch } from "@purlin/kube-client";
+import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import type { Clock } from "../clock.ts";
 import { OwnWrites } from "./own-writes.ts";
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createInformerPool, isNoMatch, type KubeClient, type KubeObject, type TypeRef } from "@purlin/kube-client";
+import { createInformerPool, isNoMatch, type KubeClient } from "@purlin/kube-client";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { createCrd } from "../crd/crd.ts";
 import { installCrds } from "../crd/install-crds.ts";
 import { object, text } from "../crd/schema.ts";

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type {
-  ApplyOptions,
-  CallOptions,
-  KubeObject,
-  KubeReader,
-  KubeWriter,
-  ObjectKey,
-  RestMapper,
-  TypeRef,
-} from "@purlin/kube-client";
+import type { ApplyOptions, CallOptions, KubeReader, KubeWriter, RestMapper } from "@purlin/kube-client";
+import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 
 /** Which objects of a type to list. */
 export interface CachedListOptions extends CallOptions {

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  type ApplyOptions,
-  type InformerPool,
-  type KubeClient,
-  type KubeObject,
-  keyOf,
-  type ObjectKey,
-  type TypeRef,
-  type WriteOptions,
-} from "@purlin/kube-client";
+import type { ApplyOptions, InformerPool, KubeClient, WriteOptions } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects";
+import { type KubeObject, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
 import { wouldApplyChange } from "../apply/would-change.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { CachedTypes } from "./cached-type.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject, KubeReader, TypeRef } from "@purlin/kube-client";
-import { textAt } from "../object/members.ts";
+
+import type { KubeReader } from "@purlin/kube-client";
+import { type KubeObject, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import type { CachedListOptions } from "./controller-client.ts";
 
 const pageSize = 500;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CacheChange, type Informer, type KubeObject, keyOf, keyText } from "@purlin/kube-client";
+import type { CacheChange, Informer } from "@purlin/kube-client";
+import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import fc from "fast-check";
 import { OwnWrites } from "./own-writes.ts";
 import { compareVersions } from "./resource-version.ts";

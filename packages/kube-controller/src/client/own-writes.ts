@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Informer, type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-client";
-import { textAt } from "../object/members.ts";
+import type { Informer } from "@purlin/kube-client";
+import { type KubeObject, keyOf, keyText, type ObjectKey, textAt } from "@purlin/kube-objects/object";
 import type { FieldValue } from "./controller-client.ts";
 import { compareVersions } from "./resource-version.ts";
 

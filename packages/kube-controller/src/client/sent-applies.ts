@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
-import { type ApplyOptions, type KubeObject, keyOf, keyText } from "@purlin/kube-client";
+import type { ApplyOptions } from "@purlin/kube-client";
 import { goJson, type JsonValue } from "@purlin/kube-objects";
+import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 
 /** How many applies are remembered; the oldest go first, and are at worst sent again. */
 const mostApplies = 10_000;

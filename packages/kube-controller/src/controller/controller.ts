@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ObjectKey } from "@purlin/kube-client";
+
 import { isConflict } from "@purlin/kube-objects";
+import type { ObjectKey } from "@purlin/kube-objects/object";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { ControllerMetrics, ReconcileOutcome } from "../metrics.ts";

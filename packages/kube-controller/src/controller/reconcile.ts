@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ObjectKey } from "@purlin/kube-client";
+import type { ObjectKey } from "@purlin/kube-objects/object";
 
 /** When to look at an object again. Empty: when something changes. */
 export interface ReconcileResult {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import { isInvalid, type JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { ageColumn, column, conditionColumn, wideColumn } from "./columns.ts";
 import { type CrdShape, createCrd, isEstablished, refusalOf } from "./crd.ts";

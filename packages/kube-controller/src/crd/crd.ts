@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
+
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { Column } from "./columns.ts";
 import { describeFields, type FieldTexts } from "./describe-fields.ts";
 import { type Fields, object, type Schema, text } from "./schema.ts";

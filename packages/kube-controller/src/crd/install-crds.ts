@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
-import { isNoMatch, type KubeClient, type KubeObject, keyOf, type TypeRef } from "@purlin/kube-client";
+import { isNoMatch, type KubeClient } from "@purlin/kube-client";
 import {
   isAlreadyExists,
   isConflict,
@@ -10,6 +10,7 @@ import {
   jsonEqual,
   toTypedForm,
 } from "@purlin/kube-objects";
+import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
 import { crdType, isEstablished, refusalOf } from "./crd.ts";
 import { mergeCrd } from "./merge-crd.ts";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import fc from "fast-check";
 import { column } from "./columns.ts";
 import { createCrd } from "./crd.ts";

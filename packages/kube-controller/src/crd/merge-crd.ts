@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cluster that another release, or Crossplane itself, has been running on holds objects in versions and with fields that
 // our CRDs do not know. Installing over them adds what is ours and takes nothing away.
-import type { KubeObject } from "@purlin/kube-client";
+
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Schema } from "./schema.ts";
 
 /**

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  type CacheChange,
-  createInformerPool,
-  isNoMatch,
-  type KubeClient,
-  keyOf,
-  type ObjectKey,
-} from "@purlin/kube-client";
+import { type CacheChange, createInformerPool, isNoMatch, type KubeClient } from "@purlin/kube-client";
+import { keyOf, type ObjectKey } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { eventually } from "../testing/eventually.ts";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CacheChange, ObjectKey, TypeRef } from "@purlin/kube-client";
+import type { CacheChange } from "@purlin/kube-client";
+import type { ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import type { Reconcile } from "../controller/reconcile.ts";
 import type { Backoff, RetryRate } from "../queue/retry-delays.ts";
 

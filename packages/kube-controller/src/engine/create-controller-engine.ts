@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { InformerPool, ObjectKey, TypeRef } from "@purlin/kube-client";
+import type { InformerPool } from "@purlin/kube-client";
+import type { ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import type { Registry } from "prom-client";
 import { type Clock, systemClock } from "../clock.ts";
 import { Controller } from "../controller/controller.ts";

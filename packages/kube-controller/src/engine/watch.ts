@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CacheChange, Informer, InformerLease, InformerPool, KubeObject, ObjectKey } from "@purlin/kube-client";
+import type { CacheChange, Informer, InformerLease, InformerPool } from "@purlin/kube-client";
+import type { KubeObject, ObjectKey } from "@purlin/kube-objects/object";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { WatchSpec } from "./controller-engine.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { EventText } from "./event-recorder.ts";
 
 /** Something that happened to an object, with all an event says about it. */

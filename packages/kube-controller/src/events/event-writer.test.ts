@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { KubeObject, KubeWriter } from "@purlin/kube-client";
+import type { KubeWriter } from "@purlin/kube-client";
 import { forbidden, internalError } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
 import { EventCorrelator } from "./event-correlator.ts";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject, KubeWriter } from "@purlin/kube-client";
+
+import type { KubeWriter } from "@purlin/kube-client";
 import { findStatusError, isNotFound, type JsonValue, timestamp } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Clock } from "../clock.ts";
 import type { Correlated } from "./event-correlator.ts";
 import type { EventSubject } from "./event-subject.ts";

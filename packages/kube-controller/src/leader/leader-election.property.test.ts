@@ -2,8 +2,8 @@
 // However slow the network is, and whatever gets lost in it: there are never two leaders, and there is one again when it heals.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import { alreadyExists, conflict, notFound } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import fc from "fast-check";
 import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
 import { type LeaderElectionOptions, runWhileLeading } from "./leader-election.ts";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeClient, KubeObject } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
 import { isAlreadyExists, isConflict, isNotFound } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
 import { heldBy, type LeaseKey, type LeaseSpec, leaseSpecOf, leaseType } from "./lease.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ObjectKey } from "@purlin/kube-client";
+import type { ObjectKey } from "@purlin/kube-objects/object";
 import fc from "fast-check";
 import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
 import { type QueuedItem, WorkQueue } from "./work-queue.ts";

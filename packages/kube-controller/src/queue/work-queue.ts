@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { keyText, type ObjectKey } from "@purlin/kube-client";
+import { keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import type { Clock } from "../clock.ts";
 import { DelayHeap, type Due } from "./delay-heap.ts";
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** The fields of a CRD about which `kubectl explain` has nothing to say, as `Kind version: path`. */
 export function undescribedFields(crd: KubeObject): string[] {

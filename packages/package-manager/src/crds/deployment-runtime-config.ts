@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import { ageColumn, createCrd, mapOf, object, type Schema, text } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { builtInSchema } from "./built-in-schema.ts";
 import { runtimeConfigDocs } from "./docs/runtime-config-docs.ts";
 import { crossplaneCategory, packageGroup } from "./package-shapes.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import {
   ageColumn,
   checked,
@@ -12,6 +12,7 @@ import {
   type Schema,
   text,
 } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { imageConfigDocs } from "./docs/image-config-docs.ts";
 import { crossplaneCategory, localSecretRef, packageGroup, runtimeConfigRef } from "./package-shapes.ts";
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import { ageColumn, choice, conditions, createCrd, listOf, object, text } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { lockDocs } from "./docs/lock-docs.ts";
 import { packageGroup } from "./package-shapes.ts";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { deploymentRuntimeConfigCrd } from "./deployment-runtime-config.ts";
 import { imageConfigCrd } from "./image-config.ts";
 import { lockCrd } from "./lock.ts";

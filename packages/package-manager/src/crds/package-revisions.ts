@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import {
   ageColumn,
   type Column,
@@ -14,6 +14,7 @@ import {
   text,
   wideColumn,
 } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { packageRevisionDocs } from "./docs/package-docs.ts";
 import {
   crossplaneCategory,

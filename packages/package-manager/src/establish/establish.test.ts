@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, beforeEach, suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { eventually } from "@purlin/kube-controller/testing";
+import { isNotFound } from "@purlin/kube-objects";
 import {
-  type ControllerClient,
   conditionOf,
   conditionsOf,
   controllerOf,
   controllerReference,
+  type KubeObject,
   memberAt,
   withMember,
-} from "@purlin/kube-controller";
-import { eventually } from "@purlin/kube-controller/testing";
-import { isNotFound } from "@purlin/kube-objects";
+} from "@purlin/kube-objects/object";
 import { caughtUp } from "../testing/caught-up.ts";
 import { namespace, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import { type EstablishInput, establish, release } from "./establish.ts";

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
+import type { ControllerClient } from "@purlin/kube-controller";
+import { isNotFound, type JsonObject, type JsonValue, jsonEqual, type OwnerReference } from "@purlin/kube-objects";
 import {
-  type ControllerClient,
   controllerOf,
   controllerReference,
   during,
+  type KubeObject,
   memberAt,
   textMapAt,
   withMember,
   withOwner,
-} from "@purlin/kube-controller";
-import { isNotFound, type JsonObject, type JsonValue, jsonEqual, type OwnerReference } from "@purlin/kube-objects";
+} from "@purlin/kube-objects/object";
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
 import type { Established } from "./established.ts";
 import { inParallel } from "./in-parallel.ts";

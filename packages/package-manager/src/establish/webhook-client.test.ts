@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt } from "@purlin/kube-controller";
+import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { withWebhookClient } from "./webhook-client.ts";
 
 const client = { caBundle: "Y2VydA==", service: "provider-x", namespace: "crossplane-system" };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, textAt, withMember } from "@purlin/kube-controller";
+
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, textAt, withMember } from "@purlin/kube-objects/object";
 
 /** How webhooks that a package brings are called: through the Service of the package. */
 export interface WebhookClient {

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { hexOf, openImageRoots, reachableFrom } from "@purlin/oci";
 import { tempFolder } from "@purlin/oci/testing";
 import { type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { type ControllerClient, textAt } from "@purlin/kube-controller";
+
+import type { ControllerClient } from "@purlin/kube-controller";
+import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import type { ContentStore, ImageRoots } from "@purlin/oci";
 import { reachableFrom } from "@purlin/oci";
 import { packageTypes } from "../package-kinds.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { after, before, suite, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { ContentStore, Platform } from "@purlin/oci";
 import {
   buildImage,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type ControllerClient, during } from "@purlin/kube-controller";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { during } from "@purlin/kube-objects/object";
 import type { ContentStore, CredentialsFor, Platform, RegistryClient } from "@purlin/oci";
 import {
   type ImageConfig,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, textAt } from "@purlin/kube-controller";
 import { isJsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 
 /** When the registry must be asked for what is on disk. */
 export type PullPolicy = "Always" | "IfNotPresent" | "Never";

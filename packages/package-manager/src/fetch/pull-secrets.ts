@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type ControllerClient, memberAt, textAt } from "@purlin/kube-controller";
+import type { ControllerClient } from "@purlin/kube-controller";
 import { isJsonObject } from "@purlin/kube-objects";
+import { memberAt, textAt } from "@purlin/kube-objects/object";
 import { type CredentialsFor, credentialsFromDockerConfig, firstCredentials } from "@purlin/oci";
 import { otherKinds } from "../package-kinds.ts";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { digestOf } from "@purlin/oci";
 import { digestsOfRevisions } from "./revision-digests.ts";
 

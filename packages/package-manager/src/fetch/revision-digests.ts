@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type ControllerClient, textAt } from "@purlin/kube-controller";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { textAt } from "@purlin/kube-objects/object";
 import { isDigest } from "@purlin/oci";
 import { packageTypes } from "../package-kinds.ts";
 import { referenceOfRevision } from "./package-request.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, textAt } from "@purlin/kube-controller";
+
 import { isJsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 
 /** What an ImageConfig can be for, as `status.appliedImageConfigRefs` calls it. */
 export type ImageConfigPurpose = "RewriteImage" | "SetImagePullSecret" | "VerifyImage" | "ConfigureRuntime";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { entryOf, readLock, writeLock } from "./lock-entry.ts";
 
 const digest = `sha256:${"0".repeat(64)}`;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, textAt } from "@purlin/kube-controller";
+
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 import type { PackageDependency, PackageKind } from "@purlin/oci";
 import { parseRepository, sourceOf } from "@purlin/oci";
 import { packageApiVersion } from "../package-kinds.ts";

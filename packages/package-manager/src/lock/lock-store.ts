@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { type ControllerClient, conditionOf, conditionsOf, withMember } from "@purlin/kube-controller";
+
+import type { ControllerClient } from "@purlin/kube-controller";
 import { isAlreadyExists, jsonEqual } from "@purlin/kube-objects";
+import { conditionOf, conditionsOf, type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { otherKinds } from "../package-kinds.ts";
 import { type LockEntry, readLock, writeLock } from "./lock-entry.ts";

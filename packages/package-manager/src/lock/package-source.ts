@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { textAt } from "@purlin/kube-controller";
+import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { dnsLabel, type ImageReference, isImageReferenceError, parseRepository, sourceOf } from "@purlin/oci";
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
 

@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { KubeObject } from "@purlin/kube-client";
-import { conditionOf, conditionsOf, memberAt } from "@purlin/kube-controller";
 import { conflict } from "@purlin/kube-objects";
+import { conditionOf, conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import type { PackageClient } from "../fetch/package-client.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { caughtUp } from "../testing/caught-up.ts";

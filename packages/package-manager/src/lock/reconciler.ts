@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
+import type { ReconcileResult } from "@purlin/kube-controller";
+import { isAlreadyExists, isConflict } from "@purlin/kube-objects";
 import {
   type ConditionText,
   during,
   hasFinalizer,
   isDeleted,
   isPaused,
+  type KubeObject,
   memberAt,
-  type ReconcileResult,
   textOf,
   withFinalizer,
   withMember,
   withoutFinalizer,
-} from "@purlin/kube-controller";
-import { isAlreadyExists, isConflict } from "@purlin/kube-objects";
+} from "@purlin/kube-objects/object";
 import { isDigest } from "@purlin/oci";
 import { type PackagePorts, packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { otherKinds, packageFinalizers, packageTypes } from "../package-kinds.ts";

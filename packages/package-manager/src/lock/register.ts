@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import type { ControllerClient } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { buildGraph, incompatibilities, transitiveOf } from "./dependency-graph.ts";
 import type { LockDependency, LockEntry } from "./lock-entry.ts";
 import { getLock, putLock, resolutionProblem } from "./lock-store.ts";

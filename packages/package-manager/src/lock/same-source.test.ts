@@ -2,8 +2,14 @@
 // A dependency that a user installed under a name of their own: it is upgraded, not installed a second time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { conditionOf, conditionsOf, controllerOf, isDeleted, memberAt } from "@purlin/kube-controller";
+import {
+  conditionOf,
+  conditionsOf,
+  controllerOf,
+  isDeleted,
+  type KubeObject,
+  memberAt,
+} from "@purlin/kube-objects/object";
 import type { PackageKind } from "@purlin/oci";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { caughtUp } from "../testing/caught-up.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import { attempt } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { desiredRevision } from "./desired-revision.ts";
 import { packageFieldManagers } from "./package-manager-ports.ts";

@@ -2,8 +2,7 @@
 // What happens to an old revision between the look and its removal, on a real API server.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { withMember } from "@purlin/kube-controller";
+import { type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { packageTypes } from "../package-kinds.ts";
 import { caughtUp } from "../testing/caught-up.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { attempt, memberAt } from "@purlin/kube-controller";
+
+import { attempt } from "@purlin/kube-controller";
 import { isNotFound } from "@purlin/kube-objects";
+import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { planCollection } from "./collection.ts";
 import { type PackagePass, steps, tellWarning } from "./package-pass.ts";
 import { stateOf } from "./plan-states.ts";

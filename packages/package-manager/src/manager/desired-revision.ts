@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { controllerReference, memberAt, textAt, textMapAt } from "@purlin/kube-controller";
+
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { controllerReference, type KubeObject, memberAt, textAt, textMapAt } from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels, reservedPrefix } from "../package-kinds.ts";
 
 /** Everything that decides what a revision looks like. */

@@ -2,8 +2,7 @@
 // Packages that change, wait, go back or go away, on a real API server with a real registry.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, textAt, withMember } from "@purlin/kube-controller";
+import { type KubeObject, memberAt, textAt, withMember } from "@purlin/kube-objects/object";
 import { packageTypes } from "../package-kinds.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { type ConditionText, conditionOf, conditionsOf, textAt } from "@purlin/kube-controller";
+import { type ConditionText, conditionOf, conditionsOf, type KubeObject, textAt } from "@purlin/kube-objects/object";
 
 /** What the current revision says about the health of its package. */
 export function healthOf(revision: KubeObject | undefined, hasRuntime: boolean): ConditionText {

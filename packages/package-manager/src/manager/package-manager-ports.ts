@@ -2,8 +2,8 @@
 
 import type { ProcessState } from "@purlin/function-process";
 import type { DevelopmentTrust } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
 import type { Clock, ControllerClient, EventRecorder, Log } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PackageClient } from "../fetch/package-client.ts";
 
 /** What the controllers of packages work with. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PackageType } from "../package-kinds.ts";
 import { writeStatus } from "../package-status.ts";
 import type { PassSignals } from "../pass-signals.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { handsOver, isAutomatic, planStates } from "./plan-states.ts";
 
 /** `3+` serves, `2a` is Active without serving, `1` is Inactive, `1?` has no state. */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isServing, readRevision } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, textAt } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 import { activeRevisions, type RevisionState } from "./activation.ts";
 import { type CurrentRevision, numberOf } from "./revision-identity.ts";
 

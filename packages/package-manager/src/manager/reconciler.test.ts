@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { conditionsOf, memberAt, withMember } from "@purlin/kube-controller";
 import { isConflict } from "@purlin/kube-objects";
+import { conditionsOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { packageTypes } from "../package-kinds.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import {

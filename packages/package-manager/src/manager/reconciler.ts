@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type DevelopmentFunction, type IgnoredDevelopment, trustedDevelopmentOf } from "@purlin/function-runner";
-import type { KubeObject, ObjectKey } from "@purlin/kube-client";
-import {
-  attempt,
-  isDeleted,
-  isPaused,
-  isReconcileFailure,
-  type ReconcileResult,
-  saysPaused,
-  textAt,
-} from "@purlin/kube-controller";
+import { attempt, isReconcileFailure, type ReconcileResult } from "@purlin/kube-controller";
 import { isConflict, type JsonObject } from "@purlin/kube-objects";
+import { isDeleted, isPaused, type KubeObject, type ObjectKey, saysPaused, textAt } from "@purlin/kube-objects/object";
 import { requestOf } from "../fetch/package-request.ts";
 import { type PackageType, packageLabels } from "../package-kinds.ts";
 import { passSignals } from "../pass-signals.ts";

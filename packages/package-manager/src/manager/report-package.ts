@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { conditionOf, conditionsOf, textAt } from "@purlin/kube-controller";
+
 import type { JsonObject } from "@purlin/kube-objects";
+import { conditionOf, conditionsOf, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { withTexts } from "../package-status.ts";
 import { healthOf, installationOf } from "./package-health.ts";

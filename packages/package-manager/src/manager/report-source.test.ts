@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProcessState } from "@purlin/function-process";
 import { developmentAnnotations } from "@purlin/function-runner";
-import { conditionsOf } from "@purlin/kube-controller";
+import { conditionsOf } from "@purlin/kube-objects/object";
 import { packageTypes } from "../package-kinds.ts";
 import { startPackageCluster } from "../testing/package-cluster.ts";
 import { applyPackage, managePackage } from "../testing/package-scene.ts";

@@ -2,8 +2,13 @@
 
 import type { ProcessState } from "@purlin/function-process";
 import type { DevelopmentFunction, IgnoredDevelopment } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client";
-import { type ConditionText, conditionOf, conditionsOf, withConditions } from "@purlin/kube-controller";
+import {
+  type ConditionText,
+  conditionOf,
+  conditionsOf,
+  type KubeObject,
+  withConditions,
+} from "@purlin/kube-objects/object";
 import { withTexts } from "../package-status.ts";
 import { type PackagePass, store, tellWarning } from "./package-pass.ts";
 

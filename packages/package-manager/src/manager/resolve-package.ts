@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { attempt, textOf } from "@purlin/kube-controller";
+
+import { attempt } from "@purlin/kube-controller";
+import { type KubeObject, textOf } from "@purlin/kube-objects/object";
 import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { type PackageRequest, revisionPin } from "../fetch/package-request.ts";
 import { refuseUnverified } from "../fetch/unverified-package.ts";

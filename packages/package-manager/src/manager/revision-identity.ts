@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, textAt } from "@purlin/kube-controller";
+import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 import { friendlyName, hexOf } from "@purlin/oci";
 
 /** The number of a revision; 0 when it has none. */

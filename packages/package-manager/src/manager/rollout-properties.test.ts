@@ -2,8 +2,7 @@
 // Whatever users, registries and runtimes do, in whatever order: what must hold after each pass.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, textAt, withMember } from "@purlin/kube-controller";
+import { type KubeObject, memberAt, textAt, withMember } from "@purlin/kube-objects/object";
 import fc from "fast-check";
 import { packageTypes } from "../package-kinds.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";

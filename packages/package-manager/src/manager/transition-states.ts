@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { attempt, textAt, withMember } from "@purlin/kube-controller";
+
+import { attempt } from "@purlin/kube-controller";
+import { type KubeObject, textAt, withMember } from "@purlin/kube-objects/object";
 import { secretName } from "./desired-revision.ts";
 import { packageFieldManagers } from "./package-manager-ports.ts";
 import { type PackagePass, steps } from "./package-pass.ts";

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt } from "@purlin/kube-controller";
+import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import {

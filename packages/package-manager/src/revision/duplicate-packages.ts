@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Lock has room for one package of each source. A second one gives way, so that it does not stop all the others.
-import type { KubeObject } from "@purlin/kube-client";
-import { isDeleted } from "@purlin/kube-controller";
+
 import { isNotFound } from "@purlin/kube-objects";
+import { isDeleted, type KubeObject } from "@purlin/kube-objects/object";
 import type { ObjectReference } from "../establish/establish.ts";
 import type { LockEntry } from "../lock/lock-entry.ts";
 import { getLock } from "../lock/lock-store.ts";

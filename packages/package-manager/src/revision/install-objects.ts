@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubeObject } from "@purlin/kube-client";
-import { annotationOf, attempt, textAt } from "@purlin/kube-controller";
+import { attempt } from "@purlin/kube-controller";
+import { annotationOf, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import type { PackageContents } from "@purlin/oci";
 import { establish, type ObjectReference, release } from "../establish/establish.ts";
 import type { WebhookClient } from "../establish/webhook-client.ts";

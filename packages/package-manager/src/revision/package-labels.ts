@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PackageContents } from "@purlin/oci";
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { packageLabels } from "../package-kinds.ts";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { controllerOf, memberAt, withMember } from "@purlin/kube-controller";
+import { controllerOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { createEstablished } from "../establish/established.ts";
 import { readLock } from "../lock/lock-entry.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject, ObjectKey } from "@purlin/kube-client";
+
+import { attempt, isReconcileFailure, type ReconcileResult } from "@purlin/kube-controller";
+import { isConflict, isNotFound } from "@purlin/kube-objects";
 import {
-  attempt,
   hasFinalizer,
   isDeleted,
   isPaused,
-  isReconcileFailure,
-  type ReconcileResult,
+  type KubeObject,
+  type ObjectKey,
   saysPaused,
   textAt,
   withFinalizer,
   withoutFinalizer,
-} from "@purlin/kube-controller";
-import { isConflict, isNotFound } from "@purlin/kube-objects";
+} from "@purlin/kube-objects/object";
 import { unregisterPackage } from "../lock/register.ts";
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { type PackageType, packageFinalizers } from "../package-kinds.ts";

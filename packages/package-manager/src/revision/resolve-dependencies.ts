@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { attempt, isDeleted, textAt } from "@purlin/kube-controller";
+
+import { attempt } from "@purlin/kube-controller";
+import { isDeleted, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import type { PackageContents } from "@purlin/oci";
 import { entryOf } from "../lock/lock-entry.ts";
 import { type DependencyCounts, registerPackage, unregisterPackage } from "../lock/register.ts";

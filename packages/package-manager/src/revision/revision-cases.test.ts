@@ -2,8 +2,7 @@
 // Revisions whose packages lack, bring or say something, on a real API server with a real registry.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, textAt, withMember } from "@purlin/kube-controller";
+import { type KubeObject, memberAt, textAt, withMember } from "@purlin/kube-objects/object";
 import { readLock } from "../lock/lock-entry.ts";
 import { reconcileLock } from "../lock/reconciler.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";

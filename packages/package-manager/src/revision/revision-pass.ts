@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import type { JsonValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels } from "../package-kinds.ts";
 import type { PassSignals } from "../pass-signals.ts";
 import type { RevisionPorts } from "./revision-ports.ts";

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { type ConditionText, conditionOf, conditionsOf, memberAt, withMember } from "@purlin/kube-controller";
+
 import { isJsonObject, type JsonValue } from "@purlin/kube-objects";
+import {
+  type ConditionText,
+  conditionOf,
+  conditionsOf,
+  type KubeObject,
+  memberAt,
+  withMember,
+} from "@purlin/kube-objects/object";
 import type { ObjectReference } from "../establish/establish.ts";
 import { withTexts, writeStatus } from "../package-status.ts";
 import type { RevisionPass } from "./revision-pass.ts";

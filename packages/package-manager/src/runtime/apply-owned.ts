@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { type ControllerClient, controllerOf } from "@purlin/kube-controller";
+
+import type { ControllerClient } from "@purlin/kube-controller";
 import type { JsonValue } from "@purlin/kube-objects";
+import { controllerOf, type KubeObject } from "@purlin/kube-objects/object";
 
 /** How writes of runtime objects are signed. */
 export const runtimeFieldManager = "pkg.crossplane.io/runtime";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
+
 import type { WatchSpec } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PackageType } from "../package-kinds.ts";
 
 /** How the program of a revision is. */

@@ -4,16 +4,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { FunctionProcess, FunctionProcesses, SandboxSupport } from "@purlin/function-process";
 import { type FunctionLimits, limitsOfRuntimeConfig } from "@purlin/function-process";
-import type { KubeObject } from "@purlin/kube-client";
-import {
-  type Clock,
-  type ControllerClient,
-  controllerReference,
-  isControlledBy,
-  objectAt,
-  textAt,
-} from "@purlin/kube-controller";
+import type { Clock, ControllerClient } from "@purlin/kube-controller";
 import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
+import { controllerReference, isControlledBy, type KubeObject, objectAt, textAt } from "@purlin/kube-objects/object";
 import type { ContentStore, ImageRoots, Platform } from "@purlin/oci";
 import { parseImageConfig, runtimeLabel } from "@purlin/oci";
 import type { PackageClient } from "../fetch/package-client.ts";

@@ -2,9 +2,9 @@
 // What is told of a revision's program, whoever runs it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { type ReconcileResult, textAt } from "@purlin/kube-controller";
+import type { ReconcileResult } from "@purlin/kube-controller";
 import { conflict } from "@purlin/kube-objects";
+import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { packageTypes } from "../package-kinds.ts";
 import { caughtUp } from "../testing/caught-up.ts";
 import { type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject, ObjectKey } from "@purlin/kube-client";
+
 import {
   attempt,
+  isReconcileFailure,
+  ReconcileFailure,
+  type ReconcileResult,
+  type StepText,
+} from "@purlin/kube-controller";
+import { isConflict, isJsonObject } from "@purlin/kube-objects";
+import {
   type ConditionText,
   conditionOf,
   conditionsOf,
   isDeleted,
   isPaused,
-  isReconcileFailure,
+  type KubeObject,
   memberAt,
-  ReconcileFailure,
-  type ReconcileResult,
-  type StepText,
+  type ObjectKey,
   textAt,
   withConditions,
   withMember,
-} from "@purlin/kube-controller";
-import { isConflict, isJsonObject } from "@purlin/kube-objects";
+} from "@purlin/kube-objects/object";
 import type { PackagePorts } from "../manager/package-manager-ports.ts";
 import type { PackageType } from "../package-kinds.ts";
 import { withTexts, writeStatus } from "../package-status.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject, TypeRef } from "@purlin/kube-client";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { PackageCluster } from "./package-cluster.ts";
 
 /** Waits until the caches that controllers read have heard of everything that is stored of some kinds. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import type { KubeClient, KubeObject } from "@purlin/kube-client";
+import type { KubeClient } from "@purlin/kube-client";
 import { findStatusError } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PackageCrdCase } from "./package-crd-cases.ts";
 
 /** Fails when the server judges an object otherwise than the case says. */

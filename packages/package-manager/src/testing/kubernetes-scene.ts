@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cluster on which the Kubernetes runtime works, and a test that plays everybody else: manager, kubelet, users.
-import { createInformerPool, type KubeObject, type ObjectKey, type TypeRef } from "@purlin/kube-client";
-import {
-  type ControllerClient,
-  createControllerClient,
-  type ReconcileResult,
-  withMember,
-} from "@purlin/kube-controller";
+import { createInformerPool } from "@purlin/kube-client";
+import { type ControllerClient, createControllerClient, type ReconcileResult } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { isNotFound, type JsonValue } from "@purlin/kube-objects";
+import { type KubeObject, type ObjectKey, type TypeRef, withMember } from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels, packageTypes } from "../package-kinds.ts";
 import { createKubernetesRuntime } from "../runtime/kubernetes/kubernetes-runtime.ts";
 import type { KubernetesRuntimeOptions } from "../runtime/kubernetes/kubernetes-runtime-options.ts";

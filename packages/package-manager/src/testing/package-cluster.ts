@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInformerPool, createKubeClient, type KubeClient, type KubeObject } from "@purlin/kube-client";
+import { createInformerPool, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import {
   type ClosableControllerClient,
   createControllerClient,
@@ -13,6 +13,7 @@ import {
   systemClock,
 } from "@purlin/kube-controller";
 import { recordRequests, startTestServer } from "@purlin/kube-controller/testing";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import {
   buildImage,
   type ContentStore,

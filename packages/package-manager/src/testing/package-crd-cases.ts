@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the CRDs of packages accept and refuse, for every API server they are applied to.
-import type { KubeObject } from "@purlin/kube-client";
+
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** An object, and what the server says. */
 export interface PackageCrdCase {

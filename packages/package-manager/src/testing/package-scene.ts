@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What users and runtimes do with packages, for tests of the controllers in between.
 import assert from "node:assert/strict";
-import type { KubeObject } from "@purlin/kube-client";
-import { conditionOf, conditionsOf, memberAt, type ReconcileResult, withMember } from "@purlin/kube-controller";
+import type { ReconcileResult } from "@purlin/kube-controller";
+import { conditionOf, conditionsOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import type { PackageKind } from "@purlin/oci";
 import { reconcilePackage } from "../manager/reconciler.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";

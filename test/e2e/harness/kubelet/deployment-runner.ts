@@ -2,7 +2,7 @@
 // One Deployment: its pod, replaced by the rules of a rolling update, and its status.
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { deploymentStatus, type PodCounts } from "./deployment-status.ts";
 import type { Pod } from "./pod.ts";
 import { deploymentSpecOf, type PodTemplate } from "./pod-spec.ts";

@@ -4,8 +4,9 @@
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import type { NameResolver } from "@purlin/function-runner";
-import { createInformerPool, type KubeClient, type KubeObject, keyOf, keyText } from "@purlin/kube-client";
+import { createInformerPool, type KubeClient } from "@purlin/kube-client";
 import { isNotFound, type JsonValue } from "@purlin/kube-objects";
+import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import { createAddresses } from "./addresses.ts";
 import { DeploymentRunner } from "./deployment-runner.ts";
 import { mountsOf, writeSecretFiles } from "./mounted-secrets.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Container, PodTemplate, SecretVolume } from "./pod-spec.ts";
 
 /** The Secrets that a pod mounts, by where its container sees them. */

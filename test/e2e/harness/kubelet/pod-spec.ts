@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of a pod template that the suite's kubelet acts upon.
-import type { KubeObject } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** A variable of a container. */
 export interface EnvVariable {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { forEachLimited } from "@purlin/function-protocol";
-import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { textOf } from "@purlin/kube-controller/object";
 import { isConflict, isInvalid, isNotFound } from "@purlin/kube-objects";
+import { type KubeObject, textOf } from "@purlin/kube-objects/object";
 import { composedFieldManager } from "../../composite-resource/field-manager.ts";
 import { type Observed, sameKind } from "../observe/observe.ts";
 import { ComposedResourceError } from "../run/compose-error.ts";

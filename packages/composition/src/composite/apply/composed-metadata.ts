@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
-import { controllerReference, labelOf, textOf, withMember, withOwner, wrapError } from "@purlin/kube-controller/object";
+import {
+  controllerReference,
+  type KubeObject,
+  labelOf,
+  textOf,
+  withMember,
+  withOwner,
+  wrapError,
+} from "@purlin/kube-objects/object";
 import { annotations, labels } from "../../composite-resource/constants.ts";
 import { withComposedName } from "./composed-name.ts";
 

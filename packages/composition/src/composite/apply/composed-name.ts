@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
-import { controllerOf, withMember } from "@purlin/kube-controller/object";
 import { dns1123SubdomainProblems, parseApiVersion } from "@purlin/kube-objects";
+import { controllerOf, type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { composedName } from "../../composite-resource/names.ts";
 
 const rbacGroup = "rbac.authorization.k8s.io";

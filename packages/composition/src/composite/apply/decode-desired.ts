@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Resource } from "@purlin/function-protocol";
-import type { KubeObject } from "@purlin/kube-client/objects";
-import { wrapError } from "@purlin/kube-controller/object";
 import { gvkOf, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { type KubeObject, wrapError } from "@purlin/kube-objects/object";
 
 /** What the members of metadata that we read and change must be. The API server judges the rest. */
 const metadataShape: Readonly<Record<string, "string" | "object" | "list">> = {

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, Resource, State, Struct } from "@purlin/function-protocol";
-import { type KubeObject, NoMatchError, type RestMapper } from "@purlin/kube-client";
-import { memberAt } from "@purlin/kube-controller/object";
+import { NoMatchError, type RestMapper } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { type DesiredResources, desiredResources } from "./desired-resources.ts";
 
 const uid = "2f6c1f0e-9a3b-4f0e-8b1d-0c5d7a9e4b21";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Ready, type State, Turns } from "@purlin/function-protocol";
-import type { KubeObject, RestMapper } from "@purlin/kube-client/objects";
-import { during, withMember } from "@purlin/kube-controller/object";
+import type { RestMapper } from "@purlin/kube-client/objects";
 import { compareUtf8 } from "@purlin/kube-objects";
+import { during, type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { isNotServed } from "../../not-served.ts";
 import { described, kindAndName, type Observation, type Observed, sameKind } from "../observe/observe.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";

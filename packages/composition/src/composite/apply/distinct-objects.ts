@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
 import { parseApiVersion } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { kindAndName } from "../observe/observe.ts";
 import type { Refuse } from "./decode-desired.ts";
 

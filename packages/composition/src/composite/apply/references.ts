@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { during } from "@purlin/kube-controller/object";
 import { compareUtf8, type JsonValue } from "@purlin/kube-objects";
+import { during, type KubeObject } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../../composite-resource/constants.ts";
 import { type CompositeSchema, type ResourceRef, withMachinery } from "../../composite-resource/machinery.ts";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type KubeObject, keyOf } from "@purlin/kube-client/objects";
+
 import type { ControllerClient } from "@purlin/kube-controller";
-import { isControlledBy, isDeleted } from "@purlin/kube-controller/object";
 import { conflict, ignoreNotFound, parseApiVersion } from "@purlin/kube-objects";
+import { isControlledBy, isDeleted, type KubeObject, keyOf } from "@purlin/kube-objects/object";
 
 /** An XR as a pass has read it, and as it was when its references were stored; the same when they were not. */
 export interface KnownComposite {

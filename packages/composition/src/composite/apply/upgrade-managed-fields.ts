@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type KubeObject, keyOf } from "@purlin/kube-client/objects";
+
 import type { ControllerClient } from "@purlin/kube-controller";
 import { ignoreNotFound, type JsonValue } from "@purlin/kube-objects";
+import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../../composite-resource/constants.ts";
 
 const beforeFirstApply = "before-first-apply";

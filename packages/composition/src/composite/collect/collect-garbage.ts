@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { forEachLimited } from "@purlin/function-protocol";
-import { type KubeObject, keyOf } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { controllerOf, during, withMember } from "@purlin/kube-controller/object";
 import { ignoreNotFound } from "@purlin/kube-objects";
+import { controllerOf, during, type KubeObject, keyOf, withMember } from "@purlin/kube-objects/object";
 import { fieldManagers, labels } from "../../composite-resource/constants.ts";
 import { kindAndName, type Observed } from "../observe/observe.ts";
 

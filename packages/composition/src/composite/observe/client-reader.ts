@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ResourceReader } from "@purlin/function-runner";
-import { isNoMatch, type KubeObject } from "@purlin/kube-client/objects";
+import { isNoMatch } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { formatApiVersion, type GroupVersionKind, type JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** Reads what functions require through a controller's client: from shared caches, Secrets live. */
 export function clientReader(client: Pick<ControllerClient, "get" | "list" | "mapper">): ResourceReader {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { secretData } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { kinds } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf } from "../../composite-resource/machinery.ts";
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type KubeObject, NoMatchError, type ObjectKey, type TypeRef } from "@purlin/kube-client";
+import { NoMatchError } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { internalError, notFound } from "@purlin/kube-objects";
+import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import type { CompositeKind } from "../ports.ts";
 import { observe } from "./observe.ts";
 

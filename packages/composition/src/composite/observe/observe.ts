@@ -2,10 +2,10 @@
 
 import { create, forEachLimited, Resource, State, Turns } from "@purlin/function-protocol";
 import { observedStruct } from "@purlin/function-runner";
-import { isNoMatch, type KubeObject, type ObjectKey } from "@purlin/kube-client/objects";
+import { isNoMatch } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { annotationOf, controllerOf, during } from "@purlin/kube-controller/object";
 import { ignoreNotFound } from "@purlin/kube-objects";
+import { annotationOf, controllerOf, during, type KubeObject, type ObjectKey } from "@purlin/kube-objects/object";
 import { annotations } from "../../composite-resource/constants.ts";
 import { type ResourceRef, resourceRefsOf } from "../../composite-resource/machinery.ts";
 import type { CompositeKind } from "../ports.ts";

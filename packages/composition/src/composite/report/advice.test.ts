@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ProtocolError } from "@purlin/function-protocol";
 import { NoMatchError } from "@purlin/kube-client";
-import { wrapError } from "@purlin/kube-controller/object";
+import { wrapError } from "@purlin/kube-objects/object";
 import { FatalResultError } from "../run/compose-error.ts";
 import { adviceOn } from "./advice.ts";
 

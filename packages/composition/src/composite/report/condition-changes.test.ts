@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Condition } from "@purlin/kube-controller/object";
+import type { Condition } from "@purlin/kube-objects/object";
 import { available, reconcileError, reconcileSuccess } from "../../composite-resource/standard-conditions.ts";
 import type { PipelineCondition } from "../run/pipeline-outcome.ts";
 import { conditionsAfter } from "./condition-changes.ts";

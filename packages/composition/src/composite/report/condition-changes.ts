@@ -6,7 +6,7 @@ import {
   setConditions,
   shortened,
   stampCondition,
-} from "@purlin/kube-controller/object";
+} from "@purlin/kube-objects/object";
 import { systemConditionTypes } from "../../composite-resource/standard-conditions.ts";
 import type { PipelineCondition } from "../run/pipeline-outcome.ts";
 

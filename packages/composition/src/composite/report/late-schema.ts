@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { textOf } from "@purlin/kube-controller/object";
+import { textOf } from "@purlin/kube-objects/object";
 import type { StatusRules } from "./status-after.ts";
 
 const undeclared = ": field not declared in schema";

@@ -2,10 +2,16 @@
 
 import { Buffer } from "node:buffer";
 import { secretData } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { controllerOf, controllerReference, during, memberAt, withOwner } from "@purlin/kube-controller/object";
 import type { JsonObject } from "@purlin/kube-objects";
+import {
+  controllerOf,
+  controllerReference,
+  during,
+  type KubeObject,
+  memberAt,
+  withOwner,
+} from "@purlin/kube-objects/object";
 import { refuseForeignSecret } from "../../composite-resource/connection-secret.ts";
 import { connectionSecretType, fieldManagers, kinds } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf } from "../../composite-resource/machinery.ts";

@@ -2,10 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { memberAt } from "@purlin/kube-controller/object";
 import { forbidden, internalError } from "@purlin/kube-objects";
+import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { configMap, createCompositeBench } from "../../testing/composite-bench.ts";
 import { cacheDefinition } from "../../testing/definitions.ts";
 import { intercepted } from "../../testing/failing-client.ts";

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { TypeRef } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { memberAt, textAt } from "@purlin/kube-controller/object";
 import { parseApiVersion } from "@purlin/kube-objects";
+import { memberAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
 
 const verbs = ["get", "list", "watch", "create", "update", "patch", "delete"] as const;
 

@@ -2,8 +2,8 @@
 
 import { Ready } from "@purlin/function-protocol";
 import type { EventText } from "@purlin/kube-controller";
-import type { ConditionText } from "@purlin/kube-controller/object";
 import { compareUtf8 } from "@purlin/kube-objects";
+import type { ConditionText } from "@purlin/kube-objects/object";
 import { available, creating, reconcileError, reconcileSuccess } from "../../composite-resource/standard-conditions.ts";
 import type { ComposedResource } from "../apply/apply-composed.ts";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import type { ReconcileResult } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { askedInterval, atLatest, requeueAfter } from "./requeue.ts";
 
 const minute = 60_000;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { parseGoDuration } from "@purlin/function-protocol";
-import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ReconcileResult } from "@purlin/kube-controller";
-import { annotationOf } from "@purlin/kube-controller/object";
+import { annotationOf, type KubeObject } from "@purlin/kube-objects/object";
 import { annotations } from "../../composite-resource/constants.ts";
 import type { CompositeSettings } from "../ports.ts";
 

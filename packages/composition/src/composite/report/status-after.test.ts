@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PipelineCondition } from "../run/pipeline-outcome.ts";
 import type { OwnStatusField } from "../select/definition.ts";
 import { appliedStatus, desiredStatus, type StatusDraft, type StatusRules, statusAfter } from "./status-after.ts";

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
-import { type Condition, conditionsOf, objectAt, textsAt, withMember } from "@purlin/kube-controller/object";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import {
+  type Condition,
+  conditionsOf,
+  type KubeObject,
+  objectAt,
+  textsAt,
+  withMember,
+} from "@purlin/kube-objects/object";
 import type { CompositeSchema } from "../../composite-resource/machinery.ts";
 import { systemConditionTypes } from "../../composite-resource/standard-conditions.ts";
 import type { FunctionRevisionUsed } from "../run/pipeline-outcome.ts";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient, EventRecorder, Log } from "@purlin/kube-controller";
-import { textOf } from "@purlin/kube-controller/object";
+import { type KubeObject, textOf } from "@purlin/kube-objects/object";
 import { type CompositeSchema, claimRefOf } from "../../composite-resource/machinery.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
 import { boundedEvents } from "./bounded-events.ts";

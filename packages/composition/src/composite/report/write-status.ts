@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { objectAt } from "@purlin/kube-controller/object";
 import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { type KubeObject, objectAt } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../../composite-resource/constants.ts";
 import { identityOf } from "../apply/references.ts";
 

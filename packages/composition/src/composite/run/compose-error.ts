@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { TypeRef } from "@purlin/kube-client/objects";
-import { textOf } from "@purlin/kube-controller/object";
+import { type TypeRef, textOf } from "@purlin/kube-objects/object";
 import type { FunctionRevisionUsed, PipelineCondition, PipelineEvent } from "./pipeline-outcome.ts";
 
 const fatalBrand = Symbol.for("purlin.dev/composition/FatalResultError");

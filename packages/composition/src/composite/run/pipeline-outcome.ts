@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ResourceSelector, State, Struct } from "@purlin/function-protocol";
-import type { TypeRef } from "@purlin/kube-client/objects";
 import type { EventText } from "@purlin/kube-controller";
-import type { ConditionText } from "@purlin/kube-controller/object";
+import type { ConditionText, TypeRef } from "@purlin/kube-objects/object";
 
 /** An event of a pipeline. On the XR it carries the detail, on the claim the bare message. */
 export interface PipelineEvent extends EventText {

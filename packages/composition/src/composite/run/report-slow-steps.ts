@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { RunStep } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-client/objects";
-import { conditionOf, conditionsOf, conditionTime, textOf } from "@purlin/kube-controller/object";
+import { conditionOf, conditionsOf, conditionTime, type KubeObject, textOf } from "@purlin/kube-objects/object";
 import { waitingForFunction } from "../../composite-resource/standard-conditions.ts";
 import { type Account, closeAccount } from "../account.ts";
 import type { Pass } from "../pass.ts";

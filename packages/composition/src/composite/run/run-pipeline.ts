@@ -20,9 +20,8 @@ import {
   type StepState,
   selectorOf,
 } from "@purlin/function-runner";
-import type { KubeObject, TypeRef } from "@purlin/kube-client/objects";
-import { memberAt, textAt, textOf, wrapError } from "@purlin/kube-controller/object";
 import { isJsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, type TypeRef, textAt, textOf, wrapError } from "@purlin/kube-objects/object";
 import { type Observed, observedState } from "../observe/observe.ts";
 import { FatalResultError } from "./compose-error.ts";
 import type {

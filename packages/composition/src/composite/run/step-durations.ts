@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { keyText, type ObjectKey } from "@purlin/kube-client/objects";
+import { keyText, type ObjectKey } from "@purlin/kube-objects/object";
 
 /**
  * How long slow steps of each XR took the last time. A function that always takes long is not worth two writes of every

@@ -8,7 +8,7 @@ import {
   Status,
   Target,
 } from "@purlin/function-protocol";
-import { shortened } from "@purlin/kube-controller/object";
+import { shortened } from "@purlin/kube-objects/object";
 import type { PipelineCondition, PipelineEvent } from "./pipeline-outcome.ts";
 
 /** What one response tells people. */

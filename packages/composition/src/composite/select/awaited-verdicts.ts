@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-client/objects";
 import type { Clock } from "@purlin/kube-controller";
-import { conditionsOf } from "@purlin/kube-controller/object";
+import { conditionsOf, type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 
 /**
  * XRs whose CompositionRevision is so new that its pipeline has not been checked. The check takes a moment, so such an XR

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
-import { isControlledBy, memberAt } from "@purlin/kube-controller/object";
+import { isControlledBy, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { labels } from "../../composite-resource/constants.ts";
 import type { MatchLabels } from "../../composite-resource/machinery.ts";
 

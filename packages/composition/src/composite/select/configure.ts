@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject, TypeRef } from "@purlin/kube-client/objects";
-import { conditionOf, conditionsOf, labelOf, objectAt, textAt, withMember } from "@purlin/kube-controller/object";
+import {
+  conditionOf,
+  conditionsOf,
+  type KubeObject,
+  labelOf,
+  objectAt,
+  type TypeRef,
+  textAt,
+  withMember,
+} from "@purlin/kube-objects/object";
 import { labels } from "../../composite-resource/constants.ts";
 import { kindText } from "../../composite-resource/described.ts";
 import { connectionSecretRefOf, withMachinery } from "../../composite-resource/machinery.ts";

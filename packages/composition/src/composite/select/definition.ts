@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
-import { during, memberAt, objectAt, textAt, textMapAt, textsAt } from "@purlin/kube-controller/object";
 import { isJsonObject, notFound } from "@purlin/kube-objects";
+import { during, type KubeObject, memberAt, objectAt, textAt, textMapAt, textsAt } from "@purlin/kube-objects/object";
 import { apiGroup, kinds } from "../../composite-resource/constants.ts";
 import type { MatchLabels } from "../../composite-resource/machinery.ts";
 import type { CompositePorts } from "../ports.ts";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
-import { during, textAt } from "@purlin/kube-controller/object";
+import { during, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { kinds } from "../../composite-resource/constants.ts";
 import { kindText, labelsText } from "../../composite-resource/described.ts";
 import {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { KubeObject } from "@purlin/kube-client/objects";
-import type { EventText } from "@purlin/kube-controller";
-import type { StepText } from "@purlin/kube-controller/object";
+import type { EventText, StepText } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** A composite resource on its way through selection: changed in memory, with what users will be told about it. */
 export interface Selection {

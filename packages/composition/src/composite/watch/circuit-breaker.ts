@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-client/objects";
 import type { Clock } from "@purlin/kube-controller";
-import { isDeleted } from "@purlin/kube-controller/object";
+import { isDeleted, type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import { type BreakerMetrics, type BreakerVerdict, noBreakerMetrics } from "./breaker-metrics.ts";
 
 /** How many watch events an XR may get. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type CacheChange, type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-client/objects";
+import type { CacheChange } from "@purlin/kube-client/objects";
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import {
   type CompositeSchema,
   compositionRefOf,

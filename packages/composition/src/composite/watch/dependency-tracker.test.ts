@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, MatchLabels, ResourceSelector } from "@purlin/function-protocol";
-import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-client";
+import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import fc from "fast-check";
 import type { StepRequirement } from "../run/pipeline-outcome.ts";
 import { createDependencyTracker, type DependencyTracker } from "./dependency-tracker.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ResourceSelector } from "@purlin/function-protocol";
-import { type KubeObject, keyText, type ObjectKey, type TypeRef } from "@purlin/kube-client/objects";
+import { type KubeObject, keyText, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
 import { kinds } from "../../composite-resource/constants.ts";
 import type { StepRequirement } from "../run/pipeline-outcome.ts";
 import { type ObjectReference, ReferenceIndex, sameReference } from "./reference-index.ts";

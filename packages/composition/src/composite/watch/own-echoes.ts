@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type CacheChange, type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-client/objects";
-import { objectAt } from "@purlin/kube-controller/object";
+import type { CacheChange } from "@purlin/kube-client/objects";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { type KubeObject, keyOf, keyText, type ObjectKey, objectAt } from "@purlin/kube-objects/object";
 import { type CompositeSchema, resourceRefsOf, withMachinery } from "../../composite-resource/machinery.ts";
 
 /**

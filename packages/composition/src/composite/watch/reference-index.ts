@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-client/objects";
-import { memberAt, textAt } from "@purlin/kube-controller/object";
+
 import { compareUtf8 } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, type ObjectKey, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { kinds } from "../../composite-resource/constants.ts";
 
 /** Which objects somebody depends on: one by name, those that carry labels, or the CRD that defines a kind. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { keyText, type ObjectKey } from "@purlin/kube-client/objects";
 import type { Clock } from "@purlin/kube-controller";
+import { keyText, type ObjectKey } from "@purlin/kube-objects/object";
 
 /**
  * XRs whose functions look at a schema that has just changed. An API server publishes a schema some time after it stored

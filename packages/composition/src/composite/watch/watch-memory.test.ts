@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CacheChange, type KubeObject, keyText, type TypeRef } from "@purlin/kube-client";
+import type { CacheChange } from "@purlin/kube-client";
 import { silentLog, type WatchId } from "@purlin/kube-controller";
 import { manualClock } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, keyText, type TypeRef } from "@purlin/kube-objects/object";
 import { createCompositionUsers } from "./composition-users.ts";
 import { createOwnEchoes, onlyAddedReferences, onlyConditions } from "./own-echoes.ts";
 import { createWatchCollection } from "./watch-collection.ts";

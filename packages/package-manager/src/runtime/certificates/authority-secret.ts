@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createAuthority, type KeyPair, renewAuthority, shouldRenew } from "@purlin/certificates";
-import type { KubeObject } from "@purlin/kube-client";
-import { type Clock, type ControllerClient, during } from "@purlin/kube-controller";
+import type { Clock, ControllerClient } from "@purlin/kube-controller";
+import { during, type KubeObject } from "@purlin/kube-objects/object";
 import { packageFieldManagers } from "../../manager/package-manager-ports.ts";
 import { otherKinds } from "../../package-kinds.ts";
 import { secretData, secretText } from "./secret-data.ts";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash, X509Certificate } from "node:crypto";
 import { type CertificateUsage, issueCertificate, type KeyPair, readValidity, shouldRenew } from "@purlin/certificates";
-import type { KubeObject } from "@purlin/kube-client";
-import { annotationOf, type ControllerClient, during } from "@purlin/kube-controller";
+import type { ControllerClient } from "@purlin/kube-controller";
 import type { OwnerReference } from "@purlin/kube-objects";
+import { annotationOf, during, type KubeObject } from "@purlin/kube-objects/object";
 import { otherKinds } from "../../package-kinds.ts";
 import { applyOwned } from "../apply-owned.ts";
 import { type CertificatePorts, ensureAuthority } from "./authority-secret.ts";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { textAt } from "@purlin/kube-controller";
+import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 
 /** The files of a certificate's Secret. */
 export const certificateKeys = ["ca.crt", "tls.crt", "tls.key"] as const;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { controllerReference, isControlledBy, textAt } from "@purlin/kube-controller";
+import { controllerReference, isControlledBy, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { parseReference } from "@purlin/oci";
 import { applyOwned, runtimeFieldManager } from "../apply-owned.ts";
 import { deleteExactly } from "./delete-owned.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { controllerReference } from "@purlin/kube-controller";
+import { controllerReference } from "@purlin/kube-objects/object";
 import type { CertificatePorts } from "../certificates/authority-secret.ts";
 import { ensureLeaf, type Leaf } from "../certificates/leaf-secret.ts";
 import { serverNames } from "./runtime-names.ts";

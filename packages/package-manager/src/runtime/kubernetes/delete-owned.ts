@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { type ControllerClient, isControlledBy, isDeleted } from "@purlin/kube-controller";
+
+import type { ControllerClient } from "@purlin/kube-controller";
 import { isConflict, isNotFound } from "@purlin/kube-objects";
+import { isControlledBy, isDeleted, type KubeObject } from "@purlin/kube-objects/object";
 import { runtimeKinds } from "./runtime-kinds.ts";
 
 /** Whose objects are meant, and where they are. */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { conditionOf, conditionsOf, memberAt } from "@purlin/kube-controller";
+import { conditionOf, conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import type { PackageKind } from "@purlin/oci";
 
 /** How a Deployment is. */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { controllerReference, withMember } from "@purlin/kube-controller";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { controllerReference, type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { packageTypes } from "../../package-kinds.ts";
 import { deploymentOf } from "./deployment.ts";
 import { runtimeNames } from "./runtime-names.ts";

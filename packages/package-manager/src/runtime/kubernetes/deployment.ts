@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, objectAt, textMapAt } from "@purlin/kube-controller";
+
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, objectAt, textMapAt } from "@purlin/kube-objects/object";
 import type { PackageType } from "../../package-kinds.ts";
 import { mergeByName, withoutNulls } from "./merge-lists.ts";
 import { runtimeContainer, unprivileged } from "./runtime-container.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CacheChange, InformerPool } from "@purlin/kube-client";
-import { controllerOf } from "@purlin/kube-controller";
+import { controllerOf } from "@purlin/kube-objects/object";
 import { type PackageType, packageTypes } from "../../package-kinds.ts";
 import { runtimeKinds } from "./runtime-kinds.ts";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { controllerReference, memberAt } from "@purlin/kube-controller";
+import { controllerReference, memberAt } from "@purlin/kube-objects/object";
 import { startKubernetesScene } from "../../testing/kubernetes-scene.ts";
 import { namespace } from "../../testing/package-cluster.ts";
 import { runtimeKinds } from "./runtime-kinds.ts";

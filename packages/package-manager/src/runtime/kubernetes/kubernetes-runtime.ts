@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { textAt } from "@purlin/kube-controller";
+import { textAt } from "@purlin/kube-objects/object";
 import { createDepartures, type Departures } from "../departures.ts";
 import type { PackageRuntime, RuntimeReport } from "../package-runtime.ts";
 import { applyDeployment } from "./apply-deployment.ts";

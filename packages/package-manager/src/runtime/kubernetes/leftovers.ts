@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { textAt } from "@purlin/kube-controller";
+import { textAt } from "@purlin/kube-objects/object";
 import type { Departures } from "../departures.ts";
 import { deleteExactly, type Ownership, ownedObjects } from "./delete-owned.ts";
 import { secretsInUse } from "./retire.ts";

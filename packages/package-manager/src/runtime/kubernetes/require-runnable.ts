@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { textAt } from "@purlin/kube-controller";
+import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { runtimeLabel } from "@purlin/oci";
 import { createMemory } from "../../fetch/memory.ts";
 import type { PackageClient } from "../../fetch/package-client.ts";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { isDeleted, textAt } from "@purlin/kube-controller";
+import { isDeleted, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { packageLabels } from "../../package-kinds.ts";
 import type { Departures } from "../departures.ts";
 import type { Retirement, RuntimePass } from "../package-runtime.ts";

@@ -2,10 +2,9 @@
 // What users get wrong, and what they may set, on a real API server.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, withMember } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { buildImage, createRegistryClient, parseReference, pushPackage, runtimeLabel } from "@purlin/oci";
 import { otherKinds } from "../../package-kinds.ts";
 import { type KubernetesScene, startKubernetesScene } from "../../testing/kubernetes-scene.ts";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { type ControllerClient, memberAt, objectAt, textAt } from "@purlin/kube-controller";
+
+import type { ControllerClient } from "@purlin/kube-controller";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, objectAt, textAt } from "@purlin/kube-objects/object";
 import { selectImageConfig } from "../../image-configs/select-image-config.ts";
 import { otherKinds } from "../../package-kinds.ts";
 

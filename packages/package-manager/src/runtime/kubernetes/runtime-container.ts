@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { textAt } from "@purlin/kube-controller";
+
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import { textAt } from "@purlin/kube-objects/object";
 import { packageLabels } from "../../package-kinds.ts";
 import type { DeploymentInput } from "./deployment.ts";
 import { addMissing, mergeByName } from "./merge-lists.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { textAt } from "@purlin/kube-controller";
+
 import type { JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { secretName } from "../../manager/desired-revision.ts";
 import { type PackageType, packageLabels } from "../../package-kinds.ts";
 import { runtimePort } from "./runtime-kinds.ts";

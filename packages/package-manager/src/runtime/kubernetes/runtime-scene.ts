@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { during, ReconcileFailure, textAt } from "@purlin/kube-controller";
+
+import { ReconcileFailure } from "@purlin/kube-controller";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { during, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { numberOf } from "../../manager/revision-identity.ts";
 import { otherKinds, packageLabels } from "../../package-kinds.ts";
 import type { RuntimePass } from "../package-runtime.ts";

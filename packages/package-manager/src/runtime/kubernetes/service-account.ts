@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { memberAt, textAt } from "@purlin/kube-controller";
+
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 import { runtimeKinds } from "./runtime-kinds.ts";
 import { type ObjectPlace, templatedMetadata } from "./templated-metadata.ts";
 

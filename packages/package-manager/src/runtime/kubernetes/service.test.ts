@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-client";
-import { controllerReference } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects";
+import { controllerReference, type KubeObject } from "@purlin/kube-objects/object";
 import { packageTypes } from "../../package-kinds.ts";
 import { serviceOf } from "./service.ts";
 import { serviceAccountOf } from "./service-account.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { controllerOf, controllerReference, memberAt, textAt } from "@purlin/kube-controller";
+
 import type { OwnerReference } from "@purlin/kube-objects";
+import { controllerOf, controllerReference, type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 import { packageLabels } from "../../package-kinds.ts";
 import { applyOwned } from "../apply-owned.ts";
 import { runtimeKinds } from "./runtime-kinds.ts";

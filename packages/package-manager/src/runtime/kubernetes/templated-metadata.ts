@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { textMapAt } from "@purlin/kube-controller";
+
 import type { JsonObject, OwnerReference } from "@purlin/kube-objects";
+import { type KubeObject, textMapAt } from "@purlin/kube-objects/object";
 
 /** Where an object is and whose it is. */
 export interface ObjectPlace {

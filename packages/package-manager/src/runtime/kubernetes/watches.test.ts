@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CacheChange, KubeObject } from "@purlin/kube-client";
-import { withMember } from "@purlin/kube-controller";
+import type { CacheChange } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects";
+import { type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { otherKinds, packageTypes } from "../../package-kinds.ts";
 import { kubernetesWatches } from "./watches.ts";
 

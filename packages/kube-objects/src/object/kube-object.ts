@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonValue, ObjectMeta } from "@purlin/kube-objects";
+import type { JsonValue } from "../json/json-value.ts";
+import type { ObjectMeta } from "../metadata.ts";
 
 /** The type of an object, in the words of YAML. */
 export interface TypeRef {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deepFreeze } from "@purlin/kube-client";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
 import fc from "fast-check";
+import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import { deepFreeze } from "./kube-object.ts";
 import { memberAt, objectAt, textAt, textMapAt, textsAt, withMember } from "./members.ts";
 
 const sample = deepFreeze({

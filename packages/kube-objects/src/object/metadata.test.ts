@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deepFreeze, type KubeObject } from "@purlin/kube-client";
 import {
   controllerReference,
   hasFinalizer,
@@ -15,6 +14,7 @@ import {
   withOwner,
   withoutFinalizer,
 } from "./index.ts";
+import { deepFreeze, type KubeObject } from "./kube-object.ts";
 
 const object = (metadata: KubeObject["metadata"] = {}): KubeObject =>
   deepFreeze({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "cd", ...metadata } });

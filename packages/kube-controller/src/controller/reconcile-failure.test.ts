@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conflict, isConflict } from "@purlin/kube-objects";
+import { during, textOf, wrapError } from "@purlin/kube-objects/object";
 import { attempt, isReconcileFailure, ReconcileFailure } from "./reconcile-failure.ts";
-import { during, textOf, wrapError } from "./wrap-error.ts";
 
 const step = { reason: "SelectThing", text: "cannot select thing" };
 

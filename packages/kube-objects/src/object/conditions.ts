@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import { isJsonObject, type JsonValue } from "@purlin/kube-objects";
+
+import { isJsonObject, type JsonValue } from "../json/json-value.ts";
+import type { KubeObject } from "./kube-object.ts";
 import { memberAt, withMember } from "./members.ts";
 
 /** One condition of an object, as it is stored. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createErrorBrand } from "@purlin/kube-objects";
-import { textOf } from "./wrap-error.ts";
+import { textOf } from "@purlin/kube-objects/object";
 
 const brand = createErrorBrand<ReconcileFailure>("purlin.dev/kube-controller/ReconcileFailure");
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and changing plain objects, for code that must start at once: nothing here loads a client, an engine or metrics.
+// The object model: what an object is, and reading and changing its metadata, conditions and fields. Loads no client and no controller.
 export {
   type Condition,
   type ConditionText,
@@ -12,6 +12,16 @@ export {
   stampCondition,
   withConditions,
 } from "./conditions.ts";
+export {
+  deepFreeze,
+  type KubeList,
+  type KubeObject,
+  keyOf,
+  keyText,
+  type ObjectKey,
+  type TypeRef,
+  type WatchEvent,
+} from "./kube-object.ts";
 export { memberAt, objectAt, textAt, textMapAt, textsAt, withMember } from "./members.ts";
 export {
   annotationOf,
@@ -22,12 +32,10 @@ export {
   isDeleted,
   isPaused,
   labelOf,
-  pausedAnnotation,
   withFinalizer,
   withOwner,
   withoutFinalizer,
 } from "./metadata.ts";
 export { pausedCondition, saysPaused } from "./pause.ts";
-export { attempt, isReconcileFailure, ReconcileFailure, type StepText } from "./reconcile-failure.ts";
 export { shortened } from "./shortened.ts";
 export { during, textOf, wrapError } from "./wrap-error.ts";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-client";
-import type { JsonValue, OwnerReference } from "@purlin/kube-objects";
+
+import type { JsonValue } from "../json/json-value.ts";
+import type { OwnerReference } from "../metadata.ts";
+import type { KubeObject } from "./kube-object.ts";
 import { textAt, withMember } from "./members.ts";
 
 /** Only the value `true` pauses. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue, ownValue, withOwnValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { ownValue, withOwnValue } from "../json/own-value.ts";
 
 /** The value at a path of member names, or undefined when something on the way is missing or no object. */
 export function memberAt(object: object, path: readonly string[]): JsonValue | undefined {
