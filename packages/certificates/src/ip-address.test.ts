@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ipAddressBytes } from "./ip-address.ts";
+import { ipAddressBytes } from "./extensions.ts";
 
 const cases: Record<string, { address: string; want: string; reason: string }> = {
   V4: { address: "127.0.0.1", want: "7f000001", reason: "four bytes" },

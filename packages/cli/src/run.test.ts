@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { reportError } from "./error-report.ts";
+import { reportError } from "./run.ts";
 import { runInProcess, TestIo } from "./testing/test-io.ts";
 import { UserError } from "./user-error.ts";
 

@@ -2,11 +2,12 @@
 import { type Command, CommanderError } from "commander";
 import { commandName } from "./command-name.ts";
 import { type Chosen, createProgram } from "./commands/program.ts";
-import { reportError } from "./error-report.ts";
 import type { Io } from "./io.ts";
 import { isOutputGone } from "./output-gone.ts";
 import { ownVersion } from "./own-version.ts";
-import { textOf, UserError } from "./user-error.ts";
+import { harmlessLine } from "./terminal/harmless.ts";
+import { createStyle } from "./terminal/style.ts";
+import { isAnswer, isUserError, textOf, UserError } from "./user-error.ts";
 
 /** What shells expect of a command that was interrupted. */
 const stoppedExitCode = 130;
@@ -83,4 +84,31 @@ function chosenCommand(program: Command, argv: readonly string[]): { words: stri
     words.push(word);
   }
   return { words, command };
+}
+
+/**
+ * Tells the user about an error in one line on stderr, with stack traces only when asked for, and returns the exit code.
+ * An error nobody foresaw says so, because then the stack trace is what helps.
+ */
+export function reportError(error: unknown, io: Io, options: { readonly debug: boolean }): number {
+  const style = createStyle(io.stderr, io.env);
+  const expected = isUserError(error);
+  const hint =
+    expected || isAnswer(error) || options.debug
+      ? ""
+      : ": this should not happen; add --debug to see where it comes from";
+  io.stderr.write(`${style.bad("error:")} ${harmlessLine(textOf(error))}${hint}\n`);
+  if (options.debug) io.stderr.write(`${stackOf(error)}\n`);
+  return expected ? error.exitCode : 1;
+}
+
+/** The stack traces of an error and its causes. */
+function stackOf(error: unknown): string {
+  const stacks: string[] = [];
+  const seen = new Set<unknown>();
+  for (let at = error; at instanceof Error && !seen.has(at); at = at.cause) {
+    seen.add(at);
+    stacks.push(at.stack ?? at.message);
+  }
+  return stacks.join("\ncaused by ");
 }

@@ -7,6 +7,7 @@ import {
   createRevisionResolver,
   createSchemaFetcher,
   createStepRunner,
+  type FunctionResolver,
   type FunctionRevisions,
   type Functions,
   type LiveRevisions,
@@ -19,7 +20,14 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 import { awaitPublication, createRecentKinds } from "./await-publication.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
 import { serverOpenAPI } from "./open-api-reader.ts";
-import { createRevisionUses } from "./packages/revision-uses.ts";
+import type { PackageManager } from "./packages/package-manager-parts.ts";
+
+/** Which function revisions steps use right now. */
+interface RevisionUses {
+  /** A resolver whose answers are counted from the moment they are given until their run is over. */
+  counting(resolver: FunctionResolver): FunctionResolver;
+  isInUse(revision: string): boolean;
+}
 
 /** How controllers run functions, and what functions may ask for. */
 export interface FunctionPlane {
@@ -93,4 +101,31 @@ function asJson<T extends KubeObject | undefined>(
   object: T,
 ): T extends undefined ? JsonObject | undefined : JsonObject {
   return object as never;
+}
+
+/** Counts runs by revision, so that what runs a revision can wait for them; `keep` is told of each as well. */
+export function createRevisionUses(keep: PackageManager["hold"] = () => () => {}): RevisionUses {
+  const counts = new Map<string, number>();
+  const add = (revision: string, change: number): void => {
+    const count = (counts.get(revision) ?? 0) + change;
+    if (count > 0) counts.set(revision, count);
+    else counts.delete(revision);
+  };
+  return {
+    counting: (resolver) => ({
+      async resolve(reference, signal) {
+        const target = await resolver.resolve(reference, signal);
+        const hold = (): (() => void) => {
+          const releases = [target.hold?.(), keep(target.revisionName, target.endpoint)];
+          add(target.revisionName, 1);
+          return () => {
+            add(target.revisionName, -1);
+            for (const release of releases) release?.();
+          };
+        };
+        return { ...target, hold };
+      },
+    }),
+    isInUse: (revision) => counts.has(revision),
+  };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { compositionCrds } from "@purlin/composition";
-import { createInformerPool } from "@purlin/kube-client";
+import { createInformerPool, isNoMatch } from "@purlin/kube-client";
 import {
   type Clock,
   createControllerClient,
@@ -9,13 +9,16 @@ import {
   installCrds,
   type Log,
 } from "@purlin/kube-controller";
+import type { TypeRef } from "@purlin/kube-objects/object";
 import { functionCrds, packageCrds } from "@purlin/package-manager";
 import type { ControlPlaneParts } from "./control-plane.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
 import { compositionControllers } from "./controllers.ts";
 import { followCrds } from "./follow-crds.ts";
 import { createFunctionPlane } from "./function-plane.ts";
-import { createWatchErrorTeller } from "./watch-errors.ts";
+
+/** Told whenever a type cannot be followed; it is tried again either way. */
+export type WatchErrorTeller = (error: unknown, type: TypeRef) => void;
 
 /** One run of all controllers, from the installation of CRDs to the last event. */
 export interface RunOptions extends ControlPlaneOptions {
@@ -80,4 +83,19 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+/**
+ * Tells whoever wonders why nothing happens that a type cannot be followed: once for each reason, not with every try. A type that was
+ * followed and whose definition has gone since is no trouble at all; it is let go after a while.
+ */
+export function createWatchErrorTeller(log: Log, wasFollowed: (type: TypeRef) => boolean): WatchErrorTeller {
+  const told = new Map<string, string>();
+  return (error, type) => {
+    const name = `${type.kind} (${type.apiVersion})`;
+    const text = error instanceof Error ? error.message : String(error);
+    const isNews = told.get(name) !== text && !(isNoMatch(error) && wasFollowed(type));
+    if (isNews) told.set(name, text);
+    log[isNews ? "info" : "debug"]("cannot follow a type, trying again", { type: name, error: text });
+  };
 }

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Counter, Registry } from "prom-client";
 import type { ControlPlaneState } from "./control-plane.ts";
-import { serveStatus } from "./serve-status.ts";
-import { serveText } from "./serve-text.ts";
+import { serveStatus, serveText } from "./serve-status.ts";
 
 const local = "127.0.0.1:0";
 

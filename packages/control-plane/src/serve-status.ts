@@ -1,7 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
 import type { ControlPlane } from "./control-plane.ts";
-import { serveText, type TextServer } from "./serve-text.ts";
+
+/** An answer of a few lines. */
+interface TextAnswer {
+  readonly code?: number;
+  readonly text: string;
+  readonly contentType?: string;
+}
+
+/** What is answered at a path. */
+type TextRoutes = Readonly<Record<string, () => TextAnswer | Promise<TextAnswer>>>;
+
+/** A small server that answers GET requests with text. */
+interface TextServer {
+  /** Where it listens, such as `127.0.0.1:8080`. */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+const requestMs = 10_000;
 
 /** Where a control plane tells how it is. An address that is left out is not served. */
 export interface StatusOptions {
@@ -51,3 +72,53 @@ export async function serveStatus(
 
 const ok = { text: "ok\n" };
 const notOk = ({ state }: Pick<ControlPlane, "state">) => ({ code: 503, text: `${state}\n` });
+
+/** Listens at `host:port`, or `:port` on all interfaces. Rejects when it cannot, naming the address. */
+export async function serveText(address: string, routes: TextRoutes): Promise<TextServer> {
+  const { host, port } = parseAddress(address);
+  const server = createServer((request, response) => void answer(routes, request, response));
+  // Whoever asks for a few lines has them read by then.
+  server.requestTimeout = requestMs;
+  server.headersTimeout = requestMs;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", (error) => reject(new Error(`cannot listen at ${address}: ${error.message}`, { cause: error })));
+  server.listen({ port, ...(host !== "" && { host }) }, resolve);
+  await promise;
+  const bound = server.address() as AddressInfo;
+  return {
+    address: `${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`,
+    close() {
+      const closed = Promise.withResolvers<void>();
+      server.close(() => closed.resolve());
+      server.closeAllConnections();
+      return closed.promise;
+    },
+  };
+}
+
+function parseAddress(address: string): { readonly host: string; readonly port: number } {
+  const match = /^(?:\[(?<six>[^\]]*)\]|(?<host>[^:]*)):(?<port>\d{1,5})$/.exec(address);
+  const port = Number(match?.groups?.["port"]);
+  if (match === null || port > 65_535) {
+    throw new Error(`expected an address such as :8080 or 127.0.0.1:8080, not "${address}"`);
+  }
+  return { host: match.groups?.["six"] ?? match.groups?.["host"] ?? "", port };
+}
+
+async function answer(routes: TextRoutes, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { code = 200, text, contentType = "text/plain; charset=utf-8" } = await find(routes, request);
+  response.writeHead(code, { "content-type": contentType, "content-length": Buffer.byteLength(text) });
+  response.end(request.method === "HEAD" ? undefined : text);
+}
+
+async function find(routes: TextRoutes, { method, url = "/" }: IncomingMessage): Promise<TextAnswer> {
+  const path = url.split("?")[0] ?? "/";
+  const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
+  if (route === undefined) return { code: 404, text: `there is nothing at ${JSON.stringify(path)}\n` };
+  if (method !== "GET" && method !== "HEAD") return { code: 405, text: "only GET is answered\n" };
+  try {
+    return await route();
+  } catch (error) {
+    return { code: 500, text: `${error instanceof Error ? error.message : String(error)}\n` };
+  }
+}

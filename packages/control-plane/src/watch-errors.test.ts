@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NoMatchError } from "@purlin/kube-client";
 import type { TypeRef } from "@purlin/kube-objects/object";
-import { createWatchErrorTeller, type WatchErrorTeller } from "./watch-errors.ts";
+import { createWatchErrorTeller, type WatchErrorTeller } from "./run-controllers.ts";
 
 const app: TypeRef = { apiVersion: "example.org/v1", kind: "App" };
 const box: TypeRef = { apiVersion: "example.org/v1", kind: "Box" };

@@ -11,7 +11,6 @@ import {
 } from "@purlin/kube-objects";
 import type { ClusterAccess, Credentials } from "./cluster-access.ts";
 import { type HttpSession, openSession, type WireResponse } from "./http-session.ts";
-import { readLines } from "./json-lines.ts";
 import type { KubeRequest, KubeResponse, KubeTransport } from "./transport.ts";
 import { parseWarnings } from "./warning-header.ts";
 
@@ -143,4 +142,28 @@ function asStatusError(code: number, body: JsonValue, text: string): StatusError
   if (status?.kind === "Status") return new StatusError({ ...(status as Status), code: status.code ?? code });
   const message = text.trim().slice(0, 500) || `the server answered ${code} without a body`;
   return new StatusError({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, code });
+}
+
+/** Yields the JSON value of each line. Ends when the stream ends or the signal aborts; a torn last line is dropped. */
+async function* readLines(body: Readable, signal?: AbortSignal): AsyncGenerator<JsonValue, void, undefined> {
+  body.setEncoding("utf8");
+  let pieces: string[] = [];
+  try {
+    for await (const chunk of body as AsyncIterable<string>) {
+      let start = 0;
+      // Pieces of a long line are joined once it is complete: appending chunk by chunk would be quadratic.
+      for (let end = chunk.indexOf("\n"); end >= 0; end = chunk.indexOf("\n", start)) {
+        pieces.push(chunk.slice(start, end));
+        const line = pieces.join("");
+        pieces = [];
+        start = end + 1;
+        if (line.trim() !== "") yield parseJson(line);
+      }
+      if (start < chunk.length) pieces.push(chunk.slice(start));
+    }
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+  } finally {
+    body.destroy();
+  }
 }

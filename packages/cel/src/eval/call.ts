@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { type CelType, param } from "../check/types.ts";
 import { conversionNames } from "../library/conversions.ts";
 import type { CostModel } from "../library/cost-model.ts";
 import type { FunctionDecl, Overload } from "../library/function.ts";
@@ -10,6 +12,8 @@ import { op } from "../syntax/operators.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { Duration } from "../values/duration.ts";
 import { equalValues } from "../values/equality.ts";
+import { ListValue } from "../values/list.ts";
+import { MapValue } from "../values/map.ts";
 import { Meter } from "../values/meter.ts";
 import { OptionalValue } from "../values/optional.ts";
 import { Timestamp } from "../values/timestamp.ts";
@@ -18,7 +22,6 @@ import type { Value } from "../values/value.ts";
 import { maxWork } from "./evaluation.ts";
 import { constantNode, type Node, type Step, stepNode } from "./node.ts";
 import { PlanProblem } from "./plan-problem.ts";
-import { fitsType } from "./runtime-types.ts";
 import { planSetMembership } from "./set-membership.ts";
 
 /** What a call does once its arguments are known. */
@@ -191,4 +194,16 @@ function planOptionalOr(args: readonly Node[], unwraps: boolean): Node {
     if (!value.hasValue) return right(ev);
     return unwraps ? value.value : value;
   });
+}
+
+/** Whether a value can be passed where a type is declared. Of a list or map only the first entry is looked at. */
+function fitsType(type: CelType, value: Value): boolean {
+  if (type.kind === "dyn" || type.kind === "param") return true;
+  if (typeNameOf(value) !== type.name) return false;
+  if (value instanceof ListValue) return value.size === 0 || fitsType(param(type, 0), value.get(0));
+  if (!(value instanceof MapValue) || value.size === 0) return true;
+  for (const key of value.keys()) {
+    return fitsType(param(type, 0), key) && fitsType(param(type, 1), value.find(key) ?? null);
+  }
+  return true;
 }

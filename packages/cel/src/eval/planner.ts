@@ -3,7 +3,7 @@ import { typeNames } from "../check/environment.ts";
 import type { PatternStore } from "../library/pattern-store.ts";
 import type { Call, Comprehension, Expr, Ident, MapExpr, Select } from "../syntax/ast.ts";
 import { op } from "../syntax/operators.ts";
-import { CelError } from "../values/cel-error.ts";
+import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { TypeValue } from "../values/type-value.ts";
 import type { Value } from "../values/value.ts";
 import { type Attribute, attributeNode, createAttribute, createConditional, presenceNode } from "./attribute.ts";
@@ -12,8 +12,7 @@ import { planComprehension } from "./comprehension.ts";
 import type { Evaluation } from "./evaluation.ts";
 import { goTypeName } from "./go-type-name.ts";
 import { planList, planMap } from "./literals.ts";
-import { planAnd, planOr } from "./logic.ts";
-import { constantNode, type Node, type Step } from "./node.ts";
+import { constantNode, type Node, type Step, stepNode } from "./node.ts";
 import { PlanProblem } from "./plan-problem.ts";
 import { computedQualifier, constantQualifier, isKey, presenceQualifier } from "./qualifier.ts";
 
@@ -165,4 +164,26 @@ function index(operand: Node, key: Node, isOptional: boolean): Node {
       : computedQualifier(attributeOf(key), isOptional);
   attribute.addQualifier(qualifier);
   return attributeNode(attribute);
+}
+
+/** `a && b`: false decides, whatever the other side is, and an error counts only when nothing decides. */
+function planAnd(terms: readonly Node[]): Node {
+  return decidedBy(terms, false);
+}
+
+function planOr(terms: readonly Node[]): Node {
+  return decidedBy(terms, true);
+}
+
+function decidedBy(terms: readonly Node[], decisive: boolean): Node {
+  const steps = terms.map((term) => term.eval);
+  return stepNode((ev) => {
+    let problem: CelError | undefined;
+    for (const step of steps) {
+      const value = step(ev);
+      if (value === decisive) return decisive;
+      if (typeof value !== "boolean") problem ??= isError(value) ? value : noSuchOverload;
+    }
+    return problem ?? !decisive;
+  });
 }

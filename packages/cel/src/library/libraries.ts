@@ -1,20 +1,148 @@
 // SPDX-License-Identifier: Apache-2.0
-import { authorizerFunctions } from "./authorizer.ts";
+
+import { boolType, type CelType, listOf, mapOf, stringType, structType, typeParam } from "../check/types.ts";
+import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
+import { describe } from "../values/describe.ts";
+import { equalValues } from "../values/equality.ts";
+import { elementsOf, ListValue } from "../values/list.ts";
+import { EntryMap, GrowingMap, MapValue } from "../values/map.ts";
+import type { Meter } from "../values/meter.ts";
+import type { Value } from "../values/value.ts";
 import { cidrFunctions } from "./cidr.ts";
+import type { CostModel } from "./cost-model.ts";
+import { sizeOf } from "./costs.ts";
 import { extendedListFunctions } from "./extended-lists.ts";
 import { formatFunctions } from "./format.ts";
-import { type FunctionDecl, mergeFunctions } from "./function.ts";
+import {
+  type FunctionDecl,
+  type Implementation,
+  memberOverload,
+  mergeFunctions,
+  overload,
+  signature,
+} from "./function.ts";
 import { ipFunctions } from "./ip.ts";
 import { kubernetesListFunctions } from "./kubernetes-lists.ts";
-import { mapInsertFunctions } from "./map-insert.ts";
 import { optionalFunctions } from "./optional.ts";
 import { quantityFunctions } from "./quantity.ts";
+import { addRanges, multiplyRanges, one, scaleRange } from "./range.ts";
 import { regexFunctions } from "./regex.ts";
 import { semverFunctions } from "./semver.ts";
-import { setFunctions } from "./sets.ts";
 import { standardFunctions } from "./standard.ts";
 import { stringFunctions } from "./strings.ts";
 import { urlFunctions } from "./url.ts";
+
+type Test = (a: ListValue, b: ListValue, meter: Meter) => boolean | CelError;
+
+const contains: Test = (list, part, meter) => {
+  for (const element of elementsOf(part)) {
+    const isIn = list.contains(element, equalValues, meter);
+    if (isIn !== true) return isIn;
+  }
+  return true;
+};
+
+const equivalent: Test = (a, b, meter) => {
+  const isIn = contains(a, b, meter);
+  return isIn === true ? contains(b, a, meter) : isIn;
+};
+
+const intersects: Test = (a, b, meter) => {
+  for (const element of elementsOf(a)) {
+    if (b.contains(element, equalValues, meter) === true) return true;
+  }
+  return false;
+};
+
+/** Every element of one list is compared with every element of the other, `rounds` times. */
+const compareAll = (rounds: number): CostModel => ({
+  actual: ([a, b], meter) => 1 + Math.floor(sizeOf(a ?? null, meter) * sizeOf(b ?? null, meter) * rounds),
+  estimate: (call) => {
+    const [a, b] = call.args;
+    if (!a || !b) return undefined;
+    const pairs = multiplyRanges(call.sizeOf(a), call.sizeOf(b));
+    return { cost: addRanges(scaleRange(pairs, rounds), one) };
+  },
+});
+
+const list = listOf(typeParam("T"));
+
+/** Lists taken as sets. */
+const setFunctions: readonly FunctionDecl[] = [
+  setFunction("contains", contains),
+  setFunction("equivalent", equivalent, 2),
+  setFunction("intersects", intersects),
+];
+
+const insertEntry: Implementation = ([map, key = null, value = null], meter) =>
+  map instanceof MapValue ? insert(map, [key, value], meter) : noSuchOverload;
+
+const insertMap: Implementation = ([map, added], meter) => {
+  if (!(map instanceof MapValue) || !(added instanceof MapValue)) return noSuchOverload;
+  let result = map;
+  for (const key of added.keys()) {
+    const next = insert(result, [key, added.find(key) ?? null], meter);
+    if (isError(next)) return next;
+    result = next;
+  }
+  return result;
+};
+
+const key = typeParam("K");
+
+const value = typeParam("V");
+
+const map = mapOf(key, value);
+
+/** What `transformMap` and `transformMapEntry` expand to; no expression can call it by name. */
+const mapInsertFunctions: readonly FunctionDecl[] = [
+  {
+    name: "cel.@mapInsert",
+    overloads: [
+      overload(signature("@mapInsert_map_key_value", [map, key, value], map), insertEntry, { stopsAtError: true }),
+      overload(signature("@mapInsert_map_map", [map, map], map), insertMap),
+    ],
+  },
+];
+
+const authorizer = structType("kubernetes.authorization.Authorizer");
+
+const pathCheck = structType("kubernetes.authorization.PathCheck");
+
+const groupCheck = structType("kubernetes.authorization.GroupCheck");
+
+const resourceCheck = structType("kubernetes.authorization.ResourceCheck");
+
+const decision = structType("kubernetes.authorization.Decision");
+
+type Row = readonly [name: string, id: string, target: CelType, args: number, result: CelType];
+
+const rows: readonly Row[] = [
+  ["path", "authorizer_path", authorizer, 1, pathCheck],
+  ["group", "authorizer_group", authorizer, 1, groupCheck],
+  ["serviceAccount", "authorizer_serviceaccount", authorizer, 2, authorizer],
+  ["resource", "groupcheck_resource", groupCheck, 1, resourceCheck],
+  ["subresource", "resourcecheck_subresource", resourceCheck, 1, resourceCheck],
+  ["namespace", "resourcecheck_namespace", resourceCheck, 1, resourceCheck],
+  ["name", "resourcecheck_name", resourceCheck, 1, resourceCheck],
+  ["check", "pathcheck_check", pathCheck, 1, decision],
+  ["check", "resourcecheck_check", resourceCheck, 1, decision],
+  ["errored", "decision_errored", decision, 0, boolType],
+  ["error", "decision_error", decision, 0, stringType],
+  ["allowed", "decision_allowed", decision, 0, boolType],
+  ["reason", "decision_reason", decision, 0, stringType],
+  ["fieldSelector", "authorizer_fieldselector", resourceCheck, 1, resourceCheck],
+  ["labelSelector", "authorizer_labelselector", resourceCheck, 1, resourceCheck],
+];
+
+/**
+ * The functions of the authorizer. A rule of a CRD has no authorizer to call them on, yet they are declared, so that
+ * a call such as `self.name('x')` is refused for its types and not as unknown, as Kubernetes does.
+ */
+const authorizerFunctions: readonly FunctionDecl[] = rows.map(([name, id, target, args, result]) => ({
+  name,
+  overloads: [memberOverload(signature(id, [target, ...new Array<CelType>(args).fill(stringType)], result))],
+}));
 
 /** Every function a rule can call, in the order in which Kubernetes 1.36 declares them. */
 export const functions: ReadonlyMap<string, FunctionDecl> = mergeFunctions([
@@ -34,3 +162,22 @@ export const functions: ReadonlyMap<string, FunctionDecl> = mergeFunctions([
   semverFunctions,
   extendedListFunctions,
 ]);
+
+function insert(map: MapValue, [key, value]: readonly [Value, Value], meter: Meter): MapValue | CelError {
+  if (map.find(key) !== undefined) return new CelError(`insert failed: key ${describe(key)} already exists`);
+  if (map instanceof GrowingMap) {
+    map.insert(key, value);
+    return map;
+  }
+  meter.elements(map.size);
+  const entries = [...map.keys()].map((known) => [known, map.find(known) ?? null] as const);
+  return new EntryMap([[key, value], ...entries]);
+}
+
+function setFunction(name: string, test: Test, rounds = 1): FunctionDecl {
+  const run: Implementation = ([a, b], meter): Value =>
+    a instanceof ListValue && b instanceof ListValue ? test(a, b, meter) : noSuchOverload;
+  const id = `list_sets_${name}_list`;
+  const cost = compareAll(rounds);
+  return { name: `sets.${name}`, overloads: [overload(signature(id, [list, list], boolType), run, { cost })] };
+}

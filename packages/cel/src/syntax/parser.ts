@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Ast, Expr } from "./ast.ts";
 import { AstBuilder, TooManyNodes } from "./ast-builder.ts";
-import { balancedLogic } from "./balanced-logic.ts";
 import { at, first, productTokens, relationTokens, type State, sumTokens } from "./grammar-states.ts";
 import type { Issue } from "./issues.ts";
 import { tokenize } from "./lexer.ts";
@@ -9,6 +8,12 @@ import { binaryOperators, op } from "./operators.ts";
 import { noLocation, type Source } from "./source.ts";
 import { TermParser } from "./term-parser.ts";
 import { T, type Token, type TokenType } from "./token.ts";
+
+interface Chain {
+  readonly terms: readonly Expr[];
+  /** One id for each operator between two terms. */
+  readonly ids: readonly number[];
+}
 
 const maxCodePoints = 100_000;
 const maxNesting = 250;
@@ -200,4 +205,20 @@ class Parser extends TermParser {
     const operand = this.member(at.unaryMember);
     return this.carry(this.builder.call(id, functionName, [operand]), [operand]);
   }
+}
+
+/** A chain of `&&` or `||` as a balanced tree, so that long chains stay shallow. */
+function balancedLogic(builder: AstBuilder, functionName: string, { terms, ids }: Chain): Expr {
+  const term = (index: number): Expr => {
+    const found = terms[index];
+    if (!found) throw new Error(`a chain of ${ids.length} operators lacks term ${index}`);
+    return found;
+  };
+  const build = (low: number, high: number): Expr => {
+    const middle = Math.floor((low + high + 1) / 2);
+    const left = middle === low ? term(middle) : build(low, middle - 1);
+    const right = middle === high ? term(middle + 1) : build(middle + 1, high);
+    return builder.call(ids[middle] ?? 0, functionName, [left, right]);
+  };
+  return build(0, ids.length - 1);
 }

@@ -2,11 +2,11 @@
 // Certificates in the form Crossplane's own generator gives them: authority and leaves share one subject and one serial
 // number, keys are RSA, and leaves carry no key identifiers. OpenSSL takes such a leaf for self-signed.
 import { createPrivateKey } from "node:crypto";
+import { attribute, seal } from "../certificate.ts";
 import * as der from "../der-writer.ts";
 import * as extensions from "../extensions.ts";
 import { generateKeys, type KeyPair } from "../key-pair.ts";
 import { OID } from "../oids.ts";
-import { attribute, seal } from "../seal.ts";
 
 const yearMs = 365 * 86_400_000;
 const serial = der.smallInteger(2022);

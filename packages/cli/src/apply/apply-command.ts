@@ -2,9 +2,10 @@
 import { openCluster } from "../cluster/cluster-client.ts";
 import { type CommandInput, listOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
-import { appliedLine, applyManifests } from "../manifests/apply-manifests.ts";
+import { ApplyError, appliedLine, applyManifests } from "../manifests/apply-manifests.ts";
 import { readManifests, skippedLine } from "../manifests/manifest.ts";
-import { reportProblems } from "../manifests/report-problems.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
+import { createStyle } from "../terminal/style.ts";
 import { UserError } from "../user-error.ts";
 
 /** A kind that is defined a moment before its first object needs about this long. */
@@ -29,4 +30,17 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
       onApplied: (manifest, change) => io.stdout.write(`${appliedLine(manifest, change)}\n`),
     }),
   );
+}
+
+/** Applies, and shows each problem in a line of its own. Resolves to the exit code. */
+async function reportProblems(io: Io, apply: () => Promise<void>): Promise<number> {
+  try {
+    await apply();
+    return 0;
+  } catch (error) {
+    if (!(error instanceof ApplyError)) throw error;
+    const style = createStyle(io.stderr, io.env);
+    for (const problem of error.problems) io.stderr.write(`${style.bad("error:")} ${harmlessLine(problem)}\n`);
+    return 1;
+  }
 }

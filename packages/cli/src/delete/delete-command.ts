@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout } from "node:timers/promises";
+import { isNoMatch, resourcePath } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { pathOf } from "../cluster/find-resource.ts";
 import { findTargets } from "../cluster/find-targets.ts";
@@ -9,7 +11,6 @@ import { readTimeout } from "../commands/duration.ts";
 import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
 import type { Io } from "../io.ts";
 import { type Manifest, readManifests } from "../manifests/manifest.ts";
-import { manifestPath } from "../manifests/manifest-path.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 
@@ -118,6 +119,23 @@ async function exists(get: () => Promise<unknown>): Promise<boolean> {
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+/** Where the object of a manifest is on the API server; undefined where its kind is not served. */
+async function manifestPath(
+  { client, namespace }: Cluster,
+  object: KubeObject,
+  signal: AbortSignal,
+): Promise<{ readonly path: string; readonly isNamespaced: boolean } | undefined> {
+  try {
+    const mapping = await client.mapper.mapping(object, signal);
+    const { name = "", namespace: own } = object.metadata;
+    const key = mapping.namespaced ? { name, namespace: own || namespace } : { name };
+    return { path: resourcePath(mapping, key), isNamespaced: mapping.namespaced };
+  } catch (error) {
+    if (isNoMatch(error)) return undefined;
     throw error;
   }
 }

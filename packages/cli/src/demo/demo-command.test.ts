@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { commandTable } from "../commands/command-table.ts";
 import { runInProcess } from "../testing/test-io.ts";
-import { nextSteps } from "./scenarios.ts";
+import { nextSteps } from "./demo-command.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const leftovers = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith("purlin-demo-"));

@@ -3,7 +3,8 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { harmless } from "../terminal/harmless.ts";
-import { fieldLabel } from "./field-label.ts";
+
+const acronyms = new Set(["API", "URL", "UID", "OSB", "GUID"]);
 
 /** A line: a label with its value beside it, or a label alone. */
 interface Line {
@@ -93,4 +94,17 @@ function aligned(lines: readonly Line[]): string {
   }
   endBlock();
   return `${text.map((line) => harmless(line)).join("\n")}\n`;
+}
+
+/** `observedGeneration` as `Observed Generation`, the way kubectl titles the fields of custom objects. */
+function fieldLabel(field: string): string {
+  const words = field.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{N}+|[^\p{L}\p{N}]+|\p{L}/gu) ?? [field];
+  return words
+    .filter((word) => word !== "_")
+    .map((word) => (acronyms.has(word.toUpperCase()) ? word.toUpperCase() : titled(word)))
+    .join(" ");
+}
+
+function titled(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { isDeepStrictEqual } from "node:util";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets, type Target } from "../cluster/find-targets.ts";
@@ -15,8 +18,6 @@ import type { Io } from "../io.ts";
 import { manifestManager } from "../manifests/apply-manifests.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { mergeDifference } from "./merge-difference.ts";
-import { runEditor } from "./run-editor.ts";
 
 const header = `# Edit the object below. Lines that begin with a '#' are ignored; an empty file or one
 # without a change ends the command. If the API server refuses the change, the file is opened again.
@@ -109,4 +110,28 @@ function readOne(text: string): JsonObject | undefined {
   if (document === undefined) return undefined;
   if (isJsonObject(document.value)) return document.value;
   throw new UserError(`${document.at()}: expected a Kubernetes object`);
+}
+
+/** The JSON merge patch that makes one object of another; undefined where they are equal. */
+function mergeDifference(from: JsonObject, to: JsonObject): JsonObject | undefined {
+  const patch: Record<string, JsonValue> = {};
+  for (const name of new Set([...Object.keys(from), ...Object.keys(to)])) {
+    const [before, after] = [from[name], to[name]];
+    if (isDeepStrictEqual(before, after)) continue;
+    if (isJsonObject(before) && isJsonObject(after)) patch[name] = mergeDifference(before, after) ?? {};
+    else patch[name] = after === undefined ? null : after;
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+/** Opens a file in the user's editor, as kubectl finds it: $KUBE_EDITOR, $EDITOR, or vi. Resolves when it is closed. */
+async function runEditor(file: string, io: Io): Promise<void> {
+  const editor = io.env["KUBE_EDITOR"] || io.env["EDITOR"] || "vi";
+  // A shell, because the variable may hold a command with arguments, as for git and kubectl.
+  const child = spawn("/bin/sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit", signal: io.signal });
+  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
+  child.on("error", reject);
+  child.on("close", resolve);
+  const exitCode = await promise;
+  if (exitCode !== 0) throw new UserError(`editor "${editor}" exited with ${exitCode}: set $EDITOR to another one`);
 }

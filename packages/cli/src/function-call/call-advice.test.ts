@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ProtocolError } from "@purlin/function-protocol";
 import { RunnerError } from "@purlin/function-runner";
-import { adviceOn } from "./call-advice.ts";
+import { adviceOn } from "./call-command.ts";
 
 const cases: Record<string, { readonly error: unknown; readonly says: RegExp }> = {
   NeverSettles: { error: new ProtocolError("UNSTABLE_REQUIREMENTS", "x"), says: /ask for the same on every call/ },

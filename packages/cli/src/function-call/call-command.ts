@@ -1,18 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 import { resolve } from "node:path";
-import { isFatal, RunFunctionResponse, toJson } from "@purlin/function-protocol";
-import { type TlsSource, tlsFromDirectory } from "@purlin/function-runner";
-import type { CommandInput } from "../commands/command-spec.ts";
+import { isFatal, isProtocolError, RunFunctionResponse, toJson } from "@purlin/function-protocol";
+import {
+  type CrossplaneLine,
+  crossplaneLines,
+  isRunnerError,
+  type TlsSource,
+  tlsFromDirectory,
+} from "@purlin/function-runner";
+import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
+import { readTimeout } from "../commands/duration.ts";
 import { printYaml } from "../files/print-yaml.ts";
 import type { Io } from "../io.ts";
 import { createStyle } from "../terminal/style.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { adviceOn } from "./call-advice.ts";
 import { type CallOutcome, callFunction } from "./call-function.ts";
-import { type CallOptions, readCallOptions } from "./call-options.ts";
+import { parseTarget, type Target } from "./parse-target.ts";
 import { probeTarget } from "./probe-target.ts";
-import { readRequest } from "./read-request.ts";
-import { fetchersFromFiles } from "./requirement-files.ts";
+import { type RequestFiles, readRequest } from "./read-request.ts";
+import { fetchersFromFiles, type RequirementPaths } from "./requirement-files.ts";
+
+/** The command line of `purlin function call`, understood. */
+interface CallOptions {
+  readonly target: Target;
+  /** The folder with our certificates; undefined for plaintext. */
+  readonly tlsCertsDir: string | undefined;
+  readonly request: RequestFiles;
+  readonly paths: RequirementPaths;
+  readonly asCrossplane: CrossplaneLine | undefined;
+  readonly timeoutMs: number;
+}
 
 /** `purlin function call`: everything is read and checked before anything is sent. */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
@@ -55,4 +72,58 @@ function tellRounds({ response, rounds }: CallOutcome, io: Io): void {
   io.stderr.write(`${style.faint(rounds.length === 1 ? "1 round" : `${rounds.length} rounds`)}\n`);
   if (isFatal(response))
     io.stderr.write(`${style.doubtful("a fatal result")}: a pipeline would stop here and apply nothing\n`);
+}
+
+/** What somebody at a terminal can do about an error of the runner, to be put behind its text. */
+export function adviceOn(error: unknown): string {
+  if (isProtocolError(error) && error.code === "UNSTABLE_REQUIREMENTS") {
+    return ": the function has to ask for the same on every call, also once it has the answer";
+  }
+  if (/no matches for kind/.test(textOf(error))) {
+    return ": if that is spelled right, define it with --crds or add an object of it with --required-resources";
+  }
+  if (!isRunnerError(error)) return "";
+  switch (error.status) {
+    case "DeadlineExceeded":
+      return ": raise --timeout if it needs longer";
+    case "Unimplemented":
+      return ": what listens there is not a composition function";
+    default:
+      return "";
+  }
+}
+
+/** Reads the options, and refuses those that make no sense together. */
+function readCallOptions(input: CommandInput): CallOptions {
+  return {
+    target: parseTarget(textOption(input, "target") ?? ""),
+    tlsCertsDir: securityOf(input),
+    request: { request: textOption(input, "request"), xr: textOption(input, "xr") },
+    paths: {
+      requiredResources: textOption(input, "requiredResources"),
+      crds: textOption(input, "crds"),
+      openapi: textOption(input, "openapi"),
+    },
+    asCrossplane: releaseLine(textOption(input, "asCrossplane")),
+    timeoutMs: readTimeout(textOption(input, "timeout") ?? ""),
+  };
+}
+
+function releaseLine(text: string | undefined): CrossplaneLine | undefined {
+  const line = crossplaneLines.find((known) => known === text);
+  if (text === line) return line;
+  throw new UserError(`--as-crossplane: expected one of ${crossplaneLines.join(", ")}, not "${text}"`, { exitCode: 2 });
+}
+
+function securityOf(input: CommandInput): string | undefined {
+  const directory = textOption(input, "tlsCertsDir");
+  const insecure = isSet(input, "insecure");
+  if (insecure && directory !== undefined) {
+    throw new UserError("--insecure and --tls-certs-dir exclude each other: give one of them", { exitCode: 2 });
+  }
+  if (insecure || directory !== undefined) return directory;
+  throw new UserError(
+    "say how to call: --insecure for a function that serves plaintext, or --tls-certs-dir DIR for mutual TLS",
+    { exitCode: 2 },
+  );
 }

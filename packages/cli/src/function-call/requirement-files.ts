@@ -3,17 +3,30 @@ import { isJsonObject } from "@purlin/function-protocol";
 import {
   createResourceFetcher,
   createSchemaFetcher,
+  type KindScope,
   objectsReader,
   openAPIDocuments,
   type RequirementFetchers,
+  type ScopeOf,
+  scopesOfCrds,
 } from "@purlin/function-runner";
-import { crdToOpenAPI } from "@purlin/kube-objects";
+import { builtinOpenAPI, crdToOpenAPI, findSchema, type GroupVersionKind, openAPIPathKey } from "@purlin/kube-objects";
 import { type AuthoredObject, listFiles, readObjects } from "../files/read-objects.ts";
 import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { knownScopes } from "./known-scopes.ts";
+
+/** The built-in kinds that live outside namespaces. OpenAPI documents without paths do not tell. */
+const clusterScoped = new Set([
+  "APIService",
+  "ClusterRole",
+  "ClusterRoleBinding",
+  "CustomResourceDefinition",
+  "MutatingWebhookConfiguration",
+  "Namespace",
+  "ValidatingWebhookConfiguration",
+]);
 
 /** Files and folders that stand for a cluster. */
 export interface RequirementPaths {
@@ -93,4 +106,16 @@ function refuseTwins(objects: readonly AuthoredObject[]): void {
     }
     seen.set(key, authored);
   }
+}
+
+/** The scopes of all kinds that exist without there being an object: built-in ones and those of the definitions. */
+function knownScopes(crds: Iterable<unknown>): ScopeOf {
+  const custom = scopesOfCrds(crds);
+  return (gvk) => custom(gvk) ?? builtinScope(gvk);
+}
+
+function builtinScope(gvk: GroupVersionKind): KindScope | undefined {
+  const document = builtinOpenAPI().document(openAPIPathKey(gvk));
+  if (document === undefined || findSchema(document, gvk) === undefined) return undefined;
+  return clusterScoped.has(gvk.kind) ? "Cluster" : "Namespaced";
 }

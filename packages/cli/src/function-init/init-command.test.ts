@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { runInProcess } from "../testing/test-io.ts";
-import { nodeWarning } from "./node-on-path.ts";
+import { nodeWarning } from "./init-command.ts";
 
 test("a project is made whole, with the packed SDK and command beside it", async () => {
   using folder = tempFolder();

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "../testing/temp-folder.ts";
-import { projectName } from "./project-name.ts";
+import { projectName } from "./init-command.ts";
 import { writeTemplate } from "./template.ts";
 
 test("every gap of the template is filled", async () => {

@@ -1,19 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonValue } from "@purlin/kube-objects";
+import { type JsonValue, type Status, StatusError } from "@purlin/kube-objects";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
+import { pathOf } from "../cluster/find-resource.ts";
 import { findTargets, type Target, typeText } from "../cluster/find-targets.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { formatTable, growingTable } from "../terminal/table.ts";
 import { UserError } from "../user-error.ts";
-import { type Fetched, fetchTarget, objectsOf, type Selection, tableType } from "./fetch-objects.ts";
+import { type Fetched, fetchTarget, objectsOf, queryOf, type Selection, tableType } from "./fetch-objects.ts";
 import { type OutputFormat, readFormat } from "./output-format.ts";
 import { printList, printObject } from "./print-objects.ts";
-import { rowCells, shownColumns, type TableOptions, titleCells } from "./print-table.ts";
-import { versionOf, watchTarget } from "./watch-objects.ts";
+
+/** A Table as API servers make it of objects. */
+interface Table {
+  readonly columnDefinitions?: readonly { readonly name: string; readonly priority?: number }[];
+  readonly rows?: readonly {
+    readonly cells: readonly unknown[];
+    readonly object?: { readonly metadata?: { readonly namespace?: string } };
+  }[];
+}
+
+/** What is shown of a Table. */
+interface TableOptions {
+  /** Also columns that are only for wide screens. */
+  readonly isWide: boolean;
+  readonly withNamespace: boolean;
+  /** Put before each name where several types are shown: `configmap/`. */
+  readonly prefix: string;
+}
+
+/** How a target is watched. */
+interface WatchTargetOptions {
+  readonly selection: Selection;
+  readonly accept: string;
+  /** Changes after this version. */
+  readonly resourceVersion: string;
+  readonly signal: AbortSignal;
+}
 
 interface Getting {
   readonly cluster: Cluster;
@@ -145,4 +171,55 @@ function changePrinter(getting: Getting, first: Fetched): (change: JsonValue) =>
     pending = [];
     return text;
   };
+}
+
+/** Each change of a target from a version on, as an object or a Table with one row. Ends with the server's watch. */
+async function* watchTarget(
+  { client }: Cluster,
+  { resource, name }: Target,
+  { selection, accept, resourceVersion, signal }: WatchTargetOptions,
+): AsyncGenerator<JsonValue, void, undefined> {
+  const named = name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };
+  const query = { ...queryOf(selection), ...named, resourceVersion };
+  const path = pathOf(resource, { namespace: selection.namespace });
+  for await (const event of await client.rawWatch({ method: "GET", path, accept, query, signal })) {
+    const { type, object } = event as unknown as { readonly type: string; readonly object: JsonValue };
+    if (type === "ERROR") throw new StatusError(object as unknown as Status);
+    if (type !== "BOOKMARK") yield object;
+  }
+}
+
+/** The version of an answer, from which a watch goes on. */
+function versionOf(answer: JsonValue): string {
+  const { metadata } = answer as unknown as Pick<KubeObject, "metadata">;
+  return metadata.resourceVersion ?? "";
+}
+
+/** The titles of a Table's columns; undefined for a Table of a watch that leaves them out. */
+function titleCells(answer: JsonValue, options: TableOptions): string[] | undefined {
+  const { columnDefinitions = [] } = answer as unknown as Table;
+  if (columnDefinitions.length === 0) return undefined;
+  const titles = shownColumns(answer, options).map((index) =>
+    harmlessLine(columnDefinitions[index]?.name.toUpperCase() ?? ""),
+  );
+  return [...(options.withNamespace ? ["NAMESPACE"] : []), ...titles];
+}
+
+/** Which columns of a Table are shown, by index. */
+function shownColumns(answer: JsonValue, { isWide }: Pick<TableOptions, "isWide">): number[] {
+  const { columnDefinitions = [] } = answer as unknown as Table;
+  return columnDefinitions.flatMap(({ priority }, index) => (isWide || !priority ? [index] : []));
+}
+
+/** The rows of a Table, of the columns that are shown. */
+function rowCells(answer: JsonValue, columns: readonly number[], options: TableOptions): string[][] {
+  const { rows } = answer as unknown as Table;
+  return (rows ?? []).map(({ cells, object }) => [
+    ...(options.withNamespace ? [object?.metadata?.namespace ?? ""] : []),
+    ...columns.map((index) => `${index === 0 ? options.prefix : ""}${cellText(cells[index])}`),
+  ]);
+}
+
+function cellText(cell: unknown): string {
+  return cell === null || cell === undefined ? "" : harmlessLine(String(cell));
 }

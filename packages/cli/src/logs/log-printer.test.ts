@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TestIo } from "../testing/test-io.ts";
-import { createLogPrinter } from "./log-printer.ts";
+import { createLogPrinter } from "./logs-command.ts";
 
 const cases: Record<string, { several: boolean; texts: [string, string][]; want: string; reason: string }> = {
   One: { several: false, texts: [["a", "x\n"]], want: "x\n", reason: "one source needs no name" },

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout } from "node:timers/promises";
 import { isNoMatch, type KubeClient, NoMatchError } from "@purlin/kube-client";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { UserError } from "../user-error.ts";
 import { applyProblems, nameOf } from "./apply-problem.ts";
-import { inApplyOrder } from "./apply-stages.ts";
 import { type AppliedDefinition, awaitDefinitions } from "./await-definitions.ts";
 import { findDefinition, isDefinition } from "./defined-kinds.ts";
 import type { Manifest } from "./manifest.ts";
+
+/** What has to be there before what, by group and kind; everything else comes last. */
+const stages: readonly (readonly string[])[] = [
+  ["/Namespace", "apiextensions.k8s.io/CustomResourceDefinition"],
+  ["apiextensions.crossplane.io/CompositeResourceDefinition"],
+  ["pkg.crossplane.io/*"],
+  ["apiextensions.crossplane.io/Composition"],
+  // What compositions and their functions may read, before anything is composed.
+  ["/ConfigMap", "/Secret", "apiextensions.crossplane.io/EnvironmentConfig"],
+];
 
 /** Who owns what was written down. */
 export const manifestManager = "purlin-apply";
@@ -146,4 +155,18 @@ const undefinedAdvice = "check the spelling, or apply the definition of the kind
 /** A manifest in a line of progress. */
 export function appliedLine(manifest: Manifest, change: ApplyChange): string {
   return harmlessLine(`${nameOf(manifest)} ${change}`);
+}
+
+/** Manifests in the order in which they can be applied: what defines first, what is defined last. Else as written. */
+export function inApplyOrder(manifests: readonly Manifest[]): Manifest[] {
+  return manifests
+    .map((manifest, index) => ({ manifest, index, stage: stageOf(manifest.object) }))
+    .sort((a, b) => a.stage - b.stage || a.index - b.index)
+    .map(({ manifest }) => manifest);
+}
+
+function stageOf({ apiVersion, kind }: TypeRef): number {
+  const group = apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+  const stage = stages.findIndex((kinds) => kinds.includes(`${group}/${kind}`) || kinds.includes(`${group}/*`));
+  return stage === -1 ? stages.length : stage;
 }

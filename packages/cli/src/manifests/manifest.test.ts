@@ -5,8 +5,8 @@ import { StatusError } from "@purlin/kube-objects";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { TestIo } from "../testing/test-io.ts";
+import { inApplyOrder } from "./apply-manifests.ts";
 import { applyProblems } from "./apply-problem.ts";
-import { inApplyOrder } from "./apply-stages.ts";
 import { findManifests } from "./find-manifests.ts";
 import { type Manifest, prepare, readManifests, skippedLine } from "./manifest.ts";
 

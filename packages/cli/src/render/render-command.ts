@@ -7,7 +7,9 @@ import {
   openAPIDocuments,
   type RequirementFetchers,
 } from "@purlin/function-runner";
+import { isJsonObject, type JsonObject, type JsonValue, sortedKeys } from "@purlin/kube-objects";
 import type { CommandInput } from "../commands/command-spec.ts";
+import { printYaml } from "../files/print-yaml.ts";
 import { type ClientCertificates, readClientCertificates } from "../function-call/client-certificates.ts";
 import { readOpenAPI } from "../function-call/requirement-files.ts";
 import type { Io } from "../io.ts";
@@ -18,9 +20,17 @@ import { textOf, UserError } from "../user-error.ts";
 import { type RenderFiles, readRenderFiles } from "./render-files.ts";
 import { openFunctions } from "./render-functions.ts";
 import { type RenderCommand, readContext, readRenderCommand } from "./render-options.ts";
-import { printDocuments, renderedDocuments } from "./render-output.ts";
 import { selectionOf } from "./render-revisions.ts";
 import { stepsOf } from "./used-functions.ts";
+
+/** What to print of a render. */
+interface OutputOptions {
+  readonly fullXr: boolean;
+  readonly showResults: boolean;
+  readonly showContext: boolean;
+}
+
+const apiVersion = "render.crossplane.io/v1beta1";
 
 /** `purlin render`: everything is read and checked before the first function is called. */
 export async function run(input: CommandInput, io: Io): Promise<number> {
@@ -110,4 +120,28 @@ function located(error: RenderError, files: RenderFiles): UserError {
   const blamed = error.input === "observed" ? files.observed[error.index] : files[error.input];
   const where = blamed?.at(error.field);
   return new UserError(where === undefined ? error.message : `${where}: ${error.message}`, { cause: error });
+}
+
+/** The documents of a render: the XR, its resources, results, context. */
+function renderedDocuments(rendered: Rendered, options: OutputOptions): readonly JsonObject[] {
+  const { xr, resources, results, context } = rendered;
+  const documents: unknown[] = [options.fullXr ? xr.full : xr.short, ...resources];
+  if (options.showResults) {
+    for (const { type, reason, message } of results) {
+      documents.push({ apiVersion, kind: "Result", severity: type, reason, message });
+    }
+  }
+  if (options.showContext && context !== undefined) documents.push({ apiVersion, kind: "Context", fields: context });
+  return documents as JsonObject[];
+}
+
+/** Documents as YAML, each begun by a line of its own, members in the order of their names. */
+function printDocuments(documents: readonly JsonObject[]): string {
+  return documents.map((document) => `---\n${printYaml(sorted(document))}`).join("");
+}
+
+function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(sortedKeys(value).map((key) => [key, sorted(value[key] ?? null)]));
 }

@@ -8,6 +8,8 @@ import {
   createRevisionResolver,
   createStepRunner,
   type FunctionResolver,
+  type FunctionRunner,
+  type FunctionTarget,
   type RequirementFetchers,
   type RunStep,
   type SourceRuntime,
@@ -15,10 +17,34 @@ import {
   type TlsSource,
 } from "@purlin/function-runner";
 import type { ClientCertificates } from "../function-call/client-certificates.ts";
+import { parseTarget } from "../function-call/parse-target.ts";
+import { type ProbeAdvice, probeTarget } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
-import { impatient, type Probe, probeDevelopment, probeRevision } from "./impatient-runner.ts";
 import { isRevisionOf, revisionsIn, selectionOf } from "./render-revisions.ts";
 import { type FunctionFiles, type UsedFunction, usedFunctions } from "./used-functions.ts";
+
+/** A function that runs has answered by then, and nobody needs to knock at its door. */
+const probeAfterMs = 250;
+
+/** Who is merely slow gets the time to say so. */
+const probeForMs = 20_000;
+
+/** Rejects, with what to do about it, when a function cannot be reached. */
+type Probe = (target: FunctionTarget) => Promise<void>;
+
+const targetAdvice: ProbeAdvice = {
+  nobodyListens: 'check the port, or start the function with "purlin function run"',
+  noHost: "check the name",
+  servesTls: "start it with --insecure, for development functions are called in plaintext",
+  servesPlaintext: "",
+};
+
+const revisionAdvice: ProbeAdvice = {
+  nobodyListens: "see that its control plane runs, and get its FunctionRevision anew",
+  noHost: "functions of a cluster are called from inside the cluster",
+  servesTls: "give --tls-client-certs-dir DIR",
+  servesPlaintext: "leave --tls-client-certs-dir out",
+};
 
 /** The functions of a pipeline, ready to be called. */
 export interface RenderFunctions extends AsyncDisposable {
@@ -112,5 +138,40 @@ async function startSources(io: Io): Promise<Sources> {
       await processes.close();
       await rm(directory, { recursive: true, force: true });
     },
+  };
+}
+
+/**
+ * A runner waits for a function to come up, as a control plane should; a person at a terminal should not have to. When an
+ * answer is late, somebody looks whether there is anybody to answer.
+ */
+function impatient(next: FunctionRunner, probe: Probe): FunctionRunner {
+  return {
+    async run(target, request, call) {
+      const { promise: unreachable, reject } = Promise.withResolvers<never>();
+      const timer = setTimeout(() => void probe(target).catch(reject), probeAfterMs);
+      try {
+        return await Promise.race([next.run(target, request, call), unreachable]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+/** Knocks at the door of functions under development. Those that render runs itself are known to be there. */
+function probeDevelopment({ signal }: Io): Probe {
+  return async ({ endpoint, plaintext = false }) => {
+    if (!plaintext) return;
+    await probeTarget(parseTarget(endpoint), { tls: undefined, timeoutMs: probeForMs, signal, advice: targetAdvice });
+  };
+}
+
+/** Knocks at the door of FunctionRevisions. */
+function probeRevision(certificates: ClientCertificates | undefined, { signal, names }: Io): Probe {
+  return async ({ endpoint }) => {
+    const tls = certificates && { identity: certificates.security.current(), directory: certificates.directory };
+    const options = { tls, timeoutMs: probeForMs, signal, advice: revisionAdvice, names };
+    await probeTarget(parseTarget(endpoint), options);
   };
 }

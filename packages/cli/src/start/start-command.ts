@@ -1,26 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import { resolve } from "node:path";
 import {
   type ControlPlane,
   ensureNamespace,
+  type FunctionOptions,
   isLiveCrossplane,
   refuseBesideCrossplane,
   serveStatus,
   startControlPlane,
 } from "@purlin/control-plane";
+import { createInspectorSink, type InspectorSink, type RunnerLog, type TlsSource } from "@purlin/function-runner";
 import { type Logger, newLogger } from "@purlin/function-sdk";
 import type { KubeClient } from "@purlin/kube-client";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
+import { readFunctionLimits } from "../commands/function-limits.ts";
+import { readClientCertificates } from "../function-call/client-certificates.ts";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { openAccess } from "./start-access.ts";
-import { readFunctions, type StartFunctions } from "./start-functions.ts";
 import { readStartInput } from "./start-input.ts";
 import { openPackages, readPackages, type StartPackages } from "./start-packages.ts";
-import { readSettings } from "./start-settings.ts";
-import { statusAddresses } from "./status-addresses.ts";
+import { durationOption, portOption, readSettings } from "./start-settings.ts";
+
+/** How functions are called: with the certificates of a folder where one is named, with those of the cluster otherwise. */
+interface StartFunctions extends Pick<FunctionOptions, "responseCache" | "answerLimits"> {
+  readonly security: TlsSource | undefined;
+  /** Receives requests and responses; the caller closes it. */
+  readonly sink: InspectorSink | undefined;
+}
+
+/** Where the control plane tells how it is; undefined for nowhere. */
+interface StatusAddresses {
+  readonly metricsAddress: string | undefined;
+  readonly healthAddress: string | undefined;
+}
 
 /** `purlin start --kubeconfig FILE` */
 export async function run(typed: CommandInput, io: Io): Promise<undefined> {
@@ -106,4 +122,46 @@ async function told<T>(promise: Promise<T>): Promise<T> {
     const exitCode = isLiveCrossplane(error) ? 3 : 1;
     throw new UserError(textOf(error), { cause: error, exitCode });
   }
+}
+
+/**
+ * Reads the flags of metrics and health. An address of "0" switches an endpoint off. A port, as Crossplane's flags have it, is that of an
+ * address: on all interfaces in a Pod, where probes come from outside, and on loopback anywhere else.
+ */
+export function statusAddresses(
+  input: CommandInput,
+  env: Readonly<Record<string, string | undefined>>,
+): StatusAddresses {
+  const host = env["KUBERNETES_SERVICE_HOST"] ? "" : "127.0.0.1";
+  const address = (name: string, port: string): string | undefined => {
+    const text = textOption(input, name) ?? `${host}:${port}`;
+    return text === "0" ? undefined : text;
+  };
+  return {
+    metricsAddress: address("metricsAddress", portOption(input, "metricsPort") ?? "8080"),
+    healthAddress: address("healthAddress", portOption(input, "healthProbePort") ?? "8081"),
+  };
+}
+
+/** Reads how functions are called. Throws a UserError when the folder with certificates is of no use. */
+function readFunctions(input: CommandInput, io: Io, log: RunnerLog): StartFunctions {
+  return {
+    security: readClientCertificates(input, io, log)?.security,
+    answerLimits: readFunctionLimits(input),
+    responseCache: readCache(input, io),
+    sink: openInspector(input, io),
+  };
+}
+
+function readCache(input: CommandInput, io: Io): FunctionOptions["responseCache"] {
+  if (!isSet(input, "enableFunctionResponseCache")) return undefined;
+  return {
+    directory: resolve(io.cwd, textOption(input, "xfnCacheDir") ?? ""),
+    maxTtlMs: durationOption(input, "xfnCacheMaxTtl"),
+  };
+}
+
+function openInspector(input: CommandInput, io: Io): InspectorSink | undefined {
+  if (!isSet(input, "enablePipelineInspector")) return undefined;
+  return createInspectorSink(resolve(io.cwd, textOption(input, "pipelineInspectorSocket") ?? ""));
 }

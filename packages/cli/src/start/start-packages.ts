@@ -2,15 +2,31 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type ClusterPackageOptions, type ClusterPackages, openClusterPackages } from "@purlin/control-plane";
+import {
+  type ClusterPackageOptions,
+  type ClusterPackages,
+  openClusterPackages,
+  type PackageRuntimeMode,
+} from "@purlin/control-plane";
 import type { Log } from "@purlin/kube-controller";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import { makeFolder, whyNoFolder } from "../files/make-folder.ts";
 import { readTextSync } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
-import { parsePackageRuntime } from "./package-runtime.ts";
 import { wholeOption } from "./start-settings.ts";
+
+/** What runs the packages of each kind that has a runtime. */
+type PackageRuntimes = NonNullable<ClusterPackageOptions["runtimes"]>;
+
+const modes: readonly string[] = ["Deployment", "External"] satisfies PackageRuntimeMode[];
+
+const kinds: readonly string[] = ["Function", "Provider"];
+
+/** Nothing of a Configuration runs; Crossplane takes a mode for it all the same. */
+const ignoredKind = "Configuration";
+
+const expected = "Deployment, External, or one of them for a kind, such as Provider=Deployment;Function=External";
 
 /** What a command line says about packages. */
 export type StartPackages = Omit<ClusterPackageOptions, "directory" | "log" | "namespace">;
@@ -76,4 +92,34 @@ function cacheFolder(input: CommandInput, io: Io): string | undefined {
   if (named !== undefined) return resolve(io.cwd, named);
   const caches = XDG_CACHE_HOME || (HOME && join(HOME, ".cache"));
   return caches ? join(caches, "purlin", "xpkg") : undefined;
+}
+
+/** Reads --package-runtime: one mode for all kinds, or a mode for each kind that is named; the others run in Deployments. */
+export function parsePackageRuntime(text: string): PackageRuntimes {
+  if (isMode(text)) return { Function: text, Provider: text };
+  const runtimes: Record<keyof PackageRuntimes, PackageRuntimeMode> = {
+    Function: "Deployment",
+    Provider: "Deployment",
+  };
+  const seen = new Set<string>();
+  for (const part of text.split(";")) {
+    const [kind = "", mode = "", ...rest] = part.split("=");
+    if (!isMode(mode) || rest.length > 0 || !(isKind(kind) || kind === ignoredKind)) throw wrong(`not "${part}"`);
+    if (seen.has(kind)) throw wrong(`and ${kind} is named twice in "${text}"`);
+    seen.add(kind);
+    if (isKind(kind)) runtimes[kind] = mode;
+  }
+  return runtimes;
+}
+
+function isMode(text: string): text is PackageRuntimeMode {
+  return modes.includes(text);
+}
+
+function isKind(text: string): text is keyof PackageRuntimes {
+  return kinds.includes(text);
+}
+
+function wrong(problem: string): UserError {
+  return new UserError(`--package-runtime: expected ${expected}; ${problem}`, { exitCode: 2 });
 }

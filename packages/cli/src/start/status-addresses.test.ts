@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { statusAddresses } from "./status-addresses.ts";
+import { statusAddresses } from "./start-command.ts";
 
 const pod = { KUBERNETES_SERVICE_HOST: "10.0.0.1" };
 const rows: {

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TextSink } from "../io.ts";
-import { createScreen } from "./screen.ts";
-import { textWidth } from "./text-width.ts";
+import { createScreen, textWidth } from "./screen.ts";
 
 /** A terminal of a few lines, played back: what is on it after everything that was written. */
 function terminal(columns: number, rows: number): { readonly sink: Resizable; lines(): string[] } {

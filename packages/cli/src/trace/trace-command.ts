@@ -6,19 +6,37 @@ import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { findResource } from "../cluster/find-resource.ts";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
 import { printYaml } from "../files/print-yaml.ts";
 import type { Io } from "../io.ts";
-import { createStyle } from "../terminal/style.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
+import { createStyle, type Style } from "../terminal/style.ts";
+import { formatTable } from "../terminal/table.ts";
 import { referencesOf } from "../tree/composite-kinds.ts";
-import { conditionOf } from "../tree/conditions.ts";
+import { conditionOf, conditionsOf } from "../tree/conditions.ts";
 import { buildForest, buildTree, type TreeNode } from "../tree/forest.ts";
-import { type TreeData, treeData } from "../tree/forest-data.ts";
-import { composedState } from "../tree/object-state.ts";
+import { composedState, type Health } from "../tree/object-state.ts";
 import { packageTypes } from "../tree/package-state.ts";
 import { renderForest } from "../tree/render-forest.ts";
 import { watchComposites } from "../tree/watch-composites.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { conditionsTable, eventsTable, recentEvents } from "./object-story.ts";
+
+const eventType = { apiVersion: "v1", kind: "Event" } as const;
+
+const shown = 10;
+
+/** A tree for other programs. */
+interface TreeData {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly state: Health;
+  /** What it waits for or what is wrong. */
+  readonly reasons: readonly string[];
+  readonly functionRevisions?: readonly string[];
+  readonly children: readonly TreeData[];
+}
 
 /** `purlin trace [TYPE NAME]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
@@ -92,4 +110,64 @@ async function story(object: KubeObject, client: Parameters<typeof recentEvents>
     .filter((part) => part !== "")
     .map((part) => `\n${part}\n`)
     .join("");
+}
+
+/** Trees as data, with a word for each mark. */
+export function treeData({ object, state, madeBy, children }: TreeNode): TreeData {
+  const { apiVersion, kind, namespace, name } = object;
+  return {
+    apiVersion,
+    kind,
+    ...(namespace === undefined ? {} : { namespace }),
+    name,
+    state: state.health,
+    reasons: state.reasons,
+    ...(madeBy === undefined ? {} : { functionRevisions: madeBy }),
+    children: children.map(treeData),
+  };
+}
+
+/** The conditions of an object; empty when it has none. */
+function conditionsTable(object: KubeObject, style: Style): string {
+  const rows = conditionsOf(object).map(({ type, status, reason, message }) => [
+    harmlessLine(type),
+    status === "True" ? style.good(status) : status === "False" ? style.bad(status) : style.doubtful(status),
+    harmlessLine(reason),
+    harmlessLine(message),
+  ]);
+  return rows.length === 0 ? "" : formatTable([["CONDITION", "STATUS", "REASON", "MESSAGE"], ...rows]);
+}
+
+/** The last events of an object, newest last. */
+export async function recentEvents(
+  client: KubeReader,
+  object: KubeObject,
+  signal: AbortSignal,
+): Promise<readonly ShownEvent[]> {
+  const { uid = "", namespace = "default" } = object.metadata;
+  const fieldSelector = `involvedObject.uid=${uid}`;
+  const { items } = await client.list(eventType, { namespace, fieldSelector, signal });
+  return merged(items.map(toShownEvent)).toSorted(byTime).slice(-shown);
+}
+
+/** A control plane that was restarted reports what it reported before in another event: those that say the same are one. */
+function merged(events: readonly ShownEvent[]): ShownEvent[] {
+  const texts = Map.groupBy(events, ({ type, reason, source, message }) => [type, reason, source, message].join("\n"));
+  return [...texts.values()].flatMap((same) => {
+    const newest = same.toSorted(byTime).at(-1);
+    if (newest === undefined) return [];
+    const count = same.reduce((sum, one) => sum + one.count, 0);
+    return [{ ...newest, count, first: Math.min(...same.map(({ first }) => first)) }];
+  });
+}
+
+/** Events as a table; empty when there are none. */
+export function eventsTable(events: readonly ShownEvent[], style: Style, now: number): string {
+  const rows = events.map((event) => [
+    event.type === "Warning" ? style.bad(event.type) : event.type,
+    harmlessLine(event.reason),
+    seenText(event, now),
+    harmlessLine(event.message),
+  ]);
+  return rows.length === 0 ? "" : formatTable([["EVENT", "REASON", "AGE", "MESSAGE"], ...rows]);
 }

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { plainStyle } from "../testing/test-style.ts";
+import { treeData } from "../trace/trace-command.ts";
 import { isOffered, kindsOf, referencesOf } from "./composite-kinds.ts";
 import { buildForest, buildTree, type ForestSource } from "./forest.ts";
-import { treeData } from "./forest-data.ts";
 import { changedLines, renderForest, stateLines } from "./render-forest.ts";
 
 const apiVersion = "example.org/v1";

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { developmentAnnotations, trustedDevelopmentOf } from "@purlin/function-runner";
 import type { KubeClient } from "@purlin/kube-client";
-import { isNotFound, parseApiVersion } from "@purlin/kube-objects";
-import { type KubeObject, keyText } from "@purlin/kube-objects/object";
+import { isNotFound, type JsonObject, parseApiVersion } from "@purlin/kube-objects";
+import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import { commandName } from "../command-name.ts";
 import type { Io } from "../io.ts";
 import { ApplyError, type ApplyManifestsOptions, applyManifests } from "../manifests/apply-manifests.ts";
+import { applyProblems } from "../manifests/apply-problem.ts";
 import { listed, type Manifest } from "../manifests/manifest.ts";
 import { readProjectFile } from "../project/project-file.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
 import { textOf } from "../user-error.ts";
+import { functionType, upTrust } from "./follow-functions.ts";
 import type { FileChanges, FollowedFiles } from "./followed-files.ts";
 import type { Inventory, InventoryEntry } from "./inventory.ts";
-import { hasSharedAnnotations, reclaimAnnotations } from "./reclaim-annotations.ts";
 
 const kindWaitMs = 60_000;
 
@@ -153,4 +156,36 @@ function deleteCommand({ apiVersion, kind, name, namespace }: InventoryEntry, io
   const isDefault = namespace === (readProjectFile(io).namespace ?? "default");
   const where = namespace === undefined || isDefault ? "" : ` -n ${namespace}`;
   return `${commandName(io.env)} delete ${type} ${name}${where}`;
+}
+
+/**
+ * Whether a Function, as stored after its file was applied, has development annotations of that file that another field manager set
+ * too: an earlier version of this program, or a user with kubectl. A Function that is controlled by another object is left alone.
+ */
+export function hasSharedAnnotations(stored: KubeObject): boolean {
+  const { apiVersion, kind, metadata } = stored;
+  if (kind !== functionType.kind || apiVersion !== functionType.apiVersion) return false;
+  if (metadata.ownerReferences?.some(({ controller }) => controller === true)) return false;
+  return trustedDevelopmentOf(stored as unknown as JsonObject, upTrust)?.kind === "ignored";
+}
+
+/** Makes files the only ones that set the development annotations of their Functions: removes what is stored, and applies them again. */
+export async function reclaimAnnotations(
+  client: KubeClient,
+  shared: ReadonlyMap<Manifest, KubeObject>,
+  options: ApplyManifestsOptions,
+): Promise<void> {
+  for (const [manifest, stored] of shared) {
+    await clearAnnotations(client, stored, options.signal).catch((error: unknown) => {
+      throw new ApplyError(applyProblems(manifest, error));
+    });
+  }
+  if (shared.size > 0) await applyManifests(client, [...shared.keys()], options);
+}
+
+async function clearAnnotations(client: KubeClient, stored: KubeObject, signal: AbortSignal): Promise<void> {
+  const annotations = Object.fromEntries(Object.values(developmentAnnotations).map((name) => [name, null]));
+  const { resourceVersion } = stored.metadata;
+  const patch = { metadata: { annotations, ...(resourceVersion && { resourceVersion }) } };
+  await client.patch({ ...functionType, ...keyOf(stored) }, patch, { type: "merge", signal });
 }

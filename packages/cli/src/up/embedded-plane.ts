@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
+import { functionRevisionType, packageLabel } from "@purlin/composition";
 import {
   type ControlPlane,
   type ControlPlaneParts,
@@ -14,20 +15,22 @@ import {
   type FunctionProcess,
   type FunctionProcesses,
   findSandbox,
+  type ProcessState,
   type SandboxSupport,
 } from "@purlin/function-process";
+import { isServing, readRevision } from "@purlin/function-runner";
 import { MASTERS_GROUP } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
 import { type Clock, type Log, systemClock } from "@purlin/kube-controller";
+import type { JsonObject } from "@purlin/kube-objects";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { digestsOfRevisions } from "@purlin/package-manager";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { eachOnce } from "../cluster/each-once.ts";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 import { followFunctions, upTrust } from "./follow-functions.ts";
-import { followRevisions } from "./follow-revisions.ts";
 import { type KeptRegistry, startKeptRegistry } from "./kept-registry.ts";
-import { createProcessLog } from "./process-log.ts";
 import { sourceFolders } from "./source-folders.ts";
 import type { UpOptions } from "./up-options.ts";
 import { wakeComposites } from "./wake-composites.ts";
@@ -151,4 +154,51 @@ function refuseWithout(sandbox: SandboxSupport): void {
   throw new UserError(
     `--require-sandbox: functions cannot be sandboxed here: ${sandbox.reason}; install bubblewrap ("apt install bubblewrap", or the package of that name elsewhere) and allow user namespaces, or start without --require-sandbox`,
   );
+}
+
+/** Logs each new state of a function's process once: restarts that fail alike are one line. */
+function createProcessLog(log: Log): (process: FunctionProcess) => void {
+  const logged = new WeakMap<FunctionProcess, string>();
+  return (process) => {
+    const text = stateOf(process.state);
+    if (logged.get(process) === text) return;
+    logged.set(process, text);
+    const fields = { function: process.name };
+    if (process.state.phase === "serving" && process.state.problem === undefined) log.info("function serves", fields);
+    else log.error("function failed", { ...fields, error: text });
+  };
+}
+
+function stateOf(state: ProcessState): string {
+  return state.phase === "starting" ? "" : (state.problem ?? state.phase);
+}
+
+/**
+ * Calls back with the name of a Function whenever steps may resolve to another of its revisions than before: one begins to serve or
+ * no longer does, or its labels change.
+ */
+function followRevisions(informers: InformerPool, onChange: (functionName: string) => void): AsyncDisposable {
+  const lease = informers.acquire(functionRevisionType);
+  const serving = new Map<string, string>();
+  const stop = lease.informer.subscribe(({ type, object }) => {
+    const { name = "", labels = {} } = object.metadata;
+    const before = serving.get(name);
+    const now = type === "deleted" ? undefined : choiceOf(object);
+    if (now === before) return;
+    if (now === undefined) serving.delete(name);
+    else serving.set(name, now);
+    onChange(labels?.[packageLabel] ?? "");
+  });
+  return {
+    async [Symbol.asyncDispose]() {
+      stop();
+      await lease.release();
+    },
+  };
+}
+
+/** What steps choose a revision by; undefined while it serves none. */
+function choiceOf(object: KubeObject): string | undefined {
+  const revision = readRevision(object as unknown as JsonObject);
+  return isServing(revision) ? JSON.stringify([revision.number, revision.digest, revision.labels]) : undefined;
 }

@@ -13,8 +13,8 @@ import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { applyManifests } from "../manifests/apply-manifests.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
+import { hasSharedAnnotations, reclaimAnnotations } from "./apply-files.ts";
 import { functionType, upTrust } from "./follow-functions.ts";
-import { hasSharedAnnotations, reclaimAnnotations } from "./reclaim-annotations.ts";
 import { sourceFolders } from "./source-folders.ts";
 
 test("files take back annotations that other field managers set too, unless another object controls the Function", async () => {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { statSync, watch } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
 import { openLogFile } from "@purlin/function-process";
 import { newLogger } from "@purlin/function-sdk";
 import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
@@ -20,8 +22,13 @@ import { createLiveView, type LiveView } from "./live-view.ts";
 import { createLookout, type Lookout } from "./lookout.ts";
 import { type AppliedObject, takeIn, unsettledLines } from "./situation.ts";
 import { readUpOptions, type UpOptions } from "./up-options.ts";
-import { watchManifests } from "./watch-manifests.ts";
+import { watchFolder } from "./watch-folder.ts";
 import { type PackageWatch, watchPackages } from "./watch-packages.ts";
+
+/** Editors write a file in several steps, and a branch changes many files; what happens within this time is one change. */
+const settleMs = 150;
+
+type Changed = (name: string | null, only: string | undefined) => void;
 
 /** Folders with manifests that the user applies one after the other. */
 const byHand: ReadonlySet<string> = new Set(["steps"]);
@@ -161,4 +168,35 @@ async function waitForAll({ lookout, view, io, style }: Scene, waitMs: number): 
 function allReady({ options, io, style, lookout }: Scene): string {
   const what = lookout.look().forest.length === 0 ? "The control plane is ready." : "Everything is ready.";
   return `${style.good("✓")} ${style.strong(what)}\n\n${nextSteps(options.paths, io)}\n\n${style.faint("Ctrl-C stops it; what it stored stays.")}\n`;
+}
+
+/** Calls back when a manifest under one of the paths is saved, added or removed. Folders are watched with all below. */
+export function watchManifests(paths: readonly string[], cwd: string, onChange: () => void): Disposable {
+  let timer: NodeJS.Timeout | undefined;
+  const changed = (name: string | null, only: string | undefined): void => {
+    const matters = only === undefined ? /\.ya?ml$|(^|\/)\.purlinignore$/.test(name ?? "") : name === only;
+    if (!matters || (name ?? "").includes("node_modules")) return;
+    clearTimeout(timer);
+    timer = setTimeout(onChange, settleMs);
+  };
+  const watchers = paths.map((path) => watchPath(resolve(cwd, path), changed));
+  return {
+    [Symbol.dispose]() {
+      clearTimeout(timer);
+      for (const watcher of watchers) watcher?.[Symbol.dispose]();
+    },
+  };
+}
+
+function watchPath(path: string, changed: Changed): Disposable | undefined {
+  try {
+    if (statSync(path).isDirectory()) return watchFolder(path, (name) => changed(name, undefined));
+    // A file is watched through its folder, because many editors write a new one and move it over the old one.
+    const watcher = watch(dirname(path), (_, name) => changed(name, basename(path)));
+    watcher.on("error", () => watcher.close());
+    return { [Symbol.dispose]: () => watcher.close() };
+  } catch {
+    // Gone since it was read, or more folders than the system watches: saves are not noticed, nothing else is lost.
+    return undefined;
+  }
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import process from "node:process";
+import { findSandbox, type StartFailure, tryImage } from "@purlin/function-process";
 import {
   type BuiltImage,
   buildImage,
@@ -18,16 +21,26 @@ import type { Io } from "../io.ts";
 import { createStyle } from "../terminal/style.ts";
 import { formatTable } from "../terminal/table.ts";
 import { UserError } from "../user-error.ts";
-import { entrypointOption } from "./entrypoint-option.ts";
 import { findFunction } from "./find-function.ts";
 import { defaultFile, displayName } from "./package-file-name.ts";
 import { type ImageRuntime, imageRuntime, type RuntimeRequest } from "./package-runtime.ts";
 import { kindCounts } from "./package-summary.ts";
 import { joinYaml, type PackageText, packageText } from "./package-text.ts";
 import { platformOption } from "./platform-option.ts";
-import { tryFunction } from "./try-function.ts";
 import { inWorkspace, type Workspace } from "./xpkg-workspace.ts";
 import { readYamlFolder } from "./yaml-folder.ts";
+
+/** A function that was built. */
+interface BuiltFunction {
+  readonly workspace: Workspace;
+  readonly image: BuiltImage;
+  readonly name: string;
+  readonly platform: Platform;
+  /** It brings no program of a platform, and runs on Purlin's own Node. */
+  readonly needsNode: boolean;
+}
+
+const startMs = 30_000;
 
 const usualFolder = "package";
 const usualExamples = "examples";
@@ -154,4 +167,48 @@ async function report(input: CommandInput, io: Io, made: Made): Promise<void> {
   ];
   const push = `${commandName(io.env)} xpkg push -f ${displayName(output)} <registry>/<repository>:<tag>`;
   io.stdout.write(`${style.good("Made")} ${output}\n${formatTable(rows)}\nNext:\n  ${style.code(push)}\n`);
+}
+
+/** The words of --entrypoint: a JSON list, or what stands between blanks. */
+function entrypointOption(input: CommandInput): readonly string[] | undefined {
+  const text = textOption(input, "entrypoint")?.trim();
+  if (text === undefined) return undefined;
+  const words = text.startsWith("[") ? listOf(text) : text.split(/\s+/).filter((word) => word !== "");
+  if (words !== undefined && words.length > 0) return words;
+  const expected = `expected a command such as "/bin/function --debug", or a JSON list of its words`;
+  throw new UserError(`--entrypoint ${JSON.stringify(text)}: ${expected}`, { exitCode: 2 });
+}
+
+function listOf(text: string): string[] | undefined {
+  try {
+    const words: unknown = JSON.parse(text);
+    const isList = Array.isArray(words) && words.every((word) => typeof word === "string" && word !== "");
+    return isList ? (words as string[]) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Starts a function once, and says what came of it. One that does not start is an error. */
+async function tryFunction(built: BuiltFunction, io: Io): Promise<string> {
+  const here = platformOfNode(process);
+  const { platform, needsNode, name, image, workspace } = built;
+  if (!needsNode && (platform.os !== here.os || platform.architecture !== here.architecture)) {
+    return `no: this machine is ${platformText(here)}`;
+  }
+  const directory = await mkdtemp(join(tmpdir(), "purlin-try-"));
+  try {
+    const sandbox = await findSandbox();
+    const failure = await tryImage({ store: workspace.store, image, name, directory, env: io.env, sandbox, startMs });
+    if (failure !== undefined) throw refusal(name, failure, io);
+    return sandbox.isSupported ? "yes, it answers" : `yes, it answers, without a sandbox: ${sandbox.reason}`;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+function refusal(name: string, { problem, lines }: StartFailure, io: Io): UserError {
+  const wrote = lines.length === 0 ? "" : `\nit wrote:\n${lines.map((line) => `  ${line}`).join("\n")}`;
+  const advice = `correct it, or build it without starting it: ${commandName(io.env)} xpkg build --skip-start`;
+  return new UserError(`${name} does not start: ${problem}: ${advice}${wrote}`);
 }

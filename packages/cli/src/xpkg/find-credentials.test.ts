@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { RegistryCredentials } from "@purlin/oci";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { TestIo } from "../testing/test-io.ts";
-import { findCredentials } from "./find-credentials.ts";
+import { findCredentials } from "./xpkg-workspace.ts";
 
 const basic = (text: string): string => Buffer.from(text).toString("base64");
 

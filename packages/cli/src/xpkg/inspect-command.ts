@@ -11,10 +11,11 @@ import {
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { printYaml } from "../files/print-yaml.ts";
 import type { Io } from "../io.ts";
-import { harmlessJson } from "../terminal/harmless.ts";
+import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
+import { formatTable } from "../terminal/table.ts";
 import { UserError } from "../user-error.ts";
-import { inspectText } from "./inspect-text.ts";
 import { type OpenedImage, openFileOrImage } from "./open-package.ts";
+import { sizeText } from "./package-summary.ts";
 import { platformOption } from "./platform-option.ts";
 import { inWorkspace } from "./xpkg-workspace.ts";
 
@@ -92,4 +93,55 @@ function inspected(
 function identity({ apiVersion, kind, metadata }: JsonObject): Inspected["objects"][number] {
   const { name } = (metadata ?? {}) as { name?: unknown };
   return { apiVersion: String(apiVersion), kind: String(kind), name: typeof name === "string" ? name : "" };
+}
+
+/** What a package is, for people: what it says of itself is shown without effects on the terminal. */
+function inspectText(found: Inspected): string {
+  const { package: meta, objects, layers, findings } = found;
+  const rows = [
+    ["Package:", `${meta.kind} ${meta.name}`],
+    ["Digest:", found.digest],
+    ["Platforms:", found.platforms.join(", ")],
+    ["Capabilities:", meta.capabilities.join(", ") || "none"],
+    ["Crossplane:", meta.crossplane ?? "any version"],
+    ["Runs:", runsText(found)],
+  ];
+  const parts = [
+    formatTable(rows.map((row) => row.map(harmlessLine))),
+    list(
+      "Depends on",
+      meta.dependencies.map(({ kind, source, constraint }) => [kind, source, constraint]),
+    ),
+    list(
+      "Objects",
+      objects.map(({ kind, apiVersion, name }) => [kind, name, apiVersion]),
+    ),
+    list(
+      "Does not belong here",
+      findings.map((finding) => [finding]),
+    ),
+    list(
+      "Layers",
+      layers.map(({ digest, size, xpkg }) => [digest, sizeText(size), layerUse(xpkg)]),
+    ),
+  ];
+  return `${parts.filter((part) => part !== "").join("\n")}\n`;
+}
+
+function runsText({ process, runtime }: Inspected): string {
+  const words = [...process.entrypoint, ...process.cmd];
+  if (words.length === 0) return "nothing";
+  const user = process.user === "" ? "" : ` as user ${process.user}`;
+  return `${words.join(" ")}${user}${runtime === "node" ? ", on Purlin's own Node" : ""}`;
+}
+
+function layerUse(mark: string | undefined): string {
+  if (mark === "base") return "package";
+  return mark === "upbound" ? "examples" : (mark ?? "");
+}
+
+function list(title: string, rows: readonly (readonly string[])[]): string {
+  return rows.length === 0
+    ? ""
+    : `${title}:\n${formatTable(rows.map((row) => row.map(harmlessLine)).map(([first = "", ...rest]) => [`  ${first}`, ...rest]))}`;
 }

@@ -8,7 +8,7 @@ import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-
 import { openCluster } from "../cluster/cluster-client.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type Outcome, runInProcess, TestIo } from "../testing/test-io.ts";
-import { problemOf } from "./wait-for-package.ts";
+import { problemOf } from "./install-command.ts";
 
 let folder: TempFolder;
 let server: EmbeddedServer;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { setTimeout } from "node:timers/promises";
+import type { KubeClient } from "@purlin/kube-client";
 import { isAlreadyExists } from "@purlin/kube-objects";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { dnsLabel, formatReference, parseReference } from "@purlin/oci";
 import { type PackageType, packageTypes } from "@purlin/package-manager";
 import { openCluster } from "../cluster/cluster-client.ts";
@@ -9,10 +11,29 @@ import { commandName } from "../command-name.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import { readTimeout } from "../commands/duration.ts";
 import type { Io } from "../io.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { waitForPackage } from "./wait-for-package.ts";
 import { asUserError } from "./xpkg-workspace.ts";
+
+const pollMs = 250;
+
+const wanted = ["Installed", "Healthy"];
+
+/** What to wait for, and how long. */
+interface PackageWait {
+  readonly type: TypeRef;
+  readonly name: string;
+  readonly waitMs: number;
+  readonly io: Io;
+}
+
+interface Condition {
+  readonly type?: string;
+  readonly status?: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
 
 /** `purlin xpkg install KIND IMAGE [NAME]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
@@ -81,4 +102,31 @@ function updateHint({ kind, metadata, spec }: KubeObject, io: Io): string {
   const patch = JSON.stringify({ spec: { package: (spec as { package: string }).package } });
   const command = `${commandName(io.env)} patch ${kind.toLowerCase()} ${metadata.name} '${patch}'`;
   return `: change it with ${command}, or give another name`;
+}
+
+/** Waits until a package is installed and healthy, and tells meanwhile what is in the way. */
+async function waitForPackage(client: KubeClient, { type, name, waitMs, io }: PackageWait): Promise<void> {
+  const limit = performance.now() + waitMs;
+  let told = "";
+  for (;;) {
+    const problem = problemOf(await client.get(type, { name }, { signal: io.signal }));
+    if (problem === undefined) return;
+    if (performance.now() > limit) {
+      throw new UserError(`${type.kind} ${name} is not ready: ${problem}: correct it, or wait longer with --timeout`);
+    }
+    if (problem !== told) io.stderr.write(`waiting: ${harmlessLine(problem)}\n`);
+    told = problem;
+    await setTimeout(pollMs, undefined, { signal: io.signal });
+  }
+}
+
+/** What is in the way; undefined when nothing is. */
+export function problemOf(object: KubeObject): string | undefined {
+  const { conditions = [] } = (object["status"] ?? {}) as { conditions?: readonly Condition[] };
+  const missing = wanted.filter((type) => !conditions.some((one) => one.type === type && one.status === "True"));
+  if (missing.length === 0) return undefined;
+  // The one that tells something is of more use than the one nobody has set yet.
+  const told = missing.flatMap((type) => conditions.filter((one) => one.type === type));
+  const { type, reason, message } = told.find((one) => one.message) ?? told[0] ?? { type: missing[0] };
+  return [`not ${type}`, reason, message].filter(Boolean).join(": ").replaceAll(/\s+/g, " ");
 }

@@ -1,22 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import {
   type ContentStore,
+  type CredentialsFor,
   createRegistryClient,
+  credentialsFromDockerConfig,
+  firstCredentials,
   isImageReferenceError,
   isOciError,
   isPackageError,
   isPullSecretError,
   openContentStore,
+  provesToken,
   type RegistryClient,
+  type RegistryCredentials,
 } from "@purlin/oci";
-import type { CommandInput } from "../commands/command-spec.ts";
-import { explain } from "../files/read-text.ts";
+import { kubeconfigVariable } from "../cluster/read-kubeconfig.ts";
+import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import { explain, readText, readTextIfThere } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
+import { currentDataDir } from "../project/data-dir.ts";
+import { dockerConfigPath } from "../project/docker-config.ts";
 import { isUserError, textOf, UserError } from "../user-error.ts";
-import { findCredentials } from "./find-credentials.ts";
+
+/** What Docker's `config.json` says about programs that keep credentials. */
+interface HelperConfig {
+  readonly credHelpers?: unknown;
+  readonly credsStore?: unknown;
+}
+
+const timeoutMs = 60_000;
+
+const maxAnswerBytes = 1024 * 1024;
+
+/** Helpers say this, and nothing else, of a registry they do not know. */
+const unknownRegistry = /credentials not found/i;
+
+/** The name of a user that stands for a refresh token. */
+const tokenUser = "<token>";
+
+interface Question {
+  readonly helper: string;
+  readonly registry: string;
+  readonly where: string;
+}
 
 /** What the commands for packages work with. */
 export interface Workspace {
@@ -68,4 +100,102 @@ export function asUserError(error: unknown): unknown {
     return new UserError(`${path}: ${explain(error)}`, { cause: error });
   }
   return error;
+}
+
+/**
+ * The credentials of --registry-config, then those that `docker login` keeps, in its file or in a program of the system, then the token
+ * of the registry of `purlin up`.
+ */
+export async function findCredentials(input: CommandInput, io: Io): Promise<CredentialsFor> {
+  const sources: CredentialsFor[] = [];
+  const given = textOption(input, "registryConfig");
+  if (given !== undefined)
+    sources.push(...sourcesIn(await readText(given, io, { what: "registry config" }), given, io));
+  const file = dockerConfigFile(io);
+  const kept = file === undefined ? undefined : await readTextIfThere(file, file);
+  if (file !== undefined && kept !== undefined) sources.push(...sourcesIn(kept, file, io));
+  return firstCredentials([...sources, ...ownRegistries(input, io)]);
+}
+
+/** The registries of the control planes that a command can mean: the one of its data directory, and the one of $KUBECONFIG. */
+function ownRegistries(input: CommandInput, io: Io): readonly CredentialsFor[] {
+  const folders = [currentDataDir(input, io), ...(kubeconfigVariable(io) ?? []).map((path) => dirname(path))];
+  return [...new Set(folders)].map((folder) => ownRegistry(dockerConfigPath(folder)));
+}
+
+/** Looked up only for a registry that asks for credentials, and given only to one that proves that it has the token itself. */
+function ownRegistry(file: string): CredentialsFor {
+  return async (source) => {
+    const text = await readTextIfThere(file, file).catch(() => undefined);
+    const found = text === undefined ? undefined : credentialsFromDockerConfig(text, file)(source);
+    if (found?.password === undefined) return undefined;
+    const address = source.split("/", 1)[0] ?? "";
+    return (await provesToken(address, found.password, randomUUID())) ? found : undefined;
+  };
+}
+
+/** As Docker does: a helper is asked before the file, in which there is then often nothing but the name of the registry. */
+function sourcesIn(text: string, where: string, io: Io): readonly CredentialsFor[] {
+  const written = credentialsFromDockerConfig(text, where);
+  return [credentialsFromHelpers(text, where, io), written];
+}
+
+function dockerConfigFile({ env, cwd }: Io): string | undefined {
+  const folder = env["DOCKER_CONFIG"];
+  if (folder !== undefined && folder !== "") return resolve(cwd, folder, "config.json");
+  const home = env["HOME"];
+  return home === undefined || home === "" ? undefined : join(home, ".docker", "config.json");
+}
+
+/** Asks the programs that a Docker `config.json` names: one for a registry, or one for all. They answer when a registry asks. */
+function credentialsFromHelpers(text: string, where: string, io: Io): CredentialsFor {
+  const { credHelpers, credsStore } = (JSON.parse(text) ?? {}) as HelperConfig;
+  const byRegistry = (typeof credHelpers === "object" ? credHelpers : undefined) as Record<string, unknown> | undefined;
+  return async (source) => {
+    const [registry = ""] = source.split("/");
+    const helper = byRegistry?.[registry] ?? credsStore;
+    if (typeof helper !== "string" || helper === "") return undefined;
+    return credentialsOf(await ask({ helper, registry, where }, io), `docker-credential-${helper}`);
+  };
+}
+
+/** What a helper prints about a registry; undefined when it knows nothing. */
+function ask({ helper, registry, where }: Question, { env, signal, stderr }: Io): Promise<string | undefined> {
+  // A name, never a path: whoever writes config.json does not choose which file is run.
+  if (!/^[A-Za-z0-9._-]+$/.test(helper)) throw new UserError(`${where}: ${JSON.stringify(helper)} names no helper`);
+  const program = `docker-credential-${helper}`;
+  const options = { env: { ...env }, signal, timeout: timeoutMs, maxBuffer: maxAnswerBytes };
+  return new Promise((resolve, reject) => {
+    const child = execFile(program, ["get"], options, (error, stdout, said) => {
+      if (error === null) return resolve(stdout);
+      if (unknownRegistry.test(stdout) || unknownRegistry.test(said)) return resolve(undefined);
+      if (error.code === "ENOENT") {
+        // Left behind by a Docker that is gone, often; many registries want nobody's credentials.
+        stderr.write(`warning: ${where} names ${program}, which is not there: going on without it\n`);
+        return resolve(undefined);
+      }
+      const why = [stdout, said].map((one) => one.trim()).find((one) => one !== "") ?? error.message;
+      reject(new UserError(`${program} gives no credentials for ${registry}: ${oneLine(why)}`, { cause: error }));
+    });
+    // One that ends without listening is told of above.
+    child.stdin?.on("error", () => {});
+    child.stdin?.end(registry);
+  });
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ").slice(0, 300);
+}
+
+function credentialsOf(answer: string | undefined, program: string): RegistryCredentials | undefined {
+  if (answer === undefined) return undefined;
+  let read: { Username?: unknown; Secret?: unknown };
+  try {
+    read = (JSON.parse(answer) ?? {}) as typeof read;
+  } catch (cause) {
+    throw new UserError(`${program} does not answer in JSON`, { cause });
+  }
+  const { Username: username, Secret: secret } = read;
+  if (typeof username !== "string" || typeof secret !== "string" || secret === "") return undefined;
+  return username === tokenUser ? { identityToken: secret } : { username, password: secret };
 }

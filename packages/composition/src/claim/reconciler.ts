@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { attempt, crdType, isReconcileFailure, type Reconcile, type ReconcileResult } from "@purlin/kube-controller";
-import { goQuote, ignoreNotFound, isConflict, parseApiVersion } from "@purlin/kube-objects";
+import { goQuote, ignoreNotFound, isConflict, type JsonValue, parseApiVersion } from "@purlin/kube-objects";
 import {
   conditionTime,
   during,
@@ -11,18 +11,25 @@ import {
   keyOf,
   textAt,
   textOf,
+  withoutFinalizer,
 } from "@purlin/kube-objects/object";
+import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
 import { type ClaimRef, claimRefOf } from "../composite-resource/machinery.ts";
-import { reconcileError, reconcilePaused } from "../composite-resource/standard-conditions.ts";
+import {
+  deleting,
+  reconcileError,
+  reconcilePaused,
+  reconcileSuccess,
+} from "../composite-resource/standard-conditions.ts";
 import { isNotServed } from "../not-served.ts";
 import { reconcileWithin } from "../reconcile-within.ts";
 import { bindAndSync } from "./bind-and-sync.ts";
 import { claimRefTo } from "./claim-fields.ts";
 import { type ClaimPass, eventAnnotations, tellEvent, tellIn, writeStatus } from "./claim-pass.ts";
-import { deleteClaim } from "./delete-claim.ts";
 import { type ClaimPorts, defaultClaimSettings } from "./ports.ts";
 import { claimReasons, claimSteps } from "./steps.ts";
-import { managedFieldsUpgrade } from "./upgrade-managed-fields.ts";
+
+const beforeFirstApply = "before-first-apply";
 
 const timeoutMs = 60_000;
 
@@ -137,4 +144,55 @@ async function tellFailure(pass: ClaimPass, error: unknown, signal: AbortSignal)
     const { namespace, name } = pass.stored.metadata;
     pass.ports.log.debug("cannot tell a claim of its failure", { namespace, name, error: textOf(failure) });
   }
+}
+
+/**
+ * The patch after which removing a field from the claim removes it from a composite resource that was once written by
+ * plain updates; undefined when there is nothing to do. The version read goes along, so that nobody's change is lost.
+ */
+function managedFieldsUpgrade({ metadata }: KubeObject): JsonValue | undefined {
+  const managers = (metadata.managedFields ?? []).map(({ manager = "" }) => manager);
+  const isOurs = managers.includes(fieldManagers.claim);
+  const index = managers.indexOf(beforeFirstApply);
+  if (isOurs && index < 0) return undefined;
+  const change = isOurs
+    ? { op: "remove", path: `/metadata/managedFields/${index}` }
+    : { op: "replace", path: "/metadata/managedFields", value: [{}] };
+  return [change, { op: "replace", path: "/metadata/resourceVersion", value: metadata.resourceVersion ?? "" }];
+}
+
+/**
+ * Deletes the composite resource of a claim that is being deleted, then lets the claim go: at once, or, when its policy is
+ * Foreground, after the composite resource and all it composed are gone.
+ */
+async function deleteClaim(pass: ClaimPass, xr: KubeObject | undefined): Promise<ReconcileResult> {
+  const isForeground = textAt(pass.stored, ["spec", "compositeDeletePolicy"]) === "Foreground";
+  if (xr !== undefined && isForeground && isDeleted(xr)) {
+    await writeStatus(pass, tellIn(pass, pass.stored, deleting));
+    return { requeue: true };
+  }
+  if (xr !== undefined) await attempt(claimSteps.delete, () => deleteComposite(pass, xr, isForeground));
+  if (xr !== undefined && isForeground) return { requeue: true };
+  tellEvent(pass, { reason: claimReasons.delete, message: "Successfully deleted composite resource" });
+  const isLeft = await attempt(claimSteps.release, () => release(pass));
+  // Somebody else's finalizer keeps the claim, so somebody may still look at it.
+  if (isLeft) await ignoreNotFound(writeStatus(pass, tellIn(pass, pass.stored, deleting, reconcileSuccess)));
+  return {};
+}
+
+async function deleteComposite({ ports, signal }: ClaimPass, xr: KubeObject, isForeground: boolean): Promise<void> {
+  const { uid = "" } = xr.metadata;
+  const propagation = isForeground ? ({ propagationPolicy: "Foreground" } as const) : {};
+  const target = { ...ports.kind.compositeType, ...keyOf(xr) };
+  await ignoreNotFound(ports.client.delete(target, { ...propagation, preconditions: { uid }, signal }));
+}
+
+/** Whether the claim is still there afterwards. */
+async function release(pass: ClaimPass): Promise<boolean> {
+  const { ports, stored, signal } = pass;
+  const released = withoutFinalizer(stored, finalizers.claim);
+  if (released === stored) return true;
+  const options = { fieldManager: fieldManagers.update, signal };
+  pass.stored = (await ignoreNotFound(ports.client.update(released, options))) ?? stored;
+  return (pass.stored.metadata.finalizers ?? []).length > 0 && pass.stored !== stored;
 }

@@ -3,24 +3,45 @@
 import { create, type Resource, ResourceSelector } from "@purlin/function-protocol";
 import { type RunStep, secretsFrom } from "@purlin/function-runner";
 import { isNoMatch } from "@purlin/kube-client/objects";
-import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
-import { type KubeObject, withMember } from "@purlin/kube-objects/object";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { ignoreNotFound, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import {
+  conditionOf,
+  conditionsOf,
+  conditionTime,
+  type KubeObject,
+  keyOf,
+  textOf,
+  withMember,
+} from "@purlin/kube-objects/object";
+import { fieldManagers } from "../composite-resource/constants.ts";
 import { type CompositeSchema, withMachinery } from "../composite-resource/machinery.ts";
-import type { Account } from "./account.ts";
+import { waitingForFunction } from "../composite-resource/standard-conditions.ts";
+import { type Account, closeAccount } from "./account.ts";
 import { type AppliedResources, applyComposed } from "./apply/apply-composed.ts";
 import { type DesiredResources, desiredResources } from "./apply/desired-resources.ts";
 import { applyReferences, referencesTo } from "./apply/references.ts";
 import type { KnownComposite } from "./apply/require-alive.ts";
-import { upgradeManagedFields } from "./apply/upgrade-managed-fields.ts";
 import { collectGarbage } from "./collect/collect-garbage.ts";
 import { clientReader } from "./observe/client-reader.ts";
 import { type Observed, observe } from "./observe/observe.ts";
 import type { Pass } from "./pass.ts";
 import type { Prepared } from "./prepare.ts";
 import type { PipelineOutcome, StepRequirement } from "./run/pipeline-outcome.ts";
-import { reportSlowSteps } from "./run/report-slow-steps.ts";
 import { runPipeline } from "./run/run-pipeline.ts";
 import { onlyAddedReferences } from "./watch/own-echoes.ts";
+
+/** Runs steps, and reports on the XR those that take long. */
+interface SlowStepReporter {
+  readonly runStep: RunStep;
+  /** The XR as it was last stored, once a report that is under way has been written. */
+  latest(): Promise<KubeObject>;
+}
+
+/** A step that took long is reported again when it takes this many times as long. */
+const unusual = 2;
+
+const beforeFirstApply = "before-first-apply";
 
 /** What composing an XR led to. */
 export interface Composition {
@@ -123,4 +144,78 @@ async function inScope(wanted: StepRequirement, { ports, signal }: Pass): Promis
     throw error;
   }
   return { ...wanted, selector: create(ResourceSelector, { ...selector, namespace: undefined }) };
+}
+
+/**
+ * The patch after which removing a field removes it, also from an object that was once written by plain updates:
+ * undefined when there is nothing to do. The version read goes along, so that nobody's change is lost.
+ */
+export function managedFieldsUpgrade({ metadata }: KubeObject): JsonValue | undefined {
+  if (!metadata.creationTimestamp) return undefined;
+  const managers = (metadata.managedFields ?? []).map(({ manager = "" }) => manager);
+  const ours = managers.some((manager) => manager.startsWith(fieldManagers.composedPrefix));
+  const index = managers.indexOf(beforeFirstApply);
+  if (ours && index < 0) return undefined;
+  const change = ours
+    ? { op: "remove", path: `/metadata/managedFields/${index}` }
+    : { op: "replace", path: "/metadata/managedFields", value: [{}] };
+  return [change, { op: "replace", path: "/metadata/resourceVersion", value: metadata.resourceVersion ?? "" }];
+}
+
+/** Upgrades the field ownership of observed objects where that is needed. What is gone meanwhile needs none. */
+async function upgradeManagedFields(
+  objects: readonly KubeObject[],
+  client: ControllerClient,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const object of objects) {
+    const patch = managedFieldsUpgrade(object);
+    if (patch === undefined) continue;
+    const { apiVersion, kind } = object;
+    await ignoreNotFound(client.patch({ apiVersion, kind, ...keyOf(object) }, patch, { type: "json", signal }));
+  }
+}
+
+/**
+ * Sets the condition Synced of an XR to Unknown while a step has not been answered for a while: the deadline of a reconcile is minutes
+ * away. The end of the reconcile sets it again. A step that is answered in time costs no write, and neither does one that takes
+ * as long as it took the last time, unless the XR has changed since.
+ */
+function reportSlowSteps(xr: KubeObject, pass: Pass, account: Account): SlowStepReporter {
+  const { ports, settings, statusSignal, state, key } = pass;
+  const { clock, log } = ports;
+  const { slowStepMs: longMs } = settings;
+  const isNew = conditionOf(conditionsOf(xr), "Synced").observedGeneration !== xr.metadata.generation;
+  let latest = Promise.resolve(xr);
+  const report = async (before: KubeObject, message: string): Promise<KubeObject> => {
+    if (statusSignal.aborted) return before;
+    try {
+      // The request is handled when the reconcile ends.
+      const open = { ...account, handledRequest: undefined };
+      return await closeAccount(before, pass, open, { conditions: [waitingForFunction(message)] });
+    } catch (error) {
+      // A conflict means that the XR has changed: the next reconcile reports.
+      log.debug("cannot report a slow step", { name: before.metadata.name, error: textOf(error) });
+      return before;
+    }
+  };
+  return {
+    async runStep(reference, request, call) {
+      const { step, functionName, function: image } = reference;
+      const began = clock.now();
+      const since = conditionTime(began);
+      const patienceMs = isNew ? longMs : Math.max(longMs, unusual * state.durations.last(key, step));
+      const cancel = clock.schedule(patienceMs, () => {
+        const message = `waiting for Function "${functionName || image}" in pipeline step "${step}" since ${since}`;
+        latest = latest.then((before) => report(before, message));
+      });
+      try {
+        return await ports.runStep(reference, request, call);
+      } finally {
+        cancel();
+        state.durations.record(key, step, { ms: clock.now() - began, longMs });
+      }
+    },
+    latest: () => latest,
+  };
 }

@@ -7,7 +7,7 @@ import { type CompositeBench, configMap, createCompositeBench } from "../testing
 import { cacheDefinition } from "../testing/definitions.ts";
 import { type Intercept, intercepted } from "../testing/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
-import { createConflictStreaks } from "./conflict-streaks.ts";
+import { createConflictStreaks } from "./composite-state.ts";
 
 const denied = conflict({ group: "", resource: "configmaps" }, "a", "a webhook does not allow it");
 

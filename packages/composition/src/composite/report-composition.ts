@@ -1,25 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { Ready } from "@purlin/function-protocol";
 import { attempt, type EventText, isReconcileFailure, type ReconcileResult } from "@purlin/kube-controller";
-import { conditionOf, conditionsOf, type KubeObject, objectAt, wrapError } from "@purlin/kube-objects/object";
-import { reconcileError } from "../composite-resource/standard-conditions.ts";
+import { compareUtf8 } from "@purlin/kube-objects";
+import {
+  type ConditionText,
+  conditionOf,
+  conditionsOf,
+  type KubeObject,
+  objectAt,
+  textOf,
+  wrapError,
+} from "@purlin/kube-objects/object";
+import { available, creating, reconcileError, reconcileSuccess } from "../composite-resource/standard-conditions.ts";
 import { type Account, draftOf, expectEcho, type Outcome } from "./account.ts";
+import type { ComposedResource } from "./apply/apply-composed.ts";
 import type { Composition } from "./compose.ts";
 import { controllerName } from "./composite-state.ts";
 import { audienceOf, composeFailed } from "./fail.ts";
 import { noDetails } from "./observe/connection-details.ts";
 import { type Pass, stampFor } from "./pass.ts";
 import { correctedStatus, isLeftBehind } from "./report/corrected-status.ts";
-import { isSchemaLate } from "./report/late-schema.ts";
 import { publishConnection } from "./report/publish-connection.ts";
-import { type Readiness, readinessOf } from "./report/readiness.ts";
 import { atLatest, requeueAfter } from "./report/requeue.ts";
-import { appliedStatus, desiredStatus, statusAfter } from "./report/status-after.ts";
+import { appliedStatus, desiredStatus, type StatusRules, statusAfter } from "./report/status-after.ts";
 import { tell } from "./report/tell.ts";
 import { applyStatus, checkStatus, replaceStatus } from "./report/write-status.ts";
 import type { DefinitionFacts } from "./select/definition.ts";
 import { steps } from "./steps.ts";
 import { watchOn } from "./watches.ts";
+
+/** How the XR is after a pass that composed everything. */
+interface Readiness {
+  readonly conditions: readonly ConditionText[];
+  readonly events: readonly EventText[];
+  /** Whether nothing is left to wait for. */
+  readonly settled: boolean;
+}
+
+const undeclared = ": field not declared in schema";
 
 /** What came after composing: the outcome for the status, and the failure if there was one. */
 interface Aftermath {
@@ -154,4 +173,60 @@ async function tellAll(
   }
   const own = news.map((event) => ({ ...event, forClaim: false, detail: "" }));
   await tell(xr, [...outcome.events, ...desired.events, ...applied.events, ...own], audienceOf(pass));
+}
+
+/**
+ * Whether a status was refused only because the API server has not taken in the CRD as it is now: it knows none of the
+ * fields that we have just added to it. That takes a moment on a cluster, and is nothing a user could do anything about.
+ */
+export function isSchemaLate(error: unknown, { ownFields }: StatusRules): boolean {
+  const own: ReadonlySet<string> = ownFields;
+  const paths = textOf(error).split(undeclared).slice(0, -1).map(lastWord);
+  return paths.length > 0 && paths.every((path) => own.has(statusField(path) ?? ""));
+}
+
+/** What is before the first place where a path is not declared, and between two of them, ends with the path. */
+function lastWord(text: string): string {
+  const start = Math.max(...[" ", "\n", ":"].map((end) => text.lastIndexOf(end)));
+  return text.slice(start + 1);
+}
+
+function statusField(path: string): string | undefined {
+  const [root, status, field] = path.split(/[.[]/, 3);
+  return root === "" && status === "status" ? field : undefined;
+}
+
+/** Derives Synced and Ready. What the pipeline says about the XR itself beats what its resources say. */
+export function readinessOf(resources: readonly ComposedResource[], composite: Ready | undefined): Readiness {
+  // One without a name, which only render lets through, goes by its position.
+  const named = resources.map(({ name, ...state }, index) => ({ ...state, name: name || String(index) }));
+  const unsynced = named.filter(({ synced }) => !synced).map(({ name }) => name);
+  const unready = named.filter(({ ready }) => !ready).map(({ name }) => name);
+  const synced = unsynced.length === 0 ? reconcileSuccess : reconcileError(`Unsynced resources: ${listed(unsynced)}`);
+  return {
+    conditions: [synced, readyCondition(unready, composite)],
+    events: [
+      ...unsynced.map((name) => told(`Composed resource "${name}" is not yet valid`)),
+      ...unready.map((name) => told(`Composed resource "${name}" is not yet ready`)),
+    ],
+    settled: unsynced.length === 0 && unready.length === 0,
+  };
+}
+
+function readyCondition(unready: readonly string[], composite: Ready | undefined): ConditionText {
+  if (composite === Ready.READY_TRUE) return available;
+  if (composite === Ready.READY_FALSE) return creating();
+  return unready.length === 0 ? available : creating(`Unready resources: ${listed(unready)}`);
+}
+
+function told(message: string): EventText {
+  return { type: "Normal", reason: "ComposeResources", message };
+}
+
+/** Names for a reader: three at most, in a stable order. */
+export function listed(names: readonly string[]): string {
+  const sorted = names.toSorted(compareUtf8);
+  const first = sorted.slice(0, 3).join(", ");
+  if (sorted.length > 3) return `${first}, and ${sorted.length - 3} more`;
+  return sorted.length === 3 ? `${sorted[0]}, ${sorted[1]}, and ${sorted[2]}` : first;
 }

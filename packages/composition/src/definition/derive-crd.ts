@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a definition to the CRDs of its composite resources and claims: pure functions.
 
-import { type Column, crdType, type Fields } from "@purlin/kube-controller";
+import {
+  ageColumn,
+  type Column,
+  column,
+  conditionColumn,
+  crdType,
+  type Fields,
+  wideColumn,
+} from "@purlin/kube-controller";
 import type { JsonObject, JsonValue, OwnerReference } from "@purlin/kube-objects";
 import {
   controllerReference,
@@ -14,11 +22,20 @@ import {
   wrapError,
 } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
+import type { CompositeSchema } from "../composite-resource/machinery.ts";
 import { checkClaimNames } from "./check-definition.ts";
 import { addedStatusFields, scopeOf, versionsOf } from "./definition-facts.ts";
-import { claimColumns, compositeColumns } from "./derived-columns.ts";
 import { derivedSchema } from "./derived-schema.ts";
 import { claimSpecFields, claimStatusFields, compositeSpecFields, compositeStatusFields } from "./injected-fields.ts";
+
+const states = [conditionColumn("SYNCED", "Synced"), conditionColumn("READY", "Ready")] as const;
+
+/** The columns every claim has behind its author's. */
+const claimColumns: readonly Column[] = [
+  ...states,
+  column("CONNECTION-SECRET", ".spec.writeConnectionSecretToRef.name"),
+  ageColumn,
+];
 
 /** Which of our additions a derived CRD gets. */
 export interface DeriveOptions {
@@ -131,4 +148,15 @@ function versionOf(version: JsonObject, index: number, { columns, spec, status }
     subresources: { status: {}, ...(scale !== undefined && { scale }) },
     additionalPrinterColumns: [...authored, ...(columns as unknown as readonly JsonObject[])],
   };
+}
+
+/** The columns every composite resource has behind its author's. */
+function compositeColumns(schema: CompositeSchema): readonly Column[] {
+  const place = schema === "legacy" ? ".spec" : ".spec.crossplane";
+  return [
+    ...states,
+    column("COMPOSITION", `${place}.compositionRef.name`),
+    wideColumn("COMPOSITIONREVISION", `${place}.compositionRevisionRef.name`),
+    ageColumn,
+  ];
 }

@@ -3,7 +3,7 @@
 import { Struct } from "@purlin/function-protocol";
 import { type RequirementFetchers, type RunStep, systemClock } from "@purlin/function-runner";
 import type { EventRecorder, EventText, Log } from "@purlin/kube-controller";
-import { compareUtf8, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { compareUtf8, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
 import { annotationOf, type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import { createCompositeState } from "../composite/composite-state.ts";
 import type { CompositePorts } from "../composite/ports.ts";
@@ -16,7 +16,9 @@ import { createMemoryClient, type MemoryClient } from "./memory-client.ts";
 import { merge } from "./merge-applied.ts";
 import { uidOf } from "./name-uuid.ts";
 import { isSame, type PreparedInputs, prepareInputs, type RenderInputs } from "./render-inputs.ts";
-import { renderTime, withRenderTimes } from "./render-times.ts";
+
+/** The time of every condition in the output of a render, so that equal inputs have equal outputs. */
+const renderTime = "2024-01-01T00:00:00Z";
 
 /** How to render. */
 export interface RenderOptions {
@@ -177,4 +179,40 @@ function outputOf(
 /** A reference to an object without a type has none. */
 function withoutEmptyType({ apiVersion, kind, ...rest }: ResourceRef): Partial<ResourceRef> {
   return { ...(apiVersion && { apiVersion }), ...(kind && { kind }), ...rest };
+}
+
+/**
+ * The object with the render's time in its conditions, which are printed as Crossplane prints them: with the fields that
+ * conditions have, and null where a status has none. A status with conditions of another form stays as it is.
+ */
+function withRenderTimes(object: KubeObject): KubeObject {
+  const { status } = object;
+  if (!isJsonObject(status)) return object;
+  const { conditions = null } = status;
+  if (conditions === null) return { ...object, status: { ...status, conditions } };
+  if (!Array.isArray(conditions) || !conditions.every(isCondition)) return object;
+  return { ...object, status: { ...status, conditions: conditions.map(printed) } };
+}
+
+function isCondition(value: JsonValue): value is JsonObject {
+  if (!isJsonObject(value)) return false;
+  const { observedGeneration = 0 } = value;
+  return texts(value).every((text) => typeof text === "string") && typeof observedGeneration === "number";
+}
+
+function texts({ type = "", status = "", reason = "", message = "" }: JsonObject): JsonValue[] {
+  return [type, status, reason, message];
+}
+
+function printed(condition: JsonObject): JsonObject {
+  const [type = "", status = "", reason = "", message = ""] = texts(condition);
+  const { observedGeneration } = condition;
+  return {
+    type,
+    status,
+    lastTransitionTime: renderTime,
+    reason,
+    ...(message && { message }),
+    ...(observedGeneration && { observedGeneration }),
+  };
 }

@@ -15,7 +15,7 @@ import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedApi, startEmbeddedApi } from "../testing/embedded-api.ts";
 import { createClientCertificate } from "./client-certificate.ts";
-import { inNamespace } from "./in-namespace.ts";
+import { inNamespace } from "./cluster-packages.ts";
 
 const namespace = "default";
 const secretType = { apiVersion: "v1", kind: "Secret" };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
 import type { TlsSource } from "@purlin/function-runner";
-import { createInformerPool } from "@purlin/kube-client";
+import { createInformerPool, type KubeClient } from "@purlin/kube-client";
 import { createControllerClient, silentLog, systemClock } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-objects/object";
 import { type ContentStore, openContentStore } from "@purlin/oci";
@@ -18,7 +18,6 @@ import {
 import { createClientCertificate } from "./client-certificate.ts";
 import { collectRegularly } from "./collect-regularly.ts";
 import { ensureNamespace, ensureObject } from "./ensure-object.ts";
-import { inNamespace } from "./in-namespace.ts";
 import {
   defaultNamespace,
   type PackageManager,
@@ -120,5 +119,14 @@ export async function openClusterPackages(options: ClusterPackageOptions): Promi
       const closing = opening.move();
       return { controllers, [Symbol.asyncDispose]: () => closing.disposeAsync() };
     },
+  };
+}
+
+/** A client whose lists and watches see one namespace: caches over it hold, and may see, nothing of others. */
+export function inNamespace(client: KubeClient, namespace: string): KubeClient {
+  return {
+    ...client,
+    list: (type, options) => client.list(type, { ...options, namespace }),
+    watch: (type, options) => client.watch(type, { ...options, namespace }),
   };
 }

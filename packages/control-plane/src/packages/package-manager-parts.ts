@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { DevelopmentTrust } from "@purlin/function-runner";
-import { type Clock, type Log, silentLog, systemClock, type WatchingController } from "@purlin/kube-controller";
-import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
+import {
+  type Clock,
+  type ControllerClient,
+  type Log,
+  silentLog,
+  systemClock,
+  type WatchingController,
+} from "@purlin/kube-controller";
+import { isJsonObject } from "@purlin/kube-objects";
+import { type KubeObject, memberAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import {
   type ContentStore,
   type CredentialsFor,
@@ -17,7 +25,8 @@ import {
   type PackageControllerOptions,
 } from "@purlin/package-manager";
 import type { ControlPlaneParts } from "../control-plane.ts";
-import { revisionsInUse } from "./revisions-in-use.ts";
+
+const compositionRevision = { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositionRevision" };
 
 /** What can be set about packages, wherever they run. */
 export interface PackageSettings {
@@ -111,4 +120,29 @@ export function packageControllers(
     },
     cached: (type: TypeRef): readonly KubeObject[] => informers.peek(type)?.list() ?? [],
   });
+}
+
+/** The function revisions among the given ones that a step of any composition revision names, by name or by digest. */
+async function revisionsInUse(
+  client: ControllerClient,
+  revisions: readonly KubeObject[],
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  const digests = new Set<string>();
+  for (const composition of await client.list(compositionRevision, { signal })) {
+    const pipeline = memberAt(composition, ["spec", "pipeline"]);
+    for (const step of Array.isArray(pipeline) ? pipeline : []) {
+      if (!isJsonObject(step)) continue;
+      const name = textAt(step, ["functionRevisionRef", "name"]);
+      const digest = textAt(step, ["function"])?.split("@")[1];
+      if (name !== undefined) names.add(name);
+      if (digest !== undefined) digests.add(digest);
+    }
+  }
+  const used = revisions.filter((revision) => {
+    const digest = textAt(revision, ["spec", "digest"]);
+    return names.has(revision.metadata.name ?? "") || (digest !== undefined && digests.has(digest));
+  });
+  return new Set(used.map(({ metadata }) => metadata.name ?? ""));
 }

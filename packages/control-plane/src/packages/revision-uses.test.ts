@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FunctionResolver, FunctionTarget } from "@purlin/function-runner";
-import { createRevisionUses } from "./revision-uses.ts";
+import { createRevisionUses } from "../function-plane.ts";
 
 const target: FunctionTarget = { functionName: "fn", revisionName: "fn-1", packageRef: "", endpoint: "e", revision: 1 };
 const resolverOf = (one: FunctionTarget): FunctionResolver => ({ resolve: async () => one });

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { findSandbox } from "../sandbox/find-sandbox.ts";
-import { parseLibraryCache } from "./library-cache.ts";
-import { linkedFiles } from "./linked-files.ts";
+import { linkedFiles, parseLibraryCache } from "./linked-files.ts";
 import { readElf } from "./read-elf.ts";
 
 /** Runs a program that sees the given files and nothing else. */

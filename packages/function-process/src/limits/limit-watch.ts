@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { lstat, opendir } from "node:fs/promises";
+import { join } from "node:path";
 import { type Census, createCensus } from "./census.ts";
-import { folderSize } from "./folder-size.ts";
 import type { FunctionLimits } from "./function-limits.ts";
 import { heldText, isClose, judge } from "./judge.ts";
 import type { MarkedRun } from "./marked-processes.ts";
 import type { ProcessStat } from "./process-list.ts";
 import { createThrottle, nextDuty, type Throttle } from "./throttle.ts";
 import { type CpuClock, cpusUsed, type HeldFiles, heldFiles, proportionalBytes, residentBytes } from "./usage.ts";
+
+/** What an entry of a folder takes at least. */
+const entryBytes = 1024;
 
 /** Measures what functions use, and says when it is too much. */
 export interface LimitWatch {
@@ -159,4 +164,22 @@ function tellOnce(one: Measured, limit: "cpus" | "openFiles"): void {
   if (one.told.has(limit)) return;
   one.told.add(limit);
   one.watched.held(heldText(limit, one.watched.limits));
+}
+
+/** The bytes that a folder takes on disk, counted until they exceed a limit. Links are not followed. */
+async function folderSize(path: string, limit: number): Promise<number> {
+  let total = 0;
+  const folders = [path];
+  for (let at = folders.pop(); at !== undefined && total <= limit; at = folders.pop()) {
+    const folder = at;
+    const entries = await opendir(folder).catch(() => undefined);
+    if (entries === undefined) continue;
+    for await (const entry of entries) {
+      const stats = await lstat(join(folder, entry.name)).catch(() => undefined);
+      total += entryBytes + (stats?.blocks ?? 0) * 512;
+      if (entry.isDirectory()) folders.push(join(folder, entry.name));
+      if (total > limit) break;
+    }
+  }
+  return total;
 }

@@ -4,11 +4,11 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { until } from "../testing/process-alive.ts";
+import { ownStart } from "./containment.ts";
 import { endMarked, findMarked, killSame } from "./marked-processes.ts";
 import { isPidMaxOwn } from "./pid-namespace.ts";
 import { readStat } from "./process-list.ts";
 import { createMarks, markOf, markScript, marksInLimits, markVariable, searchScript } from "./process-mark.ts";
-import { ownStart } from "./run-record.ts";
 
 const header = "Limit                     Soft Limit           Hard Limit           Units     ";
 const line = (name: string, hard: string): string => `${name.padEnd(26)}${hard.padEnd(21)}${hard.padEnd(21)}units`;

@@ -8,9 +8,9 @@ import { tempFolder } from "@purlin/oci/testing";
 import { openBehind } from "../sandbox/network-door.ts";
 import { createPortPool } from "./free-port.ts";
 import { createLaunch } from "./launch-function.ts";
+import { takeSocket } from "./launch-image.ts";
 import { openCell } from "./network-cell.ts";
 import { openSupervision } from "./supervision.ts";
-import { takeSocket } from "./take-socket.ts";
 
 const runnable: ProcessConfig = { entrypoint: ["/fn"], cmd: [], env: [], workingDir: "/", user: "" };
 const rows: { why: string; config: Partial<ProcessConfig>; socket?: string; says: RegExp }[] = [

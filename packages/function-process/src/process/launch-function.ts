@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { Readable } from "node:stream";
 import { certificateFlags, ownPorts, prepareBare } from "../bare/prepare-bare.ts";
 import { prepareNetworked } from "../bare/prepare-networked.ts";
 import { stoppedText } from "../limits/judge.ts";
@@ -9,11 +11,15 @@ import type { Launch, LaunchEvents } from "./launch.ts";
 import { type ImageProgram, type PreparedProgram, prepareSandboxed } from "./launch-image.ts";
 import { relativeTo } from "./load-error.ts";
 import type { CellMaker, NetworkCell } from "./network-cell.ts";
-import { readPaced } from "./paced-output.ts";
 import { findSourceFile, type SourceFolders } from "./source-file.ts";
 import type { Supervision } from "./supervision.ts";
 import { isWorkerMessage } from "./worker-message.ts";
 import { workerProgram } from "./worker-program.ts";
+
+/** How much is read in one go, and how long nothing is then: some megabytes a second, more than any log keeps. */
+const turnCharacters = 128 * 1024;
+
+const pauseMs = 50;
 
 /** What a function is run from. */
 export type FunctionProgram =
@@ -221,5 +227,25 @@ function listenTo({ child }: GuardedProcess, events: LaunchEvents): void {
   }
   child.on("message", (message: unknown) => {
     if (isWorkerMessage(message)) events.message(message);
+  });
+}
+
+/**
+ * Hands on what a program writes, as text. One that writes without end is made to wait: it would keep this process from everything else,
+ * and nobody could read it all.
+ */
+export function readPaced(
+  output: Readable,
+  take: (text: string) => void,
+  later: (task: () => void) => void = (task) => void setTimeout(task, pauseMs),
+): void {
+  let left = turnCharacters;
+  output.setEncoding("utf8").on("data", (text: string) => {
+    take(text);
+    left -= text.length;
+    if (left > 0) return;
+    left = turnCharacters;
+    output.pause();
+    later(() => output.resume());
   });
 }

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { readPaced } from "./paced-output.ts";
+import { readPaced } from "./launch-function.ts";
 
 const chunk = 64 * 1024;
 

@@ -6,9 +6,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { tempFolder } from "@purlin/oci/testing";
-import { parseMounts, sourceOfMount } from "./mounts.ts";
-import { isInside } from "./path-prefix.ts";
-import { findSourceFile, type SourceFile } from "./source-file.ts";
+import { findSourceFile, isInside, parseMounts, type SourceFile, sourceOfMount } from "./source-file.ts";
 
 const folder = tempFolder();
 after(() => folder[Symbol.dispose]());

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { type Containment, type ContainmentOptions, openContainment } from "../limits/containment.ts";
 import { defaultFunctionLimits, type FunctionLimits } from "../limits/function-limits.ts";
 import { createLimitWatch, type LimitWatch, type WatchPace } from "../limits/limit-watch.ts";
-import { describeMechanism } from "../limits/mechanism.ts";
 import type { FunctionSpec } from "./function-process.ts";
 import type { GuardedProcess } from "./guarded-process.ts";
 import type { LaunchEvents } from "./launch.ts";
@@ -73,4 +72,17 @@ function superviseWith(limits: FunctionLimits, { containment, watch, tmpFolder }
       return { [Symbol.dispose]: stop };
     },
   };
+}
+
+/** What enforces the limits of functions here, in words. */
+function describeMechanism({ groups, namespace }: Pick<Containment, "groups" | "namespace">): string {
+  const controllers = groups?.controllers ?? new Set<string>();
+  const by = ["memory", "pids", "cpu"].filter((name) => controllers.has(name));
+  const parts = [
+    by.length > 0 ? `control groups (${by.join(", ")})` : undefined,
+    "ulimit",
+    namespace?.ownPidMax === true ? "pid_max of a PID namespace" : undefined,
+    "supervision",
+  ];
+  return parts.filter((part) => part !== undefined).join(", ");
 }

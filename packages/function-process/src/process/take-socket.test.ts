@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/oci/testing";
-import { takeSocket } from "./take-socket.ts";
+import { takeSocket } from "./launch-image.ts";
 
 test("a function listens where it did last, and elsewhere while that is in use", async () => {
   using folder = tempFolder();

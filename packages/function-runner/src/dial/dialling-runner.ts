@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import {
   type DecodeLimits,
@@ -11,6 +11,7 @@ import {
   RunFunctionResponse,
   runFunctionPaths,
   Severity,
+  type Struct,
 } from "@purlin/function-protocol";
 import {
   type AnswerLimits,
@@ -28,7 +29,6 @@ import type { FunctionConnection } from "./connection.ts";
 import { ConnectionPool, type LiveRevisions, type PoolStats } from "./connection-pool.ts";
 import { type NameResolver, systemNames } from "./name-resolver.ts";
 import { functionFailure, rpcFailure, statusName } from "./rpc-failure.ts";
-import { shareUnchanged } from "./share-unchanged.ts";
 import type { TlsSource } from "./tls-directory.ts";
 
 /** How functions are reached. */
@@ -206,4 +206,22 @@ function isServiceError(error: unknown): error is ServiceError {
 
 function isUnimplemented(error: unknown): boolean {
   return isServiceError(error) && error.code === status.UNIMPLEMENTED;
+}
+
+/**
+ * Puts the request's own Structs in place of those that came back unchanged. Most steps change little of what earlier
+ * ones desire; what was decoded, sorted or hashed of it before need not be again, and the response's bytes can go.
+ */
+function shareUnchanged(request: RunFunctionRequest, response: RunFunctionResponse): void {
+  response.context = shared(request.context, response.context);
+  const { composite, resources } = response.desired ?? {};
+  if (composite !== undefined) composite.resource = shared(request.desired?.composite?.resource, composite.resource);
+  for (const [name, desired] of resources ?? []) {
+    desired.resource = shared(request.desired?.resources.get(name)?.resource, desired.resource);
+  }
+}
+
+function shared(before: Struct | undefined, after: Struct | undefined): Struct | undefined {
+  if (before === undefined || after === undefined) return after;
+  return Buffer.compare(before.bytes, after.bytes) === 0 ? before : after;
 }

@@ -10,10 +10,16 @@ import {
 import { type Clock, systemClock } from "../clock.ts";
 import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
 import { noMetrics, type RunnerMetrics } from "../metrics.ts";
+import { type ObjectHolder, structsOf } from "../request/structs-of.ts";
 import { textOf } from "../runner-error.ts";
 import { type RunnerLog, silentLog } from "../runner-log.ts";
-import { requireRecordable } from "./record-size.ts";
 import { redactRequest, redactResponse } from "./redact.ts";
+
+/**
+ * Objects of a run that is recorded have at most so many bytes. A record is made, redacted and sent in one go, and a recorder takes 4 MiB,
+ * which is what gRPC accepts by default.
+ */
+const maxRecordBytes: number = 4 * 2 ** 20;
 
 /** As many records may wait for a sink; more are dropped and counted, so that a slow sink cannot fill the memory. */
 const maxPending = 256;
@@ -112,4 +118,13 @@ function stepMeta(target: FunctionTarget, { step, trace }: RunCall, clock: Clock
     functionName: target.functionName,
     context: trace.context,
   });
+}
+
+/** Throws when a run is too large to be recorded. */
+function requireRecordable(message: ObjectHolder): void {
+  let bytes = 0;
+  for (const struct of structsOf(message)) {
+    bytes += struct?.bytes.length ?? 0;
+    if (bytes > maxRecordBytes) throw new Error(`its objects have more than ${maxRecordBytes} bytes`);
+  }
 }

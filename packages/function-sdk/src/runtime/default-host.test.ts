@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defaultHost, type Whereabouts } from "./default-host.ts";
-import { applyDefaults } from "./serve-options.ts";
+import { applyDefaults, defaultHost, type Whereabouts } from "./serve-options.ts";
 
 const rows: { where: string; at: Whereabouts; host: string }[] = [
   { where: "on a machine", at: { env: {}, pid: 4711 }, host: "127.0.0.1" },

@@ -8,9 +8,11 @@ import {
   fieldSetOfPaths,
   finish,
   firstErrors,
+  goQuote,
   hasTypedForm,
   invalidValue,
   type JsonObject,
+  parseApiVersion,
   TypedFormError,
   toTypedForm,
   typing,
@@ -19,12 +21,25 @@ import {
 import { withBuiltinDefaults } from "../defaults/builtin-defaults.ts";
 import { apiVersionOf, hasSubresource, type ResourceType } from "../registry/resource-type.ts";
 import { metaOf, withMember } from "../rest/object-meta.ts";
-import type { DecodedObject, Endpoint, ObjectStrategy } from "../rest/object-strategy.ts";
+import type { DecodedObject, Endpoint, MetaChecks, ObjectStrategy } from "../rest/object-strategy.ts";
 import { builtinPrinter } from "../table/builtin-columns.ts";
 import { builtinApplyVersions, builtinSchema } from "./apply-versions.ts";
-import { kindProblem } from "./kind-problem.ts";
 import type { KindRules } from "./kind-rules.ts";
-import { metaChecks } from "./meta-checks.ts";
+
+/** Kinds whose rules for a change run all rules for new objects too. */
+const WHOLLY: ReadonlySet<string> = new Set([
+  "ConfigMap",
+  "Endpoints",
+  "Job",
+  "Namespace",
+  "Pod",
+  "Secret",
+  "ServiceAccount",
+  "ClusterRole",
+  "ClusterRoleBinding",
+  "Role",
+  "RoleBinding",
+]);
 
 /** The strategy of a built-in type. */
 export function builtinStrategy(type: ResourceType, rules: KindRules, now: () => Date): ObjectStrategy {
@@ -187,4 +202,34 @@ function createManager(type: ResourceType, endpoint: Endpoint, hasStatus: boolea
     ...(reset.length === 0 ? {} : { resetFields: new Map([[apiVersion, fieldSetOfPaths(reset)]]) }),
     now,
   });
+}
+
+/** Which checks of metadata the reference's own rules of a built-in kind repeat for a change. */
+function metaChecks({ group, kind }: ResourceType, endpoint: Endpoint): MetaChecks {
+  const hasNone = (kind === "Event" && group === "") || (kind === "CronJob" && endpoint === "status");
+  return { ofChange: !hasNone, ofWhole: endpoint === "" && WHOLLY.has(kind) };
+}
+
+/**
+ * Why an object that says to be of another kind cannot be one of a built-in type: nobody knows that kind, or those that exist do
+ * not become this one. Throws a TypedFormError where it is not even one of the kind it says.
+ */
+function kindProblem(type: ResourceType, kind: string, apiVersion: string, value: JsonObject): string | undefined {
+  const expected = apiVersionOf(type);
+  if (!hasTypedForm(apiVersion, kind)) {
+    const registered = `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)}`;
+    return `${registered} in scheme "pkg/runtime/scheme.go:111"`;
+  }
+  if (kind === type.kind) {
+    return undefined;
+  }
+  toTypedForm({ ...value, apiVersion, kind });
+  const [from, to] = [apiVersion.split("/").at(-1), goPackage(expected)];
+  return `converting (${from}.${kind}) to (${to}.${type.kind}): unknown conversion`;
+}
+
+/** The package of the internal types of a group. */
+function goPackage(apiVersion: string): string {
+  const { group } = parseApiVersion(apiVersion);
+  return group === "" ? "core" : (group.split(".", 1)[0] ?? "");
 }

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects";
 import { metaOf } from "../rest/object-meta.ts";
+import { withEmptyLists } from "./builtin-rules.ts";
 import { daemonSetRules, TEMPLATE_GENERATION } from "./daemon-set-rules.ts";
-import { withEmptyLists } from "./empty-lists.ts";
 
 const daemonSet = (generation?: string, image = "a"): JsonObject => ({
   metadata: generation === undefined ? {} : { annotations: { [TEMPLATE_GENERATION]: generation } },

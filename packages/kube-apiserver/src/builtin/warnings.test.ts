@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects";
-import { warningHeaders } from "../http/warning-headers.ts";
+import { warningHeaders } from "../http/response-headers.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";
 
 /** What kube-apiserver 1.36.3 warned of at the dry run of a new object that it took. */

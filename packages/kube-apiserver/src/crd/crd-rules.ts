@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { checkRules, type Schema } from "@purlin/cel";
-import { type FieldError, type JsonObject, ownValue, timestamp } from "@purlin/kube-objects";
+import { type FieldError, goQuote, isCheckedFormat, type JsonObject, ownValue, timestamp } from "@purlin/kube-objects";
 import type { KindRules } from "../builtin/kind-rules.ts";
 import { conversionWarnings } from "../builtin/not-called.ts";
 import { isDeleting, metaOf, withMeta } from "../rest/object-meta.ts";
 import { withCondition } from "./crd-conditions.ts";
 import { initialCrdStatus, withCrdDefaults } from "./crd-defaults.ts";
 import { objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
-import { formatWarnings } from "./format-warnings.ts";
+import { named, type SchemaProps, schemaProps } from "./schema-props.ts";
 import { type CheckRules, requiredCrdName, validateCrd, validateCrdStatus, validateCrdUpdate } from "./validate-crd.ts";
 
 /** The finalizer that holds a CRD until its objects are gone. */
@@ -68,4 +68,39 @@ function marked(crd: JsonObject, time: string): JsonObject {
     message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
   } as const;
   return withCondition(held, pending, time);
+}
+
+/** Warnings about formats that nobody checks, apart from those the definition had before. */
+export function formatWarnings(crd: JsonObject, old: JsonObject | undefined): string[] {
+  const before = new Set(old === undefined ? [] : uncheckedFormats(old));
+  return uncheckedFormats(crd)
+    .filter((format) => !before.has(format))
+    .map((format) => `unrecognized format ${goQuote(format)}`);
+}
+
+function uncheckedFormats(crd: JsonObject): string[] {
+  const found: string[] = [];
+  for (const version of objectsAt(objectAt(crd, "spec") ?? {}, "versions")) {
+    const schema = objectAt(objectAt(version, "schema") ?? {}, "openAPIV3Schema");
+    if (schema !== undefined) collect(schemaProps(schema), found);
+  }
+  return found;
+}
+
+function collect(schema: SchemaProps, found: string[]): void {
+  const format = schema.text("format");
+  if (format !== "" && !isCheckedFormat(format, schema.type === "" ? [] : [schema.type])) found.push(format);
+  for (const child of childrenOf(schema)) collect(child, found);
+}
+
+function childrenOf(schema: SchemaProps): SchemaProps[] {
+  const single = [schema.items?.schema, schema.not, schema.additionalProperties?.schema];
+  return [
+    ...single.filter((one) => one !== undefined),
+    ...(schema.items?.schemas ?? []),
+    ...schema.allOf,
+    ...schema.anyOf,
+    ...schema.oneOf,
+    ...[...schema.properties, ...named(schema.json, "definitions")].map(([, property]) => property),
+  ];
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects";
-import { formatWarnings } from "./format-warnings.ts";
+import { formatWarnings } from "./crd-rules.ts";
 
 const crd = (...schemas: readonly JsonObject[]): JsonObject => ({
   spec: { versions: schemas.map((openAPIV3Schema) => ({ schema: { openAPIV3Schema } })) },

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
-import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects";
-import type { Catalog } from "../registry/registry.ts";
+import { formatApiVersion, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects";
+import type { ApiGroup, ApiGroupVersion, Catalog } from "../registry/registry.ts";
+import type { ResourceType, Subresource } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { createNegotiation, type Negotiated } from "../request/negotiate.ts";
 import { documentPayload, encodedPayload } from "../request/payload.ts";
-import { apiGroupDiscoveryList } from "./aggregated.ts";
-import { apiGroup, apiGroupList, apiResourceList, apiVersions } from "./classic.ts";
 
 const AGGREGATED = { as: "APIGroupDiscoveryList", group: "apidiscovery.k8s.io", version: "v2" };
 const AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -106,4 +105,107 @@ class AggregatedDocuments {
     this.#made.set(root, made);
     return made;
   }
+}
+
+/** All groups with all their resources in one document: what new clients ask for. */
+function apiGroupDiscoveryList(groups: readonly ApiGroup[]): JsonObject {
+  return {
+    kind: "APIGroupDiscoveryList",
+    apiVersion: "apidiscovery.k8s.io/v2",
+    metadata: {},
+    items: groups.map(({ name, versions }) => ({
+      metadata: name === "" ? {} : { name },
+      versions: versions.map(versionBody),
+    })),
+  };
+}
+
+function versionBody({ version, resources }: ApiGroupVersion): JsonObject {
+  return { version, resources: resources.map(resourceBody), freshness: "Current" };
+}
+
+function resourceBody(type: ResourceType): JsonObject {
+  const { resource, namespaced, singular, verbs, shortNames, categories, subresources } = type;
+  return {
+    resource,
+    responseKind: ownKind(type),
+    scope: namespaced ? "Namespaced" : "Cluster",
+    singularResource: singular,
+    verbs,
+    ...(shortNames.length > 0 ? { shortNames } : {}),
+    ...(categories.length > 0 ? { categories } : {}),
+    ...(subresources.length > 0 ? { subresources: subresources.map((one) => subresourceBody(type, one)) } : {}),
+  };
+}
+
+function subresourceBody(type: ResourceType, { name, verbs, kind }: Subresource): JsonObject {
+  return { subresource: name, responseKind: kind === undefined ? ownKind(type) : { ...kind }, verbs };
+}
+
+// Built-in types leave group and version empty: the same as around them.
+function ownKind({ custom, group, version, kind }: ResourceType): JsonObject {
+  return custom ? { group, version, kind } : { group: "", version: "", kind };
+}
+
+/** The answer to `/api`. */
+function apiVersions(serverAddress: string): JsonObject {
+  return {
+    kind: "APIVersions",
+    versions: ["v1"],
+    serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress }],
+  };
+}
+
+/** The answer to `/apis`. */
+function apiGroupList(groups: readonly ApiGroup[]): JsonObject {
+  return { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupBody) };
+}
+
+/** The answer to `/apis/<group>`. */
+function apiGroup(group: ApiGroup): JsonObject {
+  return { kind: "APIGroup", apiVersion: "v1", ...groupBody(group) };
+}
+
+/** The answer to `/api/v1` and `/apis/<group>/<version>`. */
+function apiResourceList(group: string, { version, resources }: ApiGroupVersion): JsonObject {
+  return {
+    kind: "APIResourceList",
+    // The core group alone leaves it out, for clients older than groups.
+    ...(group === "" ? {} : { apiVersion: "v1" }),
+    groupVersion: formatApiVersion({ group, version }),
+    resources: resources.flatMap(resourceRows),
+  };
+}
+
+function groupBody({ name, versions }: ApiGroup): JsonObject {
+  const rows = versions.map(({ version }) => ({ groupVersion: formatApiVersion({ group: name, version }), version }));
+  return { name, versions: rows, preferredVersion: rows[0] ?? {} };
+}
+
+function resourceRows(type: ResourceType): JsonObject[] {
+  const { resource, singular, namespaced, kind, verbs, shortNames, categories } = type;
+  const isStored = verbs.includes("list");
+  const main = {
+    name: resource,
+    singularName: singular,
+    namespaced,
+    kind,
+    verbs,
+    ...(shortNames.length > 0 ? { shortNames } : {}),
+    ...(categories.length > 0 ? { categories } : {}),
+    ...(isStored ? { storageVersionHash: storageVersionHash(type) } : {}),
+  };
+  const rest = type.subresources.map(({ name, kind: other, verbs: own }) => ({
+    name: `${resource}/${name}`,
+    singularName: "",
+    namespaced,
+    ...(other === undefined ? { kind } : { group: other.group, version: other.version, kind: other.kind }),
+    verbs: own,
+  }));
+  return [main, ...rest];
+}
+
+function storageVersionHash({ storage, kind }: ResourceType): string {
+  const text = `${storage.group}/${storage.version}/${kind}`;
+  return createHash("sha256").update(text).digest().subarray(0, 8).toString("base64");
 }

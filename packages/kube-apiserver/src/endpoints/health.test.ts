@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { serverChecks } from "../server/path-endpoints.ts";
 import { textOf } from "../testing/test-request.ts";
 import { health, healthPaths } from "./health.ts";
-import { serverChecks } from "./server-checks.ts";
 
 const ok = { name: "ping", check: () => undefined };
 const broken = { name: "post/store", check: () => "the disk is full" };

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
 import { Registry } from "../registry/registry.ts";
+import { documentEndpoint, rootPaths } from "../server/path-endpoints.ts";
 import { answerValue, testRequest, textOf } from "../testing/test-request.ts";
-import { documentEndpoint, rootPaths } from "./paths.ts";
 
 test("a document is at its path, with or without a slash behind it, and nowhere else", () => {
   let asked = 0;

@@ -4,8 +4,8 @@ import { test } from "node:test";
 import type { OwnerReference } from "@purlin/kube-objects";
 import fc from "fast-check";
 import { type Action, decide, type World } from "./decide.ts";
+import { OwnershipIndex } from "./garbage-collector.ts";
 import { type OwnedObject, ownedObject } from "./owned-object.ts";
-import { OwnershipIndex } from "./ownership-index.ts";
 
 const reference = (name: string, more: Partial<OwnerReference> = {}): OwnerReference => ({
   apiVersion: "v1",

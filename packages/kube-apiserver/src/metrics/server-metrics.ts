@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { readdirSync } from "node:fs";
 import type { JsonObject } from "@purlin/kube-objects";
 import type { HealthChecks } from "../endpoints/health.ts";
 import type { Catalog } from "../registry/registry.ts";
@@ -8,7 +10,8 @@ import { textPayload } from "../request/payload.ts";
 import { keyPrefix } from "../rest/storage-key.ts";
 import type { Store } from "../store/store.ts";
 import { computedFamily, type MetricFamily, metricsText } from "./metric-family.ts";
-import { processMetrics } from "./process-metrics.ts";
+
+const startSeconds = Math.round((Date.now() / 1000 - process.uptime()) * 100) / 100;
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
@@ -82,4 +85,32 @@ function healthMetrics(checks: HealthChecks): MetricFamily {
       all.map(({ name, check }) => [[name, type], check() === undefined ? 1 : 0] as const),
     ),
   );
+}
+
+/** What Prometheus' own libraries tell of every process. */
+function processMetrics(): readonly MetricFamily[] {
+  return [
+    one("process_cpu_seconds_total", "Seconds of CPU time used.", () => cpuSeconds(), "counter"),
+    one("process_resident_memory_bytes", "Bytes of memory in use.", () => process.memoryUsage.rss()),
+    one("process_start_time_seconds", "When the process began, in seconds since 1970.", () => startSeconds),
+    computedFamily({ name: "process_open_fds", help: "Open file descriptors.", labels: [] }, openFiles),
+  ];
+}
+
+function one(name: string, help: string, value: () => number, type: "counter" | "gauge" = "gauge"): MetricFamily {
+  return computedFamily({ name, help, labels: [], type }, () => [[[], value()]]);
+}
+
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}
+
+/** Only Linux says so. */
+function openFiles(): (readonly [readonly string[], number])[] {
+  try {
+    return [[[], readdirSync("/proc/self/fd").length]];
+  } catch {
+    return [];
+  }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { discoveryPath, versionPath } from "./discovery-operations.ts";
 import { operationNames } from "./operation-names.ts";
+import { discoveryPath, versionPath } from "./published-documents.ts";
 
 // As the reference names them.
 const cases: Record<string, { reason: string; args: [string, string, string]; want: [string, string] }> = {

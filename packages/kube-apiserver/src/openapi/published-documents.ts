@@ -9,14 +9,25 @@ import {
   type OpenAPIDocument,
   openAPIPathKey,
   parseOpenAPIPathKey,
+  referenceTo,
 } from "@purlin/kube-objects";
 import { REFERENCE_RELEASE } from "../endpoints/version.ts";
 import type { Catalog } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
-import { discoveryPath, versionPath } from "./discovery-operations.ts";
-import type { PathOperations } from "./operation.ts";
+import {
+  CODE_TEXTS,
+  type Content,
+  type Operation,
+  type Parameter,
+  type PathOperations,
+  sharedParameters,
+} from "./operation.ts";
+import { operationNames } from "./operation-names.ts";
 import { resourcePaths } from "./resource-operations.ts";
-import { v3Paths } from "./v3-paths.ts";
+
+const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
+
+const TYPES = ["application/json", "application/yaml"];
 
 /** A document ready to be sent. */
 export interface PublishedDocument {
@@ -136,4 +147,83 @@ function publish(document: OpenAPIDocument, paths: readonly PathOperations[]): P
   const bytes = Buffer.from(JSON.stringify(value));
   const hash = createHash("sha512").update(bytes).digest("hex").toUpperCase();
   return { value, bytes, hash, paths, schemas: components.schemas };
+}
+
+/** The root of the core group, of all others, of one group, or of one version of it. */
+export function discoveryPath(path: string): PathOperations {
+  const parts = path.split("/").filter((part) => part !== "");
+  const [what, component] = answerOf(parts);
+  return reading(path, what, { component: `${META}.${component}`, types: TYPES });
+}
+
+function answerOf(parts: readonly string[]): readonly [what: string, component: string] {
+  if (parts.length === 1) {
+    return parts[0] === "api" ? ["APIVersions", "APIVersions"] : ["APIVersions", "APIGroupList"];
+  }
+  const isGroup = parts[0] === "apis" && parts.length === 2;
+  return isGroup ? ["APIGroup", "APIGroup"] : ["APIResources", "APIResourceList"];
+}
+
+/** Where the server says what it is. */
+export function versionPath(): PathOperations {
+  const component = "io.k8s.apimachinery.pkg.version.Info";
+  return reading("/version/", "CodeVersion", { component, types: ["application/json"] });
+}
+
+function reading(
+  path: string,
+  what: string,
+  { component, types }: { readonly component: string; readonly types: readonly string[] },
+): PathOperations {
+  const names = operationNames("get", what, path);
+  const operation = {
+    method: "get",
+    ...names,
+    parameters: [],
+    consumes: types,
+    produces: types,
+    responses: { 200: { component } },
+  } as const;
+  return { path, operations: [operation] };
+}
+
+/** The `paths` of an OpenAPI v3 document, by path. */
+function v3Paths(paths: readonly PathOperations[]): JsonObject {
+  const sorted = paths.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  return Object.fromEntries(sorted.map(({ path, operations }) => [path, pathItem(operations)]));
+}
+
+function pathItem(operations: readonly Operation[]): JsonObject {
+  const { shared, own } = sharedParameters(operations);
+  const methods = operations.map((one) => [one.method, operationObject(one, own(one))] as const);
+  return { ...Object.fromEntries(methods), ...(shared.length > 0 && { parameters: shared.map(parameterObject) }) };
+}
+
+function operationObject(operation: Operation, parameters: readonly Parameter[]): JsonObject {
+  const { id, tag, action, kind, body, consumes, produces, responses } = operation;
+  const answers = Object.entries(responses).map(([code, content]) => [code, answer(Number(code), content, produces)]);
+  return {
+    tags: [tag],
+    operationId: id,
+    ...(parameters.length > 0 && { parameters: parameters.map(parameterObject) }),
+    ...(body !== undefined && {
+      requestBody: { content: contents(body, consumes), ...(body.required && { required: true }) },
+    }),
+    responses: { ...Object.fromEntries(answers), 401: { description: CODE_TEXTS[401] ?? "" } },
+    ...(action !== undefined && { "x-kubernetes-action": action }),
+    ...(kind !== undefined && { "x-kubernetes-group-version-kind": { ...kind } }),
+  };
+}
+
+function answer(code: number, content: Content, types: readonly string[]): JsonObject {
+  return { description: CODE_TEXTS[code] ?? "", content: contents(content, types) };
+}
+
+function contents({ component }: Content, types: readonly string[]): JsonObject {
+  const schema = component === undefined ? {} : { $ref: referenceTo(component) };
+  return Object.fromEntries(types.toSorted().map((type) => [type, { schema }]));
+}
+
+function parameterObject({ name, in: where, type }: Parameter): JsonObject {
+  return { name, in: where, ...(where === "path" && { required: true }), schema: { type, uniqueItems: true } };
 }

@@ -5,9 +5,8 @@ import { test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
 import fc from "fast-check";
 import { load } from "js-yaml";
-import { compareNaturally } from "./natural-order.ts";
 import { yamlNumber } from "./yaml-scalar.ts";
-import { printYaml } from "./yaml-text.ts";
+import { compareNaturally, printYaml } from "./yaml-text.ts";
 
 /** The spec of an object full of awkward texts, keys and numbers, as kube-apiserver 1.36.3 wrote it. */
 const written = readFileSync(new URL("testdata/written.yaml", import.meta.url), "utf8");

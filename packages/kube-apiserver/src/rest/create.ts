@@ -8,7 +8,10 @@ import {
   inTurns,
   invalid,
   isAlreadyExists,
+  isJsonObject,
   type JsonObject,
+  namespaceTerminating,
+  notFound,
   type ObjectMeta,
   StatusError,
   timestamp,
@@ -20,7 +23,6 @@ import type { CompleteResponse } from "../request/api-response.ts";
 import type { Entry, Transaction } from "../store/store.ts";
 import { noteFindings, readBody, readObject } from "./decode-object.ts";
 import { isLargeRequest, preparedStoredForm, prepareStoredForm, prepareToServe } from "./large-objects.ts";
-import { requireNamespace } from "./namespace-lifecycle.ts";
 import { inStoredOrder } from "./object-codec.ts";
 import { isDeleting, metaOf, withMeta } from "./object-meta.ts";
 import { entryResponse, negotiateForm, objectResponse } from "./object-response.ts";
@@ -30,6 +32,8 @@ import type { RestRequest } from "./rest-context.ts";
 import { objectKey } from "./storage-key.ts";
 import { type WriteOptions, writeOptions } from "./write-options.ts";
 import { writeWarnings } from "./write-warnings.ts";
+
+const NAMESPACES = { group: "", resource: "namespaces" };
 
 /** Creates an object. */
 export async function createObject(rest: RestRequest): Promise<CompleteResponse> {
@@ -198,4 +202,25 @@ function requireFree({ type }: RestRequest, name: string, existing: Entry<JsonOb
 export function storedForm({ strategy, type }: RestRequest, object: JsonObject, revision: number): JsonObject {
   const prepared = preparedStoredForm(object, revision);
   return prepared ?? inStoredOrder(withMeta(strategy.toStored(object), { resourceVersion: String(revision) }), type);
+}
+
+/** The key of a namespace. */
+function namespaceKey(name: string): string {
+  return `//namespaces/${name}`;
+}
+
+/** Refuses to create something in a namespace that is not there, or is going away. */
+function requireNamespace(
+  { target, type }: RestRequest,
+  name: string,
+  read: (key: string) => Entry<JsonObject> | undefined,
+): void {
+  const namespace = read(namespaceKey(target.namespace))?.value;
+  if (namespace === undefined) {
+    throw notFound(NAMESPACES, target.namespace);
+  }
+  const { status } = namespace;
+  if (isDeleting(namespace) || (isJsonObject(status) && status["phase"] === "Terminating")) {
+    throw namespaceTerminating(type, name, target.namespace);
+  }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, methodNotSupported, notFound, type StatusError } from "@purlin/kube-objects";
+import { badRequest, methodNotSupported, notFound, type StatusError, unclassifiedError } from "@purlin/kube-objects";
 import type { ResourceAccess } from "../auth/authorizer.ts";
 import { hasSubresource, type ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
-import type { ApiResponse } from "../request/api-response.ts";
+import type { ApiResponse, CompleteResponse } from "../request/api-response.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import { methodNotAllowed, noSuchResource, unsupportedPatchType } from "../request/plain-refusals.ts";
 import { LIST_TYPES, requireProducible } from "../request/producible.ts";
@@ -11,11 +11,13 @@ import { watchedName } from "../request/request-target.ts";
 import { createObject } from "./create.ts";
 import { deleteObject } from "./delete.ts";
 import { deleteCollection } from "./delete-collection.ts";
-import { getObject } from "./get.ts";
 import { listObjects } from "./list.ts";
+import { entryResponse, negotiateForm } from "./object-response.ts";
 import type { Endpoint } from "./object-strategy.ts";
 import { patchObject } from "./patch.ts";
+import { badVersionText, parseResourceVersion, waitForRevision } from "./resource-version.ts";
 import type { RestRequest, RestServices } from "./rest-context.ts";
+import { objectKey } from "./storage-key.ts";
 import { unservedSubresource } from "./unserved-subresources.ts";
 import { updateObject } from "./update.ts";
 import { type OpenWatches, watchObjects } from "./watch.ts";
@@ -175,4 +177,23 @@ function dispatch(rest: RestRequest, watches: OpenWatches): Promise<ApiResponse>
     default:
       throw methodNotSupported(rest.type, verb);
   }
+}
+
+/** Answers with one object as it is now, or as it will be when the store has reached the resourceVersion asked for. */
+async function getObject(rest: RestRequest): Promise<CompleteResponse> {
+  const { request, target, type, store } = rest;
+  const form = negotiateForm(request);
+  const asked = request.query.get("resourceVersion") ?? "";
+  const revision = parseResourceVersion(asked);
+  if (revision === undefined) {
+    throw unclassifiedError(badVersionText(asked));
+  }
+  if (revision > store.revision) {
+    await waitForRevision(store, revision, request.signal);
+  }
+  const entry = store.get(objectKey(type, target.namespace, target.name));
+  if (entry === undefined) {
+    throw notFound(type, target.name);
+  }
+  return entryResponse(rest, entry, form);
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects";
-import { warningHeaders } from "../http/warning-headers.ts";
+import { warningHeaders } from "../http/response-headers.ts";
 import type { ApiResponse } from "../request/api-response.ts";
 import { textOf } from "../testing/test-request.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";

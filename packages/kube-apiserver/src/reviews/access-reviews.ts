@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
+  badRequest,
   type FieldError,
   goJson,
   invalid,
@@ -7,12 +8,15 @@ import {
   invalidValue,
   isJsonObject,
   type JsonObject,
+  type JsonValue,
 } from "@purlin/kube-objects";
 import type { AccessAttributes, AccessDecision, Authorizer } from "../auth/authorizer.ts";
+import { DEFAULT_GRANTS, type Grant } from "../auth/default-grants.ts";
 import type { User } from "../auth/user.ts";
 import { objectAt, textAt, valueAt } from "../builtin/read-field.ts";
 import { type Question, type Review, withStatus } from "./review-resource.ts";
-import { rulesReview } from "./rules-review.ts";
+
+type May = (access: AccessAttributes) => boolean;
 
 /** The reviews of the authorization group, answered by the authorizer that judges requests. */
 export function accessReviews(authorizer: Authorizer): Readonly<Record<string, Review>> {
@@ -107,4 +111,44 @@ function accessOf(spec: JsonObject): AccessAttributes {
 function subjectOf(spec: JsonObject): User {
   const uid = textAt(spec, "uid");
   return { name: textAt(spec, "user"), groups: groupsOf(spec), ...(uid === "" ? {} : { uid }) };
+}
+
+/** What somebody may do: everything, or what the default grants give them, as far as the authorizer says so too. */
+function rulesReview(authorizer: Authorizer): Review {
+  return ({ review, user }) => {
+    if (textAt(review, "spec", "namespace") === "") {
+      throw badRequest("no namespace on request");
+    }
+    const { apiVersion = "", kind = "" } = review;
+    // The reference answers with a new object, not with the question.
+    return { apiVersion, kind, metadata: {}, spec: {}, status: rulesFor(authorizer, user) };
+  };
+}
+
+function rulesFor(authorizer: Authorizer, user: User): JsonObject {
+  const may = (access: AccessAttributes): boolean => authorizer(user, access).allowed;
+  const resourceRules = DEFAULT_GRANTS.flatMap((grant) => resourceRulesOf(grant, may));
+  const nonResourceRules = DEFAULT_GRANTS.flatMap((grant) => pathRulesOf(grant, may));
+  if (may(resourceAccess("*", "*", "*"))) {
+    resourceRules.push({ verbs: ["*"], apiGroups: ["*"], resources: ["*"] });
+  }
+  if (may({ kind: "path", verb: "*", path: "*" })) {
+    nonResourceRules.push({ verbs: ["*"], nonResourceURLs: ["*"] });
+  }
+  return { resourceRules, nonResourceRules, incomplete: false };
+}
+
+function resourceRulesOf({ resources }: Grant, may: May): JsonValue[] {
+  return resources
+    .filter(({ group, resources: names, verb }) => names.every((name) => may(resourceAccess(verb, group, name))))
+    .map(({ group, resources: names, verb }) => ({ verbs: [verb], apiGroups: [group], resources: names }));
+}
+
+function pathRulesOf({ paths }: Grant, may: May): JsonValue[] {
+  const isAllowed = paths.length > 0 && paths.every((path) => may({ kind: "path", verb: "get", path }));
+  return isAllowed ? [{ verbs: ["get"], nonResourceURLs: paths }] : [];
+}
+
+function resourceAccess(verb: string, group: string, resource: string): AccessAttributes {
+  return { kind: "resource", verb, group, version: "*", resource, subresource: "", namespace: "", name: "" };
 }

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   badRequest,
+  conflict,
+  goQuote,
   invalid,
   invalidValue,
+  isJsonObject,
   type JsonObject,
+  type JsonValue,
   notFound,
   TypedFormError,
   timestamp,
   toTypedForm,
 } from "@purlin/kube-objects";
-import { API_AUDIENCE, type ServiceAccountTokens } from "../auth/service-account-tokens.ts";
-import { valueAt } from "../builtin/read-field.ts";
+import { API_AUDIENCE, type BoundObject, type ServiceAccountTokens } from "../auth/service-account-tokens.ts";
+import { textAt, valueAt } from "../builtin/read-field.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { documentPayload } from "../request/payload.ts";
 import { metaOf } from "../rest/object-meta.ts";
@@ -19,7 +23,13 @@ import { readRequestBody } from "../rest/request-body.ts";
 import type { SpecialResource } from "../rest/resources.ts";
 import type { RestRequest } from "../rest/rest-context.ts";
 import { objectKey } from "../rest/storage-key.ts";
-import { boundObject } from "./bound-object.ts";
+
+/** What a token can be bound to. There are no Nodes here, so none is ever found. */
+const RESOURCES: ReadonlyMap<string, string> = new Map([
+  ["Pod", "pods"],
+  ["Secret", "secrets"],
+  ["Node", "nodes"],
+]);
 
 const MIN_SECONDS = 600;
 const MAX_SECONDS = 2 ** 32;
@@ -90,4 +100,42 @@ function expirationSeconds(asked: JsonObject): number {
 function audiencesOf(asked: JsonObject): string[] {
   const audiences = valueAt(asked, "spec", "audiences");
   return Array.isArray(audiences) && audiences.length > 0 ? audiences.map(String) : [API_AUDIENCE];
+}
+
+/**
+ * The object that a token of the account asked about is to end with; undefined when the reference is none. Throws for what is not there,
+ * and for what no token can end with.
+ */
+function boundObject(
+  { store, target }: Pick<RestRequest, "store" | "target">,
+  reference: JsonValue | undefined,
+): BoundObject | undefined {
+  if (!isJsonObject(reference)) return undefined;
+  const [kind, name, wanted] = [textAt(reference, "kind"), textAt(reference, "name"), textAt(reference, "uid")];
+  const resource = resourceOf(textAt(reference, "apiVersion"), kind);
+  if (name === "") throw badRequest("Name parameter required.");
+  const object = store.get(`//${resource}/${target.namespace}/${name}`)?.value;
+  if (object === undefined) throw notFound({ group: "", resource }, name);
+  const { uid = "" } = metaOf(object);
+  if (wanted !== "" && wanted !== uid) {
+    const why = `the UID in the bound object reference (${wanted}) does not match the UID in record. The object might have been deleted and then recreated`;
+    throw conflict({ group: "", resource: kind }, name, why);
+  }
+  if (resource === "pods" && textAt(object, "spec", "serviceAccountName") !== target.name) {
+    const account = goQuote(target.name);
+    throw badRequest(
+      `cannot bind token for serviceaccount ${account} to pod running with different serviceaccount name.`,
+    );
+  }
+  return { kind: resource === "pods" ? "pod" : "secret", name, uid };
+}
+
+function resourceOf(apiVersion: string, kind: string): string {
+  const parts = apiVersion.split("/");
+  // As in the reference, a version that cannot be read is as good as none.
+  const isCore = parts.length !== 2 || parts[0] === "";
+  const resource = isCore ? RESOURCES.get(kind) : undefined;
+  if (resource !== undefined) return resource;
+  const shown = apiVersion.includes("/") ? apiVersion : `/${apiVersion}`;
+  throw badRequest(`cannot bind token to object of type ${shown}, Kind=${kind}`);
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   badRequest,
+  conflict,
+  createFieldManager,
+  type FieldManager,
   finish,
   inTurns,
   internalError,
@@ -8,27 +11,40 @@ import {
   invalidValue,
   isBadRequest,
   type JsonObject,
+  jsonEqual,
   notFound,
+  unclassifiedError,
 } from "@purlin/kube-objects";
-import { scaleSchema } from "../builtin/apply-versions.ts";
+import { scaleApplyType, scaleSchema } from "../builtin/apply-versions.ts";
+import { builtinStrategy } from "../builtin/builtin-strategy.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { applyUpdate, type UpdatePlan } from "../rest/apply-update.ts";
 import { readBody, readObject } from "../rest/decode-object.ts";
-import { metaOf } from "../rest/object-meta.ts";
+import { metaOf, withMeta } from "../rest/object-meta.ts";
 import { negotiateForm, type ObjectForm, objectResponse } from "../rest/object-response.ts";
 import { patched } from "../rest/patch.ts";
-import { readPatchRequest } from "../rest/patch-request.ts";
+import { type ApplyPatch, readPatchRequest } from "../rest/patch-request.ts";
 import type { SpecialResource } from "../rest/resources.ts";
 import type { RestRequest } from "../rest/rest-context.ts";
 import { objectKey } from "../rest/storage-key.ts";
 import { atTarget } from "../rest/update.ts";
 import { writeOptions } from "../rest/write-options.ts";
-import { applyScale, scaleManager } from "./apply-scale.ts";
-import { customScalePrinter } from "./custom-scale-printer.ts";
-import { NO_REPLICAS, replicasOf, toManagedScale, toScale, withScale } from "./scale-object.ts";
+import { builtinPrinter } from "../table/builtin-columns.ts";
+import { column, type TablePrinter } from "../table/table.ts";
+import { NO_REPLICAS, replicasOf, SCALE_VERSION, toManagedScale, toScale, withScale } from "./scale-object.ts";
 import type { ScalePaths } from "./scale-paths.ts";
-import { asScaleRequest, requireUid } from "./scale-request.ts";
+
+/** Scales of custom objects are shown as those of built-in ones, under columns that are described as those of custom kinds. */
+const customScalePrinter: TablePrinter = {
+  columns: [
+    column("Name", { format: "name" }),
+    column("Desired", { type: "integer", description: "Number of desired replicas" }),
+    column("Available", { type: "integer", description: "Number of actual replicas" }),
+    column("Age", { type: "date" }),
+  ],
+  cells: (scale, now) => builtinPrinter("Scale").cells(scale, now),
+};
 
 /** The scale subresource of every type that has one. */
 export function scaleResource(pathsOf: (type: ResourceType) => ScalePaths | undefined): SpecialResource {
@@ -155,4 +171,57 @@ function requireReplicas({ type }: RestRequest, scale: JsonObject, paths: ScaleP
     const error = invalidValue("spec.replicas", replicas, "must be greater than or equal to 0");
     throw invalid({ group: "autoscaling", kind: "Scale" }, metaOf(scale).name ?? "", [error]);
   }
+}
+
+/** Knows who owns the fields of Scales. */
+function scaleManager({ now }: Pick<RestRequest, "now">): FieldManager {
+  const type = scaleApplyType();
+  return createFieldManager({
+    apiVersion: SCALE_VERSION,
+    kind: "Scale",
+    versions: { typeAt: (apiVersion) => (apiVersion === SCALE_VERSION ? type : undefined) },
+    subresource: "scale",
+    now,
+  });
+}
+
+/** The Scale after a configuration was applied to it. */
+function applyScale(rest: RestRequest, scale: JsonObject, { config, options }: ApplyPatch): JsonObject {
+  const { custom } = rest.type;
+  if (custom && metaOf(scale).managedFields === undefined) {
+    throw notConvertible("failed to create manager for existing fields: failed to convert live object", {});
+  }
+  const next = scaleManager(rest).apply(scale, config, { manager: options.manager, force: options.force });
+  if (
+    custom &&
+    !jsonEqual(withMeta(next, { managedFields: undefined }), withMeta(scale, { managedFields: undefined }))
+  ) {
+    throw notConvertible("failed to convert new object", config);
+  }
+  const scaleRest = asScaleRequest(rest);
+  return next === scale ? scale : atTarget(scaleRest, scaleRest.strategy.decode(next).object);
+}
+
+/** The reference tries to convert the Scale of a custom object as if it were the object: applying to it cannot change it. */
+function notConvertible(what: string, config: JsonObject): Error {
+  const { namespace = "", name = "" } = metaOf(config);
+  const why = `request to convert CR to an invalid group/version: ${SCALE_VERSION}`;
+  return unclassifiedError(`${what} (${namespace}/${name}; ${SCALE_VERSION}, Kind=Scale) to proper version: ${why}`);
+}
+
+/** A request for the Scale of an object, seen as a request for a Scale: a built-in kind, whatever it is the Scale of. */
+function asScaleRequest(rest: RestRequest): RestRequest {
+  const type: ResourceType = { ...rest.type, group: "autoscaling", version: "v1", kind: "Scale", custom: false };
+  return { ...rest, type, strategy: builtinStrategy(type, {}, rest.now) };
+}
+
+/** A patched Scale with the uid it has. Of built-in kinds another one is a conflict, of custom ones it is nothing. */
+function requireUid({ type, target }: RestRequest, next: JsonObject, scale: JsonObject): JsonObject {
+  const [sent = "", stored = ""] = [metaOf(next).uid, metaOf(scale).uid];
+  if (!type.custom && sent !== "" && sent !== stored) {
+    const resource = { group: type.group, resource: `${type.resource}/scale` };
+    const why = `Precondition failed: UID in precondition: ${sent}, UID in object meta: ${stored}`;
+    throw conflict(resource, target.name, why);
+  }
+  return withMeta(next, { uid: stored });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createPrivateKey } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects";
+import { dump } from "js-yaml";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import type { Authorizer } from "../auth/authorizer.ts";
 import { type Listener, listen } from "../http/listener.ts";
@@ -15,7 +16,6 @@ import { bootstrap } from "./bootstrap.ts";
 import { type RenewalClock, renewInTime, systemClock } from "./certificate-renewal.ts";
 import { type Controllers, createControllers } from "./controllers.ts";
 import type { Handler } from "./handler.ts";
-import { adminKubeconfig } from "./kubeconfig.ts";
 import { createServerCore, type ServerCore } from "./server-core.ts";
 import { loadCertificates, type ServingCertificates } from "./serving-certificates.ts";
 
@@ -219,4 +219,23 @@ class RunningServer implements ApiServer {
 
 function addressOf({ host, port }: Listener): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** A kubeconfig with which the operator reaches the server, everything in it. */
+export function adminKubeconfig(server: string, { authority, admin }: ServingCertificates): string {
+  const name = "purlin";
+  const base64 = (pem: string): string => Buffer.from(pem).toString("base64");
+  return dump({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name, cluster: { server, "certificate-authority-data": base64(authority.certPem) } }],
+    users: [
+      {
+        name: "admin",
+        user: { "client-certificate-data": base64(admin.certPem), "client-key-data": base64(admin.keyPem) },
+      },
+    ],
+    contexts: [{ name, context: { cluster: name, user: "admin" } }],
+    "current-context": name,
+  });
 }

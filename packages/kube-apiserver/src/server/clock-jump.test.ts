@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { watchForJumps } from "./clock-jump.ts";
+import { watchForJumps } from "./certificate-renewal.ts";
 
 const hour = 3_600_000;
 const rows: Record<string, { readonly setMs: number; readonly told: boolean }> = {

@@ -1,17 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject } from "@purlin/kube-objects";
+import { goQuote, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects";
 import { createDiscovery } from "../discovery/discovery.ts";
-import { health, healthPaths } from "../endpoints/health.ts";
-import { bareWatchEndpoint, documentEndpoint, rootPaths } from "../endpoints/paths.ts";
-import { type ServerState, serverChecks } from "../endpoints/server-checks.ts";
+import { type HealthCheck, type HealthChecks, health, healthPaths } from "../endpoints/health.ts";
 import { serverVersion } from "../endpoints/version.ts";
 import type { RequestMetrics } from "../metrics/request-metrics.ts";
 import { metricsEndpoint } from "../metrics/server-metrics.ts";
 import { createOpenApiEndpoint } from "../openapi/endpoint.ts";
 import { PublishedDocuments } from "../openapi/published-documents.ts";
 import type { Catalog } from "../registry/registry.ts";
+import type { ApiRequest } from "../request/api-request.ts";
+import type { CompleteResponse } from "../request/api-response.ts";
+import { textPayload } from "../request/payload.ts";
 import type { Store } from "../store/store.ts";
 import type { PathEndpoint } from "./handler.ts";
+
+const OTHER_PATHS: readonly string[] = [
+  "/api",
+  "/apis",
+  "/apis/",
+  "/metrics",
+  "/metrics/slis",
+  "/openapi/v2",
+  "/openapi/v3",
+  "/openapi/v3/",
+  "/version",
+];
+
+const BARE_WATCH = /^\/+(?:api|apis\/+[^/]+)\/+[^/]+\/+watch\/*$/;
+
+/** What there is to know about whether the server is well. */
+interface ServerState {
+  /** Why the store does not take writes; undefined when it does. */
+  readonly storeProblem: () => string | undefined;
+  /** The definitions of custom kinds are loaded and their kinds served. */
+  readonly areKindsServed: () => boolean;
+  /** What every cluster has is there. */
+  readonly isBootstrapped: () => boolean;
+  readonly isStopping: () => boolean;
+}
 
 export interface PathEndpointsOptions {
   readonly store: Store<JsonObject>;
@@ -40,4 +66,61 @@ export function pathEndpoints(options: PathEndpointsOptions): PathEndpoint[] {
     createOpenApiEndpoint(documents, Date.now),
     documentEndpoint("", () => rootPaths(catalog(), healthPaths(checks))),
   ];
+}
+
+/** The checks of the server, by the names under which those who watch over the reference know them. */
+export function serverChecks(state: ServerState): HealthChecks {
+  const ping = { name: "ping", check: () => undefined };
+  const store = (name: string): HealthCheck => ({ name, check: state.storeProblem });
+  const kinds = (name: string): HealthCheck => unless(name, state.areKindsServed, "custom kinds are not served yet");
+  const bootstrap = (name: string): HealthCheck =>
+    unless(name, state.isBootstrapped, "what every cluster has is not there yet");
+  const hooks = [
+    kinds("poststarthook/start-apiextensions-controllers"),
+    kinds("poststarthook/crd-informer-synced"),
+    bootstrap("poststarthook/start-system-namespaces-controller"),
+    bootstrap("poststarthook/rbac/bootstrap-roles"),
+  ];
+  const live = [ping, store("etcd"), ...hooks];
+  const shutdown = unless("shutdown", () => !state.isStopping(), "process is shutting down");
+  const ready = [ping, store("etcd"), store("etcd-readiness"), kinds("informer-sync"), ...hooks, shutdown];
+  return { healthz: live, livez: live, readyz: ready };
+}
+
+function unless(name: string, isWell: () => boolean, problem: string): HealthCheck {
+  return { name, check: () => (isWell() ? undefined : problem) };
+}
+
+/** A document at a fixed path: JSON laid out for people, whoever asks. */
+export function documentEndpoint(
+  path: string,
+  value: () => JsonValue,
+): (request: ApiRequest) => CompleteResponse | undefined {
+  return (request) => {
+    if (request.path !== path && request.path !== `${path}/`) {
+      return undefined;
+    }
+    const document = value();
+    const payload = textPayload(printJson(document, { indent: 2, htmlSafe: true }), "application/json");
+    return { kind: "complete", code: 200, payload: { ...payload, value: () => document } };
+  };
+}
+
+/** The deprecated path of watches with nothing to watch, which the reference answers as a failure of its own. */
+function bareWatchEndpoint({ path }: ApiRequest): CompleteResponse | undefined {
+  if (!BARE_WATCH.test(path)) {
+    return undefined;
+  }
+  const why = `failed to create RequestInfo: unable to determine kind and namespace from url, ${path}`;
+  const payload = textPayload(`Internal Server Error: ${goQuote(path)}: ${why}\n`);
+  return { kind: "complete", code: 500, headers: { "x-content-type-options": "nosniff" }, payload };
+}
+
+/** What `/` lists: every path from which more can be found, and those that say whether the server is well. */
+export function rootPaths({ groups }: Catalog, healthPaths: readonly string[]): JsonValue {
+  const served = groups.flatMap(({ name, versions }) => {
+    const root = name === "" ? "/api" : `/apis/${name}`;
+    return [...(name === "" ? [] : [root]), ...versions.map(({ version }) => `${root}/${version}`)];
+  });
+  return { paths: [...OTHER_PATHS, ...healthPaths, ...served].sort() };
 }

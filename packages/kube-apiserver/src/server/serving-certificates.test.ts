@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { load } from "js-yaml";
 import { isStoreError } from "../store/store-error.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
-import { adminKubeconfig } from "./kubeconfig.ts";
+import { adminKubeconfig } from "./api-server.ts";
 import { loadCertificates } from "./serving-certificates.ts";
 
 const start = new Date("2030-01-01T00:00:00Z");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Expiry } from "./expiry.ts";
+import { Expiry } from "./memory.ts";
 
 test("a key is due once its time has come, never before, and at most a second late", () => {
   const expiry = new Expiry();

@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-import { existsSync, renameSync } from "node:fs";
-import { join } from "node:path";
+import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { ACKNOWLEDGED_FILE, lostError, readAcknowledged } from "./acknowledged.ts";
-import { ChangeLog, type ChangeLogOptions, createChangeLog } from "./change-log.ts";
-import { type DataDirectory, LOCK_FILE, takeDataDirectory } from "./data-directory.ts";
+import {
+  ChangeLog,
+  type ChangeLogOptions,
+  createChangeLog,
+  type Log,
+  type LoggedChange,
+  sqliteCode,
+} from "./change-log.ts";
+import { type DataDirectory, LOCK_FILE, lockedError, takeDataDirectory } from "./data-directory.ts";
 import { Decoder } from "./decoder.ts";
 import { DiskReserve, RESERVE_FILE } from "./disk-reserve.ts";
 import { DEFAULT_HISTORY, type HistoryLimits } from "./history.ts";
 import { LogStore, type LogStoreOptions } from "./log-store.ts";
-import { isReadOnly, shareDataDirectory } from "./read-only-directory.ts";
-import { openReadOnlyLog } from "./read-only-log.ts";
 import type { Codec, Store } from "./store.ts";
 import { StoreError } from "./store-error.ts";
+
+const SQLITE_BUSY = 5;
+
+// A database that is collected as garbage is closed, and its lock gone.
+const held = new Set<DatabaseSync>();
 
 /** Where the store lives and how much it keeps. */
 export interface StoreOptions<T extends object> {
@@ -121,4 +133,91 @@ function partsOf<T extends object>(
 ): Pick<LogStoreOptions<T>, "codec" | "decoder" | "limits" | "now"> {
   const { codec, decodedBytes = DEFAULT_DECODED_BYTES, history, now = Date.now } = options;
   return { codec, decoder: new Decoder(codec, decodedBytes), limits: { ...DEFAULT_HISTORY, ...history }, now };
+}
+
+/** Whether the directory, or one of the files in it, is there but may not be written: by its permissions, or because its disk is not. */
+export function isReadOnly(directory: string, files: readonly string[]): boolean {
+  return [directory, ...files.map((name) => join(directory, name))].some(
+    (path) => existsSync(path) && !isWritable(path),
+  );
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Shares a directory that cannot be taken: as long as it is held nobody can write to it either, though others may read it as well.
+ * `locked`, naming the holder, when a process has taken it. Returns the way to let it go.
+ */
+export function shareDataDirectory(directory: string): () => void {
+  const path = join(directory, LOCK_FILE);
+  if (!existsSync(path)) {
+    return () => {};
+  }
+  const lock = new DatabaseSync(path, { readOnly: true, timeout: 0 });
+  try {
+    // A transaction that has read holds the lock until it ends.
+    lock.exec("BEGIN; SELECT count(*) FROM sqlite_schema");
+  } catch (error) {
+    lock.close();
+    throw sqliteCode(error) === SQLITE_BUSY ? lockedError(directory, error) : error;
+  }
+  held.add(lock);
+  return () => {
+    held.delete(lock);
+    lock.close();
+  };
+}
+
+/**
+ * The log in a directory that cannot be written. SQLite reads a write-ahead log only where it may write, and what is in there was
+ * promised to somebody: so a copy is read, with all the checks of a start, and is gone when it was. Nothing can be committed.
+ */
+export function openReadOnlyLog(options: ChangeLogOptions): Log {
+  const folder = mkdtempSync(join(tmpdir(), "purlin-read-only-"));
+  try {
+    const path = join(folder, basename(options.path));
+    copyFileSync(options.path, path);
+    if (existsSync(`${options.path}-wal`)) {
+      copyFileSync(`${options.path}-wal`, `${path}-wal`);
+    }
+    const acknowledged = keptCopy(options.acknowledged, folder);
+    const copy = new ChangeLog({ ...options, path, shownAs: options.path, ...(acknowledged && { acknowledged }) });
+    try {
+      return contentsOf(copy.compactedRevision, [...copy.read()]);
+    } finally {
+      copy.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A log that is opened writes its marker. */
+function keptCopy(marker: string | undefined, folder: string): string | undefined {
+  if (marker === undefined || !existsSync(marker)) return undefined;
+  const path = join(folder, basename(marker));
+  copyFileSync(marker, path);
+  return path;
+}
+
+function contentsOf(compactedRevision: number, rows: LoggedChange[]): Log {
+  return {
+    compactedRevision,
+    // Once: who reads them keeps them.
+    read: () => rows.splice(0),
+    commit: () => {
+      throw new Error("the log is read-only");
+    },
+    problem: () => undefined,
+    freeBytes: () => 0,
+    checkpoint: () => {},
+    close: () => {},
+  };
 }

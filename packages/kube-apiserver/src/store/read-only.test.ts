@@ -8,9 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { createChangeLog } from "./change-log.ts";
 import { takeDataDirectory } from "./data-directory.ts";
-import { STORE_FILE } from "./open-store.ts";
-import { isReadOnly, shareDataDirectory } from "./read-only-directory.ts";
-import { openReadOnlyLog } from "./read-only-log.ts";
+import { isReadOnly, openReadOnlyLog, STORE_FILE, shareDataDirectory } from "./open-store.ts";
 import { isStoreError } from "./store-error.ts";
 import { openNotes, put, show, takeAll, tempDirectory } from "./testing/temp-store.ts";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ApplyOptions, InformerPool, KubeClient, WriteOptions } from "@purlin/kube-client";
+import type { ApplyOptions, InformerPool, KubeClient, KubeReader, WriteOptions } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects";
-import { type KubeObject, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
+import { type KubeObject, keyOf, type ObjectKey, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { wouldApplyChange } from "../apply/would-change.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { CachedTypes } from "./cached-type.ts";
@@ -11,8 +11,9 @@ import type {
   CachedListOptions,
   ClosableControllerClient,
 } from "./controller-client.ts";
-import { listLive } from "./list-live.ts";
 import { SentApplies } from "./sent-applies.ts";
+
+const pageSize = 500;
 
 /** What {@link createControllerClient} is given. */
 export interface ControllerClientOptions {
@@ -133,4 +134,24 @@ async function getLive(
 
 function nameOf({ apiVersion, kind }: TypeRef): string {
   return `${apiVersion}/${kind}`;
+}
+
+/** The objects of a type from the server itself, page by page, up to a limit. */
+async function listLive(
+  reader: KubeReader,
+  type: TypeRef,
+  { namespace, labels = {}, field, limit = Number.POSITIVE_INFINITY, signal }: CachedListOptions,
+): Promise<readonly KubeObject[]> {
+  const terms = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const labelSelector = terms.length === 0 ? undefined : terms.join(",");
+  const objects: KubeObject[] = [];
+  let next: string | undefined;
+  do {
+    const page = await reader.list(type, { namespace, labelSelector, signal, limit: pageSize, continue: next });
+    for (const item of page.items) {
+      if (field === undefined || textAt(item, field.path) === field.value) objects.push(item);
+    }
+    next = page.continue;
+  } while (next !== undefined && objects.length < limit);
+  return objects;
 }

@@ -4,8 +4,7 @@ import { test } from "node:test";
 import type { CacheChange, Informer } from "@purlin/kube-client";
 import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import fc from "fast-check";
-import { OwnWrites } from "./own-writes.ts";
-import { compareVersions } from "./resource-version.ts";
+import { compareVersions, OwnWrites } from "./own-writes.ts";
 
 const type = { apiVersion: "v1", kind: "ConfigMap" };
 

@@ -2,7 +2,6 @@
 import type { Informer } from "@purlin/kube-client";
 import { type KubeObject, keyOf, keyText, type ObjectKey, textAt } from "@purlin/kube-objects/object";
 import type { FieldValue } from "./controller-client.ts";
-import { compareVersions } from "./resource-version.ts";
 
 type OwnWrite =
   | { readonly kind: "stored"; readonly object: KubeObject; readonly lists: number }
@@ -160,4 +159,9 @@ function versionOf(write: OwnWrite): string | undefined {
 function isGone({ metadata }: KubeObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = metadata;
   return Boolean(deletionTimestamp) && deletionGracePeriodSeconds === 0 && (finalizers ?? []).length === 0;
+}
+
+/** Compares two resource versions of one API server, which are whole numbers in growing order. None is before any. */
+export function compareVersions(a = "", b = ""): number {
+  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }

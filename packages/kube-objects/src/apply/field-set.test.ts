@@ -5,6 +5,7 @@ import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { parseJson } from "../json/parse-json.ts";
 import { printJson } from "../json/print-json.ts";
+import { printPaths } from "./conflict.ts";
 import {
   emptySet,
   type FieldSet,
@@ -16,11 +17,10 @@ import {
   leaf,
 } from "./field-set.ts";
 import { difference, equalSets, intersection, isSubset, recursiveDifference, union } from "./field-set-algebra.ts";
-import { printPaths } from "./field-set-paths.ts";
 import { decodeFieldsV1, encodeFieldsV1 } from "./fields-v1.ts";
+import { compareValues } from "./item-key.ts";
 // Observed from the reference's fieldpath.Set.
 import observed from "./testdata/field-sets.json" with { type: "json" };
-import { compareValues } from "./value-order.ts";
 
 for (const row of observed) {
   test(`FieldsV1 ${row.fields}`, () => {

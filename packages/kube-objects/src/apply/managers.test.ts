@@ -4,9 +4,15 @@ import { test } from "node:test";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import type { ManagedFieldsEntry } from "../metadata.ts";
 import { capUpdaters } from "./ancient-changes.ts";
-import { ApplyConflicts, conflictingFields, conflictStatus, isApplyConflicts, withoutConflictsOn } from "./conflict.ts";
+import {
+  ApplyConflicts,
+  conflictingFields,
+  conflictStatus,
+  isApplyConflicts,
+  printPaths,
+  withoutConflictsOn,
+} from "./conflict.ts";
 import { fieldSetOfPaths } from "./field-set.ts";
-import { printPaths } from "./field-set-paths.ts";
 import { encodeFieldsV1, encodingFieldsV1 } from "./fields-v1.ts";
 import {
   decodeManagers,

@@ -9,7 +9,6 @@ import { type ApplyType, formOf, type ListType, type MapType, type ScalarKind } 
 import { boxedSyntax, boxedText } from "./go-value-text.ts";
 import { printItem } from "./item-key.ts";
 import { itemName, itemProblem } from "./list-item.ts";
-import { isOfType } from "./typed-check.ts";
 
 /** Options of {@link typeProblem}. */
 export interface TypeProblemOptions {
@@ -120,4 +119,61 @@ function validateNamedItems(walk: Walk, list: ListType, items: JsonArray, path: 
     seen.add(name);
     validate(walk, list.item, item, path + printItem(name));
   }
+}
+
+/** Whether a value has the shape its type asks for. Says nothing about what is wrong, and costs little. */
+function isOfType(type: ApplyType, value: JsonValue, allowDuplicates: boolean): boolean {
+  switch (formOf(type, value)) {
+    case "map":
+      return type.map !== undefined && isMap(type.map, value, allowDuplicates);
+    case "list":
+      return type.list !== undefined && isList(type.list, value, allowDuplicates);
+    case "scalar":
+      return isScalar(type.scalar, value);
+    default:
+      return false;
+  }
+}
+
+function isScalar(kind: ScalarKind | undefined, value: JsonValue): boolean {
+  if (value === null) return true;
+  switch (kind) {
+    case "numeric":
+      return typeof value === "number" || typeof value === "bigint";
+    case "string":
+    case "boolean":
+      return typeof value === kind;
+    default:
+      return typeof value !== "object";
+  }
+}
+
+function isMap(map: MapType, value: JsonValue, allowDuplicates: boolean): boolean {
+  if (value === null) return true;
+  if (typeof value !== "object" || Array.isArray(value)) return false;
+  const object = value as JsonObject;
+  for (const key of Object.keys(object)) {
+    const type = map.field(key)?.type ?? map.element;
+    if (!type || !isOfType(type, object[key] ?? null, allowDuplicates)) return false;
+  }
+  return true;
+}
+
+function isList(list: ListType, value: JsonValue, allowDuplicates: boolean): boolean {
+  if (value === null) return true;
+  if (!Array.isArray(value)) return false;
+  if (!list.atomic && !areNamed(list, value, allowDuplicates)) return false;
+  for (const item of value) if (!isOfType(list.item, item, allowDuplicates)) return false;
+  return true;
+}
+
+function areNamed(list: ListType, items: JsonArray, allowDuplicates: boolean): boolean {
+  if (allowDuplicates || items.length < 2) return items.every((item) => itemName(list, item) !== undefined);
+  const names = new Set<string>();
+  for (const item of items) {
+    const name = itemName(list, item);
+    if (name === undefined || names.has(name)) return false;
+    names.add(name);
+  }
+  return true;
 }

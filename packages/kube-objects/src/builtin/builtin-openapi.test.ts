@@ -3,10 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type GroupVersionKind, parseApiVersion } from "../gvk.ts";
 import type { JsonObject } from "../json/json-value.ts";
-import { componentClosure } from "../openapi/component-closure.ts";
 import { findSchema } from "../openapi/find-schema.ts";
 import { openAPIPathKey } from "../openapi/path-key.ts";
-import { builtinComponentsForCustomResources, builtinOpenAPI } from "./builtin-openapi.ts";
+import { builtinComponentsForCustomResources, builtinOpenAPI, componentClosure } from "./builtin-openapi.ts";
 
 const documents = builtinOpenAPI();
 const metaV1 = "io.k8s.apimachinery.pkg.apis.meta.v1";

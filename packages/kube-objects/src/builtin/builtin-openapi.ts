@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type GroupVersion, type GroupVersionKind, parseApiVersion } from "../gvk.ts";
 import type { JsonValue } from "../json/json-value.ts";
-import { componentClosure } from "../openapi/component-closure.ts";
 import { kindsExtension, type OpenAPIDocument, type OpenAPISchema } from "../openapi/open-api-document.ts";
 import { parseOpenAPIPathKey } from "../openapi/path-key.ts";
-import { type BuiltinData, builtinData } from "./builtin-data.ts";
+import { referredComponent } from "../openapi/reference.ts";
+import { builtinSchemaJson } from "./gen/builtin-schemas.ts";
+
+const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+/** The generated facts about the built-in kinds; made by tools/builtin-schemas, which describes each member. */
+interface BuiltinData {
+  readonly source: string;
+  readonly release: string;
+  readonly documents: Readonly<Record<string, readonly string[]>>;
+  readonly crossRegistered: readonly string[];
+  readonly clientGroupVersions: readonly string[];
+  readonly schemas: Readonly<Record<string, OpenAPISchema>>;
+}
+
+let parsed: BuiltinData | undefined;
 
 /** OpenAPI v3 documents by the path key of the index at `/openapi/v3`. */
 export interface OpenAPIDocuments {
@@ -83,4 +97,44 @@ function withKinds(schema: OpenAPISchema, groupVersions: readonly GroupVersion[]
   const kind = kinds[0]?.kind ?? "";
   const added = groupVersions.map(({ group, version }) => ({ group, kind, version }));
   return { ...schema, [kindsExtension]: [...kinds, ...added] as unknown as JsonValue };
+}
+
+/** The data, parsed on first use: whoever only imports this package does not pay for it. */
+function builtinData(): BuiltinData {
+  parsed ??= JSON.parse(builtinSchemaJson) as BuiltinData;
+  return parsed;
+}
+
+/**
+ * The components that `roots` refer to, directly or not, themselves included, in the order of their names: what a
+ * document must define for its references to resolve. Names that `components` lacks are left out.
+ */
+export function componentClosure(
+  components: Readonly<Record<string, OpenAPISchema>>,
+  roots: Iterable<string>,
+): Record<string, OpenAPISchema> {
+  const names = new Set(roots);
+  for (const name of names) {
+    if (Object.hasOwn(components, name)) addReferences(components[name], names);
+  }
+  const closure: Record<string, OpenAPISchema> = {};
+  for (const name of [...names].sort()) {
+    const schema = Object.hasOwn(components, name) ? components[name] : undefined;
+    if (schema !== undefined) closure[name] = schema;
+  }
+  return closure;
+}
+
+// Most of a schema is plain values: only what can hold a reference is kept for later.
+function addReferences(root: unknown, names: Set<string>): void {
+  const pending: object[] = isContainer(root) ? [root] : [];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const container = next as Readonly<Record<string, unknown>>;
+    for (const key of Object.keys(container)) {
+      const member = container[key];
+      const name = key === "$ref" && typeof member === "string" ? referredComponent(member) : undefined;
+      if (name !== undefined) names.add(name);
+      else if (isContainer(member)) pending.push(member);
+    }
+  }
 }

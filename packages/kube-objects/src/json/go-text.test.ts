@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isDeeperThan } from "../patch/json-patch.ts";
 import { goJson, goNumber, goQuote } from "./go-text.ts";
 import { goPlain, goSyntax, goTypeName } from "./go-value.ts";
-import { isDeeperThan } from "./json-depth.ts";
 import { jsonEqual } from "./json-equal.ts";
 import type { JsonValue } from "./json-value.ts";
 import { ownValue, setOwnValue, withOwnValue, withoutOwnValue } from "./own-value.ts";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON patch (RFC 6902) with the habits of the library the reference server uses, see each operation.
-import { isDeeperThan } from "../json/json-depth.ts";
 import { jsonEqual } from "../json/json-equal.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
@@ -10,6 +9,8 @@ import { utf8Length } from "../json/utf8.ts";
 import { patchNotApplicable } from "../status-error-constructors.ts";
 import { PatchDocument, type Place } from "./patch-document.ts";
 import { unmarkNumbers, type WrittenValue } from "./written-numbers.ts";
+
+const isContainer = (value: JsonValue): boolean => typeof value === "object" && value !== null;
 
 /** One operation as it came; what is missing or odd in it makes it fail when its turn comes. */
 export type JsonPatchOperation = JsonObject;
@@ -121,4 +122,21 @@ function check(target: PatchDocument, operation: JsonPatchOperation): void {
   const path = pathOf(operation, "path");
   const actual = path === "" ? target.value : (target.get(place(target, operation, "path")) ?? null);
   if (!jsonEqual(actual, wantedValue(operation))) throw new Error(`testing value ${path} failed`);
+}
+
+/** Whether objects and lists nest deeper than the limit. Does not recurse itself, so any depth is fine to ask about. */
+export function isDeeperThan(value: JsonValue, limit: number): boolean {
+  let level: JsonValue[] = [value];
+  for (let depth = 0; depth <= limit; depth++) {
+    const next: JsonValue[] = [];
+    for (const item of level) {
+      if (typeof item !== "object" || item === null) continue;
+      for (const child of Object.values(item) as JsonValue[]) {
+        if (typeof child === "object" && child !== null) next.push(child);
+      }
+    }
+    if (next.length === 0) return level.some(isContainer) && depth + 1 > limit;
+    level = next;
+  }
+  return true;
 }

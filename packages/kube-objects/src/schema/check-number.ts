@@ -5,7 +5,6 @@
 import { invalidPrinted } from "../field-error.ts";
 import { isNearlyInteger } from "./check-type.ts";
 import { type Place, placeText } from "./finding.ts";
-import { goFloat } from "./go-float.ts";
 import { fieldOf, inBody, type Outcome, report, reportWithoutField } from "./outcome.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { isInt64, toInt64 } from "./value-kind.ts";
@@ -94,4 +93,13 @@ function complain(check: NumberCheck, value: Operand, complaint: string): void {
 
 function reportNumber({ outcome, place }: NumberCheck, value: Operand, text: string): void {
   report(outcome, text, invalidPrinted(fieldOf(place), textOf(value), text));
+}
+
+/** A floating-point number as Go's `%v` prints it: unlike an integer, 1000000 comes out as `1e+06`. */
+export function goFloat(value: number): string {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
+  const [mantissa = "", exponentText = "0"] = value.toExponential().split("e");
+  const exponent = Number(exponentText);
+  if (exponent >= -4 && exponent < 6) return String(value);
+  return `${mantissa}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }

@@ -1,23 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 // The walk through a value and its schema. The order of checks, and what each adds to the count of matches, follow the
 // reference server, because it reports the branch of anyOf or oneOf with the highest count.
-import { invalidValue } from "../field-error.ts";
+import { invalidValue, tooLong, tooMany } from "../field-error.ts";
 import { goQuote } from "../json/go-text.ts";
-import type { JsonObject } from "../json/json-value.ts";
+import type { JsonArray, JsonObject } from "../json/json-value.ts";
 import { finish, type Work } from "../turns.ts";
 import { checkComposition, countComposed } from "./check-composition.ts";
-import type { CheckContext, DeferredCheck, Subject } from "./check-context.ts";
+import {
+  type CheckContext,
+  type CheckProgress,
+  type DeferredCheck,
+  deferredAbove,
+  type Subject,
+} from "./check-context.ts";
 import { checkEnum } from "./check-enum.ts";
-import { checkList } from "./check-list.ts";
 import { checkNumber } from "./check-number.ts";
 import { checkObject } from "./check-object.ts";
-import { checkString, patternSteps } from "./check-string.ts";
 import { checkNull, checkType } from "./check-type.ts";
-import { placeText, type SchemaFinding } from "./finding.ts";
+import { indexPlace, type Place, placeText, type SchemaFinding } from "./finding.ts";
+import { stringFormatCheck } from "./formats.ts";
+import { linearPattern } from "./linear-pattern.ts";
 import { maxNesting } from "./nesting.ts";
-import { emptyOutcome, isFull, type Outcome, reportWithoutField } from "./outcome.ts";
+import {
+  emptyOutcome,
+  fieldOf,
+  inBody,
+  isFull,
+  type Outcome,
+  report,
+  reportInvalid,
+  reportType,
+  reportWithoutField,
+} from "./outcome.ts";
 import { type SchemaNode, schemaNode } from "./schema-node.ts";
 import { type KindedValue, kindedValue } from "./value-kind.ts";
+import { valueKey } from "./whole-value.ts";
+
+/** What one string may take, and what all strings of one value may take together: well under a second each. */
+const patternSteps: { readonly each: number; readonly all: number } = { each: 10_000_000, all: 40_000_000 };
+
+/** A string to check, and what is needed to do so. */
+interface StringCheck {
+  readonly outcome: Outcome;
+  readonly node: SchemaNode;
+  readonly place: Place | undefined;
+  readonly value: string;
+  readonly progress: CheckProgress;
+}
+
+/** A list to check against the keywords for arrays. */
+interface ListCheck {
+  readonly items: JsonArray;
+  readonly node: SchemaNode;
+  readonly place: Place | undefined;
+}
 
 /** How a value is checked. */
 export interface CheckValueOptions {
@@ -113,4 +149,74 @@ function checkPresent(context: CheckContext, outcome: Outcome, { value, node, fo
   checkEnum(outcome, node, found, place);
   if (found.kind === "object") checkObject(context, outcome, { members: found.value, node, place });
   outcome.matches += 2;
+}
+
+/** Checks each item of a list by its schema, how many there are, and that none comes twice where that is asked for. */
+function checkList(context: CheckContext, outcome: Outcome, { items, node, place }: ListCheck): void {
+  const { minItems, maxItems } = node.limits;
+  const count = items.length;
+  const schema = node.items;
+  if (schema) {
+    const checkAt = (i: number): void =>
+      context.check(context, outcome, { value: items[i], schema, place: indexPlace(place, i) });
+    if (context.deferred && count > deferredAbove) {
+      context.deferred.push({ size: count, depth: context.progress.depth, checkAt });
+    } else {
+      for (let i = 0; i < count && !isFull(outcome); i++) checkAt(i);
+    }
+  }
+  if (minItems !== undefined && count < minItems) {
+    reportInvalid(outcome, place, count, `should have at least ${minItems} items`);
+  }
+  if (maxItems !== undefined && count > maxItems) {
+    report(outcome, inBody(place, `should have at most ${maxItems} items`), tooMany(fieldOf(place), count, maxItems));
+  }
+  if (node.uniqueItems && new Set(items.map(valueKey)).size < count) {
+    reportInvalid(outcome, place, "", "shouldn't contain duplicates");
+  }
+  outcome.matches += 2;
+}
+
+/** Checks a string against its lengths and pattern, reporting the first that fails, and against its format. */
+function checkString(check: StringCheck): void {
+  const { outcome, node, place, value } = check;
+  const { minLength, maxLength } = node.limits;
+  if (maxLength !== undefined && isLongerThan(value, maxLength)) {
+    report(outcome, inBody(place, `should be at most ${maxLength} chars long`), tooLong(fieldOf(place), maxLength));
+  } else if (minLength !== undefined && minLength > 0 && !isLongerThan(value, minLength - 1)) {
+    reportInvalid(outcome, place, value, `should be at least ${minLength} chars long`);
+  } else if (node.pattern !== "") {
+    checkPattern(check);
+  }
+  outcome.matches++;
+  if (node.format !== "") checkFormat(check);
+}
+
+// Characters are code points. Counting them is needed only when the number of code units does not decide.
+function isLongerThan(text: string, limit: number): boolean {
+  if (text.length <= limit) return false;
+  if (text.length > limit * 2 + 1) return true;
+  let count = 0;
+  for (const _ of text) if (++count > limit) return true;
+  return false;
+}
+
+function checkPattern({ outcome, node, place, value, progress }: StringCheck): void {
+  const pattern = linearPattern(node.pattern);
+  const steps = pattern.steps(value.length);
+  progress.patternSteps -= steps;
+  if (pattern.problem !== undefined) {
+    reportInvalid(outcome, place, value, `should match '${node.pattern}, but pattern is invalid: ${pattern.problem}'`);
+  } else if (steps > patternSteps.each || progress.patternSteps < 0) {
+    reportInvalid(outcome, place, "", `is too long to be matched with '${node.pattern}'`);
+  } else if (!pattern.test(value)) {
+    reportInvalid(outcome, place, value, `should match '${node.pattern}'`);
+  }
+}
+
+function checkFormat({ outcome, node, place, value }: StringCheck): void {
+  const isOfFormat = stringFormatCheck(node.format);
+  if (!isOfFormat) return;
+  outcome.matches++;
+  if (!isOfFormat(value)) reportType(outcome, place, value, `must be of type ${node.format}: ${goQuote(value)}`);
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "../json/json-value.ts";
-import { withoutForbiddenNulls } from "./drop-nulls.ts";
+import { withoutForbiddenNulls } from "./check-schema.ts";
 
 const schema: JsonObject = {
   type: "object",

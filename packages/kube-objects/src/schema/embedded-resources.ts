@@ -3,8 +3,11 @@ import { type FieldError, invalidValue, requiredValue } from "../field-error.ts"
 import { parseApiVersion } from "../gvk.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
-import { dns1035LabelProblems } from "../metadata-names.ts";
-import { checkEmbeddedMetadata } from "./embedded-metadata.ts";
+import type { ObjectMeta } from "../metadata.ts";
+import { dns1035LabelProblems, pathSegmentName } from "../metadata-names.ts";
+import { validateObjectMeta } from "../metadata-validation.ts";
+import { TypedFormError } from "../typed/typed-error.ts";
+import { toTypedMetadata } from "../typed/typed-form.ts";
 import { bracketedText, fieldPlace, type SchemaFinding } from "./finding.ts";
 import { walkStructure } from "./structural-walk.ts";
 import { wholeValue } from "./whole-value.ts";
@@ -57,4 +60,20 @@ function apiVersionProblem(text: string): string | undefined {
 function kindProblem(text: string): string | undefined {
   const problems = dns1035LabelProblems(text.toLowerCase());
   return problems.length === 0 ? undefined : `may have mixed case, but should otherwise match: ${problems.join(",")}`;
+}
+
+/**
+ * Checks the metadata of an object inside another one. It needs no name, and may be in a namespace or not; the kind is
+ * not known, so any name will do that can be part of a path.
+ */
+function checkEmbeddedMetadata(field: string, metadata: JsonValue): FieldError[] {
+  let meta: ObjectMeta;
+  try {
+    meta = toTypedMetadata(metadata).metadata;
+  } catch (error) {
+    if (error instanceof TypedFormError) return [invalidValue(field, wholeValue(metadata), error.message)];
+    throw error;
+  }
+  const named = { ...meta, name: meta.name || "fakename" };
+  return validateObjectMeta(named, { namespaced: Boolean(meta.namespace), name: pathSegmentName }, field);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { goFloat } from "./check-number.ts";
 import { checkValue } from "./check-value.ts";
-import { goFloat } from "./go-float.ts";
 import { kindedValue, toInt64 } from "./value-kind.ts";
 
 const cases: Record<string, { reason: string; value: unknown; kind: string; as?: unknown }> = {

@@ -4,7 +4,6 @@ import { fieldErrorsText } from "../field-error.ts";
 import { compareUtf8 } from "../json/utf8.ts";
 import { findStatusError } from "../status-error.ts";
 import { badRequest } from "../status-error-constructors.ts";
-import { type LabelToken, type LabelTokenKind, lexLabelSelector } from "./label-lexer.ts";
 import {
   binaryOperators,
   createRequirement,
@@ -14,6 +13,25 @@ import {
   type LabelRequirement,
   meetsRequirement,
 } from "./label-requirement.ts";
+
+/** One token of a label selector. `text` is what messages show for it. */
+interface LabelToken {
+  readonly kind: LabelTokenKind;
+  readonly text: string;
+}
+
+/** The kinds of tokens: symbols stand for themselves. */
+type LabelTokenKind = "identifier" | "end" | "in" | "notin" | SymbolToken;
+
+type SymbolToken = "=" | "==" | "!=" | "!" | "(" | ")" | "," | ">" | "<";
+
+const symbols: ReadonlySet<string> = new Set<SymbolToken>(["=", "==", "!=", "!", "(", ")", ",", ">", "<"]);
+
+const special = /[=!(),><]/;
+
+const blank = /[ \t\r\n]/;
+
+const identifierRun = /[^ \t\r\n=!(),><\0]*/y;
 
 /** A parsed label selector: every requirement must hold, so an empty list selects everything. */
 export type LabelSelector = readonly LabelRequirement[];
@@ -171,4 +189,34 @@ export function exactLabelValue(selector: LabelSelector, key: string): string | 
   if (requirement?.values.length !== 1) return undefined;
   const { operator } = requirement;
   return operator === "=" || operator === "==" || operator === "in" ? requirement.values[0] : undefined;
+}
+
+/** Splits a selector into tokens, the last one being the end. Never fails. */
+function lexLabelSelector(text: string): LabelToken[] {
+  const tokens: LabelToken[] = [];
+  let position = 0;
+  for (;;) {
+    while (blank.test(text.charAt(position))) position++;
+    const char = text.charAt(position);
+    // As in the reference, a NUL where a token could start ends the text; right after a token it is swallowed.
+    if (char === "" || char === "\0") return [...tokens, { kind: "end", text: "" }];
+    const { token, end } = special.test(char) ? symbolAt(text, position) : wordAt(text, position);
+    tokens.push(token);
+    position = text.charAt(end) === "\0" ? end + 1 : end;
+  }
+}
+
+function wordAt(text: string, start: number): { token: LabelToken; end: number } {
+  identifierRun.lastIndex = start;
+  const word = identifierRun.exec(text)?.[0] ?? "";
+  const end = start + word.length;
+  if (word === "in" || word === "notin") return { token: { kind: word, text: word }, end };
+  return { token: { kind: "identifier", text: word }, end };
+}
+
+// The longest symbol wins: "!=" before "!", "==" before "=".
+function symbolAt(text: string, start: number): { token: LabelToken; end: number } {
+  const pair = text.slice(start, start + 2);
+  const symbol = symbols.has(pair) ? pair : pair.charAt(0);
+  return { token: { kind: symbol as SymbolToken, text: symbol }, end: start + symbol.length };
 }

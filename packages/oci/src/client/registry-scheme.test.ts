@@ -4,8 +4,8 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { isOciError } from "../content/oci-error.ts";
+import { createSchemes, isLoopback } from "./registry-client.ts";
 import type { RegistrySend } from "./registry-http.ts";
-import { createSchemes, isLoopback } from "./registry-scheme.ts";
 
 const hosts: Record<string, boolean> = {
   localhost: true,

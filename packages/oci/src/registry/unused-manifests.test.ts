@@ -8,8 +8,8 @@ import { openContentStore } from "../content/content-store.ts";
 import { digestOf, hexOf } from "../content/digest.ts";
 import { mediaTypes } from "../content/media-types.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
+import { allManifests, type ManifestPlaces, removeUnusedManifests } from "./registry.ts";
 import { openRepositoryIndex, type RepositoryIndex } from "./repository-index.ts";
-import { allManifests, type ManifestPlaces, removeUnusedManifests } from "./unused-manifests.ts";
 
 const longAgo = new Date(Date.now() - 30 * 24 * 3_600_000);
 const sinceMs = Date.now() - 7 * 24 * 3_600_000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createHiddenPaths } from "./hidden-paths.ts";
+import { createHiddenPaths } from "./read-package.ts";
 
 const rows: { why: string; whiteouts: string[]; hidden: string[]; seen: string[] }[] = [
   { why: "nothing is gone", whiteouts: [], hidden: [], seen: ["package.yaml", "a/b"] },

@@ -14,7 +14,6 @@ import {
 } from "@purlin/kube-objects/object";
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
 import type { Established } from "./established.ts";
-import { inParallel } from "./in-parallel.ts";
 import { type WebhookClient, withWebhookClient } from "./webhook-client.ts";
 
 /** What a revision installs and how. */
@@ -217,4 +216,30 @@ export async function release(
       if (!isNotFound(error)) throw error;
     }
   });
+}
+
+/**
+ * Does some work for each item, so many at a time, and gives the results in order. After the first failure nothing new is begun;
+ * what runs is waited for, so that nothing goes on behind the back of whoever is told.
+ */
+export async function inParallel<T, R>(
+  items: readonly T[],
+  workers: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  const failures: unknown[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let at = next++; at < items.length && failures.length === 0; at = next++) {
+      try {
+        results[at] = await work(items[at] as T);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(workers, items.length) }, worker));
+  if (failures.length > 0) throw failures[0];
+  return results;
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
-import { inParallel } from "./in-parallel.ts";
+import { inParallel } from "./establish.ts";
 
 test("results come in the order of the items, and no more run than are allowed", async () => {
   const scene = fc.record({

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { isPullSecretError } from "@purlin/oci";
-import { type PullSecretSource, readPullSecrets } from "./pull-secrets.ts";
+import { type PullSecretSource, readPullSecrets } from "./package-client.ts";
 
 const namespace = "crossplane-system";
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

@@ -3,9 +3,28 @@
 import { attempt } from "@purlin/kube-controller";
 import { isNotFound } from "@purlin/kube-objects";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
-import { planCollection } from "./collection.ts";
+import type { RevisionState } from "./activation.ts";
 import { type PackagePass, steps, tellWarning } from "./package-pass.ts";
 import { stateOf } from "./plan-states.ts";
+
+/** What to do about old revisions in this pass. */
+export type CollectionPlan =
+  | { readonly action: "none" }
+  | { readonly action: "delete"; readonly name: string }
+  /** There are too many, and each is needed. */
+  | { readonly action: "blocked" };
+
+/** Which revisions there are and which cannot go. */
+interface CollectionInput {
+  readonly revisions: readonly RevisionState[];
+  readonly current: string;
+  /** How many old ones to keep; 0 keeps all. */
+  readonly historyLimit: number;
+  /** Revisions that compositions name. */
+  readonly inUse: ReadonlySet<string>;
+  /** As shipped, the lowest goes whatever it does. Ours never takes an Active one, nor one in use. */
+  readonly isGuarded: boolean;
+}
 
 /** Removes the oldest revision that nobody needs, where there are more than the history has room for. */
 export async function collectRevisions(
@@ -46,4 +65,14 @@ async function remove(
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
+}
+
+/** At most one revision goes a pass: the lowest-numbered one that may. */
+export function planCollection(input: CollectionInput): CollectionPlan {
+  const { revisions, current, historyLimit, inUse, isGuarded } = input;
+  if (historyLimit <= 0 || revisions.length <= historyLimit + 1) return { action: "none" };
+  const old = revisions.filter(({ name }) => name !== current).toSorted((a, b) => a.number - b.number);
+  const eligible = isGuarded ? old.filter((one) => one.desiredState !== "Active" && !inUse.has(one.name)) : old;
+  const [lowest] = eligible;
+  return lowest === undefined ? { action: "blocked" } : { action: "delete", name: lowest.name };
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { createHash } from "node:crypto";
 import { forEachLimited } from "@purlin/function-protocol";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { isConflict, isInvalid, isNotFound } from "@purlin/kube-objects";
+import { isConflict, isInvalid, isNotFound, parseApiVersion } from "@purlin/kube-objects";
 import { type KubeObject, textOf } from "@purlin/kube-objects/object";
-import { composedFieldManager } from "../../composite-resource/field-manager.ts";
+import { fieldManagers } from "../../composite-resource/constants.ts";
 import { type Observed, sameKind } from "../observe/observe.ts";
 import { ComposedResourceError } from "../run/compose-error.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
@@ -93,4 +94,17 @@ function failed(text: string, { apiVersion, kind, metadata: { namespace } }: Kub
 
 function warn(message: string): PipelineEvent {
   return { type: "Warning", reason: "ComposeResources", message, forClaim: false, detail: "" };
+}
+
+/**
+ * The manager of the fields a composite resource sets on what it composes: one for each name and kind of composite
+ * resource, so that two of them never fight unnoticed for one object.
+ */
+export function composedFieldManager({ apiVersion, kind, metadata }: KubeObject): string {
+  const { group } = parseApiVersion(apiVersion);
+  const groupKind = group === "" ? kind : `${kind}.${group}`;
+  const hash = createHash("sha256")
+    .update(`${metadata.name ?? ""}${groupKind}`)
+    .digest("hex");
+  return `${fieldManagers.composedPrefix}/${hash}`;
 }

@@ -5,9 +5,9 @@ import { forEachLimited } from "@purlin/function-protocol";
 import type { ManagedFieldsEntry } from "@purlin/kube-objects";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { garbageOf } from "../collect/collect-garbage.ts";
+import { managedFieldsUpgrade } from "../compose.ts";
 import type { Observed } from "../observe/observe.ts";
 import { referencesTo } from "./references.ts";
-import { managedFieldsUpgrade } from "./upgrade-managed-fields.ts";
 
 const object = (apiVersion: string, kind: string, name: string, namespace?: string): KubeObject => ({
   apiVersion,

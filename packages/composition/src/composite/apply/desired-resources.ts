@@ -2,15 +2,23 @@
 
 import { Ready, type State, Turns } from "@purlin/function-protocol";
 import type { RestMapper } from "@purlin/kube-client/objects";
-import { compareUtf8 } from "@purlin/kube-objects";
-import { during, type KubeObject, withMember } from "@purlin/kube-objects/object";
+import { compareUtf8, parseApiVersion } from "@purlin/kube-objects";
+import {
+  controllerReference,
+  during,
+  type KubeObject,
+  labelOf,
+  textOf,
+  withMember,
+  withOwner,
+  wrapError,
+} from "@purlin/kube-objects/object";
+import { annotations, labels } from "../../composite-resource/constants.ts";
 import { isNotServed } from "../../not-served.ts";
 import { described, kindAndName, type Observation, type Observed, sameKind } from "../observe/observe.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
-import { withComposedMetadata } from "./composed-metadata.ts";
-import { requireValidName } from "./composed-name.ts";
+import { requireValidName, withComposedName } from "./composed-name.ts";
 import { decodeDesired, type Refuse } from "./decode-desired.ts";
-import { requireDistinct } from "./distinct-objects.ts";
 
 /** A composed resource as it is to be applied. */
 export interface DesiredResource {
@@ -114,4 +122,85 @@ function overridden(name: string, wanted: string, own: string): PipelineEvent | 
   if (wanted === own) return undefined;
   const text = `cannot create composed resource "${name}" in namespace "${wanted}", using XR namespace "${own}" instead`;
   return { type: "Warning", reason: "NamespaceOverridden", message: text, forClaim: false, detail: "" };
+}
+
+/**
+ * Refuses two resources of one pipeline that are the same object, as each apply would undo the other for ever, and one
+ * that is the XR itself, which would be deleted as soon as its function no longer wants it.
+ */
+function requireDistinct(
+  resources: readonly { readonly name: string; readonly object: KubeObject }[],
+  xr: KubeObject,
+  refuse: Refuse,
+): void {
+  const names = new Map<string, string>();
+  const own = identityOf(xr);
+  for (const { name, object } of resources) {
+    const identity = identityOf(object);
+    if (identity === own) refuse(itself(name, object));
+    const other = names.get(identity);
+    if (other !== undefined) refuse(sameObject(other, name, object));
+    names.set(identity, name);
+  }
+}
+
+function identityOf(object: KubeObject): string {
+  const { apiVersion, kind, metadata } = object;
+  const { namespace = "", name = "" } = metadata;
+  return JSON.stringify([parseApiVersion(apiVersion).group, kind, namespace, name]);
+}
+
+function itself(name: string, object: KubeObject): Error {
+  return new Error(
+    `composed resource "${name}" is the composite resource itself ${kindAndName(object)}: give it another metadata.name`,
+  );
+}
+
+function sameObject(one: string, other: string, object: KubeObject): Error {
+  const what = `composed resources "${one}" and "${other}" are the same object ${kindAndName(object)}`;
+  return new Error(`${what}: give one of them another metadata.name`);
+}
+
+/** The object with everything that ties it to its XR: name, namespace, labels, annotation and controller. */
+function withComposedMetadata(name: string, object: KubeObject, xr: KubeObject): KubeObject {
+  try {
+    const tree = labelOf(xr, labels.composite);
+    if (tree === undefined) {
+      throw new Error(
+        `cannot find top-level composite resource name label "${labels.composite}" in composite resource metadata`,
+      );
+    }
+    const placed = withNamespace(withPrefix(object, tree), xr);
+    const marked =
+      name === "" ? placed : withMember(placed, ["metadata", "annotations", annotations.resourceName], name);
+    return withComposedName(name, withController(withTreeLabels(marked, tree, xr), xr));
+  } catch (error) {
+    throw wrapError(`cannot render metadata for composed resource "${name}"`, error);
+  }
+}
+
+function withPrefix(object: KubeObject, tree: string): KubeObject {
+  if (object.metadata.name || object.metadata.generateName) return object;
+  return withMember(object, ["metadata", "generateName"], `${tree}-`);
+}
+
+function withNamespace(object: KubeObject, { metadata: { namespace } }: KubeObject): KubeObject {
+  return namespace ? withMember(object, ["metadata", "namespace"], namespace) : object;
+}
+
+function withTreeLabels(object: KubeObject, tree: string, xr: KubeObject): KubeObject {
+  const labelled = withMember(object, ["metadata", "labels", labels.composite], tree);
+  const claim = labelOf(xr, labels.claimName);
+  const namespace = labelOf(xr, labels.claimNamespace);
+  if (claim === undefined || namespace === undefined) return labelled;
+  const named = withMember(labelled, ["metadata", "labels", labels.claimName], claim);
+  return withMember(named, ["metadata", "labels", labels.claimNamespace], namespace);
+}
+
+function withController(object: KubeObject, xr: KubeObject): KubeObject {
+  try {
+    return withOwner(object, controllerReference(xr));
+  } catch (error) {
+    throw new Error(`cannot set controller reference: ${textOf(error)}`, { cause: error });
+  }
 }

@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { ProtocolError } from "@purlin/function-protocol";
 import { NoMatchError } from "@purlin/kube-client";
 import { wrapError } from "@purlin/kube-objects/object";
+import { adviceOn } from "../fail.ts";
 import { FatalResultError } from "../run/compose-error.ts";
-import { adviceOn } from "./advice.ts";
 
 const fatal = (message: string): FatalResultError =>
   new FatalResultError({

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ready } from "@purlin/function-protocol";
 import type { ComposedResource } from "../apply/apply-composed.ts";
-import { listed, readinessOf } from "./readiness.ts";
+import { listed, readinessOf } from "../report-composition.ts";
 
 const cd = (name: string, ready = true, synced = true): ComposedResource => ({ name, ready, synced });
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSettlingSchemas } from "./settling-schemas.ts";
+import { createSettlingSchemas } from "../composite-state.ts";
 
 test("an XR whose schema changed is looked at for a while, and each change begins that anew", () => {
   let now = 1000;

@@ -6,7 +6,7 @@ import { silentLog, type WatchId } from "@purlin/kube-controller";
 import { manualClock } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects";
 import { type KubeObject, keyText, type TypeRef } from "@purlin/kube-objects/object";
-import { createCompositionUsers } from "./composition-users.ts";
+import { createCompositionUsers } from "../composite-state.ts";
 import { createOwnEchoes, onlyAddedReferences, onlyConditions } from "./own-echoes.ts";
 import { createWatchCollection } from "./watch-collection.ts";
 

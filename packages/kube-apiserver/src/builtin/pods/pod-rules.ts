@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { forbiddenValue, invalidValue, type JsonObject } from "@purlin/kube-objects";
+import { compareQuantities, forbiddenValue, invalidValue, type JsonObject } from "@purlin/kube-objects";
 import { metaOf, withMeta } from "../../rest/object-meta.ts";
 import type { KindRules } from "../kind-rules.ts";
 import { objectAt, textAt, textFields } from "../read-field.ts";
@@ -8,7 +8,8 @@ import { admitted, type FindAccount } from "./pod-admission.ts";
 import { podChangeErrors } from "./pod-change.ts";
 import { podSpec } from "./pod-spec.ts";
 import { nameWarnings, podWarnings } from "./pod-warnings.ts";
-import { qosClassOf } from "./qos-class.ts";
+
+const COUNTED = ["cpu", "memory"];
 
 const trimmed: Check = (container, path) => {
   const image = textAt(container, "image");
@@ -58,4 +59,32 @@ export function podRules(findAccount: FindAccount): KindRules {
       "status.nominatedNodeName",
     ),
   };
+}
+
+/** How surely a Pod gets what it asks for: the less it has said, the less surely. */
+export function qosClassOf(pod: JsonObject): "BestEffort" | "Burstable" | "Guaranteed" {
+  const containers = [...listAt(pod, "spec", "containers"), ...listAt(pod, "spec", "initContainers")];
+  const amounts = containers.map((container) => ({
+    requests: counted(objectAt(container, "resources", "requests")),
+    limits: counted(objectAt(container, "resources", "limits")),
+  }));
+  if (amounts.every(({ requests, limits }) => requests.size + limits.size === 0)) {
+    return "BestEffort";
+  }
+  const isGuaranteed = amounts.every(
+    ({ requests, limits }) =>
+      limits.size === COUNTED.length &&
+      COUNTED.every(
+        (name) => compareQuantities(requests.get(name) ?? limits.get(name) ?? "", limits.get(name) ?? "") === 0,
+      ),
+  );
+  return isGuaranteed ? "Guaranteed" : "Burstable";
+}
+
+/** The amounts that count, unless they are nothing. */
+function counted(amounts: JsonObject): Map<string, string> {
+  const given = COUNTED.filter(
+    (name) => amounts[name] !== undefined && compareQuantities(String(amounts[name]), "0") > 0,
+  );
+  return new Map(given.map((name) => [name, String(amounts[name])]));
 }

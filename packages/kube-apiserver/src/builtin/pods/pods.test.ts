@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects";
 import { answerValue } from "../../testing/test-request.ts";
 import { startTestServer, type TestServer } from "../../testing/test-server.ts";
-import { qosClassOf } from "./qos-class.ts";
+import { qosClassOf } from "./pod-rules.ts";
 
 const PODS = "/api/v1/namespaces/default/pods";
 let server: TestServer;

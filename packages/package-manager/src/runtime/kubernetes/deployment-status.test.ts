@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deploymentState } from "./deployment-status.ts";
+import { deploymentState } from "./kubernetes-runtime.ts";
 
 const available = { type: "Available", status: "True" };
 const all = { observedGeneration: 2, replicas: 2, updatedReplicas: 2, conditions: [available] };

@@ -1,18 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-import { textAt } from "@purlin/kube-objects/object";
+import {
+  conditionOf,
+  conditionsOf,
+  controllerReference,
+  type KubeObject,
+  memberAt,
+  textAt,
+} from "@purlin/kube-objects/object";
+import type { PackageKind } from "@purlin/oci";
+import type { CertificatePorts } from "../certificates/authority-secret.ts";
+import { ensureLeaf, type Leaf } from "../certificates/leaf-secret.ts";
 import { createDepartures, type Departures } from "../departures.ts";
 import type { PackageRuntime, RuntimeReport } from "../package-runtime.ts";
 import { applyDeployment } from "./apply-deployment.ts";
-import { ensureCertificates } from "./certificates.ts";
-import { type DeploymentState, deploymentState } from "./deployment-status.ts";
+import { deleteExactly, type Ownership, ownedObjects } from "./delete-owned.ts";
 import type { KubernetesRuntimeOptions } from "./kubernetes-runtime-options.ts";
-import { dropLeftovers } from "./leftovers.ts";
 import { createRunnableCheck } from "./require-runnable.ts";
-import { retire } from "./retire.ts";
-import { endpointOf } from "./runtime-names.ts";
+import { retire, secretsInUse } from "./retire.ts";
+import { endpointOf, serverNames } from "./runtime-names.ts";
 import { openScene, type RuntimeScene } from "./runtime-scene.ts";
 import { applyAlias, applyService } from "./shared-service.ts";
 import { kubernetesWatches } from "./watches.ts";
+
+/** The certificates of a revision. */
+interface RevisionCertificates {
+  /** Changes when any of them is renewed; undefined while all are the first. */
+  readonly mark: string | undefined;
+  /** How long until one is to be renewed; undefined when that is somebody else's business. */
+  readonly renewInMs: number | undefined;
+}
+
+/** How a Deployment is. */
+interface DeploymentState {
+  /** Why it does not serve; undefined while it does. */
+  readonly problem: string | undefined;
+  /** Kubernetes says that it does not serve; otherwise it says nothing yet. */
+  readonly isBroken: boolean;
+  /** It serves, and what serves is what was last asked for, or may still be what was asked for before. */
+  readonly isServing: boolean;
+  /** Nothing is left of what was asked for before. */
+  readonly isRolledOut: boolean;
+}
 
 const defaultLingerMs = 5_000;
 /** A Deployment that does not come up is looked at this often, though its own changes wake us. */
@@ -81,4 +109,94 @@ async function publish(scene: RuntimeScene, state: DeploymentState): Promise<str
   if (told !== undefined && told !== wanted && !state.isRolledOut) return undefined;
   await applyAlias(scene);
   return wanted;
+}
+
+/**
+ * Deletes what a revision had under other names, once nobody is sent there any more: its endpoint is the new one, and a
+ * while has passed. Answers when to look again, where it is too early.
+ */
+async function dropLeftovers(scene: RuntimeScene, departures: Departures): Promise<number | undefined> {
+  const { options, revision, names, signal } = scene;
+  const told = textAt(revision, ["status", "endpoint"]);
+  if (scene.type.kind === "Function" && told !== endpointOf(names.service, options.namespace)) return undefined;
+  const { uid, name = "" } = revision.metadata;
+  const ownership: Ownership = { objects: options.objects, namespace: options.namespace, uid, signal };
+  const services = (await ownedObjects(ownership, "service")).filter(({ metadata }) => metadata.name !== names.service);
+  const needed = await secretsInUse(options, scene);
+  const secrets = (await ownedObjects(ownership, "secret")).filter(({ metadata }) => !needed.has(metadata.name ?? ""));
+  const deployments = (await ownedObjects(ownership, "deployment")).filter(
+    ({ metadata }) => metadata.name !== names.deployment,
+  );
+  const leftovers = [...services, ...secrets, ...deployments];
+  if (leftovers.length === 0) {
+    departures.forget(name);
+    return undefined;
+  }
+  const waitMs = departures.waitMs(name);
+  if (waitMs > 0) return waitMs;
+  for (const object of leftovers) await deleteExactly(ownership, object);
+  departures.forget(name);
+  return undefined;
+}
+
+/** Reads the status that Kubernetes gave a Deployment. */
+export function deploymentState(deployment: KubeObject, kind: PackageKind): DeploymentState {
+  const what = `${kind.toLowerCase()} package deployment`;
+  const { status, message } = conditionOf(conditionsOf(deployment), "Available");
+  const isSeen = numberAt(deployment, ["status", "observedGeneration"]) >= (deployment.metadata.generation ?? 0);
+  if (status !== "True") {
+    const isTold = conditionsOf(deployment).some(({ type }) => type === "Available");
+    const problem = isTold
+      ? `${what} is unavailable with message: ${message ?? ""}`
+      : `${what} has no condition of type "Available" yet`;
+    return { problem, isBroken: isTold, isServing: false, isRolledOut: false };
+  }
+  const wanted = numberAt(deployment, ["spec", "replicas"]);
+  const [updated, all] = [
+    numberAt(deployment, ["status", "updatedReplicas"]),
+    numberAt(deployment, ["status", "replicas"]),
+  ];
+  return {
+    problem: undefined,
+    isBroken: false,
+    isServing: isSeen,
+    isRolledOut: isSeen && updated >= wanted && all <= updated,
+  };
+}
+
+function numberAt(object: KubeObject, path: readonly string[]): number {
+  const value = memberAt(object, path);
+  return typeof value === "number" ? value : 0;
+}
+
+/**
+ * Sees that the certificates of a revision are there. The Secret may be shared by all revisions of a package; then it
+ * belongs to the one in charge.
+ */
+async function ensureCertificates(scene: RuntimeScene, isInCharge: boolean): Promise<RevisionCertificates> {
+  const { options, revision, names, signal } = scene;
+  const { objects: client, namespace, clock, certificateDays: days } = options;
+  const ports: CertificatePorts = { client, namespace, clock, days };
+  const owner = isInCharge ? controllerReference(revision) : undefined;
+  const leaves: Leaf[] = [];
+  const dnsNames = serverNames(names, namespace);
+  const server = {
+    secretName: names.serverSecret,
+    commonName: names.service,
+    dnsNames,
+    usage: "server",
+    owner,
+  } as const;
+  leaves.push(await ensureLeaf(ports, server, signal));
+  if (names.clientSecret !== undefined) {
+    const name = revision.metadata.name ?? "";
+    const request = { commonName: name, dnsNames: [name], usage: "client", owner } as const;
+    leaves.push(await ensureLeaf(ports, { secretName: names.clientSecret, ...request }, signal));
+  }
+  const marks = leaves.flatMap(({ mark }) => mark ?? []);
+  const times = leaves.flatMap(({ renewInMs }) => renewInMs ?? []);
+  return {
+    mark: marks.length > 0 ? marks.join("-") : undefined,
+    renewInMs: times.length > 0 ? Math.min(...times) : undefined,
+  };
 }

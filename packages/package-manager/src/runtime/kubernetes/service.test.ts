@@ -4,8 +4,8 @@ import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects";
 import { controllerReference, type KubeObject } from "@purlin/kube-objects/object";
 import { packageTypes } from "../../package-kinds.ts";
-import { serviceOf } from "./service.ts";
 import { serviceAccountOf } from "./service-account.ts";
+import { serviceOf } from "./shared-service.ts";
 
 const revisionOf = (kind: "Function" | "Provider"): KubeObject => ({
   ...packageTypes[kind].revision,

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { OwnerReference } from "@purlin/kube-objects";
+import type { JsonObject, OwnerReference } from "@purlin/kube-objects";
 import { controllerOf, controllerReference, type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
-import { packageLabels } from "../../package-kinds.ts";
+import { type PackageType, packageLabels } from "../../package-kinds.ts";
 import { applyOwned } from "../apply-owned.ts";
-import { runtimeKinds } from "./runtime-kinds.ts";
+import { runtimeKinds, runtimePort } from "./runtime-kinds.ts";
+import { podLabels } from "./runtime-names.ts";
 import { isNewer, type RuntimeScene } from "./runtime-scene.ts";
-import { serviceOf } from "./service.ts";
+import { type ObjectPlace, templatedMetadata } from "./templated-metadata.ts";
+
+/** The revision a Service leads to, and where the Service is. */
+interface ServiceInput {
+  readonly type: PackageType;
+  readonly revision: KubeObject;
+  /** `spec` of the runtime config. */
+  readonly config: JsonObject;
+  readonly place: ObjectPlace;
+}
 
 /**
  * Applies the Service that calls reach this revision by. One Service may be shared by all revisions of a package: it leads
@@ -84,4 +94,18 @@ function isOurs({ type, names }: RuntimeScene, service: KubeObject): boolean {
   if (owner.kind === type.kind) return owner.name === names.package;
   const label = type.kind === "Function" ? packageLabels.function : packageLabels.provider;
   return owner.kind === type.revision.kind && memberAt(service, ["spec", "selector", label]) === names.package;
+}
+
+/** The Service of a revision. That of a function is headless: callers balance between its Pods themselves. */
+export function serviceOf({ type, revision, config, place }: ServiceInput): KubeObject {
+  const common = { port: runtimePort, protocol: "TCP" };
+  const spec =
+    type.kind === "Function"
+      ? { clusterIP: "None", ports: [{ name: "grpc", ...common, targetPort: "grpc", appProtocol: "tls" }] }
+      : { ports: [{ name: "webhook", ...common, targetPort: "webhook" }] };
+  return {
+    ...runtimeKinds.service,
+    metadata: templatedMetadata(config, "serviceTemplate", place),
+    spec: { ...spec, selector: podLabels(type, revision) },
+  };
 }
