@@ -21,7 +21,7 @@ import { formatTimestamp, Timestamp } from "./values/timestamp.ts";
 import { TypeValue } from "./values/type-value.ts";
 import type { Value } from "./values/value.ts";
 
-export interface SchemaEnvOptions {
+interface SchemaEnvOptions {
   /** The schema is that of a whole resource: apiVersion, kind and the names in metadata can be read. */
   readonly isRoot?: boolean;
   /** `oldSelf` is an optional, and expressions that read it can be evaluated without an old value. */
@@ -29,7 +29,7 @@ export interface SchemaEnvOptions {
 }
 
 /** What expressions over a schema can refer to: `self` and `oldSelf`, with the types the schema declares. */
-export interface SchemaEnv {
+interface SchemaEnv {
   readonly environment: Environment;
   readonly decl: DeclType;
   /** Makes data of the schema a value. */
@@ -48,14 +48,14 @@ export function createSchemaEnv(schema: Schema, options: SchemaEnvOptions = {}):
 }
 
 /** What came of an evaluation. `error` is set when it failed, and then there is no value. */
-export interface ExpressionResult {
+interface ExpressionResult {
   readonly value?: unknown;
   readonly error?: string;
   readonly cost: number;
 }
 
 /** An expression ready to be evaluated. */
-export interface Expression {
+interface Expression {
   /** The type of its result, as messages show types. */
   readonly type: string;
   readonly usesOldSelf: boolean;

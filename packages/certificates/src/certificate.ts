@@ -19,7 +19,7 @@ interface Contents {
 }
 
 /** Who the authority is and how long it lasts. */
-export interface AuthorityOptions {
+interface AuthorityOptions {
   readonly commonName: string;
   readonly organizations?: readonly string[];
   /** What the authority itself is called; most need no such name. */

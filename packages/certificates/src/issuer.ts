@@ -5,7 +5,7 @@ import type { KeyPair } from "./key-pair.ts";
 import { OID } from "./oids.ts";
 
 /** What signing needs of an authority: its key, its name as bytes, its key identifier and its end. */
-export interface Issuer {
+interface Issuer {
   readonly key: KeyObject;
   readonly subject: Uint8Array;
   readonly keyIdentifier: Uint8Array | undefined;

@@ -10,7 +10,7 @@ export interface KeyPair {
 /** Key kinds this package makes. RSA takes up to a second to generate and is there for peers that know nothing newer. */
 export type KeyAlgorithm = "ecdsa-p256" | "rsa-2048";
 
-export interface Keys {
+interface Keys {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
 }

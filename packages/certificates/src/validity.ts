@@ -2,7 +2,7 @@
 import { X509Certificate } from "node:crypto";
 
 /** The first and the last moment a certificate is valid. */
-export interface Validity {
+interface Validity {
   readonly notBefore: Date;
   readonly notAfter: Date;
 }

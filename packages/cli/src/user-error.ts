@@ -3,7 +3,7 @@
 const brand = Symbol.for("purlin.dev/cli/user-error");
 
 /** What else an error carries. */
-export interface UserErrorOptions extends ErrorOptions {
+interface UserErrorOptions extends ErrorOptions {
   /** 1 unless given; 2 means the command line itself is wrong. */
   readonly exitCode?: number;
 }

@@ -3,7 +3,7 @@ import type { SchemaFetcher } from "@purlin/function-runner";
 import type { Clock } from "@purlin/kube-controller";
 
 /** The kinds whose CRD changed a moment ago. */
-export interface RecentKinds {
+interface RecentKinds {
   /** A CRD that serves these kinds, as `apiVersion/Kind`, has changed. */
   changed(kinds: readonly string[]): void;
   /** Nothing serves these kinds any more. */

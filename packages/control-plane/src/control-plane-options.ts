@@ -80,7 +80,7 @@ export interface FunctionOptions {
 }
 
 /** Who leads when several control planes share one API server. */
-export interface ElectionOptions {
+interface ElectionOptions {
   readonly namespace: string;
   /** The name of the Lease; the one Crossplane uses unless told otherwise. */
   readonly name?: string | undefined;

@@ -20,7 +20,7 @@ import type { ControlPlaneSettings } from "./control-plane-options.ts";
 import type { FunctionPlane } from "./function-plane.ts";
 
 /** What controllers are made of. */
-export interface ControllerSurroundings extends ControlPlaneParts {
+interface ControllerSurroundings extends ControlPlaneParts {
   readonly functionPlane: FunctionPlane;
   readonly settings: ControlPlaneSettings;
   readonly clock: Clock;

@@ -7,7 +7,7 @@ const deployment = { apiVersion: "apps/v1", kind: "Deployment" };
 const brand = Symbol.for("purlin.dev/control-plane/live-crossplane");
 
 /** A Crossplane runs on the same API server: two control planes would write the same fields with the same managers. */
-export class LiveCrossplaneError extends Error {
+class LiveCrossplaneError extends Error {
   constructor(namespace: string, name: string) {
     const takeOver = `kubectl --namespace ${namespace} scale deployment ${name} --replicas=0`;
     super(

@@ -6,7 +6,7 @@ import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { createKindRefresher } from "./refresh-kinds.ts";
 
 /** What {@link followCrds} keeps up to date. */
-export interface CrdFollowers {
+interface CrdFollowers {
   readonly informers: InformerPool;
   readonly mapper: RestMapper;
   readonly clock: Pick<Clock, "schedule">;

@@ -4,7 +4,7 @@ import type { Clock, Log } from "@purlin/kube-controller";
 import type { TypeRef } from "@purlin/kube-objects/object";
 
 /** What {@link createKindRefresher} needs. */
-export interface KindRefresherDeps {
+interface KindRefresherDeps {
   readonly informers: InformerPool;
   readonly mapper: RestMapper;
   readonly clock: Pick<Clock, "schedule">;

@@ -25,7 +25,7 @@ interface TextServer {
 const requestMs = 10_000;
 
 /** Where a control plane tells how it is. An address that is left out is not served. */
-export interface StatusOptions {
+interface StatusOptions {
   /** `/metrics`, for Prometheus. */
   readonly metricsAddress?: string | undefined;
   /** `/healthz` and `/readyz`, for whoever restarts it. */
@@ -34,7 +34,7 @@ export interface StatusOptions {
 }
 
 /** The endpoints of a control plane. */
-export interface StatusServers extends AsyncDisposable {
+interface StatusServers extends AsyncDisposable {
   readonly metricsAddress: string | undefined;
   readonly healthAddress: string | undefined;
 }

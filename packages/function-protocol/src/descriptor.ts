@@ -26,7 +26,7 @@ export type ValueType =
  * How a field appears in a message: `implicit` has a zero value, `optional` may be undefined, `list` and `map` are
  * empty when absent, `oneof` shares the property named by `oneof` with its siblings.
  */
-export type Cardinality = "implicit" | "optional" | "list" | "map" | "oneof";
+type Cardinality = "implicit" | "optional" | "list" | "map" | "oneof";
 
 /** One field of a message. */
 export interface Field {

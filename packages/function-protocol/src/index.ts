@@ -39,16 +39,8 @@ export { decode } from "./message-decode.ts";
 export { encode, encodeCanonical } from "./message-encode.ts";
 export { fromJson } from "./message-from-json.ts";
 export { toJson } from "./message-to-json.ts";
-export { isProtocolError, ProtocolError, type ProtocolErrorCode, type ProtocolErrorOptions } from "./protocol-error.ts";
-export { type Answers, answersEqual, requirementsEqual, selectorKey } from "./requirements.ts";
-export {
-  isFatal,
-  maxRequirementsIterations,
-  type RequirementSource,
-  type RequirementsLoopOptions,
-  runUntilSettled,
-  type SettledResponse,
-} from "./requirements-loop.ts";
+export { isProtocolError, ProtocolError } from "./protocol-error.ts";
+export { isFatal, type RequirementSource, runUntilSettled } from "./requirements-loop.ts";
 export { isStruct, Struct } from "./struct.ts";
 export { maxMessageDepth } from "./struct-encode.ts";
 export { forEachLimited, Turns } from "./turns.ts";

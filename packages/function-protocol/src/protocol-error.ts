@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** Why a message could not be read or written. */
-export type ProtocolErrorCode =
+type ProtocolErrorCode =
   | "MALFORMED" // bytes that are not a protobuf message of the expected type
   | "INVALID_UTF8" // a string that is not UTF-8, or a lone surrogate
   | "TOO_LARGE" // more fields or entries than the reader accepts
@@ -13,7 +13,7 @@ export type ProtocolErrorCode =
 const brand = Symbol.for("purlin.dev/protocol-error");
 
 /** What else an error carries. */
-export interface ProtocolErrorOptions extends ErrorOptions {
+interface ProtocolErrorOptions extends ErrorOptions {
   /** The member at fault, such as `observed.composite.resource.spec["a.b"][0]`. */
   readonly path?: string;
 }

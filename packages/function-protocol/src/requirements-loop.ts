@@ -14,7 +14,7 @@ import { type Answers, answersEqual, requirementsEqual, schemaSelectorKey, selec
 import { forEachLimited } from "./turns.ts";
 
 /** How often a function may be called again because it asked for something new. */
-export const maxRequirementsIterations = 5;
+const maxRequirementsIterations = 5;
 
 /** A function may ask for thousands of things: so many of them are read at the same time. */
 const fetchedAtOnce = 16;
@@ -28,7 +28,7 @@ export interface RequirementSource {
 }
 
 /** What the loop needs from outside. */
-export interface RequirementsLoopOptions {
+interface RequirementsLoopOptions {
   /** Calls the function once. */
   readonly run: (request: RunFunctionRequest) => Promise<RunFunctionResponse>;
   readonly source: RequirementSource;

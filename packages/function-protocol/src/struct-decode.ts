@@ -17,7 +17,7 @@ const tagKey = 0x0a;
 const tagValue = 0x12;
 
 /** Whether a decoded object may be changed by whoever gets it. */
-export type Mutability = "frozen" | "mutable";
+type Mutability = "frozen" | "mutable";
 
 /** The JSON object inside the bytes of a google.protobuf.Struct. */
 export function decodeStruct(bytes: Uint8Array, mutability: Mutability): JsonObject {

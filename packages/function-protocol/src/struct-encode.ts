@@ -26,7 +26,7 @@ const frameRoom = 64;
 const isOwn = Object.prototype.hasOwnProperty;
 
 /** How the members of an object are ordered on the wire. */
-export type MemberOrder = "insertion" | "sorted";
+type MemberOrder = "insertion" | "sorted";
 
 /** The bytes of a google.protobuf.Struct. Throws, naming the path, on a value that JSON cannot hold. */
 export function encodeStruct(object: object, order: MemberOrder = "insertion"): Buffer {

@@ -21,7 +21,7 @@ export interface FunctionTarget {
 }
 
 /** Which pipeline step a call belongs to. */
-export interface StepInfo {
+interface StepInfo {
   readonly name: string;
   /** Zero-based. */
   readonly index: number;

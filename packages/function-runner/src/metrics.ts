@@ -6,7 +6,7 @@ import type { Counter, Histogram, Registry } from "prom-client";
 const loadPrometheus = (): typeof import("prom-client") => createRequire(import.meta.url)("prom-client");
 
 /** Which call of which function a metric is about. */
-export interface CallLabels {
+interface CallLabels {
   readonly function_name: string;
   readonly function_package: string;
   readonly grpc_target: string;

@@ -19,7 +19,7 @@ export type RunnerErrorCode =
 const brand = Symbol.for("purlin.dev/function-runner/RunnerError");
 
 /** What else an error carries. */
-export interface RunnerErrorOptions extends ErrorOptions {
+interface RunnerErrorOptions extends ErrorOptions {
   /** The canonical name of the gRPC status, such as `DeadlineExceeded`, when a call failed. */
   readonly status?: string;
 }

@@ -15,7 +15,7 @@ export interface ExecConfig {
 }
 
 /** What a plugin is told and where its errors point. */
-export interface ExecOptions {
+interface ExecOptions {
   readonly file: string;
   readonly user: string;
   readonly env: Readonly<Record<string, string | undefined>>;

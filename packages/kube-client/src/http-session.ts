@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import { connect as connectTls, type SecureContextOptions, type TLSSocket } from "node:tls";
 
 /** A request as it goes on the wire. */
-export interface WireRequest {
+interface WireRequest {
   readonly method: string;
   /** Path and query. */
   readonly path: string;
@@ -30,13 +30,13 @@ export interface HttpSession {
 }
 
 /** What TLS needs to know. */
-export interface TlsOptions extends SecureContextOptions {
+interface TlsOptions extends SecureContextOptions {
   readonly servername?: string | undefined;
   readonly rejectUnauthorized: boolean;
 }
 
 /** How to find out that a server has vanished without a word: its machine is off, or the network between forgot the connection. */
-export interface Liveness {
+interface Liveness {
   /** Asked so often whether it is still there. */
   readonly pingEveryMs: number;
   /** Given up when it has not answered by then. */

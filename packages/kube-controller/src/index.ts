@@ -1,32 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What reconcilers are given.
-export { type ApplyIdentity, wouldApplyChange } from "./apply/would-change.ts";
-export type {
-  ApplyIfChangedOptions,
-  ApplyOutcome,
-  CachedListOptions,
-  ClosableControllerClient,
-  ControllerClient,
-} from "./client/controller-client.ts";
-export { type ControllerClientOptions, createControllerClient } from "./client/create-controller-client.ts";
+export type { ClosableControllerClient, ControllerClient } from "./client/controller-client.ts";
+export { createControllerClient } from "./client/create-controller-client.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export type { Reconcile, ReconcileResult } from "./controller/reconcile.ts";
 export { attempt, isReconcileFailure, ReconcileFailure, type StepText } from "./controller/reconcile-failure.ts";
 // CRDs of our kinds: how they are written down and installed.
 export { ageColumn, type Column, column, conditionColumn, wideColumn } from "./crd/columns.ts";
-export {
-  type CrdShape,
-  type CrdVersion,
-  crdType,
-  createCrd,
-  isEstablished,
-  type KindDocs,
-  refusalOf,
-} from "./crd/crd.ts";
+export { type CrdVersion, crdType, createCrd, isEstablished, type KindDocs, refusalOf } from "./crd/crd.ts";
 export { describeFields, type FieldTexts, under } from "./crd/describe-fields.ts";
-export { type InstallOptions, type InstallProgress, installCrds } from "./crd/install-crds.ts";
-export { mergeCrd } from "./crd/merge-crd.ts";
+export { type InstallProgress, installCrds } from "./crd/install-crds.ts";
 export {
   atomicMap,
   checked,
@@ -38,7 +22,6 @@ export {
   immutable,
   integer,
   integer32,
-  type ListType,
   listOf,
   mapOf,
   object,
@@ -48,16 +31,11 @@ export {
 } from "./crd/schema.ts";
 export { bareConditions, bareNameRef, conditions, nameRef } from "./crd/shapes.ts";
 // Running controllers.
-export type { ControllerEngine, ControllerSpec, WatchId, WatchSpec } from "./engine/controller-engine.ts";
-export { type ControllerEngineOptions, createControllerEngine } from "./engine/create-controller-engine.ts";
+export type { ControllerEngine, WatchId, WatchSpec } from "./engine/controller-engine.ts";
+export { createControllerEngine } from "./engine/create-controller-engine.ts";
 export { retryBackoff, type WatchingController } from "./engine/watching-controller.ts";
-export {
-  type ClosableEventRecorder,
-  createEventRecorder,
-  type EventRecorderOptions,
-} from "./events/create-event-recorder.ts";
+export { createEventRecorder } from "./events/create-event-recorder.ts";
 export { type EventRecorder, type EventText, noEvents } from "./events/event-recorder.ts";
-export { type LeaderElectionOptions, runWhileLeading } from "./leader/leader-election.ts";
-export { type LeaseKey, type LeaseSpec, leaseSpecOf, leaseType } from "./leader/lease.ts";
-export { type Log, type LogFields, silentLog } from "./log.ts";
-export type { Backoff, RetryRate } from "./queue/retry-delays.ts";
+export { runWhileLeading } from "./leader/leader-election.ts";
+export { leaseSpecOf, leaseType } from "./leader/lease.ts";
+export { type Log, silentLog } from "./log.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** Tells the errors of one class from all others, also those of another copy of the package. */
-export interface ErrorBrand<T extends Error> {
+interface ErrorBrand<T extends Error> {
   /** Marks an error, in its constructor. */
   mark(error: T): void;
   /** Whether a value is such an error. */

@@ -16,7 +16,7 @@ import { validateOwnerReferences } from "./metadata-owner-references.ts";
 export const maxAnnotationsBytes: number = 256 * 1024;
 
 /** How the metadata of a kind is validated. */
-export interface ObjectMetaRules {
+interface ObjectMetaRules {
   readonly namespaced: boolean;
   readonly name: NameRule;
 }
@@ -86,7 +86,7 @@ export function annotationsBytes(annotations: Readonly<Record<string, string>>):
 }
 
 /** What is wrong with a list of finalizers. */
-export function validateFinalizers(finalizers: readonly string[], path: FieldPath): FieldError[] {
+function validateFinalizers(finalizers: readonly string[], path: FieldPath): FieldError[] {
   const errors = firstErrors(finalizers, (finalizer) =>
     labelKeyProblems(finalizer).map((text) => invalidValue(path, finalizer, text)),
   );

@@ -11,7 +11,7 @@ export interface Variables {
 /** Work beyond what CEL's cost counts, some 200 milliseconds; a rule within its cost limit has no need of more. */
 export const maxWork = 20_000_000;
 
-export interface Limits {
+interface Limits {
   readonly cost: number;
   readonly work: number;
 }

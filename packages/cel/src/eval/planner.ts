@@ -17,7 +17,7 @@ import { PlanProblem } from "./plan-problem.ts";
 import { computedQualifier, constantQualifier, isKey, presenceQualifier } from "./qualifier.ts";
 
 /** A planned expression and the number of places its comprehensions need. */
-export interface Plan {
+interface Plan {
   readonly run: Step;
   readonly slotCount: number;
 }
@@ -30,7 +30,7 @@ export function plan(root: Expr, patterns: PatternStore): Plan {
 }
 
 /** Loads a local variable; the accumulator of a comprehension makes itself on first use. */
-export type Load = Step;
+type Load = Step;
 
 export class Planner {
   slotCount = 0;

@@ -14,7 +14,7 @@ import { addRanges, one, type Range, scaleRange } from "./range.ts";
 const cidrType = opaqueType("net.CIDR");
 
 /** A network: an address and the number of its leading bits that count. */
-export class CidrValue extends OpaqueValue {
+class CidrValue extends OpaqueValue {
   readonly typeName = "net.CIDR";
   readonly address: IpAddress;
   readonly length: number;

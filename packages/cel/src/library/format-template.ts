@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-export const clauseVerbs = ["s", "d", "f", "e", "b", "x", "X", "o"] as const;
+const clauseVerbs = ["s", "d", "f", "e", "b", "x", "X", "o"] as const;
 export type ClauseVerb = (typeof clauseVerbs)[number];
 
 export interface Clause {
@@ -19,7 +19,7 @@ export class FormatProblem extends Error {
   }
 }
 
-export interface TemplateArgs {
+interface TemplateArgs {
   /** Makes sure that there is an argument for the next clause. */
   require(index: number): void;
   format(index: number, clause: Clause): string;

@@ -32,7 +32,7 @@ interface NamedFormat {
 }
 
 /** A format as a value. */
-export class FormatValue extends OpaqueValue {
+class FormatValue extends OpaqueValue {
   readonly typeName = "kubernetes.NamedFormat";
   readonly format: NamedFormat;
 

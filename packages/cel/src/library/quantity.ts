@@ -21,7 +21,7 @@ import {
 const quantityType = structType("kubernetes.Quantity");
 
 /** A Kubernetes quantity. */
-export class QuantityValue extends OpaqueValue {
+class QuantityValue extends OpaqueValue {
   readonly typeName = "kubernetes.Quantity";
   readonly amount: Amount;
   readonly #isSum: boolean;

@@ -10,7 +10,7 @@ import { compilePattern, type Pattern } from "./pattern.ts";
 import { estimateSteps } from "./pattern-size.ts";
 
 /** What a function does with a pattern once that is compiled. */
-export type PatternUse = (pattern: Pattern, args: readonly Value[], meter: Meter) => Value;
+type PatternUse = (pattern: Pattern, args: readonly Value[], meter: Meter) => Value;
 
 /** A pattern that is not written in the expression is compiled on every call. */
 export function compileThen(use: PatternUse, problemPrefix = ""): Implementation {
@@ -56,9 +56,9 @@ const matchUse =
   };
 
 export const matchPattern: PatternUse = matchUse((pattern, text) => pattern.isIn(text));
-export const findPattern: PatternUse = matchUse((pattern, text) => pattern.find(text));
+const findPattern: PatternUse = matchUse((pattern, text) => pattern.find(text));
 
-export const findAllPattern: PatternUse = (pattern, [text, , limit = -1n], meter) => {
+const findAllPattern: PatternUse = (pattern, [text, , limit = -1n], meter) => {
   if (typeof text !== "string" || typeof limit !== "bigint") return noSuchOverload;
   spendOnMatching(pattern, text, meter);
   const found = pattern.findAll(text, Number(limit));

@@ -10,7 +10,7 @@ import { compareVersions, normalizeVersion, parseVersion, type Version, VersionP
 const semverType = structType("kubernetes.Semver");
 
 /** A semantic version. */
-export class SemverValue extends OpaqueValue {
+class SemverValue extends OpaqueValue {
   readonly typeName = "kubernetes.Semver";
   readonly version: Version;
 

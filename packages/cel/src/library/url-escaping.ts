@@ -7,7 +7,7 @@ export class UrlProblem extends Error {}
 const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const unreserved = `${alphanumeric}-_.~`;
 
-export type UrlPart = "path" | "host" | "zone" | "user" | "query" | "fragment";
+type UrlPart = "path" | "host" | "zone" | "user" | "query" | "fragment";
 
 /** The characters each part of a URL may hold as they are. */
 const allowed: Readonly<Record<UrlPart, ReadonlySet<string>>> = {

@@ -14,7 +14,7 @@ import { UrlProblem, unescapePart } from "./url-escaping.ts";
 const urlType = structType("kubernetes.URL");
 
 /** A URL as a value. */
-export class UrlValue extends OpaqueValue {
+class UrlValue extends OpaqueValue {
   readonly typeName = "kubernetes.URL";
   readonly url: ParsedUrl;
 

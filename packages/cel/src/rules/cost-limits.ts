@@ -12,7 +12,7 @@ export const objectWorkLimit: number = 10 * maxWork;
 /** What a rule may cost for one object by the estimate made when the CRD is written. */
 export const estimatedRuleCostLimit = 10_000_000n;
 /** What all rules of a schema may cost by that estimate. */
-export const estimatedSchemaCostLimit = 100_000_000n;
+const estimatedSchemaCostLimit = 100_000_000n;
 
 const maxBlamed = 4;
 

@@ -4,7 +4,7 @@ import { isRawInteger } from "../schema/raw-json.ts";
 import { formatDouble } from "../values/format-double.ts";
 
 /** What kind of problem a field has, as the causes of a Kubernetes Status name it. */
-export type FieldErrorType =
+type FieldErrorType =
   | "FieldValueDuplicate"
   | "FieldValueForbidden"
   | "FieldValueInvalid"

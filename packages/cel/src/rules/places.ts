@@ -83,7 +83,7 @@ export interface Place {
 }
 
 /** The comparison with the old value of a place, and with that of the nearest place above it that has one. */
-export interface Ancestry {
+interface Ancestry {
   readonly current: Correlation | undefined;
   readonly nearest: Correlation | undefined;
 }

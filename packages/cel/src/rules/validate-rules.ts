@@ -7,7 +7,7 @@ import { RuleRun } from "./rule-run.ts";
 import type { RuleSet } from "./rule-set.ts";
 import { atOnce, inTurns } from "./turns.ts";
 
-export interface ValidateOptions {
+interface ValidateOptions {
   /** The object before an update. Rules that read `oldSelf` run only where there is an old value. */
   readonly oldValue?: unknown;
   /** Where the value stands; the object itself by default. */
@@ -16,7 +16,7 @@ export interface ValidateOptions {
   readonly costLimit?: number;
 }
 
-export interface RuleOutcome {
+interface RuleOutcome {
   readonly errors: readonly FieldError[];
   /**
    * Failures on values that an update left as they were. They do not make the update fail; the API server tells them

@@ -11,7 +11,7 @@ import type { ReadValue } from "./schema-map.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { toRaw } from "./to-raw.ts";
 
-export interface ListParts {
+interface ListParts {
   readonly items: SchemaNode;
   readonly read: ReadValue;
 }

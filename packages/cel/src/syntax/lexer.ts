@@ -4,7 +4,7 @@ import { scanString } from "./scan-string.ts";
 import { locationOf, type Source } from "./source.ts";
 import { keywords, punctuation, T, type Token, type TokenType } from "./token.ts";
 
-export interface Tokens {
+interface Tokens {
   /** Ends with an end-of-input token. Empty when there are too many issues. */
   readonly tokens: readonly Token[];
   readonly issues: readonly Issue[];

@@ -14,7 +14,7 @@ export class MacroProblem extends Error {
   }
 }
 
-export interface MacroCall {
+interface MacroCall {
   readonly build: MacroBuilder;
   readonly target: Expr;
   readonly args: readonly Expr[];

@@ -18,7 +18,7 @@ interface Chain {
 const maxCodePoints = 100_000;
 const maxNesting = 250;
 
-export type ParseResult = { readonly ast: Ast } | { readonly issues: readonly Issue[] };
+type ParseResult = { readonly ast: Ast } | { readonly issues: readonly Issue[] };
 
 /** Parses an expression and expands its macros. */
 export function parse(source: Source): ParseResult {

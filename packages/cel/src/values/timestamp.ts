@@ -21,7 +21,7 @@ const minSeconds = -62_135_596_800;
 const maxSeconds = 253_402_300_799;
 const nanosPerSecond = 1_000_000_000n;
 
-export const timestampOverflow: CelError = new CelError("timestamp overflow");
+const timestampOverflow: CelError = new CelError("timestamp overflow");
 
 export function timestampOf(seconds: bigint | number, nanos = 0, offset = 0): Timestamp | CelError {
   if (seconds < minSeconds || seconds > maxSeconds) return timestampOverflow;

@@ -5,7 +5,7 @@ import type { TlsIdentity } from "./tls-identity.ts";
 import { verifyPeer } from "./verify-peer.ts";
 
 /** How to reach a server, and who it must be. */
-export interface DialOptions {
+interface DialOptions {
   readonly identity: TlsIdentity;
   /** The host name or IP address that the server's certificate must carry. */
   readonly serverName: string;
@@ -16,7 +16,7 @@ export interface DialOptions {
 }
 
 /** A connection that is being made. */
-export interface Dialing {
+interface Dialing {
   /** Destroy it to give up. */
   readonly socket: TLSSocket;
   /** The socket, once the handshake is complete and the server is trusted. Nothing was sent on it before. */

@@ -10,7 +10,7 @@ export interface TlsIdentity {
 }
 
 /** PEM files of an identity. */
-export interface TlsFiles {
+interface TlsFiles {
   readonly ca: string | Uint8Array;
   readonly cert: string | Uint8Array;
   readonly key: string | Uint8Array;

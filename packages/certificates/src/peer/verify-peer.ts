@@ -4,7 +4,7 @@ import { checkServerIdentity, type TLSSocket } from "node:tls";
 import type { CertificateUsage } from "../extensions.ts";
 
 /** Who must be at the other end of a connection. */
-export interface ExpectedPeer {
+interface ExpectedPeer {
   /** What the peer's certificate must be good for: "server" when this end is the client. */
   readonly usage: CertificateUsage;
   /** The authorities that this end of the connection trusts. */

@@ -21,7 +21,7 @@ const subject = der.sequence(
 );
 
 /** How an authority differs from Crossplane's. */
-export interface CrossplaneAuthorityOptions {
+interface CrossplaneAuthorityOptions {
   readonly notBefore?: Date;
   readonly notAfter?: Date;
   /** False for a certificate that says it is not an authority. */

@@ -1,7 +1,2 @@
 // SPDX-License-Identifier: Apache-2.0
-export {
-  type CrossplaneAuthorityOptions,
-  type CrossplaneLeafOptions,
-  createCrossplaneAuthority,
-  issueAsCrossplane,
-} from "./crossplane-certificates.ts";
+export { type CrossplaneLeafOptions, createCrossplaneAuthority, issueAsCrossplane } from "./crossplane-certificates.ts";

@@ -4,7 +4,7 @@ import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /** What decides, injectable for tests. */
-export interface IdleSense {
+interface IdleSense {
   /** The part of the time since it was asked last in which the process was busy, from 0 to 1. */
   readonly busyPart: () => number;
   /** Bytes the heap holds, garbage included. */

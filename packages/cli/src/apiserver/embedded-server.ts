@@ -18,7 +18,7 @@ export interface EmbeddedServer extends AsyncDisposable {
 }
 
 /** Where it keeps its data and listens, and who is told what goes wrong meanwhile. */
-export interface EmbeddedServerOptions {
+interface EmbeddedServerOptions {
   /** Absolute; made if it is not there. */
   readonly directory: string;
   /** 0 for any free one; that of the last start unless given. */
@@ -122,7 +122,7 @@ async function start(options: EmbeddedServerOptions, onRenewed: () => void): Pro
 }
 
 /** What is said when the clock of the machine was set. */
-export function clockJumpText(byMs: number): string {
+function clockJumpText(byMs: number): string {
   const seconds = Math.round(Math.abs(byMs) / 1000);
   return `the clock of this machine was set ${byMs > 0 ? "forward" : "back"} by ${seconds} s; certificates that are not valid now are renewed`;
 }

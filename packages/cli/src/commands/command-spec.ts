@@ -16,7 +16,7 @@ export interface OptionSpec {
 }
 
 /** One positional argument of a command. */
-export interface ArgumentSpec {
+interface ArgumentSpec {
   /** Such as `<file>`. */
   readonly name: string;
   readonly description: string;
@@ -30,7 +30,7 @@ export interface CommandInput {
 }
 
 /** The code behind a command. It resolves to the exit code, 0 unless given. */
-export interface CommandModule {
+interface CommandModule {
   run(input: CommandInput, io: Io): Promise<number | undefined>;
 }
 

@@ -12,7 +12,7 @@ export const debugOption: OptionSpec = { flags: "-d, --debug", description: "sho
 export type Chosen = (spec: CommandSpec, input: CommandInput) => Promise<void>;
 
 /** What the command line is made for. */
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly version: string;
   readonly io: Io;
   readonly chosen: Chosen;

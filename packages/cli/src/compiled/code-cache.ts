@@ -11,7 +11,7 @@ const headBytes = 5;
 const writableByOthers = 0o022;
 
 /** What V8 has made of a program so far. */
-export interface CodeCache {
+interface CodeCache {
   readonly data: Buffer;
   /** How many runs of the program have added to it. */
   readonly runs: number;

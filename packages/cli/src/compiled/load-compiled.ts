@@ -10,7 +10,7 @@ const { Script } = process.getBuiltinModule("node:vm");
 const { crc32 } = process.getBuiltinModule("node:zlib");
 
 /** How a program is loaded. */
-export interface LoadOptions {
+interface LoadOptions {
   /** Where compiled code is kept; undefined keeps none. Default: where Node keeps it. */
   readonly directory?: string | undefined;
   /** Calls back once the program has run so far that most of what it needs at a start was compiled. */

@@ -13,12 +13,12 @@ import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 /** The largest text that is read of a file or standard input. */
-export const maxTextBytes: number = 32 * 1024 * 1024;
+const maxTextBytes: number = 32 * 1024 * 1024;
 
 const limits = { maxBytes: maxTextBytes };
 
 /** What a file holds, for errors: `request`, `composite resource`. */
-export interface ReadTextOptions {
+interface ReadTextOptions {
   readonly what: string;
 }
 

@@ -20,7 +20,7 @@ import {
 import type { Target } from "./parse-target.ts";
 
 /** One call of one function, through the runner a control plane uses. */
-export interface FunctionCall {
+interface FunctionCall {
   readonly target: Target;
   readonly security: TlsSource | "plaintext";
   readonly request: RunFunctionRequest;

@@ -7,7 +7,7 @@ import { textOf, UserError } from "../user-error.ts";
 import type { Target } from "./parse-target.ts";
 
 /** How to knock on a target's door. */
-export interface ProbeOptions {
+interface ProbeOptions {
   /** Undefined for plaintext. */
   readonly tls: { readonly identity: TlsIdentity; readonly directory: string } | undefined;
   readonly timeoutMs: number;

@@ -9,7 +9,7 @@ const templateFolder = fileURLToPath(new URL("../../template", import.meta.url))
 const renamed: Readonly<Record<string, string>> = { gitignore: ".gitignore" };
 
 /** What stands where the template has a gap. */
-export interface TemplateValues {
+interface TemplateValues {
   readonly name: string;
   /** What package.json says after the SDK's name. */
   readonly sdk: string;

@@ -14,7 +14,7 @@ const ownFolder = fileURLToPath(new URL("../..", import.meta.url));
 const packTool = fileURLToPath(new URL("../../../../tools/pack-cli.ts", import.meta.url));
 
 /** The names of the files that were put into a folder. */
-export interface VendoredFiles {
+interface VendoredFiles {
   readonly sdk: string;
   readonly command: string;
 }

@@ -8,7 +8,7 @@ import { textOf, UserError } from "../user-error.ts";
 import type { OutputFormat } from "./output-format.ts";
 
 /** A format that shows objects, not a Table of them. */
-export type ObjectFormat = Exclude<OutputFormat, { kind: "table" }>;
+type ObjectFormat = Exclude<OutputFormat, { kind: "table" }>;
 
 type ContentFormat = Exclude<ObjectFormat, { kind: "name" }>;
 

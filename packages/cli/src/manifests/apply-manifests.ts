@@ -36,7 +36,7 @@ export interface ApplyManifestsOptions {
 }
 
 /** What applying an object came to. */
-export type ApplyChange = "created" | "configured" | "unchanged";
+type ApplyChange = "created" | "configured" | "unchanged";
 
 const pollMs = 50;
 

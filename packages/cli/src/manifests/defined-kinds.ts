@@ -17,7 +17,7 @@ export function isDefinition({ apiVersion, kind }: Pick<KubeObject, "apiVersion"
 }
 
 /** The object that is to make a type available, and what it says about that. */
-export interface Definition {
+interface Definition {
   /** Such as `CompositeResourceDefinition xapps.example.org`. */
   readonly name: string;
   /** Why the type is not there yet, in the definition's own words; undefined when it says nothing. */

@@ -6,7 +6,7 @@ import { findUp } from "./find-up.ts";
 import { readProjectFile } from "./project-file.ts";
 
 /** The folder of a control plane, unless another is named. */
-export const defaultDataDir = ".purlin";
+const defaultDataDir = ".purlin";
 
 /** The folder that `purlin up` keeps its control plane in: --data-dir, $PURLIN_DATA_DIR, purlin.yaml, or .purlin here. */
 export function ownDataDir(input: CommandInput, io: Io): string {

@@ -14,7 +14,7 @@ import { findUp } from "./find-up.ts";
 export const projectFileName = "purlin.yaml";
 
 /** What purlin.yaml says; everything in it is optional. */
-export interface ProjectFile {
+interface ProjectFile {
   /** Absolute. */
   readonly dataDir?: string | undefined;
   readonly ports: { readonly api?: number | undefined; readonly registry?: number | undefined };

@@ -47,12 +47,12 @@ const revisionAdvice: ProbeAdvice = {
 };
 
 /** The functions of a pipeline, ready to be called. */
-export interface RenderFunctions extends AsyncDisposable {
+interface RenderFunctions extends AsyncDisposable {
   readonly runStep: RunStep;
 }
 
 /** What functions are called for, and with. */
-export interface FunctionInputs extends FunctionFiles {
+interface FunctionInputs extends FunctionFiles {
   readonly fetchers: RequirementFetchers;
   /** Our side of mutual TLS with FunctionRevisions; without it they are called in plaintext. */
   readonly certificates: ClientCertificates | undefined;

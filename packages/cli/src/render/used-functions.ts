@@ -89,7 +89,7 @@ function annotated({ object }: Manifest, annotations: Readonly<Record<string, st
 }
 
 /** A step of a pipeline, as far as it says which function it wants. */
-export interface Step extends Pick<FunctionReference, Selection> {
+interface Step extends Pick<FunctionReference, Selection> {
   readonly step: string;
   readonly functionRef?: { readonly name?: string };
 }

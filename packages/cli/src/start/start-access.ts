@@ -15,7 +15,7 @@ import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 /** The API server to work on, and the way to it. */
-export interface StartAccess {
+interface StartAccess {
   readonly client: KubeClient;
   readonly server: string;
 }

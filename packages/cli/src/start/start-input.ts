@@ -5,7 +5,7 @@ import { UserError } from "../user-error.ts";
 import { type CrossplaneSetting, crossplaneSettings } from "./crossplane-settings.ts";
 
 /** A setting that was accepted and changes nothing. */
-export interface UnusedSetting {
+interface UnusedSetting {
   /** Where it was set: `--flag`, or `$VARIABLE`. */
   readonly setting: string;
   readonly value: string;

@@ -57,7 +57,7 @@ function dependencyVersions(input: CommandInput): ClusterPackageOptions["depende
 }
 
 /** The package manager, and the folder it keeps packages in. */
-export interface OpenedPackages extends AsyncDisposable {
+interface OpenedPackages extends AsyncDisposable {
   readonly packages: ClusterPackages;
 }
 

@@ -13,7 +13,7 @@ const wide =
 const invisible = /^\p{Mark}+$|^[\u200b-\u200f\u2060\ufeff]+$/u;
 
 /** A terminal with a part at the bottom that is drawn again and again, and lines above it that stay. */
-export interface Screen {
+interface Screen {
   /** Prints lines that stay. */
   print(text: string): void;
   /** Replaces the part at the bottom. */

@@ -78,7 +78,7 @@ export function sortedConditions(text: string): string {
 }
 
 /** The control plane of a guide. */
-export interface GuideServer extends PurlinProcess {
+interface GuideServer extends PurlinProcess {
   /** Where its registry listens. */
   readonly port: string;
 }

@@ -20,7 +20,7 @@ export interface RenderCase {
 }
 
 /** Where the recorded renders are. */
-export const renderCasesFile: string = join(import.meta.dirname, "../render/testdata/crossplane-render.json");
+const renderCasesFile: string = join(import.meta.dirname, "../render/testdata/crossplane-render.json");
 
 /** All recorded renders. */
 export function readRenderCases(): RenderCase[] {

@@ -17,7 +17,7 @@ export interface PurlinProcess extends AsyncDisposable {
 }
 
 /** Where the command runs. */
-export interface SpawnOptions {
+interface SpawnOptions {
   readonly cwd?: string;
   /** Added to the environment of the test. */
   readonly env?: Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@pur
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 
 /** The kinds a composite resource definition makes: its composite resources and, if it offers them, claims. */
-export interface CompositeKinds {
+interface CompositeKinds {
   readonly composite: TypeRef;
   readonly claim: TypeRef | undefined;
 }

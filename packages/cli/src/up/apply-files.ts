@@ -20,7 +20,7 @@ import type { Inventory, InventoryEntry } from "./inventory.ts";
 const kindWaitMs = 60_000;
 
 /** What applying files depends on. */
-export interface FileApplierDeps {
+interface FileApplierDeps {
   readonly client: KubeClient;
   readonly files: FollowedFiles;
   readonly inventory: Inventory;

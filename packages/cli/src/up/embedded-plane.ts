@@ -49,7 +49,7 @@ export interface EmbeddedPlane extends AsyncDisposable {
 }
 
 /** Who is told what while it runs. */
-export interface PlaneSurroundings {
+interface PlaneSurroundings {
   readonly io: Io;
   readonly log: Log;
   readonly warn: (text: string) => void;

@@ -10,7 +10,7 @@ import { dockerConfigPath } from "../project/docker-config.ts";
 import { UserError } from "../user-error.ts";
 
 /** Where the registry is kept, and where it is to listen. */
-export interface KeptRegistryOptions {
+interface KeptRegistryOptions {
   /** The data directory. */
   readonly directory: string;
   /** The port to listen on, 0 for any free one; that of the last start unless given. */

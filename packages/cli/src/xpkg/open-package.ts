@@ -30,7 +30,7 @@ export interface OpenedImage {
 }
 
 /** What of an image in a registry is wanted. */
-export interface OpenOptions {
+interface OpenOptions {
   readonly platform: Platform | undefined;
   readonly workspace: Workspace;
   /** True: only what `package.yaml` needs. */

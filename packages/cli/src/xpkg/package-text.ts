@@ -10,7 +10,7 @@ export interface PackageText {
 }
 
 /** One stream of several files, and where each of its lines came from. */
-export interface Joined {
+interface Joined {
   readonly text: string;
   readonly place: StreamPlace;
 }

@@ -12,7 +12,7 @@ export interface YamlFile {
 }
 
 /** What is left out of a folder. */
-export interface YamlFolderOptions {
+interface YamlFolderOptions {
   /** Seen from the folder. */
   readonly ignore?: readonly string[];
   /** Absolute paths of folders that are something else. */

@@ -15,7 +15,7 @@ import { connectionSecretRefOf } from "../composite-resource/machinery.ts";
 import type { ClaimPorts } from "./ports.ts";
 
 /** What became of connection details: there are none to copy, they were copied before, or they were copied now. */
-export type Propagation = "none" | "current" | "written";
+type Propagation = "none" | "current" | "written";
 
 /** Copies the connection details of a composite resource to the Secret its claim names, when both name one. */
 export async function propagateConnection(

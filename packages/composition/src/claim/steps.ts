@@ -2,7 +2,7 @@
 import type { StepText } from "@purlin/kube-controller";
 
 /** The steps of a claim's reconcile that can fail. */
-export type ClaimStep = "observe" | "upgrade" | "sync" | "propagate" | "delete" | "release";
+type ClaimStep = "observe" | "upgrade" | "sync" | "propagate" | "delete" | "release";
 
 /** Reasons of the events that claims get. */
 export const claimReasons = {

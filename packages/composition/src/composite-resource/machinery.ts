@@ -27,7 +27,7 @@ export interface ClaimRef extends TypeRef {
 }
 
 /** Where connection details are written to. A claim's Secret is in the claim's namespace. */
-export interface SecretRef {
+interface SecretRef {
   readonly name: string;
   readonly namespace?: string;
 }
@@ -36,7 +36,7 @@ export interface SecretRef {
 export type MatchLabels = Readonly<Record<string, string>>;
 
 /** The fields of the control plane a composite resource has, claims among them. */
-export type MachineryField =
+type MachineryField =
   | "compositionRef"
   | "compositionSelector"
   | "compositionRevisionRef"
@@ -49,7 +49,7 @@ export type MachineryField =
   | "compositeDeletePolicy";
 
 /** The path of the object that holds the control plane's fields. */
-export function machineryPath(schema: CompositeSchema): readonly string[] {
+function machineryPath(schema: CompositeSchema): readonly string[] {
   return schema === "legacy" ? ["spec"] : ["spec", "crossplane"];
 }
 

@@ -20,7 +20,7 @@ export function composedName(prefix: string, ownerUid: string, resourceName: str
 }
 
 /** Whether a name is in use. */
-export type NameTaken = (name: string) => Promise<boolean>;
+type NameTaken = (name: string) => Promise<boolean>;
 
 /** A random name that nobody uses yet, the API server's way. Gives up after ten tries. */
 export async function unusedName(base: string, taken: NameTaken, random?: RandomInteger): Promise<string> {

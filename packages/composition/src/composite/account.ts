@@ -26,7 +26,7 @@ export function openAccount(xr: KubeObject, pass: Pass, definition: DefinitionFa
 }
 
 /** Whether events reach the XR. */
-export function responsiveCondition(circuit: CircuitState): ConditionText {
+function responsiveCondition(circuit: CircuitState): ConditionText {
   if (!circuit.open) return { type: "Responsive", status: "True", reason: "WatchCircuitClosed" };
   const message = `Too many watch events from ${circuit.triggeredBy}. Allowing events periodically.`;
   return { type: "Responsive", status: "False", reason: "WatchCircuitOpen", message };

@@ -56,7 +56,7 @@ export interface Composition {
 }
 
 /** What composing depends on beside the XR. */
-export interface ComposeOptions {
+interface ComposeOptions {
   readonly account: Account;
   /** Called with each version of the XR that was stored. */
   readonly onStored: (xr: KubeObject) => void;

@@ -6,7 +6,7 @@ import { createReconcile } from "./reconciler.ts";
 import { baseWatches } from "./watches.ts";
 
 /** A controller of composite resources, to be started by an engine under the name `composite/<definition>`. */
-export interface CompositeController {
+interface CompositeController {
   readonly reconcile: Reconcile;
   /** The watches it needs from the start. It starts those on dependencies itself. */
   readonly watches: readonly WatchSpec[];

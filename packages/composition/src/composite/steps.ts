@@ -2,7 +2,7 @@
 import type { StepText } from "@purlin/kube-controller";
 
 /** The steps of a reconcile that can fail apart from composing. */
-export type StepName =
+type StepName =
   | "finalizer"
   | "deletion"
   | "composition"

@@ -6,7 +6,7 @@ import { type KubeObject, objectAt, withMember } from "@purlin/kube-objects/obje
 import { labels } from "../composite-resource/constants.ts";
 
 /** What of a Composition makes a revision: its labels, its annotations and its spec. */
-export interface CompositionContent {
+interface CompositionContent {
   readonly labels: JsonObject;
   readonly annotations: JsonObject;
   readonly spec: JsonObject;

@@ -14,7 +14,7 @@ import { kinds, labels } from "../composite-resource/constants.ts";
 import { contentOf, hashLabel, hashOf, isOfContent } from "./composition-hash.ts";
 
 /** What has to be written so that a Composition's present content is its newest revision. */
-export interface RevisionPlan {
+interface RevisionPlan {
   /** Revisions to be stored anew: adopted, or renumbered because the Composition went back to them. */
   readonly updates: readonly KubeObject[];
   /** The revision of content that is new. */

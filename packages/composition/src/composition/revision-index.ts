@@ -4,7 +4,7 @@ import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/o
 import { functionReferences } from "./pipeline-steps.ts";
 
 /** Which CompositionRevisions use which functions, kept up by their watch. */
-export interface RevisionIndex {
+interface RevisionIndex {
   note(change: CacheChange): void;
   /** The revisions with a step that may run one of these functions. */
   using(functions: readonly string[]): readonly ObjectKey[];

@@ -19,7 +19,7 @@ import { type ReconcileSignals, reconcileWithin } from "../reconcile-within.ts";
 import { planRevisions } from "./plan-revisions.ts";
 
 /** What the controller of Compositions works with. */
-export interface RevisionsDeps {
+interface RevisionsDeps {
   readonly client: ControllerClient;
   readonly events: EventRecorder;
   readonly clock?: Clock | undefined;

@@ -39,7 +39,7 @@ import { functionReferences } from "./pipeline-steps.ts";
 import { createRevisionIndex } from "./revision-index.ts";
 
 /** What the controller of CompositionRevisions works with. */
-export interface RevisionValidityDeps {
+interface RevisionValidityDeps {
   readonly client: ControllerClient;
   readonly events: EventRecorder;
   readonly clock: Clock;

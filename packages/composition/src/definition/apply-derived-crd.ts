@@ -14,7 +14,7 @@ import {
 import { fieldManagers } from "../composite-resource/constants.ts";
 
 /** A derived CRD as it is stored. */
-export interface AppliedCrd {
+interface AppliedCrd {
   readonly crd: KubeObject;
   readonly isChanged: boolean;
 }

@@ -19,7 +19,7 @@ export interface DefinitionPass {
 }
 
 /** What is told when a step fails. */
-export interface FailureText {
+interface FailureText {
   readonly reason: string;
   readonly text: string;
 }

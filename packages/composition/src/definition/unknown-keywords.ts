@@ -3,7 +3,7 @@ import { closestName, isJsonObject, type JsonValue } from "@purlin/kube-objects"
 import { schemaKeywords } from "./check-schema-shape.ts";
 
 /** A member of a schema that means nothing to an API server. */
-export interface UnknownKeyword {
+interface UnknownKeyword {
   /** Where it is, from the schema that was searched. */
   readonly path: readonly (string | number)[];
   /** The keyword that was probably meant. */

@@ -61,7 +61,7 @@ const clusterScoped: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** One apply, as it was asked for. */
-export interface AppliedObject {
+interface AppliedObject {
   readonly object: KubeObject;
   readonly subresource: string;
 }

@@ -21,7 +21,7 @@ import { isSame, type PreparedInputs, prepareInputs, type RenderInputs } from ".
 const renderTime = "2024-01-01T00:00:00Z";
 
 /** How to render. */
-export interface RenderOptions {
+interface RenderOptions {
   readonly runStep: RunStep;
   /** Where bootstrap requirements come from. */
   readonly fetchers: RequirementFetchers;

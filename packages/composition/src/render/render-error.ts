@@ -3,7 +3,7 @@
 const brand = Symbol.for("purlin.dev/composition/RenderError");
 
 /** Which of the inputs is to blame. */
-export type RenderInput = "xr" | "composition" | "definition" | "observed";
+type RenderInput = "xr" | "composition" | "definition" | "observed";
 
 /** An input that cannot be rendered: what is wrong, in which input, at which field. */
 export class RenderError extends Error {

@@ -31,7 +31,7 @@ import type { TestCluster } from "./test-cluster.ts";
 import { createTestFunctions, type TestFunctions } from "./test-functions.ts";
 
 /** An event as tests compare it: `Kind/name Type Reason: message`. */
-export type EventLine = string;
+type EventLine = string;
 
 /** One kind of XR on a real API server, its controller's reconcile, and functions to set at will. */
 export interface CompositeBench {
@@ -56,7 +56,7 @@ export interface CompositeBench {
 }
 
 /** What a test wants of a Composition beside the ordinary. */
-export interface CompositionWish {
+interface CompositionWish {
   readonly labels?: Readonly<Record<string, string>>;
   readonly spec?: JsonObject;
   readonly valid?: JsonObject | null;

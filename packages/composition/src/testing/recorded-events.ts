@@ -4,7 +4,7 @@ import type { EventRecorder, EventText } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** An event, and whom it is about. */
-export interface RecordedEvent {
+interface RecordedEvent {
   /** `Kind/name`. */
   readonly object: string;
   readonly source: string;

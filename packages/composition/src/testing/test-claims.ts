@@ -40,7 +40,7 @@ const schema = {
 };
 
 /** How claims shall be reconciled. */
-export interface TestClaimsOptions {
+interface TestClaimsOptions {
   readonly settings?: Partial<ClaimSettings>;
   readonly random?: RandomInteger;
   /** What the definition says beside the ordinary. */

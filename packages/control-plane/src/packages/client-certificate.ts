@@ -10,14 +10,14 @@ import { authoritySecretName, type CertificatePorts, ensureLeaf } from "@purlin/
 const defaultSecretName = "crossplane-tls-client";
 
 /** The control plane's own certificate, to call functions with. */
-export interface ClientCertificate {
+interface ClientCertificate {
   readonly security: TlsSource;
   /** Makes the certificate, and renews it in time, until the result is disposed of. */
   keep(surroundings: KeepingSurroundings, signal: AbortSignal): Promise<AsyncDisposable>;
 }
 
 /** What keeping a certificate needs. */
-export interface KeepingSurroundings {
+interface KeepingSurroundings {
   readonly ports: CertificatePorts;
   /** Those of the certificate's namespace: what somebody else does to it is noticed. */
   readonly informers: InformerPool;

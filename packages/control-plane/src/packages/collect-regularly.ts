@@ -2,7 +2,7 @@
 import type { Clock, Log } from "@purlin/kube-controller";
 
 /** When to collect. */
-export interface CollectRegularlyOptions {
+interface CollectRegularlyOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Once everything that was there before has been looked at. */

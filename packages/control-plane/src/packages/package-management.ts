@@ -27,7 +27,7 @@ import {
 } from "./package-manager-parts.ts";
 
 /** How packages are managed on one machine. */
-export interface PackageManagementOptions extends PackageSettings {
+interface PackageManagementOptions extends PackageSettings {
   /** Images and unpacked roots go here. */
   readonly directory: string;
   readonly processes: FunctionProcesses;

@@ -56,7 +56,7 @@ export interface PackageManager {
 }
 
 /** The package manager of one run of a control plane. */
-export interface OpenPackageManager extends AsyncDisposable {
+interface OpenPackageManager extends AsyncDisposable {
   readonly controllers: readonly WatchingController[];
 }
 

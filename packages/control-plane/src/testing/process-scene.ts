@@ -42,7 +42,7 @@ export default (req) => {
 `;
 
 /** A control plane whose functions are processes, and what users do with it. */
-export interface ProcessScene extends AsyncDisposable {
+interface ProcessScene extends AsyncDisposable {
   readonly api: EmbeddedApi;
   readonly parts: ControlPlaneParts;
   readonly processes: FunctionProcesses;
@@ -53,7 +53,7 @@ export interface ProcessScene extends AsyncDisposable {
 }
 
 /** What may be different. */
-export interface ProcessSceneOptions extends Pick<FunctionProcessesOptions, "clock" | "certificateDays"> {
+interface ProcessSceneOptions extends Pick<FunctionProcessesOptions, "clock" | "certificateDays"> {
   readonly functionRevisionSelectors?: boolean;
 }
 

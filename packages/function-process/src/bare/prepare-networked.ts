@@ -7,7 +7,7 @@ import { asOwnUser, type UnsharedNetwork } from "../sandbox/unshared-network.ts"
 import { type BareOptions, prepareBare } from "./prepare-bare.ts";
 
 /** An image that runs without a sandbox, but in a network of its own. */
-export type NetworkedImage = ImageProgram & { readonly network: UnsharedNetwork };
+type NetworkedImage = ImageProgram & { readonly network: UnsharedNetwork };
 
 /**
  * Prepares the process of an image that sees this machine but not its network: whatever ports it opens, also those that it cannot be told

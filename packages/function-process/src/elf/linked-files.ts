@@ -10,7 +10,7 @@ const headerBytes = 48;
 const entryBytes = 24;
 
 /** Files of this machine by where a program finds them when it sees nothing else. */
-export type LinkedFiles = Readonly<Record<string, string>>;
+type LinkedFiles = Readonly<Record<string, string>>;
 
 /** Libraries that older C libraries load by name when a program looks up a user or a host. */
 const loadedLater: readonly string[] = ["libnss_files.so.2", "libnss_dns.so.2", "libresolv.so.2"];

@@ -42,7 +42,7 @@ export function readElf(path: string): ElfFile | undefined {
 }
 
 /** Part of a file, shorter where the file ends. */
-export type ReadPart = (offset: number, length: number) => Buffer;
+type ReadPart = (offset: number, length: number) => Buffer;
 
 /** The same for a file that is read by part. */
 export function parseElf(read: ReadPart): ElfFile | undefined {

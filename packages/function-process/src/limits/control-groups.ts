@@ -30,7 +30,7 @@ export interface ControlGroup {
 }
 
 /** Where control groups are looked for. */
-export interface ControlGroupPlace {
+interface ControlGroupPlace {
   /** The group of this process in the file system of control groups. */
   readonly own: string;
   readonly pid: number;

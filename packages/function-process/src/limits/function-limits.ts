@@ -41,7 +41,7 @@ export const limitNames: Readonly<Record<keyof FunctionLimits, LimitName>> = {
 };
 
 /** How a limit is called. */
-export interface LimitName {
+interface LimitName {
   readonly words: string;
   readonly flag: string;
   readonly resource?: string;

@@ -3,7 +3,7 @@ import { type FunctionLimits, limitNames, raiseAdvice, showLimit } from "./funct
 import type { Usage } from "./usage.ts";
 
 /** Something that a function used too much of. */
-export interface Finding {
+interface Finding {
   readonly limit: keyof FunctionLimits;
   /** For conditions and logs. */
   readonly text: string;

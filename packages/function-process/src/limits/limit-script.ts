@@ -3,7 +3,7 @@ import type { FunctionLimits } from "./function-limits.ts";
 import type { PidNamespace } from "./pid-namespace.ts";
 
 /** Which limits a shell sets for a program. */
-export interface ScriptLimits {
+interface ScriptLimits {
   readonly limits: FunctionLimits;
   /** Only where processes of nobody else count: in a user namespace. */
   readonly countProcesses: boolean;
@@ -23,7 +23,7 @@ function dataKilobytes({ memoryBytes }: FunctionLimits): number {
 const blockBytes = 512;
 
 /** Shell text that sets limits for the shell and all it starts. One that the machine refuses, as it has a lower one, is left out. */
-export function limitScript({ limits, countProcesses, limitFiles }: ScriptLimits): string {
+function limitScript({ limits, countProcesses, limitFiles }: ScriptLimits): string {
   const { openFiles, processes, tmpBytes } = limits;
   const lines = ["ulimit -c 0", `ulimit -n ${Math.round(openFiles)}`, `ulimit -d ${dataKilobytes(limits)}`];
   if (limitFiles) lines.push(`ulimit -f ${Math.ceil(tmpBytes / blockBytes)}`);

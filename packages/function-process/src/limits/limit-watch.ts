@@ -21,7 +21,7 @@ export interface LimitWatch {
 }
 
 /** A function to measure. */
-export interface WatchedFunction {
+interface WatchedFunction {
   /** The mark of all its processes. */
   readonly mark: number;
   readonly limits: FunctionLimits;

@@ -12,7 +12,7 @@ export interface MarkedRun {
 }
 
 /** A process of a function, and the mark of that function. */
-export interface MarkedProcess {
+interface MarkedProcess {
   readonly stat: ProcessStat;
   readonly mark: number;
 }

@@ -7,7 +7,7 @@ import { readProc } from "./process-list.ts";
  * not limit any more (file locks, resident set): every descendant inherits it, whatever it does to its session, its parent or its
  * environment, and a process without privileges can only lower it. The same number is in an environment variable, as a second way.
  */
-export interface Marks {
+interface Marks {
   /** Identifies this run of the control plane: the first of its marks. */
   readonly first: number;
   /** A mark that no other process has. */

@@ -21,7 +21,7 @@ export interface FunctionCertificates {
 }
 
 /** When certificates are made, and for how long. */
-export interface CertificateTimes {
+interface CertificateTimes {
   readonly now: () => number;
   /** Renewed when a third of this is left. */
   readonly days: number;

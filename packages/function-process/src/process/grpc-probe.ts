@@ -15,7 +15,7 @@ const firstPauseMs = 3;
 const longestPauseMs = 25;
 
 /** Where to ask, and for how long. */
-export interface ProbeOptions {
+interface ProbeOptions {
   /** `host:port` on this machine, or `unix:path`. */
   readonly address: string;
   readonly tls: SecureContext;

@@ -57,7 +57,7 @@ export interface GuardedProcess {
 }
 
 /** What a program is connected with, beside its output. */
-export interface GuardedOptions {
+interface GuardedOptions {
   /** Node programs can send messages. */
   readonly channel: boolean;
   /** How many pipes it reads, from file descriptor 4 on, `child.stdio[4]`: three at most, and only with a channel, which is the third. */

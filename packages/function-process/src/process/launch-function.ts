@@ -31,14 +31,14 @@ export type FunctionProgram =
   | ImageProgram;
 
 /** A source file, and where it has to lie; anywhere unless given. */
-export interface SourceProgram {
+interface SourceProgram {
   readonly kind: "source";
   readonly file: string;
   readonly within?: SourceFolders | undefined;
 }
 
 /** How functions are started on this machine. */
-export interface LaunchOptions {
+interface LaunchOptions {
   readonly program: FunctionProgram;
   /** Relative paths in the function's own code start here. */
   readonly cwd: string;

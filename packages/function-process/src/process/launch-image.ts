@@ -68,10 +68,10 @@ function once<T>(make: () => T): () => T {
 }
 
 /** An image that runs in a sandbox. */
-export type SandboxedImage = ImageProgram & { readonly sandbox: Sandbox };
+type SandboxedImage = ImageProgram & { readonly sandbox: Sandbox };
 
 /** What a sandboxed function is started with. */
-export interface SandboxedOptions {
+interface SandboxedOptions {
   /** The folder with the certificates it is served with. */
   readonly certificates: string;
   /** A private network for it. */
@@ -106,7 +106,7 @@ export async function prepareSandboxed(
 }
 
 /** The address of a function that has a network of its own. */
-export interface FunctionDoor {
+interface FunctionDoor {
   /** `unix:path`. */
   readonly address: string;
   /** Starts a command in a cell, whose network the address leads to from then on. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** The last lines a program wrote. */
-export interface LogTail {
+interface LogTail {
   add(text: string): void;
   /** Oldest first, a line that is still being written included. */
   lines(): readonly string[];

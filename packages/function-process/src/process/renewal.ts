@@ -12,7 +12,7 @@ export interface Renewal {
 }
 
 /** Whose certificate it is, and what to do when it was renewed. */
-export interface RenewalOptions {
+interface RenewalOptions {
   readonly name: string;
   readonly certificates: FunctionCertificates;
   readonly clock: Clock;

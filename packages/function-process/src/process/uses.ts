@@ -10,7 +10,7 @@ export interface Uses {
 }
 
 /** How patient to be with runs at an address that has been replaced. */
-export interface UsesOptions {
+interface UsesOptions {
   readonly clock: Clock;
   /** A run that was sent there a moment ago may not have begun yet. */
   readonly lingerMs: number;

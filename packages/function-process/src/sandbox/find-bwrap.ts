@@ -6,7 +6,7 @@ import { dirname, isAbsolute, join } from "node:path";
 export const sandboxVariable = "PURLIN_SANDBOX";
 
 /** Where a program is, or why there is none to use. */
-export type FoundProgram = { readonly path: string } | { readonly reason: string };
+type FoundProgram = { readonly path: string } | { readonly reason: string };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

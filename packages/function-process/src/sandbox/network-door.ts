@@ -3,7 +3,7 @@ import { createServer, type Socket } from "node:net";
 import type { PrivateNetwork } from "./private-network.ts";
 
 /** A Unix socket that leads into the network of a sandboxed function. */
-export interface NetworkDoor {
+interface NetworkDoor {
   /** Whoever connects from now on reaches this network. */
   lead(to: PrivateNetwork): void;
   /** Nobody comes in any more. */

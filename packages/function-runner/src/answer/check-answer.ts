@@ -10,7 +10,7 @@ import { type AnswerLimitName, type AnswerLimits, limitAdvice, limitText } from 
 import { excessOf } from "./measure-struct.ts";
 
 /** Why a response is not accepted. */
-export interface AnswerProblem {
+interface AnswerProblem {
   /** In one line. */
   readonly text: string;
   /** The limit that it exceeds, if it is a limit. */

@@ -2,14 +2,14 @@
 import { maxMessageDepth } from "@purlin/function-protocol";
 
 /** How large an object may be. */
-export interface StructLimits {
+interface StructLimits {
   /** Messages inside one another. */
   readonly depth: number;
   readonly values: number;
 }
 
 /** Why an object is not accepted. */
-export type StructExcess = "depth" | "values";
+type StructExcess = "depth" | "values";
 
 /** A field costs two bytes, a tag and a length. So does a nested message, so that nothing smaller can be too deep. */
 const fieldBytes = 2;

@@ -9,7 +9,7 @@ const abandonedMs = 10 * 60_000;
 const refill = 0.8;
 
 /** What an eviction goes by. */
-export interface EvictionOptions {
+interface EvictionOptions {
   readonly directory: string;
   readonly now: number;
   readonly maxBytes: number;

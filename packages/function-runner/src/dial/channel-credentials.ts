@@ -11,7 +11,7 @@ import type { TlsSource } from "./tls-directory.ts";
 const silenceLimitMs = 20_000;
 
 /** How to secure a channel's connections, and who is told about them. */
-export interface ConnectionSecurity {
+interface ConnectionSecurity {
   /** Undefined for plaintext. */
   readonly tls: TlsSource | undefined;
   /** The name the server's certificate must carry. */

@@ -26,7 +26,7 @@ export interface ConnectionOptions {
 }
 
 /** When a call must end. */
-export interface InvokeOptions {
+interface InvokeOptions {
   readonly deadline: number;
   readonly signal?: AbortSignal | undefined;
 }

@@ -31,7 +31,7 @@ export function statusName(code: number): string {
 }
 
 /** What is known about a call that failed. */
-export interface FailedCall {
+interface FailedCall {
   readonly target: FunctionTarget;
   readonly call: RunCall;
   readonly requestBytes: number;

@@ -16,7 +16,7 @@ import { systemNames } from "../dial/name-resolver.ts";
 import type { RequestRecord, ResponseRecord, RunSink } from "./record-runs.ts";
 
 /** How an inspector is reached. */
-export interface InspectorOptions {
+interface InspectorOptions {
   /** A record the inspector does not take in time is lost. Default 100. */
   readonly timeoutMs?: number | undefined;
 }

@@ -46,7 +46,7 @@ export interface RunSink {
 }
 
 /** What recording needs from its surroundings. */
-export interface RecordOptions {
+interface RecordOptions {
   readonly clock?: Clock | undefined;
   readonly metrics?: RunnerMetrics | undefined;
   readonly log?: RunnerLog | undefined;

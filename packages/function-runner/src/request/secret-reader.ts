@@ -5,7 +5,7 @@ import type { ResourceReader } from "../requirements/resource-reader.ts";
 import { RunnerError } from "../runner-error.ts";
 
 /** One Secret. */
-export interface SecretQuery {
+interface SecretQuery {
   readonly namespace: string;
   readonly name: string;
   readonly signal?: AbortSignal | undefined;

@@ -11,7 +11,7 @@ export interface StepDefinition {
 }
 
 /** A secret the step hands to its function. */
-export interface StepCredentials {
+interface StepCredentials {
   readonly name: string;
   /** Only `Secret` hands over anything. */
   readonly source: string;
@@ -19,7 +19,7 @@ export interface StepCredentials {
 }
 
 /** What the function gets with its first call, without having asked. */
-export interface StepRequirements {
+interface StepRequirements {
   readonly requiredResources?: readonly BootstrapResources[] | undefined;
   readonly requiredSchemas?: readonly BootstrapSchema[] | undefined;
 }
@@ -35,7 +35,7 @@ export interface BootstrapResources {
 }
 
 /** The schema of a kind. */
-export interface BootstrapSchema {
+interface BootstrapSchema {
   readonly requirementName: string;
   readonly apiVersion: string;
   readonly kind: string;

@@ -14,7 +14,7 @@ import type { KindScope, ListQuery, ResourceReader } from "./resource-reader.ts"
 export type ScopeOf = (gvk: GroupVersionKind) => KindScope | undefined;
 
 /** What is known about kinds besides the objects themselves. */
-export interface ObjectsReaderOptions {
+interface ObjectsReaderOptions {
   /** The scope of kinds. A kind it does not know is as its objects are: namespaced if one of them has a namespace. */
   readonly scopeOf?: ScopeOf | undefined;
   /** What to answer about a kind that nobody knows: that there is none (the default), or that it has no objects. */

@@ -5,7 +5,7 @@ import type { GroupVersionKind, JsonObject } from "@purlin/kube-objects";
 export type KindScope = "Namespaced" | "Cluster";
 
 /** One object of a kind. */
-export interface ObjectQuery {
+interface ObjectQuery {
   /** Absent for a cluster-scoped kind. */
   readonly namespace?: string | undefined;
   readonly name: string;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** A pipeline step whose Function does not exist. */
-export interface MissingFunction {
+interface MissingFunction {
   readonly functionName: string;
   readonly step: string;
   /** The Composition of the step; empty where it is not known. */

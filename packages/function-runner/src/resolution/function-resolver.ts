@@ -22,7 +22,7 @@ export interface FunctionResolver {
 }
 
 /** What a step ran, and what came of it. */
-export interface StepRun {
+interface StepRun {
   readonly target: FunctionTarget;
   readonly response: RunFunctionResponse;
 }

@@ -23,7 +23,7 @@ export interface FunctionRevisions {
 }
 
 /** What a resolver may do. */
-export interface RevisionResolverOptions {
+interface RevisionResolverOptions {
   /** Whether steps may name revisions; otherwise those that do fail. */
   readonly revisionSelectors: boolean;
 }

@@ -13,7 +13,7 @@ import { RunnerError } from "../runner-error.ts";
 import type { OpenAPIReader } from "./open-api-reader.ts";
 
 /** What a reader in memory answers from. On a clash the first named wins. */
-export interface OpenAPIDocumentsOptions {
+interface OpenAPIDocumentsOptions {
   /** Documents as `/openapi/v3/…` serves them. */
   readonly documents?: Iterable<unknown> | undefined;
   /** CustomResourceDefinitions; each stands for the documents a server would make of it. */

@@ -2,13 +2,7 @@
 import { FunctionError } from "../errors/function-error.ts";
 
 /** Why a field path could not be followed. */
-export type FieldPathErrorCode =
-  | "INVALID_PATH"
-  | "NOT_FOUND"
-  | "NOT_OBJECT"
-  | "NOT_ARRAY"
-  | "WRONG_TYPE"
-  | "INDEX_TOO_LARGE";
+type FieldPathErrorCode = "INVALID_PATH" | "NOT_FOUND" | "NOT_OBJECT" | "NOT_ARRAY" | "WRONG_TYPE" | "INDEX_TOO_LARGE";
 
 /** A field path that cannot be read as one, or does not fit the object. */
 export class FieldPathError extends FunctionError {

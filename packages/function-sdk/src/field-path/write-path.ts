@@ -5,7 +5,7 @@ import { formatPath, parsePath, type Segment, wildcard } from "./parse-path.ts";
 import { childOf, notArray, notObject, wildcardRefused } from "./read-path.ts";
 
 /** A list grown by a path ends here: an index beyond it is a mistake, and filling up to it would only cost memory. */
-export const largestWritableIndex = 1024;
+const largestWritableIndex = 1024;
 
 type Container = JsonObject | JsonValue[];
 

@@ -11,7 +11,7 @@ const brand = Symbol.for("purlin.dev/path-object");
  * What `.object` of a wrapper around a message hands out: `shared` the frozen JSON of the message, `private` a copy that
  * may be edited.
  */
-export type ObjectAccess = "shared" | "private";
+type ObjectAccess = "shared" | "private";
 
 /**
  * A JSON object whose fields are reached by path. It wraps a plain object without copying it, or a Struct without

@@ -2,7 +2,7 @@
 import type { ProtocolVersion } from "@purlin/function-protocol";
 
 /** How calls may end. */
-export type CallCode = "OK" | "Internal" | "Unavailable" | "Unknown";
+type CallCode = "OK" | "Internal" | "Unavailable" | "Unknown";
 
 /** Plain numbers, so that counting costs a call almost nothing. The metrics server reads them on request. */
 export interface CallCounts {

@@ -11,7 +11,7 @@ const settleMs = 100;
 const lookAnywayMs = 60_000;
 
 /** What a certificate watch needs. */
-export interface CertificateWatchOptions {
+interface CertificateWatchOptions {
   readonly directory: string;
   readonly current: Certificates;
   readonly onChange: (certificates: Certificates) => void;

@@ -19,7 +19,7 @@ import type { RunFunction } from "./function-handler.ts";
 export type OnHandlerError = "fatal" | "status";
 
 /** What all calls of a function share. */
-export interface FunctionCallSettings extends CallSettings {
+interface FunctionCallSettings extends CallSettings {
   readonly onHandlerError: OnHandlerError;
 }
 

@@ -4,7 +4,7 @@ import type { MethodDefinition } from "@grpc/grpc-js";
 import { decode, encode, type Message, type MessageType } from "@purlin/function-protocol";
 
 /** Which sides of a method stream. */
-export interface Streaming {
+interface Streaming {
   readonly requestStream?: boolean;
   readonly responseStream?: boolean;
 }

@@ -7,7 +7,7 @@ import type { Logger } from "../logging/logger.ts";
 import type { Certificates } from "./certificates.ts";
 
 /** What mutual TLS needs. */
-export interface MutualTlsOptions {
+interface MutualTlsOptions {
   /** Gets every connection whose peer is verified. */
   readonly serveHttp2: (socket: TLSSocket) => void;
   readonly log: Logger;

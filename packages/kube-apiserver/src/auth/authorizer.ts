@@ -17,7 +17,7 @@ export interface ResourceAccess {
   readonly name: string;
 }
 
-export interface PathAccess {
+interface PathAccess {
   readonly kind: "path";
   readonly verb: string;
   readonly path: string;

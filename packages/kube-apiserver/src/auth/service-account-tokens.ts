@@ -21,7 +21,7 @@ export interface BoundObject {
 }
 
 /** Tells whether a ServiceAccount, the very one, is still there, and so is what a token of it is bound to. */
-export type IsPresent = (account: AccountIdentity, bound: BoundObject | undefined) => boolean;
+type IsPresent = (account: AccountIdentity, bound: BoundObject | undefined) => boolean;
 
 interface Claims {
   readonly iss: string;
@@ -37,7 +37,7 @@ interface Claims {
   };
 }
 
-export interface TokenOptions {
+interface TokenOptions {
   readonly audiences: readonly string[];
   readonly expiresAt: Date;
   readonly now: Date;

@@ -51,7 +51,7 @@ const leaseRules: KindRules = {
 
 const NO_RULES: KindRules = {};
 
-export interface BuiltinRulesOptions {
+interface BuiltinRulesOptions {
   /** Addresses and ports that Services have. */
   readonly taken: TakenPlaces;
   readonly findAccount: FindAccount;

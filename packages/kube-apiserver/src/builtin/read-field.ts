@@ -23,7 +23,7 @@ export function objectAt(object: JsonObject, ...path: readonly string[]): JsonOb
 }
 
 /** A field to select by: the text at a path. */
-export function textField(path: string): (object: JsonObject) => string {
+function textField(path: string): (object: JsonObject) => string {
   const names = path.split(".");
   return (object) => {
     const value = valueAt(object, ...names);

@@ -4,7 +4,7 @@ import { conversionMessage, wantsConversion } from "../builtin/not-called.ts";
 import { objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
 
 /** A condition of a CRD, as far as the server sets it. */
-export interface CrdCondition {
+interface CrdCondition {
   readonly type: string;
   readonly status: "True" | "False";
   readonly reason: string;
@@ -41,7 +41,7 @@ function sameCondition(known: JsonObject, { status, reason, message }: CrdCondit
 }
 
 /** The CRD with some members of its status replaced. */
-export function withStatus(crd: JsonObject, members: Readonly<Record<string, JsonValue>>): JsonObject {
+function withStatus(crd: JsonObject, members: Readonly<Record<string, JsonValue>>): JsonObject {
   return { ...crd, status: { ...objectAt(crd, "status"), ...members } };
 }
 

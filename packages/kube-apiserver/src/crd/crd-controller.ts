@@ -22,7 +22,7 @@ import { customKind, customTypes, isServed } from "./custom-types.ts";
 const prefix = "/apiextensions.k8s.io/customresourcedefinitions/";
 
 /** What a {@link CrdController} works with. */
-export interface CrdControllerOptions {
+interface CrdControllerOptions {
   readonly store: Store<JsonObject>;
   readonly registry: Registry;
   readonly now: () => Date;

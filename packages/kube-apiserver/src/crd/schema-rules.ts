@@ -15,7 +15,7 @@ import { listProblems } from "./list-rules.ts";
 import { named, type SchemaProps } from "./schema-props.ts";
 
 /** What the place of a node forbids. */
-export interface SchemaPlace {
+interface SchemaPlace {
   readonly path: FieldPath;
   readonly isRoot: boolean;
   /** Why a default may not be given here, if so. */

@@ -16,7 +16,7 @@ import { isUnchangedAt } from "./correlate.ts";
 import { type ScaleFields, scaleSpecProblems, scaleStatusProblems } from "./scale-problems.ts";
 
 /** What the CEL rules of a schema say about an object: errors, and what an update left as wrong as it was. */
-export interface RuleFindings {
+interface RuleFindings {
   readonly errors: readonly FieldError[];
   readonly unchanged: readonly FieldError[];
 }

@@ -44,7 +44,7 @@ function replicasProblems(object: JsonObject, path: string): FieldError[] {
 }
 
 /** What an object holds at a path: a value of the type, nothing, or a problem in the words of Go. */
-export interface FoundValue {
+interface FoundValue {
   readonly value?: JsonValue;
   readonly problem?: string;
 }

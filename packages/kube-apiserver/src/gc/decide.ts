@@ -9,7 +9,7 @@ import {
 } from "./owned-object.ts";
 
 /** How an object is deleted. */
-export type PropagationPolicy = "Background" | "Foreground" | "Orphan";
+type PropagationPolicy = "Background" | "Foreground" | "Orphan";
 
 /** What to do about one object. */
 export type Action =

@@ -17,7 +17,7 @@ import { http2Exchange } from "./http2-exchange.ts";
 // the first answer.
 const { createServer: createHttp1Server } = process.getBuiltinModule("node:http");
 
-export interface ListenerOptions {
+interface ListenerOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** Default 0: any free one. */

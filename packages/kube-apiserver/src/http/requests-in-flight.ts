@@ -9,7 +9,7 @@ export interface InFlightLimits {
   readonly waiting: number;
 }
 
-export const IN_FLIGHT_LIMITS: InFlightLimits = { atOnce: 400, waiting: 1600 };
+const IN_FLIGHT_LIMITS: InFlightLimits = { atOnce: 400, waiting: 1600 };
 
 interface OfUser {
   running: number;

@@ -11,7 +11,7 @@ export interface MetricFamily {
   lines(): readonly string[];
 }
 
-export interface FamilyOptions {
+interface FamilyOptions {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];

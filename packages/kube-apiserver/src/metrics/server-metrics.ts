@@ -15,7 +15,7 @@ const startSeconds = Math.round((Date.now() / 1000 - process.uptime()) * 100) / 
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
-export interface ServerMetricsOptions {
+interface ServerMetricsOptions {
   readonly store: Store<JsonObject>;
   readonly catalog: () => Catalog;
   readonly health: HealthChecks;

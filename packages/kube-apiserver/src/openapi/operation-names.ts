@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** How an operation is called and filed: `listAppsV1NamespacedDeployment` under `apps_v1`. */
-export interface OperationNames {
+interface OperationNames {
   readonly id: string;
   readonly tag: string;
 }

@@ -41,7 +41,7 @@ export interface PublishedDocument {
 }
 
 /** What is served now: the catalog, and the CRDs behind its custom part. */
-export interface ServedNow {
+interface ServedNow {
   readonly catalog: Catalog;
   readonly crds: readonly JsonObject[];
 }

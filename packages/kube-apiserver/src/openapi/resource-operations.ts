@@ -5,7 +5,7 @@ import type { Content, Operation, Parameter, PathOperations } from "./operation.
 import { operationNames } from "./operation-names.ts";
 
 /** Which component describes a kind; undefined when the document has none. */
-export type ComponentOf = (kind: GroupVersionKind) => string | undefined;
+type ComponentOf = (kind: GroupVersionKind) => string | undefined;
 
 const parameter = (name: string, type: Parameter["type"], where: Parameter["in"] = "query"): Parameter => ({
   name,

@@ -11,7 +11,7 @@ export interface Payload {
   value(): JsonValue;
 }
 
-export type ResponseHeaders = Readonly<Record<string, string>>;
+type ResponseHeaders = Readonly<Record<string, string>>;
 
 interface Answer {
   readonly code: number;

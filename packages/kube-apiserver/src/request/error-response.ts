@@ -7,7 +7,7 @@ import { documentPayload } from "./payload.ts";
 import { type Reader, wantsPretty } from "./pretty.ts";
 
 /** The Status of anything that was thrown. What nobody meant to throw says nothing about its cause to the client. */
-export function statusOf(error: unknown): Status {
+function statusOf(error: unknown): Status {
   const known = findStatusError(error);
   if (known !== undefined) {
     return known.status;

@@ -6,7 +6,7 @@ import { type MediaClause, parseAccept } from "./media-type.ts";
 export type MediaType = "application/json" | "application/yaml";
 
 /** Another shape the client asked the objects to be given in. */
-export interface Transform {
+interface Transform {
   readonly as: string;
   readonly group: string;
   readonly version: string;
@@ -30,7 +30,7 @@ const PLAIN: Negotiated = { mediaType: "application/json", transform: undefined,
 const MAX_REMEMBERED = 200;
 
 /** Says which transforms an endpoint offers. */
-export type TransformOffer = (transform: Transform, mediaType: MediaType) => boolean;
+type TransformOffer = (transform: Transform, mediaType: MediaType) => boolean;
 
 /**
  * Makes the negotiation of one kind of endpoint: the first clause, in the client's order of preference, that names a form we have and no

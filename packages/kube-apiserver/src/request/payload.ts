@@ -8,7 +8,7 @@ const encoder = new TextEncoder();
 /** Ends every document that is not laid out for people. */
 export const LINE_BREAK: Uint8Array = encoder.encode("\n");
 
-export interface DocumentForm {
+interface DocumentForm {
   readonly mediaType: MediaType;
   /** Indented, for people. */
   readonly pretty?: boolean;

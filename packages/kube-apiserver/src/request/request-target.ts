@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { exactFieldValue, isStatusError, parseFieldSelector } from "@purlin/kube-objects";
-import type { AccessAttributes, ResourceAccess } from "../auth/authorizer.ts";
+import type { AccessAttributes } from "../auth/authorizer.ts";
 
 /** What a request is for, read from its method and URL alone. */
 export type RequestTarget = AccessAttributes;
@@ -122,9 +122,4 @@ function pinnedName(verb: string, query: URLSearchParams): string {
     }
     throw error;
   }
-}
-
-/** Whether the target is a resource. */
-export function isResourceTarget(target: RequestTarget): target is ResourceAccess {
-  return target.kind === "resource";
 }

@@ -2,7 +2,7 @@
 // Texts and numbers as the reference's YAML writer puts them.
 
 /** How a text is written: as it is, in quotes, or as a block of lines. */
-export type ScalarStyle = "plain" | "single" | "double" | "literal";
+type ScalarStyle = "plain" | "single" | "double" | "literal";
 
 /** Words that would be read as something else than text. */
 const WORDS: ReadonlySet<string> = new Set([

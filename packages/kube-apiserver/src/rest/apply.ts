@@ -24,7 +24,7 @@ import type { RestRequest } from "./rest-context.ts";
 import { objectKey } from "./storage-key.ts";
 import { atTarget } from "./update.ts";
 
-export interface ApplyRequest {
+interface ApplyRequest {
   readonly endpoint: Endpoint;
   readonly patch: ApplyPatch;
   readonly form: ObjectForm;

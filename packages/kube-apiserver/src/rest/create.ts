@@ -50,7 +50,7 @@ export async function createObject(rest: RestRequest): Promise<CompleteResponse>
 }
 
 /** What was created: stored, or, of a dry run, only what would have been. */
-export type Created = { readonly entry: Entry<JsonObject> } | { readonly object: JsonObject };
+type Created = { readonly entry: Entry<JsonObject> } | { readonly object: JsonObject };
 
 /** Creates the object a client has sent, after everything the server has to say about it. */
 export function createFrom(rest: RestRequest, sent: JsonObject, options: WriteOptions): Promise<Created> {

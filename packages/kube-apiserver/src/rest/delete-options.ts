@@ -16,7 +16,7 @@ import { readBoolean, readInteger } from "./list-options.ts";
 import { type DecodedBody, readRequestBody, UndecodableBody } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
 
-export type Propagation = "Orphan" | "Background" | "Foreground";
+type Propagation = "Orphan" | "Background" | "Foreground";
 
 /** How something is to be deleted. */
 export interface DeleteOptions {

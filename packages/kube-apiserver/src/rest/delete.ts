@@ -19,7 +19,7 @@ export async function deleteObject(rest: RestRequest): Promise<CompleteResponse>
 }
 
 /** What became of an object that was to be deleted. */
-export interface DeleteOutcome {
+interface DeleteOutcome {
   /** It is gone; otherwise it is marked. */
   readonly removed: boolean;
   readonly object: JsonObject;

@@ -16,7 +16,7 @@ export interface MetaChecks {
 }
 
 /** An object that is to be validated, and the one it is to replace. */
-export interface Validation {
+interface Validation {
   readonly object: JsonObject;
   readonly old: JsonObject | undefined;
   readonly endpoint: Endpoint;

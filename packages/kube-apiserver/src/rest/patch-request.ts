@@ -40,7 +40,7 @@ const APPLY_PATCH = "application/apply-patch+yaml";
 const CUSTOM_PATCHES = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH];
 
 /** A patch as it was asked for: a configuration to apply, or a change to make. */
-export type PatchRequest = ApplyPatch | ChangePatch;
+type PatchRequest = ApplyPatch | ChangePatch;
 
 export interface ApplyPatch {
   readonly isApply: true;

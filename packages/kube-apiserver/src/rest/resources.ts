@@ -25,7 +25,7 @@ import { type OpenWatches, watchObjects } from "./watch.ts";
 /** Answers requests for one resource or subresource in a way of its own; undefined: not mine. */
 export type SpecialResource = (rest: RestRequest) => Promise<ApiResponse> | undefined;
 
-export interface ResourcesOptions {
+interface ResourcesOptions {
   readonly services: RestServices;
   readonly watches: OpenWatches;
   /** Asked in turn before anything else. */

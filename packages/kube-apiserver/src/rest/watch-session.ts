@@ -14,7 +14,7 @@ export interface InitialState {
   readonly announcesEnd: boolean;
 }
 
-export interface WatchSessionOptions {
+interface WatchSessionOptions {
   readonly renderer: WatchRenderer;
   readonly initial: InitialState | undefined;
   readonly bookmarks: boolean;

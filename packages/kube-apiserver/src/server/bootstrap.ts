@@ -23,7 +23,7 @@ const SERVICE: JsonObject = {
   },
 };
 
-export interface BootstrapOptions {
+interface BootstrapOptions {
   readonly client: InternalClient;
   readonly catalog: () => Catalog;
   readonly store: Store<JsonObject>;

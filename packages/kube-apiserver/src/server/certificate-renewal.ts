@@ -34,7 +34,7 @@ export const systemClock: RenewalClock = {
   monotonicMs: () => performance.now(),
 };
 
-export interface RenewalOptions {
+interface RenewalOptions {
   readonly directory: string;
   readonly current: ServingCertificates;
   readonly clock: RenewalClock;

@@ -14,9 +14,9 @@ import { inTime, requestTimeoutMs, tooLate } from "../request/request-timeout.ts
 export type PathEndpoint = (request: ApiRequest) => ApiResponse | undefined;
 
 /** Answers requests for a resource; undefined: there is no such resource. */
-export type ResourceEndpoint = (request: ApiRequest, target: ResourceAccess) => Promise<ApiResponse | undefined>;
+type ResourceEndpoint = (request: ApiRequest, target: ResourceAccess) => Promise<ApiResponse | undefined>;
 
-export interface HandlerOptions {
+interface HandlerOptions {
   readonly authorizer: Authorizer;
   readonly paths: readonly PathEndpoint[];
   readonly resources: ResourceEndpoint;

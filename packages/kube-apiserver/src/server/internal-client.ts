@@ -7,7 +7,7 @@ import type { Handler } from "./handler.ts";
 /** The server itself, when it makes or changes objects. */
 const SYSTEM_USER: User = { name: "system:apiserver", groups: [MASTERS_GROUP, "system:authenticated"] };
 
-export interface InternalRequest {
+interface InternalRequest {
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: JsonValue;
   readonly contentType?: string;

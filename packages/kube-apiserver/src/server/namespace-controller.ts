@@ -11,7 +11,7 @@ import { type InternalClient, resourcePath } from "./internal-client.ts";
 import { blockedConditions, type Remaining } from "./namespace-conditions.ts";
 import { StoreFollower } from "./store-follower.ts";
 
-export interface NamespaceControllerOptions {
+interface NamespaceControllerOptions {
   readonly store: Store<JsonObject>;
   readonly client: InternalClient;
   readonly catalog: () => Catalog;

@@ -39,7 +39,7 @@ interface ServerState {
   readonly isStopping: () => boolean;
 }
 
-export interface PathEndpointsOptions {
+interface PathEndpointsOptions {
   readonly store: Store<JsonObject>;
   readonly build: string;
   readonly catalog: () => Catalog;

@@ -31,7 +31,7 @@ import { InternalClient, resourcePath } from "./internal-client.ts";
 import { pathEndpoints } from "./path-endpoints.ts";
 import { ServicePlaces } from "./service-places.ts";
 
-export interface ServerCoreOptions {
+interface ServerCoreOptions {
   readonly store: Store<JsonObject>;
   readonly build?: string;
   readonly tokens?: readonly TokenAuthenticator[];
@@ -62,7 +62,7 @@ export interface ServerCore {
   readonly lifecycle: Lifecycle;
 }
 
-export interface Lifecycle {
+interface Lifecycle {
   areKindsServed: boolean;
   isBootstrapped: boolean;
   isStopping: boolean;

@@ -25,7 +25,7 @@ export interface ServingCertificates {
 }
 
 /** How certificates are loaded. */
-export interface LoadOptions {
+interface LoadOptions {
   readonly now?: Date;
   /** What is issued is not kept. */
   readonly isReadOnly?: boolean;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** How to make items durable together. */
-export interface GroupCommitOptions<I> {
+interface GroupCommitOptions<I> {
   /** Makes all items durable, in order, or throws and has made none. */
   readonly commit: (items: readonly I[]) => void;
   /** None of the items will be committed: the commit of an item before them, or their own, failed. */

@@ -3,21 +3,21 @@ import type { Decision, Entry, Store, Transaction, Written } from "./store.ts";
 import { StoreError } from "./store-error.ts";
 
 /** Makes the value to be written; gets the revision it will have. */
-export type MakeValue<T extends object> = (revision: number) => T;
+type MakeValue<T extends object> = (revision: number) => T;
 
 /** A key that exists now. */
-export interface Existing<T extends object> extends Written<T> {
+interface Existing<T extends object> extends Written<T> {
   readonly entry: Entry<T>;
 }
 
 /** A key that has been deleted. */
-export interface Deleted<T extends object> extends Written<T> {
+interface Deleted<T extends object> extends Written<T> {
   readonly previous: Entry<T>;
   readonly revision: number;
 }
 
 /** What must be true of the stored entry. */
-export interface Precondition {
+interface Precondition {
   readonly revision?: number | undefined;
 }
 
@@ -65,7 +65,7 @@ export async function updateKey<T extends object>(
 }
 
 /** Work that takes time, on one state of the key; what it returns decides if the key is still in that state afterwards. */
-export type Prepare<T extends object> = (
+type Prepare<T extends object> = (
   current: Entry<T> | undefined,
 ) => Promise<(transaction: Transaction<T>) => Decision<T>>;
 

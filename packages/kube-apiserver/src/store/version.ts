@@ -3,7 +3,7 @@ import type { LoggedChange } from "./change-log.ts";
 import type { Decoder } from "./decoder.ts";
 import type { Entry } from "./store.ts";
 
-export interface VersionInit<T extends object> {
+interface VersionInit<T extends object> {
   readonly key: string;
   readonly revision: number;
   readonly createRevision: number;

@@ -9,7 +9,7 @@ const MAX_ANNOUNCED = 64;
 const DEFAULT_TAKE = 256;
 
 /** What a watcher needs of its store. */
-export interface WatchSource<T extends object> {
+interface WatchSource<T extends object> {
   readonly history: History<T>;
   readonly revision: number;
   readonly compactedRevision: number;

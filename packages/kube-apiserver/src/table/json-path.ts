@@ -13,7 +13,7 @@ type Step =
     };
 
 /** Finds values in an object. */
-export type JsonPath = (object: JsonValue) => JsonValue[];
+type JsonPath = (object: JsonValue) => JsonValue[];
 
 const paths = new Map<string, JsonPath | undefined>();
 const maxCached = 5_000;

@@ -3,7 +3,7 @@ import type { JsonObject } from "@purlin/kube-objects";
 import { at, count, items, number, text } from "./cell-values.ts";
 
 /** How far a Pod has come, in a few words and numbers. */
-export interface PodProgress {
+interface PodProgress {
   readonly reason: string;
   readonly ready: number;
   readonly total: number;

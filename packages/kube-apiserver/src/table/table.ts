@@ -32,7 +32,7 @@ export function column(name: string, change: Partial<TableColumn> = {}): TableCo
 }
 
 /** What makes a Table of a list. */
-export interface TableOptions {
+interface TableOptions {
   readonly metadata: JsonObject;
   readonly include: IncludeObject;
   readonly now: number;

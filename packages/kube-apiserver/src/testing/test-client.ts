@@ -4,7 +4,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:h
 import { request as requestHttp1 } from "node:https";
 import type { KeyPair } from "@purlin/certificates";
 
-export type Protocol = "h2" | "http/1.1";
+type Protocol = "h2" | "http/1.1";
 
 export interface ClientOptions {
   readonly protocol: Protocol;
@@ -13,14 +13,14 @@ export interface ClientOptions {
   readonly pair?: KeyPair | undefined;
 }
 
-export interface Reply {
+interface Reply {
   readonly code: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly bytes: Buffer;
   readonly text: string;
 }
 
-export interface Outgoing {
+interface Outgoing {
   readonly method?: string;
   readonly headers?: Record<string, string>;
   readonly body?: string | Uint8Array;

@@ -2,7 +2,7 @@
 import type { RenewalClock } from "../server/certificate-renewal.ts";
 
 /** A clock that stands still until it is moved. */
-export interface TestClock extends RenewalClock {
+interface TestClock extends RenewalClock {
   passDays(days: number): void;
 }
 

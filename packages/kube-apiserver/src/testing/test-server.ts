@@ -48,13 +48,13 @@ export async function startTestServer(options: Partial<ApiServerOptions> = {}): 
 }
 
 /** "TYPE name@…" is all most tests want to see of an event. */
-export interface SeenEvent {
+interface SeenEvent {
   readonly type: string;
   readonly object: JsonObject;
 }
 
 /** A watch whose events can be waited for. */
-export class TestWatch {
+class TestWatch {
   readonly #stream: EventStream;
   readonly #events: SeenEvent[] = [];
   #wake: () => void = () => {};

@@ -20,7 +20,7 @@ const groups: Readonly<Record<string, readonly ContractCase[]>> = {
 const patienceMs = 60_000;
 
 /** The server behind a client. */
-export interface ContractServer {
+interface ContractServer {
   /** Makes a client of the running server, as somebody who may do everything. */
   readonly connect: () => Promise<KubeClient>;
   /** Makes the server forget what was before now. Not needed where watches from version 1 are too old anyway. */

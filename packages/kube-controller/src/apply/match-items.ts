@@ -2,7 +2,7 @@
 import { type FieldSet, goJson, isJsonObject, type JsonObject, type JsonValue, parseJson } from "@purlin/kube-objects";
 
 /** An item of a list that is wanted, what we own of it, and the item as it is. */
-export interface MatchedItem {
+interface MatchedItem {
   /** The item's name in a field path. */
   readonly key: string;
   readonly node: FieldSet;

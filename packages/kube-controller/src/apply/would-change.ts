@@ -14,7 +14,7 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 import { matchItems } from "./match-items.ts";
 
 /** Who applies, and where. */
-export interface ApplyIdentity {
+interface ApplyIdentity {
   readonly fieldManager: string;
   readonly subresource?: string | undefined;
 }

@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 import { OwnWrites } from "./own-writes.ts";
 
 /** What {@link CachedTypes} needs. */
-export interface CachedTypesOptions {
+interface CachedTypesOptions {
   readonly informers: InformerPool;
   readonly clock: Clock;
   /** A type nobody has read for so long is no longer followed on account of reads. */

@@ -16,7 +16,7 @@ import { SentApplies } from "./sent-applies.ts";
 const pageSize = 500;
 
 /** What {@link createControllerClient} is given. */
-export interface ControllerClientOptions {
+interface ControllerClientOptions {
   readonly client: KubeClient;
   /** Shared with the engine, so that a type is followed once. */
   readonly informers: InformerPool;

@@ -24,7 +24,7 @@ export interface InstallProgress {
 }
 
 /** Options of {@link installCrds}. */
-export interface InstallOptions {
+interface InstallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: InstallProgress) => void) | undefined;
   /** How long a CRD may take to be established. Default: a minute. */

@@ -37,7 +37,7 @@ function bareName(name: string): string {
 }
 
 /** How the items of a list are told apart when several managers write it; by default nobody but one writes it. */
-export type ListType = { readonly mapBy: string } | "set" | "atomic";
+type ListType = { readonly mapBy: string } | "set" | "atomic";
 
 /** A list. Without a list type the server takes it for atomic. */
 export function listOf(items: Schema, type?: ListType, more: Schema = {}): Schema {

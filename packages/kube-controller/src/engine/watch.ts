@@ -6,7 +6,7 @@ import type { Log } from "../log.ts";
 import type { WatchSpec } from "./controller-engine.ts";
 
 /** What a watch needs of its surroundings. */
-export interface WatchSurroundings {
+interface WatchSurroundings {
   readonly informers: InformerPool;
   readonly clock: Clock;
   readonly log: Log;

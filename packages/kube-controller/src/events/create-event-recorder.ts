@@ -10,7 +10,7 @@ import { type EventSubject, subjectOf } from "./event-subject.ts";
 import { type EventWrite, EventWriter } from "./event-writer.ts";
 
 /** What {@link createEventRecorder} is given. */
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly client: KubeWriter;
   /** The reporting component, unless {@link EventRecorder.with} names another. */
   readonly source: string;

@@ -16,7 +16,7 @@ export interface EventSubject {
   readonly text: string;
 }
 
-export interface InvolvedObject {
+interface InvolvedObject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;

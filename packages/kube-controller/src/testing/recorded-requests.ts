@@ -2,7 +2,7 @@
 import type { KubeRequest, KubeTransport } from "@purlin/kube-client";
 
 /** A transport, and every request that went through it. */
-export interface RecordedRequests {
+interface RecordedRequests {
   readonly transport: KubeTransport;
   /** As `METHOD path`, watches included; a test may take lines away. */
   readonly sent: string[];

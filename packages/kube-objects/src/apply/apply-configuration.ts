@@ -20,7 +20,7 @@ import { typedObject } from "./typed-object.ts";
 import { wrapErrors, wrapWork } from "./wrap-errors.ts";
 
 /** One apply, with the managers the live object has. */
-export interface ApplyInput {
+interface ApplyInput {
   readonly live: JsonObject;
   readonly config: JsonObject;
   readonly managers: Managers;
@@ -29,7 +29,7 @@ export interface ApplyInput {
 }
 
 /** The object after an apply (its managedFields still the old ones) and its managers. */
-export interface Applied {
+interface Applied {
   readonly object: JsonObject;
   readonly managers: Managers;
 }

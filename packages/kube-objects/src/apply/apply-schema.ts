@@ -16,7 +16,7 @@ import {
 import { objectMetaComponents, withObjectFields } from "./object-meta-schema.ts";
 
 /** What {@link applyTypeOf} needs besides a schema. */
-export interface ApplyTypeOptions {
+interface ApplyTypeOptions {
   /** The component a `$ref` names by the last part of its path. */
   readonly component?: (name: string) => JsonObject | undefined;
   /** Whether undeclared fields are kept everywhere, as in custom resources of old. */

@@ -7,7 +7,7 @@ import { managedFieldsOf } from "./managers.ts";
 import { extractFields } from "./typed-remove.ts";
 
 /** Whose fields to extract. */
-export interface ExtractOptions {
+interface ExtractOptions {
   readonly manager: string;
   readonly subresource?: string;
 }

@@ -25,7 +25,7 @@ import { typeText } from "./type-text.ts";
 import { wrapErrors } from "./wrap-errors.ts";
 
 /** What a {@link FieldManager} has to know. */
-export interface FieldManagerOptions {
+interface FieldManagerOptions {
   readonly apiVersion: string;
   readonly kind: string;
   readonly versions: ApplyVersions;
@@ -40,13 +40,13 @@ export interface FieldManagerOptions {
 }
 
 /** An apply request. */
-export interface ApplyRequest {
+interface ApplyRequest {
   readonly manager: string;
   readonly force: boolean;
 }
 
 /** The outcome of an update: the object with its managedFields, and why ownership could not be tracked, if so. */
-export interface UpdateResult {
+interface UpdateResult {
   readonly object: JsonObject;
   /** Set when the object is not of its own type: its managedFields are gone, as in the reference. */
   readonly problem?: Error;

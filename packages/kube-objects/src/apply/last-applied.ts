@@ -14,7 +14,7 @@ import { fieldSetOf } from "./typed-field-set.ts";
 import { typeProblem } from "./typed-validate.ts";
 
 /** The annotation in which kubectl keeps the configuration it applied last. */
-export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
+const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** The manager under which kubectl applies, and the only one whose annotation counts. */
 export const kubectlManager = "kubectl";

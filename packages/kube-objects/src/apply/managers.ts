@@ -10,7 +10,7 @@ import { emptySet, type FieldSet } from "./field-set.ts";
 import { decodeFieldsV1, encodeFieldsV1, encodingFieldsV1 } from "./fields-v1.ts";
 
 /** How a manager came to own fields. */
-export type ManagerOperation = "Apply" | "Update";
+type ManagerOperation = "Apply" | "Update";
 
 /** Who a manager is. An applier is the same at all versions; an updater is one per version. */
 export interface ManagerIdentity {
@@ -38,7 +38,7 @@ export interface Managers {
 }
 
 /** An entry as it was read, and the set it holds. */
-export interface ManagerSource {
+interface ManagerSource {
   readonly entry: ManagedFieldsEntry;
   readonly set: FieldSet;
 }

@@ -19,7 +19,7 @@ export interface OwnershipRules {
 }
 
 /** One change of an object, by one manager. */
-export interface Change {
+interface Change {
   readonly before: TypedObject;
   readonly after: TypedObject;
   readonly apiVersion: string;
@@ -40,7 +40,7 @@ export function withoutIgnored(rules: OwnershipRules, apiVersion: string, set: F
 }
 
 /** The result of {@link moveOwnership}. */
-export interface Moved {
+interface Moved {
   readonly owners: Owners;
   readonly comparison: Comparison;
 }

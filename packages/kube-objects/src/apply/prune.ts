@@ -12,7 +12,7 @@ import { withNamedFields } from "./typed-set.ts";
 import { wrapErrors, wrapWork } from "./wrap-errors.ts";
 
 /** What {@link prune} works on. */
-export interface PruneInput {
+interface PruneInput {
   readonly versions: ApplyVersions;
   readonly merged: TypedObject;
   /** All owners, the applier among them with its new fields. */

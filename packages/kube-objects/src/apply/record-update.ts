@@ -14,7 +14,7 @@ import { objectText, typedObject } from "./typed-object.ts";
 import { wrapErrors, wrapWork } from "./wrap-errors.ts";
 
 /** A change somebody made by create, update or patch. */
-export interface UpdateInput {
+interface UpdateInput {
   readonly live: JsonObject;
   /** The new object, without managedFields. */
   readonly next: JsonObject;

@@ -25,7 +25,7 @@ export function managersOfScale(parent: readonly ManagedFieldsEntry[], paths: Re
 }
 
 /** A change of a Scale object to carry over to its parent. */
-export interface ScaleChange {
+interface ScaleChange {
   readonly parent: readonly ManagedFieldsEntry[];
   readonly scale: readonly ManagedFieldsEntry[];
   /** The version of the parent the scale was changed through. */

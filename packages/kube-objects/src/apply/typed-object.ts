@@ -7,7 +7,7 @@ import { typeText } from "./type-text.ts";
 import { typeProblem } from "./typed-validate.ts";
 
 /** How {@link typedObject} treats and names an object. */
-export interface TypedObjectOptions {
+interface TypedObjectOptions {
   readonly allowDuplicates: boolean;
   /** What failed, for the error: `failed to create typed patch object`. */
   readonly what: string;

@@ -11,7 +11,7 @@ import { printItem } from "./item-key.ts";
 import { itemName, itemProblem } from "./list-item.ts";
 
 /** Options of {@link typeProblem}. */
-export interface TypeProblemOptions {
+interface TypeProblemOptions {
   /** Stored objects may hold duplicates from before a list became a map; applied ones may not. */
   readonly allowDuplicates: boolean;
 }

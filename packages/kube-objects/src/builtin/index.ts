@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 // The schemas of the built-in kinds alone, `@purlin/kube-objects/builtin`: for packages that need nothing else.
-export { type GroupVersionKind, parseApiVersion } from "../gvk.ts";
+export { parseApiVersion } from "../gvk.ts";
 export { builtinSchema } from "./builtin-schema.ts";

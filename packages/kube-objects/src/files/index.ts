@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading files that a user names or that lie in a folder a user names. Apart from the package's root: it needs a file system.
 export { decodeUtf8 } from "./decode-utf8.ts";
-export {
-  type OpenRegularFile,
-  openRegularFile,
-  type ReadLimits,
-  readRegularFile,
-  readRegularFileSync,
-  readStreamWithin,
-} from "./regular-file.ts";
-export { isUnreadableFile, UnreadableFileError, type UnreadableReason } from "./unreadable-file.ts";
+export { openRegularFile, readRegularFile, readRegularFileSync, readStreamWithin } from "./regular-file.ts";
+export { isUnreadableFile } from "./unreadable-file.ts";

@@ -4,7 +4,7 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { UnreadableFileError } from "./unreadable-file.ts";
 
 /** How much of a file is read. */
-export interface ReadLimits {
+interface ReadLimits {
   readonly maxBytes: number;
 }
 
@@ -53,7 +53,7 @@ export function readRegularFileSync(path: string, limits: ReadLimits): Buffer {
 }
 
 /** A regular file that is open, and its size when it was opened. */
-export interface OpenRegularFile {
+interface OpenRegularFile {
   readonly file: FileHandle;
   readonly size: number;
 }

@@ -2,7 +2,7 @@
 import { createErrorBrand } from "../error-brand.ts";
 
 /** Why a file is refused: it is not a regular file, it is too large, it changed while it was read, or it is not UTF-8. */
-export type UnreadableReason = "not-regular" | "too-large" | "changed" | "encoding";
+type UnreadableReason = "not-regular" | "too-large" | "changed" | "encoding";
 
 const brand = createErrorBrand<UnreadableFileError>("purlin.dev/kube-objects/UnreadableFileError");
 

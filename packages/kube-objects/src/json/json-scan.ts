@@ -5,7 +5,7 @@
 import { isJsonArray, isJsonObject } from "./json-value.ts";
 
 /** What a scan found out about a JSON text. Only meaningful when the text is valid. */
-export interface JsonScan {
+interface JsonScan {
   /** How many `"key": value` pairs the text has. */
   readonly pairs: number;
   /** About how many values the text has: never fewer, at most one more for each list and object that is empty. */

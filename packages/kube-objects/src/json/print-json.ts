@@ -2,7 +2,7 @@
 import type { JsonValue } from "./json-value.ts";
 
 /** Options of {@link printJson}. */
-export interface PrintJsonOptions {
+interface PrintJsonOptions {
   /** Spaces per level; none by default, all on one line. */
   readonly indent?: number;
   /** Writes `<`, `>`, `&` and the line separators of Unicode as escapes, as Go does, so that no page can be broken by a text. */

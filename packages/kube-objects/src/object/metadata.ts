@@ -6,7 +6,7 @@ import type { KubeObject } from "./kube-object.ts";
 import { textAt, withMember } from "./members.ts";
 
 /** Only the value `true` pauses. */
-export const pausedAnnotation = "crossplane.io/paused";
+const pausedAnnotation = "crossplane.io/paused";
 
 /** A label of an object. An empty one counts as absent. */
 export function labelOf(object: object, name: string): string | undefined {

@@ -15,7 +15,7 @@ import { markNumbers } from "./written-numbers.ts";
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
 
 /** A patch as it was read, and what is odd about its fields; nothing is when fields are not validated. */
-export interface DecodedPatch<T> {
+interface DecodedPatch<T> {
   readonly patch: T;
   /** `unknown field "…"`, `duplicate field "…"`: warnings, or errors when validation is strict. */
   readonly findings: readonly string[];
@@ -24,7 +24,7 @@ export interface DecodedPatch<T> {
 }
 
 /** Reads JSON text as {@link parseJsonStrict} does; one that was read before need not be read again. */
-export type ReadJson = (text: string) => JsonReading;
+type ReadJson = (text: string) => JsonReading;
 
 const maxOperations = 10_000;
 const operationFields: ReadonlySet<string> = new Set(["op", "path", "from", "value"]);

@@ -29,7 +29,7 @@ export function placesIn(list: JsonArray, mergeKey: string): Map<string, number>
 }
 
 /** The lists that decide the order of a merged one. */
-export interface Orders {
+interface Orders {
   /** The order of the items the patch is about. */
   readonly patch: JsonArray;
   /** The order the server had. */

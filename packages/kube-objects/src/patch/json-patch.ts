@@ -16,7 +16,7 @@ const isContainer = (value: JsonValue): boolean => typeof value === "object" && 
 export type JsonPatchOperation = JsonObject;
 
 /** All `copy` operations of a patch together may add this many bytes. */
-export const maxJsonPatchCopyBytes: number = 3 * 1024 * 1024;
+const maxJsonPatchCopyBytes: number = 3 * 1024 * 1024;
 
 /**
  * The document after all operations, the given one untouched. Throws a StatusError with code 422 and a fixed text when

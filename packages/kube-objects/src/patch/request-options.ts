@@ -4,7 +4,7 @@ import { type FieldError, forbiddenValue, requiredValue, unsupportedValue } from
 import { validateFieldManager } from "../metadata-managed-fields.ts";
 
 /** The options of a create, update or patch as they came. */
-export interface WriteOptions {
+interface WriteOptions {
   readonly fieldManager?: string;
   readonly dryRun?: readonly string[];
   readonly fieldValidation?: string;

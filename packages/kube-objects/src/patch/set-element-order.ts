@@ -12,14 +12,14 @@ import { itemForm, mergeList } from "./strategic-list.ts";
 const prefix = "$setElementOrder";
 
 /** What ordering needs of the merge it is part of. */
-export interface OrderContext {
+interface OrderContext {
   readonly schema: PatchSchema;
   readonly mergeItem: (original: JsonObject, patch: JsonObject, of: PatchSchema) => JsonObject;
   readonly clean: (value: JsonValue) => JsonValue | undefined;
 }
 
 /** An object and what is left of the patch for it. */
-export interface Ordered {
+interface Ordered {
   readonly original: JsonObject;
   readonly patch: JsonObject;
 }

@@ -9,7 +9,7 @@ import { itemKind, type PatchMeta } from "./patch-schema.ts";
 import { listOfLists, noMergeKey, unknownDirective } from "./strategic-errors.ts";
 
 /** Merges a patch item into the item it is about. */
-export type MergeItem = (original: JsonObject, patch: JsonObject) => JsonObject;
+type MergeItem = (original: JsonObject, patch: JsonObject) => JsonObject;
 
 /** The list after a patch with merge strategy. */
 export function mergeList(original: JsonArray, patch: JsonArray, meta: PatchMeta, mergeItem: MergeItem): JsonArray {

@@ -128,7 +128,7 @@ function withoutNulls(value: JsonValue): JsonValue {
 }
 
 /** The value without maps that carry a `$patch` directive; undefined when it is one itself. */
-export function withoutDirectives(value: JsonValue): JsonValue | undefined {
+function withoutDirectives(value: JsonValue): JsonValue | undefined {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item): item is JsonValue => item !== undefined);
   if (!isJsonObject(value)) return value;
   if (Object.hasOwn(value, "$patch")) return undefined;

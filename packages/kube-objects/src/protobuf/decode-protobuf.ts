@@ -11,7 +11,7 @@ const magic = Buffer.from("k8s\0");
 const maxDepth = 200;
 
 /** What came in a protobuf body: an object in its JSON form, or a type we have no field numbers for. */
-export type DecodedProtobuf =
+type DecodedProtobuf =
   | { readonly known: true; readonly object: JsonObject }
   | { readonly known: false; readonly apiVersion: string; readonly kind: string };
 

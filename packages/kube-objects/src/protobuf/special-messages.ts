@@ -6,7 +6,7 @@ import { parseJson } from "../json/parse-json.ts";
 import { bytesOf, lastFields, readFields } from "./protobuf-reader.ts";
 
 /** Reads a message of the named type from its bytes. */
-export type ReadMessage = (name: string, bytes: Buffer) => JsonValue;
+type ReadMessage = (name: string, bytes: Buffer) => JsonValue;
 
 /** Gives the JSON form of a message that has a form of its own; undefined stands for an absent value. */
 export const specialMessages: Readonly<Record<string, (bytes: Buffer, read: ReadMessage) => JsonValue | undefined>> = {

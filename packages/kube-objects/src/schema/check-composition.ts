@@ -8,7 +8,7 @@ import { emptyOutcome, isClean, merge, type Outcome, reportWithoutField } from "
 import type { SchemaNode } from "./schema-node.ts";
 
 /** A value to check against allOf, anyOf, oneOf and not. */
-export interface CompositionCheck {
+interface CompositionCheck {
   readonly value: unknown;
   readonly node: SchemaNode;
   readonly place: Place | undefined;

@@ -10,7 +10,7 @@ import type { SchemaNode } from "./schema-node.ts";
 import { isInt64, toInt64 } from "./value-kind.ts";
 
 /** A number to check, and what is needed to do so. */
-export interface NumberCheck {
+interface NumberCheck {
   readonly outcome: Outcome;
   readonly node: SchemaNode;
   readonly place: Place | undefined;

@@ -8,7 +8,7 @@ import { fieldOf, inBody, isFull, type Outcome, report, reportInvalid } from "./
 import type { SchemaNode } from "./schema-node.ts";
 
 /** An object to check against the keywords for objects. */
-export interface ObjectCheck {
+interface ObjectCheck {
   readonly members: JsonObject;
   readonly node: SchemaNode;
   readonly place: Place | undefined;

@@ -107,7 +107,7 @@ function* check(
 }
 
 /** Says that there may be more findings than are reported. */
-export function moreFindings(shown: number): SchemaFinding {
+function moreFindings(shown: number): SchemaFinding {
   const text = `only the first ${shown} errors are shown: correct them to see whether there are more`;
   return { ...invalidValue(undefined, null, text), path: "" };
 }

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 // The check of objects alone, `@purlin/kube-objects/schema`: for packages that must not carry the built-in schemas.
-export { type CheckSchemaOptions, checkSchema, findingText } from "./check-schema.ts";
+export { checkSchema, findingText } from "./check-schema.ts";
 export type { SchemaFinding } from "./finding.ts";

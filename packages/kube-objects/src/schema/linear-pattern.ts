@@ -15,7 +15,7 @@ function loadEngine(): Engine {
 }
 
 /** A regular expression in RE2 syntax, searched for anywhere in a text. */
-export interface LinearPattern {
+interface LinearPattern {
   /** Why the pattern cannot be used; undefined when it can. */
   readonly problem: string | undefined;
   /** At most how many steps a text of this many characters takes. */

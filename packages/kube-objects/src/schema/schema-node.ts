@@ -30,7 +30,7 @@ export interface SchemaNode {
 }
 
 /** The numeric keywords of a schema. */
-export interface Limits {
+interface Limits {
   readonly minimum: number | undefined;
   readonly exclusiveMinimum: boolean;
   readonly maximum: number | undefined;

@@ -6,7 +6,7 @@ import { maxNesting } from "./nesting.ts";
 import { type SchemaNode, schemaNode } from "./schema-node.ts";
 
 /** What is done with the lists and objects that a walk comes to. */
-export interface StructuralVisitor {
+interface StructuralVisitor {
   list?(items: JsonArray, node: SchemaNode, place: Place | undefined): void;
   object?(members: JsonObject, node: SchemaNode, place: Place | undefined): void;
 }

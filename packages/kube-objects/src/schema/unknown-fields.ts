@@ -8,7 +8,7 @@ import { maxNesting } from "./nesting.ts";
 import { type SchemaNode, schemaNode } from "./schema-node.ts";
 
 /** A field that a schema does not know. */
-export interface UnknownField {
+interface UnknownField {
   /** Where it is, such as `spec.ports[0].prot`. */
   readonly path: string;
   /** A field the schema does know whose name is only a typing error away, if there is one. */

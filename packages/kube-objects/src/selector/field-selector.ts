@@ -7,7 +7,7 @@ import type { StatusError } from "../status-error.ts";
 import { badRequest } from "../status-error-constructors.ts";
 
 /** One condition on one field. */
-export interface FieldRequirement {
+interface FieldRequirement {
   readonly field: string;
   readonly operator: "=" | "!=";
   readonly value: string;
@@ -75,7 +75,7 @@ const badEscape = (sequence: string): StatusError =>
   badRequest(`invalid field selector: invalid escape sequence: ${sequence}`);
 
 /** A value escaped for use in a field selector. */
-export function escapeFieldValue(value: string): string {
+function escapeFieldValue(value: string): string {
   return value.replace(/[\\,=]/g, "\\$&");
 }
 

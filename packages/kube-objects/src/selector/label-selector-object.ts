@@ -11,7 +11,7 @@ import { createRequirement, type LabelOperator } from "./label-requirement.ts";
 import { type LabelSelector, selectNothing, sortRequirements } from "./label-selector.ts";
 
 /** One entry of `matchExpressions`. */
-export interface LabelSelectorExpression {
+interface LabelSelectorExpression {
   readonly key: string;
   readonly operator: string;
   readonly values?: readonly string[] | null;

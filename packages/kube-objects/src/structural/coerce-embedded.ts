@@ -11,7 +11,7 @@ import { type Mapped, mapItems, mapMembers, removed } from "./map-members.ts";
 import { type StructuralNode, structuralNode } from "./structural-node.ts";
 
 /** An object whose embedded resources have the form of resources. */
-export interface Coerced {
+interface Coerced {
   readonly object: JsonObject;
   /** Paths of fields that metadata does not have, sorted. */
   readonly unknown: readonly FieldPath[];

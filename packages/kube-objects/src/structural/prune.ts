@@ -5,7 +5,7 @@ import { type Mapped, mapItems, mapMembers, removed } from "./map-members.ts";
 import { type StructuralNode, structuralNode } from "./structural-node.ts";
 
 /** An object without the fields its schema does not know, and the paths of those, sorted. */
-export interface Pruned {
+interface Pruned {
   readonly object: JsonObject;
   readonly unknown: readonly FieldPath[];
 }

@@ -4,7 +4,7 @@ import { goQuote } from "../json/go-text.ts";
 import { TypedFormError } from "./typed-error.ts";
 
 /** A time of the past or the future, in UTC. */
-export interface GoTime {
+interface GoTime {
   /** Up to the seconds: `2006-01-02T15:04:05`. */
   readonly seconds: string;
   /** The first six digits of the fraction; none for a layout without one. */

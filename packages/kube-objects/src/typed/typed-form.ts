@@ -13,7 +13,7 @@ import { specialForms } from "./special-forms.ts";
 import { TypedFormError } from "./typed-error.ts";
 
 /** An object of a built-in kind the way the reference server stores it, and the fields it did not know. */
-export interface TypedForm {
+interface TypedForm {
   readonly object: JsonObject;
   /** Paths of fields the type does not have, in the order in which they came. */
   readonly unknown: readonly FieldPath[];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** How much a document may stand for, in characters and members, and how deep. */
-export interface ExpansionLimits {
+interface ExpansionLimits {
   readonly size: number;
   readonly depth: number;
 }

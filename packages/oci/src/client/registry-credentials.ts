@@ -17,7 +17,7 @@ export type CredentialsFor = (
 const brand = createErrorBrand<PullSecretError>("purlin.dev/oci/pull-secret-error");
 
 /** A pull secret that cannot be read. */
-export class PullSecretError extends Error {
+class PullSecretError extends Error {
   constructor(where: string, problem: string, options?: ErrorOptions) {
     super(`${where}: ${problem}`, options);
     this.name = "PullSecretError";

@@ -71,7 +71,7 @@ function pauseAfter(attempt: number, response: RegistryResponse | undefined): nu
 }
 
 /** How a transfer is run again. */
-export interface TransferOptions {
+interface TransferOptions {
   /** Where it comes from or goes to, for the message. */
   readonly registry: string;
   readonly pause: Sleep;

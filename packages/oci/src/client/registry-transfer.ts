@@ -77,7 +77,7 @@ function nextPage(link: string, from: URL): string {
 }
 
 /** What to upload. */
-export interface Upload {
+interface Upload {
   readonly descriptor: Descriptor;
   readonly open: () => Readable;
   readonly signal: AbortSignal | undefined;

@@ -12,7 +12,7 @@ import { OciError } from "./oci-error.ts";
 export type BlobSource = (offset: number) => Promise<{ readonly bytes: Readable; readonly offset: number }>;
 
 /** What may be collected. */
-export interface CollectOptions {
+interface CollectOptions {
   /** Digests that stay, whatever their age. */
   readonly keep: ReadonlySet<string>;
   /** The least recently used of the others go until the store is no larger than this. */

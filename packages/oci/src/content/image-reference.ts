@@ -15,7 +15,7 @@ export interface ImageReference {
 const brand = createErrorBrand<ImageReferenceError>("purlin.dev/oci/image-reference-error");
 
 /** A text that names no image. */
-export class ImageReferenceError extends Error {
+class ImageReferenceError extends Error {
   constructor(text: string, problem: string) {
     super(
       `${JSON.stringify(text)} names no image: ${problem}; write <registry>/<repository>:<tag> or …@sha256:<digest>`,

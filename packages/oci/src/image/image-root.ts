@@ -26,7 +26,7 @@ export interface RootCollection {
 }
 
 /** What unpacking one image may use up. */
-export interface UnpackLimits {
+interface UnpackLimits {
   readonly bytes: number;
   readonly entries: number;
 }

@@ -17,7 +17,7 @@ export interface UnpackBudget {
 }
 
 /** A compressed layer. */
-export interface LayerSource {
+interface LayerSource {
   readonly mediaType: string;
   readonly open: () => Readable;
   /** For messages. */

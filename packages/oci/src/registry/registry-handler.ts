@@ -8,7 +8,7 @@ import { RegistryProblem, replyJson, replyProblem } from "./registry-reply.ts";
 import type { RegistryState } from "./registry-state.ts";
 
 /** Answers requests of the OCI distribution API. */
-export type RegistryHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+type RegistryHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** Makes the handler of a registry. */
 export function createRegistryHandler(state: RegistryState): RegistryHandler {

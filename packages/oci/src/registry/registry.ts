@@ -24,7 +24,7 @@ interface Kept {
 }
 
 /** Options of {@link startRegistry}. */
-export interface RegistryOptions {
+interface RegistryOptions {
   readonly directory: string;
   /** 0 or absent: a free one. */
   readonly port?: number | undefined;

@@ -16,7 +16,7 @@ export interface Uploads {
 }
 
 /** What may be in the directory of uploads. */
-export interface UploadLimits {
+interface UploadLimits {
   /** A blob has no more. */
   readonly maxBytes: number;
   /** An upload to which nothing was added for so long was given up by its client. */

@@ -7,7 +7,7 @@ import type { TestContext } from "node:test";
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** A server that does what the test wants, and writes down what it was asked. */
-export interface HttpScript {
+interface HttpScript {
   readonly host: string;
   /** `METHOD path authorization`, or `nobody`. */
   readonly asked: string[];

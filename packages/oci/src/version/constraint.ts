@@ -2,7 +2,7 @@
 import { compareVersions, parseVersion, type Version } from "./version.ts";
 
 /** Which versions will do. */
-export interface VersionConstraint {
+interface VersionConstraint {
   readonly text: string;
   allows(version: Version): boolean;
 }

@@ -7,7 +7,7 @@ import { PackageError } from "./package-error.ts";
 import { decodeMappings, encodeMappings, type Segment } from "./source-map-mappings.ts";
 
 /** A function and everything it imports, in one file that serves by itself. */
-export interface FunctionBundle {
+interface FunctionBundle {
   /** With a source map of the project's own files at its end. */
   readonly code: Uint8Array;
   /** What the bundler warned about, a line each. */

@@ -16,7 +16,7 @@ export interface PulledImage {
 }
 
 /** Which parts of an image are wanted. */
-export interface PullOptions extends RegistryCall {
+interface PullOptions extends RegistryCall {
   readonly platform: Platform;
   /** Which layers; all unless given. The configuration always comes along. */
   readonly layers?: ((manifest: ImageManifest) => readonly Descriptor[]) | undefined;

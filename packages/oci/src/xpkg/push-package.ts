@@ -9,7 +9,7 @@ import { parseImageConfig } from "../image/image-config.ts";
 import type { BuiltImage } from "./build-image.ts";
 
 /** What a push tells while it works. */
-export interface PushOptions extends RegistryCall {
+interface PushOptions extends RegistryCall {
   readonly onBlob?: ((descriptor: Descriptor) => void) | undefined;
 }
 

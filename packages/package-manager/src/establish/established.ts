@@ -6,7 +6,7 @@ import { digestOf } from "@purlin/oci";
 import { createMemory } from "../fetch/memory.ts";
 
 /** An object as it is, and as a revision would write it. */
-export interface Attempted {
+interface Attempted {
   readonly revision: KubeObject;
   readonly existing: KubeObject;
   /** What of the write counts. */

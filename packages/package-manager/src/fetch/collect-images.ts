@@ -9,7 +9,7 @@ import type { ImagePins } from "./image-pins.ts";
 import { pinNameOf, referenceOfRevision } from "./package-request.ts";
 
 /** What is collected, and for whom the rest is kept. */
-export interface ImageCollection {
+interface ImageCollection {
   readonly client: ControllerClient;
   readonly store: ContentStore;
   readonly pins: ImagePins;

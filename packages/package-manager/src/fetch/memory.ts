@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** Remembers the values used last. */
-export interface Memory<T> {
+interface Memory<T> {
   get(key: string): T | undefined;
   /** What a value weighs is up to whoever keeps it; 1 unless told. */
   set(key: string, value: T, weight?: number): void;

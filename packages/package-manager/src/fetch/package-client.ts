@@ -68,7 +68,7 @@ export interface PackageClient {
 }
 
 /** What packages are fetched with. */
-export interface PackageClientOptions extends PullSecretSource {
+interface PackageClientOptions extends PullSecretSource {
   readonly client: ControllerClient;
   readonly store: ContentStore;
   readonly registryClient: (credentials: CredentialsFor) => RegistryClient;

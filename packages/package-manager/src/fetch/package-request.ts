@@ -4,7 +4,7 @@ import { isJsonObject } from "@purlin/kube-objects";
 import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 
 /** When the registry must be asked for what is on disk. */
-export type PullPolicy = "Always" | "IfNotPresent" | "Never";
+type PullPolicy = "Always" | "IfNotPresent" | "Never";
 
 /** The object that a digest is remembered for. */
 export interface PinName {

@@ -4,7 +4,7 @@ import { isJsonObject } from "@purlin/kube-objects";
 import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 
 /** What an ImageConfig can be for, as `status.appliedImageConfigRefs` calls it. */
-export type ImageConfigPurpose = "RewriteImage" | "SetImagePullSecret" | "VerifyImage" | "ConfigureRuntime";
+type ImageConfigPurpose = "RewriteImage" | "SetImagePullSecret" | "VerifyImage" | "ConfigureRuntime";
 
 /** An ImageConfig that was applied. */
 export interface AppliedImageConfig {
@@ -20,7 +20,7 @@ const purposes: Readonly<Record<ImageConfigPurpose, readonly string[]>> = {
 };
 
 /** The ImageConfig for a purpose and the prefix by which it matches. */
-export interface SelectedImageConfig {
+interface SelectedImageConfig {
   readonly config: KubeObject;
   readonly prefix: string;
 }
@@ -51,7 +51,7 @@ export function longestPrefix(config: KubeObject, reference: string): string | u
 }
 
 /** A reference after rewriting and what was applied to it. */
-export interface RewrittenReference {
+interface RewrittenReference {
   readonly reference: string;
   readonly applied: readonly AppliedImageConfig[];
   /** The pull secret that an ImageConfig adds. */

@@ -20,7 +20,7 @@ export function resolutionProblem(lock: KubeObject): string | undefined {
 }
 
 /** The Lock and what it says. */
-export interface LockState {
+interface LockState {
   readonly object: KubeObject;
   readonly entries: readonly LockEntry[];
 }

@@ -18,7 +18,7 @@ export interface DependencyCounts {
 const namedMissing = 3;
 
 /** A revision that enters the Lock. */
-export interface Registration {
+interface Registration {
   readonly own: LockEntry;
   /** The revisions whose place it takes: all of its own package, and those of packages that give way to it. */
   readonly siblings: ReadonlySet<string>;

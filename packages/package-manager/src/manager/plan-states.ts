@@ -16,7 +16,7 @@ export interface StatePlan {
 }
 
 /** The package, what it points to now, and the revisions there are. */
-export interface StateInput {
+interface StateInput {
   readonly package: KubeObject;
   readonly revisions: readonly KubeObject[];
   readonly current: CurrentRevision;

@@ -10,7 +10,7 @@ export function numberOf(revision: KubeObject): number {
 }
 
 /** What identifies the content of a package. */
-export interface PackageIdentity {
+interface PackageIdentity {
   readonly packageName: string;
   /** What the package's reference points to. */
   readonly digest: string;
@@ -25,7 +25,7 @@ export interface CurrentRevision {
 }
 
 /** The name that follows the content and every change of the package's spec. */
-export function nameByGeneration({ packageName, digest, generation }: PackageIdentity): string {
+function nameByGeneration({ packageName, digest, generation }: PackageIdentity): string {
   const id = createHash("sha256")
     .update(`${hexOf(digest)}|${generation}`)
     .digest("hex");
@@ -33,7 +33,7 @@ export function nameByGeneration({ packageName, digest, generation }: PackageIde
 }
 
 /** The name that follows the content alone. */
-export function nameByDigest({ packageName, digest }: PackageIdentity): string {
+function nameByDigest({ packageName, digest }: PackageIdentity): string {
   return friendlyName(packageName, hexOf(digest));
 }
 

@@ -13,7 +13,7 @@ import { releaseObjects } from "./install-objects.ts";
 import { packageOf, type RevisionPass } from "./revision-pass.ts";
 
 /** Entries of the Lock that are in the way of a revision's own. */
-export interface Rivals {
+interface Rivals {
   /** The package that keeps the place; undefined where this revision may have it. */
   readonly lead: KubeObject | undefined;
   /** Entries whose place this revision takes. */

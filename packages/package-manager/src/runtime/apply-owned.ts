@@ -8,7 +8,7 @@ import { controllerOf, type KubeObject } from "@purlin/kube-objects/object";
 export const runtimeFieldManager = "pkg.crossplane.io/runtime";
 
 /** What is there, and how long to wait. */
-export interface ApplyOwnedOptions {
+interface ApplyOwnedOptions {
   /** The object as it is, if it is there. */
   readonly existing: KubeObject | undefined;
   readonly signal: AbortSignal;

@@ -10,7 +10,7 @@ export interface Departures {
 }
 
 /** How long things stay. */
-export interface DepartureOptions {
+interface DepartureOptions {
   readonly clock: Clock;
   /** A call that was sent there a moment ago may not have arrived yet. */
   readonly lingerMs: number;

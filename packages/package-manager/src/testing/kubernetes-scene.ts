@@ -16,7 +16,7 @@ import { namespace, type PackageCluster, startPackageCluster } from "./package-c
 import { conditionText } from "./package-scene.ts";
 
 /** A revision as its manager and its own controller would leave it. */
-export interface RevisionWish {
+interface RevisionWish {
   readonly name: string;
   readonly kind?: "Function" | "Provider";
   readonly package?: string;

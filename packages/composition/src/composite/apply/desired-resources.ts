@@ -36,7 +36,7 @@ export interface DesiredResources {
 }
 
 /** What turning a desired state into objects depends on. */
-export interface DesiredContext {
+interface DesiredContext {
   readonly xr: KubeObject;
   readonly observed: Observed;
   readonly mapper: RestMapper;

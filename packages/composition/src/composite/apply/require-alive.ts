@@ -11,7 +11,7 @@ export interface KnownComposite {
 }
 
 /** A composed resource as the pass has observed it, and as it is known now that it is about to be applied. */
-export interface KnownComposed {
+interface KnownComposed {
   readonly observed: KubeObject | undefined;
   readonly current: KubeObject | undefined;
 }

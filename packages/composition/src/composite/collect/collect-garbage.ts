@@ -8,7 +8,7 @@ import { fieldManagers, labels } from "../../composite-resource/constants.ts";
 import { kindAndName, type Observed } from "../observe/observe.ts";
 
 /** A composed resource nobody wants any more. */
-export interface Garbage {
+interface Garbage {
   readonly name: string;
   readonly object: KubeObject;
 }

@@ -18,7 +18,7 @@ import { connectionSecretRefOf } from "../../composite-resource/machinery.ts";
 import type { ConnectionDetails } from "../observe/connection-details.ts";
 
 /** What goes into the Secret of an XR. */
-export interface Publication {
+interface Publication {
   readonly details: ConnectionDetails;
   /** The keys its definition lets through; none means all. */
   readonly keys: readonly string[];

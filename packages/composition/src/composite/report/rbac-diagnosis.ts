@@ -7,7 +7,7 @@ import { memberAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
 const verbs = ["get", "list", "watch", "create", "update", "patch", "delete"] as const;
 
 /** A kind in a namespace that could not be managed. */
-export type Managed = TypeRef & { readonly namespace?: string | undefined };
+type Managed = TypeRef & { readonly namespace?: string | undefined };
 
 /**
  * Asks the API server whether we may manage a kind. Says who may not do what; undefined when nothing is denied or the

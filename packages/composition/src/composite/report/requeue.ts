@@ -7,7 +7,7 @@ import { annotations } from "../../composite-resource/constants.ts";
 import type { CompositeSettings } from "../ports.ts";
 
 /** What the time of the next look depends on. */
-export interface RequeueFacts {
+interface RequeueFacts {
   readonly xr: KubeObject;
   readonly settled: boolean;
   /** How long the pipeline's answers hold. */

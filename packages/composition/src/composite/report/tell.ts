@@ -6,7 +6,7 @@ import { type CompositeSchema, claimRefOf } from "../../composite-resource/machi
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
 
 /** What telling users depends on. */
-export interface Audience {
+interface Audience {
   readonly events: EventRecorder;
   readonly client: Pick<ControllerClient, "get">;
   readonly schema: CompositeSchema;

@@ -34,7 +34,7 @@ import type {
 import { isForClaim, readResults, shorter, ttlOf } from "./step-results.ts";
 
 /** A step of a composition, complete. */
-export interface PipelineStep extends StepDefinition {
+interface PipelineStep extends StepDefinition {
   readonly functionRef?: { readonly name?: string };
   readonly functionRevisionRef?: { readonly name: string };
   readonly functionRevisionSelector?: { readonly matchLabels?: Readonly<Record<string, string>> };
@@ -42,7 +42,7 @@ export interface PipelineStep extends StepDefinition {
 }
 
 /** What a pipeline needs from outside. */
-export interface PipelineSurroundings {
+interface PipelineSurroundings {
   readonly runStep: RunStep;
   readonly sources: Pick<RequestSources, "secrets" | "resources" | "schema">;
   /** What a step asked for in the last pass. */
@@ -92,7 +92,7 @@ export async function runPipeline(
 }
 
 /** The steps of a Composition or revision. */
-export function stepsOf(revision: KubeObject): readonly PipelineStep[] {
+function stepsOf(revision: KubeObject): readonly PipelineStep[] {
   const pipeline = memberAt(revision, ["spec", "pipeline"]);
   return Array.isArray(pipeline) ? (pipeline.filter(isJsonObject) as unknown as PipelineStep[]) : [];
 }

@@ -12,7 +12,7 @@ import { shortened } from "@purlin/kube-objects/object";
 import type { PipelineCondition, PipelineEvent } from "./pipeline-outcome.ts";
 
 /** What one response tells people. */
-export interface StepResults {
+interface StepResults {
   readonly events: readonly PipelineEvent[];
   readonly conditions: readonly PipelineCondition[];
   /** The first fatal result; results after it do not count. */

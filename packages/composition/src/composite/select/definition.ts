@@ -37,7 +37,7 @@ export async function readDefinition({ client, kind }: CompositePorts, signal: A
 }
 
 /** The facts in an XRD. */
-export function factsOf(definition: KubeObject): DefinitionFacts {
+function factsOf(definition: KubeObject): DefinitionFacts {
   const selector = memberAt(definition, ["spec", "defaultCompositionRevisionSelector"]);
   return {
     enforcedComposition: textAt(definition, ["spec", "enforcedCompositionRef", "name"]),

@@ -20,7 +20,7 @@ import type { DefinitionFacts } from "./definition.ts";
 import { normal, type Selection, selected, warning } from "./selection.ts";
 
 /** A selection that knows its CompositionRevision. */
-export interface RevisionSelection {
+interface RevisionSelection {
   readonly selection: Selection;
   readonly revision: KubeObject;
 }

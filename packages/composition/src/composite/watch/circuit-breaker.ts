@@ -17,7 +17,7 @@ export interface BreakerLimits {
 }
 
 /** What holds unless somebody says otherwise. */
-export const defaultLimits: BreakerLimits = {
+const defaultLimits: BreakerLimits = {
   burst: 100,
   refillPerSecond: 1,
   cooldownMs: 5 * 60_000,
@@ -38,7 +38,7 @@ export interface CircuitBreaker {
 }
 
 /** What a breaker is made with. */
-export interface BreakerOptions {
+interface BreakerOptions {
   readonly controller: string;
   readonly clock: Pick<Clock, "now">;
   readonly limits?: Partial<BreakerLimits> | undefined;

@@ -6,7 +6,7 @@ import type { StepRequirement } from "../run/pipeline-outcome.ts";
 import { type ObjectReference, ReferenceIndex, sameReference } from "./reference-index.ts";
 
 /** What an XR depends on. */
-export interface Dependencies {
+interface Dependencies {
   readonly composed: readonly KubeObject[];
   readonly requirements: readonly StepRequirement[];
   /** The kinds whose schemas its functions look at: these change with the CRDs that define them. */

@@ -14,7 +14,7 @@ export interface WatchCollection {
 }
 
 /** What a collection works on. */
-export interface WatchCollectionOptions {
+interface WatchCollectionOptions {
   readonly controller: string;
   readonly engine: Pick<ControllerEngine, "stopWatches" | "watchesOf">;
   readonly tracker: () => Pick<DependencyTracker, "isNeeded">;

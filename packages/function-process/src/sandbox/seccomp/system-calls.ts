@@ -14,7 +14,7 @@ export const architectureNames: Readonly<Record<FilterArchitecture, number>> = {
 export const firstUnknownCall = 470;
 
 /** The number of a call on each architecture that has it. */
-export type CallNumbers = Partial<Readonly<Record<FilterArchitecture, number>>>;
+type CallNumbers = Partial<Readonly<Record<FilterArchitecture, number>>>;
 
 const on = (x64: number, arm64: number): CallNumbers => ({ x64, arm64 });
 const onBoth = (number: number): CallNumbers => ({ x64: number, arm64: number });

@@ -26,7 +26,7 @@ function mode(name: string): Check {
 }
 
 /** A path that stays below where it starts. */
-export function descendingPath(path: string, at: string): FieldError[] {
+function descendingPath(path: string, at: string): FieldError[] {
   return [
     ...(path.startsWith("/") ? [invalidValue(at, path, "must be a relative path")] : []),
     ...(path.split("/").includes("..") ? [invalidValue(at, path, "must not contain '..'")] : []),

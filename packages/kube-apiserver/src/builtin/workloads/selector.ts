@@ -52,7 +52,7 @@ export const selectorProblems: Check = all(
 );
 
 /** How the kinds differ in what they say about a selector that is not there or says nothing. */
-export interface SelectorRules {
+interface SelectorRules {
   /** What the kind calls itself there. */
   readonly noun: string;
   readonly isRequired: boolean;

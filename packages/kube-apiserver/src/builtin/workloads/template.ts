@@ -13,7 +13,7 @@ import { podSpec } from "../pods/pod-spec.ts";
 import { objectAt, textAt, valueAt } from "../read-field.ts";
 
 /** What is wrong with a Pod's template, whatever it is for. */
-export function templateErrors(template: JsonObject, path: string): FieldError[] {
+function templateErrors(template: JsonObject, path: string): FieldError[] {
   const texts = (name: string): Record<string, string> =>
     objectAt(template, "metadata", name) as Record<string, string>;
   const ephemeral = "ephemeral containers not allowed in pod template";

@@ -7,7 +7,7 @@ import type { Store } from "../store.ts";
 import { type Note, openNotes } from "./temp-store.ts";
 
 /** What the outside world was told over all rounds: the newest acknowledged state of each key, and every revision. */
-export interface Ledger {
+interface Ledger {
   readonly newest: Map<string, { readonly revision: number; readonly text: string }>;
   lastRevision: number;
   acknowledged: number;

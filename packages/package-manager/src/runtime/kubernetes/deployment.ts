@@ -25,7 +25,7 @@ export interface DeploymentInput {
 }
 
 /** On Pods whose certificate is not their first. Kubernetes replaces Pods when it changes. */
-export const certificateAnnotation = "purlin.dev/certificate";
+const certificateAnnotation = "purlin.dev/certificate";
 
 const scrapeAnnotations = {
   "prometheus.io/scrape": "true",

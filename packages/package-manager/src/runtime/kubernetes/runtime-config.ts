@@ -7,7 +7,7 @@ import { selectImageConfig } from "../../image-configs/select-image-config.ts";
 import { otherKinds } from "../../package-kinds.ts";
 
 /** The runtime config of a revision. */
-export interface ChosenRuntimeConfig {
+interface ChosenRuntimeConfig {
   /** Its `spec`. */
   readonly config: JsonObject;
   /** The ImageConfig that chose it, where one did. */

@@ -6,7 +6,7 @@ import { runtimeKinds } from "./runtime-kinds.ts";
 import { type ObjectPlace, templatedMetadata } from "./templated-metadata.ts";
 
 /** What a ServiceAccount is made of. */
-export interface ServiceAccountInput {
+interface ServiceAccountInput {
   /** `spec` of the runtime config. */
   readonly config: JsonObject;
   readonly place: ObjectPlace;
