@@ -99,7 +99,7 @@ test("writers that try again and again on a full disk do not keep others from de
   await Promise.all(writers);
 });
 
-test("a disk that others fill to the last byte, and a restart on it", async () => {
+test("on a disk that other programs fill to the last byte, deletes still work and writes resume when there is room", async () => {
   const directory = chaosDirectory();
   const mount = join(directory, "mount");
   mkdirSync(mount);

@@ -39,5 +39,8 @@ test("bubblewrap keeps functions from making user namespaces, also without the f
 test("a program that is not bubblewrap does not count, and what it says is the reason", async () => {
   const support = await findSandbox({ [sandboxVariable]: "/bin/false" });
   assert.equal(support.isSupported, false);
-  assert.equal(support.isSupported ? "" : support.reason, "bwrap does not work here");
+  assert.equal(
+    support.isSupported ? "" : support.reason,
+    "bwrap does not work here: /bin/false ended with exit code 1 and no error message",
+  );
 });

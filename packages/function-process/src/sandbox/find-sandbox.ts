@@ -45,7 +45,7 @@ export async function findSandbox(
     if (said === undefined) return { isSupported: true, ...sandbox };
     problem = said;
   }
-  return without(`bwrap does not work here${problem ? `: ${problem}` : ""}`);
+  return without(`bwrap does not work here: ${problem}`);
 }
 
 /** Makes a sandbox inside a private network, as for a function. Returns what bubblewrap said against it. */
@@ -68,7 +68,9 @@ async function tryOut(sandbox: Sandbox): Promise<string | undefined> {
   const said = text(child.stderr as Readable).catch(() => "");
   try {
     const [code] = (await once(child, "exit")) as [number | null];
-    return code === 0 ? undefined : ((await said).trim().split("\n")[0] ?? "");
+    if (code === 0) return undefined;
+    const [line = ""] = (await said).trim().split("\n");
+    return line === "" ? `${sandbox.program} ended with exit code ${code} and no error message` : line;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
