@@ -1,38 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { ignoreNotFound, type JsonObject } from "@purlin/kube-objects";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Entry } from "../store/store.ts";
-import { encodeContinue } from "./continue-token.ts";
 import { deleteOne } from "./delete.ts";
 import { readDeleteOptions } from "./delete-options.ts";
-import { isSelected, readInteger, readSelection } from "./list-options.ts";
+import { selectNewest } from "./list.ts";
+import { readInteger, readSelection } from "./list-options.ts";
 import { listPayload } from "./list-payload.ts";
 import { metaOf } from "./object-meta.ts";
 import { negotiateForm } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
-import { keyPrefix } from "./storage-key.ts";
+
+const partObjects = 200;
+const partBytes = 512 * 1024;
 
 /** Deletes every selected object, one after the other, and answers with them as they were. */
 export async function deleteCollection(rest: RestRequest): Promise<CompleteResponse> {
-  const { request, store, strategy, target, type } = rest;
+  const { request, strategy } = rest;
   const form = negotiateForm(request);
   const selection = readSelection(request.query, strategy);
   const options = await readDeleteOptions(rest);
-  const filter = selection.isEverything
-    ? undefined
-    : (entry: Entry<JsonObject>): boolean => isSelected(strategy.toServed(entry.value), selection, strategy);
-  const prefix = keyPrefix(type, target.namespace);
-  const limit = readInteger(request.query, "limit") || undefined;
-  const { entries, revision, remaining } = store.list({ prefix, filter, limit });
-  await Promise.all(entries.map((entry) => deleteIfThere(rest, entry, options)));
-  const last = entries.at(-1);
-  const hasMore = remaining > 0 && last !== undefined;
-  const metadata = {
-    revision,
-    continueToken: hasMore ? encodeContinue({ revision, after: last.key.slice(prefix.length) }) : "",
-    remaining: hasMore && selection.isEverything ? remaining : undefined,
-  };
+  const limit = readInteger(request.query, "limit") || 0;
+  const { entries, metadata } = await selectNewest(rest, selection, limit);
+  for (const part of partsOf(entries)) {
+    await Promise.all(part.map((entry) => deleteIfThere(rest, entry, options)));
+    await nextTurn();
+  }
   return { kind: "complete", code: 200, payload: listPayload(rest, entries, metadata, form) };
+}
+
+/** Parts that are deleted with one commit each. Every deletion looks into its object, so large ones come in small parts. */
+function partsOf(entries: readonly Entry<JsonObject>[]): readonly Entry<JsonObject>[][] {
+  const parts: Entry<JsonObject>[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const entry of entries) {
+    bytes += entry.bytes.length;
+    const last = parts.at(-1);
+    if (last === undefined || last.length >= partObjects || bytes > partBytes) {
+      parts.push([entry]);
+      bytes = entry.bytes.length;
+    } else {
+      last.push(entry);
+    }
+  }
+  return parts;
 }
 
 async function deleteIfThere(

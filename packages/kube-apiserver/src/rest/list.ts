@@ -23,6 +23,11 @@ export async function listObjects(rest: RestRequest): Promise<CompleteResponse> 
   return { kind: "complete", code: 200, payload: listPayload(rest, found.entries, found.metadata, form) };
 }
 
+/** The newest state of what a request selects, at most `limit` objects (0: all of them). */
+export function selectNewest(rest: RestRequest, selection: Selection, limit: number): Promise<Found> {
+  return collect(rest, { revision: undefined, after: undefined, limit, token: undefined }, selection);
+}
+
 interface ListPlan {
   /** The state to list; undefined: the newest. */
   readonly revision: number | undefined;
@@ -58,6 +63,7 @@ async function planList({ store, request }: RestRequest, options: VersionOptions
   return { revision: isExact ? revision : undefined, after: undefined, limit, token: undefined };
 }
 
+/** Objects as they were found, and what the list of them says. */
 interface Found {
   readonly entries: readonly Entry<JsonObject>[];
   readonly metadata: ListMetadata;
