@@ -2,9 +2,10 @@
 // Large stored objects that are no longer decoded in memory: looking into them again must not hold the event loop.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { send } from "../../conformance/harness/wire.ts";
 import { startAttackedServer } from "../harness/server.ts";
-import { define, definition, objectNamed, objectsOf, sendJson } from "./attacked-kind.ts";
+import { define, definition, definitions, objectNamed, objectsOf, sendJson } from "./attacked-kind.ts";
 
 /** Together several times what the server keeps decoded. */
 const objects = 12;
@@ -23,9 +24,14 @@ const item = {
 };
 await define(server.target, "Evicted", definition("Evicted", { items: { type: "array", items: item } }));
 const evicted = objectsOf("Evicted");
-for (let i = 0; i < objects; i += 1) {
-  const { code, text } = await sendJson(server.target, ["POST", evicted], objectNamed("Evicted", `o${i}`, { items }));
-  assert.equal(code, 201, text.slice(0, 300));
+await fill(evicted);
+
+/** Creates the objects in a namespace. */
+async function fill(path: string): Promise<void> {
+  for (let i = 0; i < objects; i += 1) {
+    const { code, text } = await sendJson(server.target, ["POST", path], objectNamed("Evicted", `o${i}`, { items }));
+    assert.equal(code, 201, text.slice(0, 300));
+  }
 }
 
 const requests: Record<string, { readonly method?: string; readonly path: string; readonly accept?: string }> = {
@@ -45,3 +51,21 @@ for (const [name, { method = "GET", path, accept = "application/json" }] of Obje
     assert.equal(code, 200);
   });
 }
+
+/** Deletes something and waits until it is gone. */
+async function deleteAndWait(path: string): Promise<void> {
+  assert.equal((await sendJson(server.target, ["DELETE", path])).code, 200);
+  while ((await sendJson(server.target, ["GET", path])).code !== 404) await delay(20);
+}
+
+test("the deletion of a namespace with large objects that are not in memory", async () => {
+  const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "crowded" } };
+  assert.equal((await sendJson(server.target, ["POST", "/api/v1/namespaces"], namespace)).code, 201);
+  await fill(evicted.replace("/default/", "/crowded/"));
+  await server.during("namespace", () => deleteAndWait("/api/v1/namespaces/crowded"));
+});
+
+test("the deletion of a definition with large objects that are not in memory", async () => {
+  await fill(evicted);
+  await server.during("definition", () => deleteAndWait(`${definitions}/evicteds.hostile.example.org`));
+});
