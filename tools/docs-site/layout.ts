@@ -73,7 +73,7 @@ function headerHtml(root: string): string {
 <a class="home" href="${root}index.html">Purlin</a>
 <div class="search" role="search" hidden>
 <input type="search" id="search" aria-label="Search the documentation" aria-controls="search-results" placeholder="Search  ( / )" autocomplete="off" spellcheck="false">
-<div id="search-results" hidden><p role="status" aria-live="polite"></p><ul></ul></div>
+<div id="search-results" class="results" hidden><p role="status" aria-live="polite"></p><ul></ul></div>
 </div>
 <button type="button" class="theme" aria-label="Switch between light and dark" hidden>◐</button>
 </header>`;
@@ -90,9 +90,9 @@ function navigationHtml(address: string, sections: readonly NavigationSection[])
     const summary = `<summary>${escapeHtml(title)}</summary>`;
     return `<details${isOpen ? " open" : ""}>${summary}\n<ul>\n${items.join("\n")}\n</ul></details>`;
   });
-  return `<nav id="pages" aria-label="Pages">
+  return `<nav id="pages" class="pages" aria-label="Pages">
 <button type="button" class="menu" aria-expanded="false" aria-controls="sections" hidden>Menu</button>
-<div id="sections">
+<div id="sections" class="sections">
 ${parts.join("\n")}
 </div>
 </nav>`;

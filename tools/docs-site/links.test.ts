@@ -54,13 +54,19 @@ const anchors: ReadonlyArray<readonly [heading: string, id: string]> = [
 ];
 for (const [heading, id] of anchors) {
   test(`the anchor of "${heading}" is GitHub's`, () => {
-    assert.deepEqual(parseMarkdown(heading).headings.map((one) => one.id), [id]);
+    assert.deepEqual(
+      parseMarkdown(heading).headings.map((one) => one.id),
+      [id],
+    );
   });
 }
 
 test("headings with the same text have different anchors", () => {
   const { headings } = parseMarkdown("# A\n\n## Examples\n\n## Examples\n");
-  assert.deepEqual(headings.map(({ id }) => id), ["a", "examples", "examples-1"]);
+  assert.deepEqual(
+    headings.map(({ id }) => id),
+    ["a", "examples", "examples-1"],
+  );
 });
 
 test("links in code are not links", () => {

@@ -13,13 +13,7 @@ export interface Section {
 /** The file that is the front page of the site. */
 export const frontPage = "README.md";
 
-const written = [
-  "*.md",
-  "docs/**/*.md",
-  "packages/*/README.md",
-  "examples/**/*.md",
-  "bench/README.md",
-];
+const written = ["*.md", "docs/**/*.md", "packages/*/README.md", "examples/**/*.md", "bench/README.md"];
 
 /** A page belongs to the first section with a pattern for it; patterns are in the order of the pages. */
 const plan: ReadonlyArray<{ readonly title: string; readonly patterns: readonly string[] }> = [

@@ -62,7 +62,9 @@ test("nothing is loaded from another host", () => {
     externalRequests(address, text).map((request) => `${address}: ${request}`),
   );
   assert.deepEqual(found, []);
-  const policies = pages.filter((address) => !/http-equiv="Content-Security-Policy" content="default-src 'none';/.test(textOf(address)));
+  const policies = pages.filter(
+    (address) => !/http-equiv="Content-Security-Policy" content="default-src 'none';/.test(textOf(address)),
+  );
   assert.deepEqual(policies, []);
 });
 
@@ -106,7 +108,10 @@ test("every page can be read without eyes, without a mouse and without scripts",
     assert.equal(new Set(own).size, own.length, `${address}: an id occurs twice`);
     const labels = [...named("nav"), ...named("input")].map(({ attributes }) => attributes.get("aria-label") ?? "");
     assert.ok(!labels.includes(""), `${address}: a navigation or field without a name`);
-    assert.equal(named("pre").length, named("button").filter(({ attributes }) => attributes.get("class") === "copy").length);
+    assert.equal(
+      named("pre").length,
+      named("button").filter(({ attributes }) => attributes.get("class") === "copy").length,
+    );
     const needsScript = named("button").filter(({ attributes }) => !attributes.has("hidden"));
     assert.deepEqual(needsScript, [], `${address}: a button that does nothing without scripts is hidden`);
   }
@@ -137,6 +142,8 @@ const queries: ReadonlyArray<readonly [query: string, page: string, reason: stri
   ["roll back", "guide/rollout.html", "the words of a heading"],
   ["purlin render", "reference/cli.html", "a command"],
   ["--kubeconfig", "reference/cli.html", "an option"],
+  ["Composition", "reference/fields/apiextensions-composition.html", "a kind"],
+  ["function revisionHistoryLimit", "reference/fields/pkg-function.html", "a field of a kind"],
 ];
 for (const [query, page, reason] of queries) {
   test(`the search finds ${page} for "${query}": ${reason}`, () => {
@@ -156,7 +163,15 @@ test("the search finds singular and plural, and the parts of a field name", () =
     { address: "b.html", page: "B", heading: "B", text: "set revisionHistoryLimit" },
   ];
   const terms = ["history", "revision", "revisionhistorylimit"];
-  const small = { entries, terms, postings: [[1, 1], [0, 1, 1, 1], [1, 1]] };
+  const small = {
+    entries,
+    terms,
+    postings: [
+      [1, 1],
+      [0, 1, 1, 1],
+      [1, 1],
+    ],
+  };
   const found = (query: string) => searchIndex(small, query, 5).map(({ entry }) => entry.address);
   assert.deepEqual(found("revisions"), ["a.html", "b.html"]);
   assert.deepEqual(found("history"), ["b.html"]);

@@ -31,8 +31,7 @@ export function externalRequests(address: string, text: string): readonly string
 
 function inElement({ name, attributes }: HtmlElement): readonly string[] {
   const loaded = [...attributes].filter(
-    ([attribute, value]) =>
-      (loading.includes(attribute) || (attribute === "href" && name !== "a")) && isForeign(value),
+    ([attribute, value]) => (loading.includes(attribute) || (attribute === "href" && name !== "a")) && isForeign(value),
   );
   const found = loaded.map(([attribute, value]) => `<${name} ${attribute}="${value}">`);
   const isInline = name === "style" || attributes.has("style") || (name === "script" && !attributes.has("src"));

@@ -8,13 +8,15 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 const composition: FieldTexts = {
   compositionRef: "The Composition to use. Set by the control plane if left out.",
   "compositionRef.name": "Its name.",
-  compositionRevisionRef: "The CompositionRevision in use. Set by the control plane, or by users with update policy Manual.",
+  compositionRevisionRef:
+    "The CompositionRevision in use. Set by the control plane, or by users with update policy Manual.",
   "compositionRevisionRef.name": "Its name.",
   compositionRevisionSelector: "Labels of the CompositionRevisions to choose from.",
   "compositionRevisionSelector.matchLabels": "Labels that must be equal.",
   compositionSelector: "Labels of the Compositions to choose from, when none is named.",
   "compositionSelector.matchLabels": "Labels that must be equal.",
-  compositionUpdatePolicy: "Automatic follows the newest revision of the Composition; Manual stays with compositionRevisionRef.",
+  compositionUpdatePolicy:
+    "Automatic follows the newest revision of the Composition; Manual stays with compositionRevisionRef.",
 };
 
 const composedRefs: FieldTexts = {
@@ -40,11 +42,13 @@ const status: FieldTexts = {
   "conditions.status": "True, False or Unknown.",
   "conditions.type": "Type of the condition. There is one of each type.",
   claimConditions: "Types of the conditions that are copied to the claim.",
-  claimConditionTypes: "Types of the conditions that are copied to the claim. Kept for compatibility and never written.",
+  claimConditionTypes:
+    "Types of the conditions that are copied to the claim. Kept for compatibility and never written.",
   connectionDetails: "State of the connection Secret.",
   "connectionDetails.lastPublishedTime": "When its data last changed.",
   crossplane: "What the control plane observed. Only with --enable-function-revision-selectors.",
-  "crossplane.functionRevisions": "The function revisions that the last reconcile ran. Only with --enable-function-revision-selectors.",
+  "crossplane.functionRevisions":
+    "The function revisions that the last reconcile ran. Only with --enable-function-revision-selectors.",
   "crossplane.functionRevisions.functionRevision": "Name of the FunctionRevision.",
   "crossplane.functionRevisions.step": "Step of the pipeline.",
   lastHandledReconcileAt: "The reconcile request annotation that was handled last.",
@@ -76,7 +80,8 @@ const legacy: FieldTexts = {
 
 const claim: FieldTexts = {
   ...under("spec", { ...composition, ...secretRef }),
-  "spec.compositeDeletePolicy": "How the composite resource of a deleted claim is deleted: Background without waiting for it, Foreground before the claim is gone.",
+  "spec.compositeDeletePolicy":
+    "How the composite resource of a deleted claim is deleted: Background without waiting for it, Foreground before the claim is gone.",
   "spec.resourceRef": "The composite resource of this claim. Set by the control plane.",
   "spec.resourceRef.apiVersion": "API version of the composite resource.",
   "spec.resourceRef.kind": "Kind of the composite resource.",
@@ -107,7 +112,8 @@ export function compositeKinds(): readonly CompositeKind[] {
     {
       file: "composite-resource-legacy.md",
       title: "Composite resource, scope LegacyCluster",
-      about: "The fields that the control plane adds to a composite resource of scope `LegacyCluster`, the only one that offers claims.",
+      about:
+        "The fields that the control plane adds to a composite resource of scope `LegacyCluster`, the only one that offers claims.",
       schema: described(legacyCrd, legacy),
     },
     {

@@ -63,7 +63,8 @@ export function typeOf(field: JsonObject): string {
   if (field["x-kubernetes-int-or-string"] === true) return "integer or string";
   if (isJsonObject(items)) return `list of ${typeOf(items)}`;
   if (isJsonObject(values)) return `map of ${typeOf(values)}`;
-  if (field["x-kubernetes-preserve-unknown-fields"] === true) return type === "object" ? "object with any fields" : "any";
+  if (field["x-kubernetes-preserve-unknown-fields"] === true)
+    return type === "object" ? "object with any fields" : "any";
   if (type === undefined) return "any";
   return typeof format === "string" ? `${String(type)} (${format})` : String(type);
 }

@@ -28,10 +28,7 @@ export interface Kind {
 /** Every kind that we have a CRD for, in the order of groups and names. */
 export function kindsOfOurs(): readonly Kind[] {
   const installed = [...compositionCrds(), ...packageCrds({ functionRevisionSelectors: false })];
-  const kinds = [
-    ...installed.map((crd) => kindOf(crd, true)),
-    ...keptCrds().map((crd) => kindOf(crd, false)),
-  ];
+  const kinds = [...installed.map((crd) => kindOf(crd, true)), ...keptCrds().map((crd) => kindOf(crd, false))];
   return kinds.sort((a, b) => compareTexts(a.group, b.group) || compareTexts(a.kind, b.kind));
 }
 

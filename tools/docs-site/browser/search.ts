@@ -39,6 +39,8 @@ function termOf(word: string): string {
 
 /** A word that is a whole term counts more than one that only begins it. */
 const wholeTerm = 3;
+/** A section whose heading is the query is what the reader looks for. */
+const wholeHeading = 50;
 
 /** The best sections for a query, best first. Every word must occur, the last ones as beginnings of words. */
 export function searchIndex(index: SearchIndex, query: string, limit: number): readonly SearchHit[] {
@@ -47,7 +49,9 @@ export function searchIndex(index: SearchIndex, query: string, limit: number): r
   const scores = words.map((word) => scoresOf(index, word)).reduce(both);
   const hits = [...scores].flatMap(([number, score]) => {
     const entry = index.entries[number];
-    return entry === undefined ? [] : [{ entry, score }];
+    if (entry === undefined) return [];
+    const isHeading = termsOf(entry.heading).join(" ") === words.join(" ");
+    return [{ entry, score: isHeading ? score + wholeHeading : score }];
   });
   return hits.sort((a, b) => b.score - a.score || a.entry.address.localeCompare(b.entry.address)).slice(0, limit);
 }

@@ -145,8 +145,9 @@ interface SearchParts {
 
 /** Arrow keys move through the results, Escape goes back, Enter in the field opens the first one. */
 function moveThrough(event: KeyboardEvent, { input, list, close }: SearchParts): void {
-  const stops = [input, ...list.querySelectorAll("a")];
-  const at = stops.findIndex((stop) => stop === document.activeElement);
+  const { activeElement } = document;
+  const stops: readonly HTMLElement[] = [input, ...list.querySelectorAll("a")];
+  const at = activeElement instanceof HTMLElement ? stops.indexOf(activeElement) : -1;
   if (event.key === "Escape") {
     close();
     input.focus();
