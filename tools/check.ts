@@ -7,6 +7,7 @@ const steps: ReadonlyArray<{ readonly name: string; readonly command: string }> 
   { name: "format and lint", command: "biome check --error-on-warnings ." },
   { name: "promises", command: "oxlint --type-aware --deny-warnings ." },
   { name: "types", command: "tsc --noEmit" },
+  { name: "types of the documentation's scripts", command: "tsc --noEmit -p tools/docs-site/browser" },
   { name: "generated code", command: "node tools/generate.ts --check" },
   { name: "tests", command: "node tools/run-tests.ts unit" },
 ];

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regenerates everything under a gen/ folder and the command's reference: `npm run generate`; with --check it fails when a file would change.
+// Regenerates everything under a gen/ folder, and the references of the command and of the kinds: `npm run generate`; with --check it fails when a file would change.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { generateCliReference } from "./cli-reference.ts";
+import { generateFieldReference } from "./field-reference/generate-field-reference.ts";
 import { generateProtocol } from "./protocol-codegen/generate-protocol.ts";
 
 const check = process.argv.includes("--check");
 const stale: string[] = [];
 
-for (const [path, text] of [...generateProtocol(), ...generateCliReference()]) {
+for (const [path, text] of [...generateProtocol(), ...generateCliReference(), ...generateFieldReference()]) {
   if (existsSync(path) && readFileSync(path, "utf8") === text) continue;
   stale.push(path);
   if (check) continue;

@@ -59,4 +59,27 @@ for (const name of packages) {
       [],
     );
   });
+
+  test(`${name} has a README that says where to start, what it must not import, and how to test it`, () => {
+    const path = `packages/${name}/README.md`;
+    assert.ok(existsSync(path), `${path} is missing: copy the form of another package's`);
+    const text = readFileSync(path, "utf8").replaceAll(/\s+/g, " ");
+    assert.ok(text.startsWith(`# ${scope}${name} `), `${path}: the title is the name of the package`);
+    assert.match(text, /[Ss]tart reading in \[?`src\//, `${path}: names the file to start in`);
+    const named = [...text.matchAll(/`(src\/[^`]*)`/g)].map(([, file = ""]) => `packages/${name}/${file}`);
+    assert.deepEqual(
+      named.filter((file) => !existsSync(file)),
+      [],
+      `${path}: names files that do not exist`,
+    );
+    const [, forbidden = ""] = /Must not import: (.*?)\./.exec(text) ?? [];
+    assert.notEqual(forbidden, "", `${path}: says what the package must not import`);
+    const targets = [...forbidden.matchAll(/`([a-z-]+)`/g)].map(([, target = ""]) => target);
+    assert.deepEqual(
+      targets.filter((target) => !isUpward(target)),
+      [],
+      `${path}: forbids packages that it may import`,
+    );
+    assert.ok(text.includes(`npm test -- packages/${name}/`), `${path}: says how to run the tests`);
+  });
 }

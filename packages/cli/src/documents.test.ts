@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for every page of the repository: links lead somewhere, pages can be found, commands exist.
+// What holds for every page of the repository: commands exist, and decisions list what they decide about. Links: tools/docs-site.
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { commandTable } from "./commands/command-table.ts";
@@ -24,59 +24,6 @@ function pagesOfRepository(): string[] {
 
 const pages: readonly string[] = pagesOfRepository();
 const textOf = (page: string): string => readFileSync(join(root, page), "utf8");
-
-interface Link {
-  readonly target: string;
-  readonly anchor: string;
-}
-
-/** Links of a page to others of the repository; what looks like one in code is none. */
-function linksOf(page: string): Link[] {
-  const prose = textOf(page)
-    .replaceAll(/^```[\s\S]*?^```$/gm, "")
-    .replaceAll(/`[^`\n]*`(?!\])/g, "");
-  return [...prose.matchAll(/\]\(([^)#\s]*)(?:#([^)\s]*))?\)/g)]
-    .map(([, target = "", anchor = ""]) => ({ target, anchor }))
-    .filter(({ target }) => !/^[a-z]+:/.test(target));
-}
-
-/** The anchors that a Markdown page gets from its headings. */
-function anchorsOf(text: string): ReadonlySet<string> {
-  const headings = [...text.replaceAll(/^```[\s\S]*?^```$/gm, "").matchAll(/^#+ (.*)$/gm)];
-  return new Set(
-    headings.map(([, heading = ""]) =>
-      heading
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
-        .replaceAll(/\s/g, "-"),
-    ),
-  );
-}
-
-for (const page of pages) {
-  test(`the links of ${page} lead somewhere`, () => {
-    for (const { target, anchor } of linksOf(page)) {
-      const file = target === "" ? join(root, page) : resolve(root, dirname(page), target);
-      assert.ok(existsSync(file), `${page}: ${target}`);
-      if (anchor === "" || !file.endsWith(".md")) continue;
-      assert.ok(anchorsOf(readFileSync(file, "utf8")).has(anchor), `${page}: ${target}#${anchor}: no such heading`);
-    }
-  });
-}
-
-test("every page of the documentation can be reached from the front page", () => {
-  const found = new Set(["README.md"]);
-  for (const page of found) {
-    for (const { target } of linksOf(page)) {
-      const path = relative(root, resolve(root, dirname(page), target));
-      const isFolder = existsSync(join(root, path)) && statSync(join(root, path)).isDirectory();
-      const next = isFolder ? join(path, "README.md") : path;
-      if (pages.includes(next)) found.add(next);
-    }
-  }
-  const lost = pages.filter((page) => page.startsWith("docs/") && !found.has(page));
-  assert.deepEqual(lost, []);
-});
 
 /** Options of npm and of the function's own program, after `--`, are none of ours. */
 function optionsIn(line: string): string[] {
@@ -100,15 +47,22 @@ for (const page of pages.filter((one) => textOf(one).includes("purlin "))) {
   });
 }
 
+interface Manifest {
+  readonly dependencies?: object;
+  readonly devDependencies?: object;
+}
+
+const manifestOf = (folder: string): Manifest => JSON.parse(textOf(join(folder, "package.json"))) as Manifest;
+
 test("the decision about dependencies lists every one of them, and who uses it", () => {
   const rows = [...textOf("docs/adr/0007-dependencies.md").matchAll(/^\| `([^`]+)` \| ([^|]+) \|/gm)];
   const listed = rows.flatMap(([, name, users = ""]) => users.split(", ").map((user) => `${user}: ${name}`));
-  const declared = readdirSync(join(root, "packages")).flatMap((folder) => {
-    const manifest = JSON.parse(textOf(join("packages", folder, "package.json"))) as { dependencies?: object };
-    const names = Object.keys(manifest.dependencies ?? {}).filter((name) => !name.startsWith("@purlin/"));
-    return names.map((name) => `${folder}: ${name}`);
+  const ofPackages = readdirSync(join(root, "packages")).flatMap((folder) => {
+    const names = Object.keys(manifestOf(join("packages", folder)).dependencies ?? {});
+    return names.filter((name) => !name.startsWith("@purlin/")).map((name) => `${folder}: ${name}`);
   });
-  assert.deepEqual(listed.toSorted(), declared.toSorted());
+  const ofTools = Object.keys(manifestOf(".").devDependencies ?? {}).map((name) => `the repository: ${name}`);
+  assert.deepEqual(listed.toSorted(), [...ofPackages, ...ofTools].toSorted());
 });
 
 /** Names on npm that are not ours yet: anyone could register them. */

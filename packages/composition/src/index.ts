@@ -21,6 +21,7 @@ export { createRevisionsController } from "./composition/revisions-controller.ts
 export { createRevisionValidityController } from "./composition/validity-controller.ts";
 // The CRDs of our kinds.
 export { compositionCrds, keptCrds } from "./crds/composition-crds.ts";
+export { deriveClaimCrd, deriveCompositeCrd } from "./definition/derive-crd.ts";
 export type { CreateInstanceController } from "./definition/ports.ts";
 // Definitions, and the CRDs they become.
 export { createDefinedController, createOfferedController } from "./definition/setup.ts";

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+import { Marked, type Tokens } from "marked";
+import { highlight } from "./highlight.ts";
+import { escapeHtml } from "./html.ts";
+import { isExternal, type MarkdownPage } from "./markdown.ts";
+
+/** Where the links and pictures of a page lead on the site. */
+export interface PageLinks {
+  /** The address of a link to a file of the repository. */
+  readonly resolve: (href: string) => string;
+  /** The text of an SVG file of the repository; undefined for other files. */
+  readonly picture: (href: string) => string | undefined;
+}
+
+/** The HTML of a page's body. */
+export function renderMarkdown(page: MarkdownPage, links: PageLinks): string {
+  const marked = new Marked({ gfm: true });
+  marked.use({
+    renderer: {
+      heading(token) {
+        const inner = this.parser.parseInline(token.tokens);
+        return headingHtml(token.depth, page.ids.get(token) ?? "", inner);
+      },
+      code: ({ text, lang = "" }) => codeHtml(text, lang),
+      table(token) {
+        const cells = (row: readonly Tokens.TableCell[], tag: "td" | "th"): string =>
+          row.map((cell) => cellHtml(tag, this.parser.parseInline(cell.tokens))).join("");
+        const head = `<tr>${cells(token.header, "th")}</tr>`;
+        const rows = token.rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("\n");
+        return `${tableStart}<thead>${head}</thead>\n<tbody>${rows}</tbody></table></div>\n`;
+      },
+      link(token) {
+        const inner = this.parser.parseInline(token.tokens);
+        return linkHtml(isExternal(token.href) ? token.href : links.resolve(token.href), inner);
+      },
+      image: ({ href, text }) => pictureHtml(links, href, text),
+      html: ({ text }) => text.replaceAll(/<!--[\s\S]*?-->/g, ""),
+    },
+  });
+  return marked.parser([...page.tokens]);
+}
+
+/** A wide table scrolls by itself; one that scrolls must take the focus to be scrolled by keys. */
+const tableStart = '<div class="table" tabindex="0" role="group" aria-label="Table"><table>\n';
+
+function cellHtml(tag: "td" | "th", inner: string): string {
+  return `<${tag}${tag === "th" ? ' scope="col"' : ""}>${inner}</${tag}>`;
+}
+
+function headingHtml(depth: number, id: string, inner: string): string {
+  const anchor = `<a class="anchor" href="#${id}" aria-label="Link to this section">#</a>`;
+  return `<h${depth} id="${id}">${inner}${depth === 1 ? "" : ` ${anchor}`}</h${depth}>\n`;
+}
+
+/** A code block with a copy button, which the script of the site shows. */
+export function codeHtml(code: string, info: string): string {
+  const language = info.split(/\s/)[0] ?? "";
+  const label = language === "" ? "Code" : `Code, ${language}`;
+  const body = `<pre tabindex="0" role="group" aria-label="${escapeHtml(label)}"><code>${highlight(code, language)}</code></pre>`;
+  return `<div class="code">${body}<button type="button" class="copy" hidden>Copy</button></div>\n`;
+}
+
+function linkHtml(href: string, inner: string): string {
+  const isOther = isExternal(href);
+  return `<a href="${escapeHtml(href)}"${isOther ? ' rel="noreferrer"' : ""}>${inner}</a>`;
+}
+
+/** A picture is part of the page, so it follows the theme and costs no request. */
+function pictureHtml(links: PageLinks, href: string, text: string): string {
+  const svg = links.picture(href);
+  if (svg === undefined) throw new Error(`picture ${href} is not an SVG file of the repository`);
+  const own = svg.replaceAll(/<\?xml[\s\S]*?\?>|<!--[\s\S]*?-->|<style>[\s\S]*?<\/style>/g, "").trim();
+  const labelled = own.replace(/<svg\b/, `<svg role="img" aria-label="${escapeHtml(text)}"`);
+  return `<span class="picture" tabindex="0" role="group" aria-label="Picture">${labelled}</span>`;
+}
