@@ -27,7 +27,7 @@ const below: readonly Part[] = [
   {
     name: "@purlin/kube-objects",
     source: "packages/kube-objects",
-    entries: { "./builtin": "builtin/index", "./schema": "schema/index" },
+    entries: { "./object": "object/index", "./openapi": "openapi/index", "./schema": "schema/index" },
     lib,
   },
 ];

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { crdType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { kinds } from "../../packages/composition/src/composite-resource/constants.ts";
 import {

@@ -4,7 +4,7 @@ import { factsOf } from "./facts.ts";
 import { isObject, type Json, type OriginalDocument, referencesIn } from "./original.ts";
 import { rootComponents } from "./roots.ts";
 
-/** What the generated file holds; packages/kube-objects/src/builtin/builtin-data.ts reads the same shape. */
+/** What the generated file holds; packages/kube-objects/src/openapi/builtin-openapi.ts reads the same shape. */
 export interface BuiltinData {
   readonly source: string;
   readonly release: string;

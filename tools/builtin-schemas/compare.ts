@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isDeepStrictEqual } from "node:util";
-import { builtinOpenAPI } from "../../packages/kube-objects/src/index.ts";
+import { builtinOpenAPI } from "../../packages/kube-objects/src/openapi/index.ts";
 import type { EnumPlace } from "./enums.ts";
 import { factsOf } from "./facts.ts";
 import { isObject, type Json, type OriginalDocument, referencesIn } from "./original.ts";

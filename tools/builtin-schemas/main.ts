@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generates packages/kube-objects/src/builtin/gen from the OpenAPI documents of a Kubernetes release. See README.md.
+// Generates packages/kube-objects/src/openapi/gen from the OpenAPI documents of a Kubernetes release. See README.md.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ import { renderModule } from "./render.ts";
 import { discoveryDocuments, release, servedResources } from "./served.ts";
 
 const target = fileURLToPath(
-  new URL("../../packages/kube-objects/src/builtin/gen/builtin-schemas.ts", import.meta.url),
+  new URL("../../packages/kube-objects/src/openapi/gen/builtin-schemas.ts", import.meta.url),
 );
 
 function readOriginals(): Originals {

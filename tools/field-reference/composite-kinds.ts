@@ -2,7 +2,7 @@
 // The kinds that a definition makes have no CRD of their own: their fields are those that a definition without any gets.
 import { deriveClaimCrd, deriveCompositeCrd } from "@purlin/composition";
 import { describeFields, type FieldTexts, under } from "@purlin/kube-controller";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 
 const composition: FieldTexts = {

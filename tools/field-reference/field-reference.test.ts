@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { compositeKinds } from "./composite-kinds.ts";
 import { fieldRows, typeOf } from "./field-rows.ts";
 import { generateFieldReference } from "./generate-field-reference.ts";

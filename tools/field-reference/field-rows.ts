@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An OpenAPI schema as rows of a table: one for each field.
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 
 /** A field of a kind. */
 export interface FieldRow {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference of the fields of every kind of ours: one page a kind, made from the CRDs that the control plane installs.
 import { isDeepStrictEqual } from "node:util";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type CompositeKind, compositeKinds } from "./composite-kinds.ts";
 import { type BorrowedFields, type FieldRow, fieldRows } from "./field-rows.ts";
 import { type Kind, type KindVersion, kindsOfOurs } from "./kinds.ts";

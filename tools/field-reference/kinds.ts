@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { compositionCrds, keptCrds } from "@purlin/composition";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { packageCrds } from "@purlin/package-manager";
 

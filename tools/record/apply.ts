@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the field managers of Kubernetes and structured-merge-diff answer about objects that several managers own.
 import { readFileSync } from "node:fs";
-import { type JsonObject, type JsonValue, parseJson, printJson } from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, type JsonValue, parseJson, printJson } from "../../packages/kube-objects/src/json/index.ts";
 import { lines, pretty, prettyList, prettyMember } from "./formats.ts";
 import { recordingOf } from "./libraries.ts";
 import type { Entry, Recording } from "./recording.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a real API server answers to new objects: problems, warnings, defaults. All are dry runs, so nothing is left behind.
-import { type JsonObject, type JsonValue, parseJson } from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, type JsonValue, parseJson } from "../../packages/kube-objects/src/json/index.ts";
 import { lines, listOfLines, prettyList } from "./formats.ts";
 import { createWidgets, removeWidgets } from "./prepare-server.ts";
 import type { Entry, Recording } from "./recording.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions and rules of CEL, answered by Kubernetes' own libraries.
 import { readFileSync } from "node:fs";
-import { type JsonObject, parseJson } from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, parseJson } from "../../packages/kube-objects/src/json/index.ts";
 import { lines } from "./formats.ts";
 import type { Entry, Recording } from "./recording.ts";
 

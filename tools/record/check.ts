@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isDeepStrictEqual } from "node:util";
-import { printJson } from "../../packages/kube-objects/src/index.ts";
+import { printJson } from "../../packages/kube-objects/src/json/index.ts";
 import type { Entry, Recording } from "./recording.ts";
 
 /** A generator of numbers in [0, 1) that a seed determines (mulberry32). */

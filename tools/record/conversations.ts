@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversations with a real API server, kept to the byte but for what differs from run to run.
 import { readFileSync } from "node:fs";
-import { type JsonObject, parseJson, printJson } from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, parseJson, printJson } from "../../packages/kube-objects/src/json/index.ts";
 import { listOfLines } from "./formats.ts";
 import { createNamespace, createWidgets } from "./prepare-server.ts";
 import type { Entry, Recording } from "./recording.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the libraries of Crossplane answer: the CRDs of a CompositeResourceDefinition, and versions of packages.
 import { readFileSync } from "node:fs";
-import { type JsonObject, type JsonValue, parseJson, printJson } from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, type JsonValue, parseJson, printJson } from "../../packages/kube-objects/src/json/index.ts";
 import type { Entry, Recording } from "./recording.ts";
 
 const definitions = "packages/composition/src/definition/testdata";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The forms in which recordings are kept.
 import { spawnSync } from "node:child_process";
-import { type JsonObject, type JsonValue, parseJson, printJson } from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, type JsonValue, parseJson, printJson } from "../../packages/kube-objects/src/json/index.ts";
 import type { Entry, Recording } from "./recording.ts";
 
 type Format = Pick<Recording, "parse" | "print">;

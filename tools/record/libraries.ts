@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the libraries of Kubernetes answer about texts, patches, selectors and metadata.
 import { readFileSync } from "node:fs";
-import { type JsonObject, type JsonValue, parseJson } from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, type JsonValue, parseJson } from "../../packages/kube-objects/src/json/index.ts";
 import { lines, pretty, prettyList, prettyMember } from "./formats.ts";
 import type { Entry, Recording } from "./recording.ts";
 
@@ -89,7 +89,7 @@ const tables: readonly Table[] = [
   },
   {
     subject: "metadata",
-    file: `${folder}/testdata/metadata-validation.json`,
+    file: `${folder}/metadata/testdata/metadata-validation.json`,
     ...prettyList,
     asks: "metadata",
     asked: ["reason", "call"],
@@ -97,14 +97,14 @@ const tables: readonly Table[] = [
   },
   {
     subject: "errors",
-    file: `${folder}/testdata/status-errors.json`,
+    file: `${folder}/errors/testdata/status-errors.json`,
     ...prettyMember("statuses"),
     asks: "status-errors",
     asked: ["call"],
   },
   {
     subject: "errors",
-    file: `${folder}/testdata/status-errors.json`,
+    file: `${folder}/errors/testdata/status-errors.json`,
     ...prettyMember("invalid"),
     asks: "status-invalid",
     asked: ["call"],

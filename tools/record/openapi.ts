@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { type JsonObject, type JsonValue, parseJson, printJson } from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, type JsonValue, parseJson, printJson } from "../../packages/kube-objects/src/json/index.ts";
 import { definitions } from "./prepare-server.ts";
 import type { Recording } from "./recording.ts";
 import type { ServerClient } from "./server-client.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of a real API server as its OpenAPI documents of version 3 describe them, without words.
 import { setTimeout as delay } from "node:timers/promises";
-import { type JsonObject, type JsonValue, parseJson } from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, type JsonValue, parseJson } from "../../packages/kube-objects/src/json/index.ts";
 import { listOfLines } from "./formats.ts";
 import { createWidgets, removeWidgets } from "./prepare-server.ts";
 import type { Entry, Recording } from "./recording.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a real API server reads the bodies of patches: its own types are in the messages, and no library exports those.
-import { type JsonObject, parseJson } from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, parseJson } from "../../packages/kube-objects/src/json/index.ts";
 import { prettyMember } from "./formats.ts";
 import { createKind, definitions } from "./prepare-server.ts";
 import type { Entry, Recording } from "./recording.ts";

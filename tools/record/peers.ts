@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real peers that recordings are made from, each started when it is first needed.
 import { spawnSync } from "node:child_process";
-import { type JsonObject, type JsonValue, parseJson, printJson } from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, type JsonValue, parseJson, printJson } from "../../packages/kube-objects/src/json/index.ts";
 import { cacheDirectory } from "../peers/cache-directory.ts";
 import { crossplaneAnswers, crossplaneAnswersIn } from "../peers/crossplane-answers.ts";
 import { answersIn, kubernetesAnswers } from "../peers/kubernetes-answers.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { WIDGET_CRD } from "../../packages/kube-apiserver/src/testing/widget-crd.ts";
-import { type JsonObject, parseJson, printJson } from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, parseJson, printJson } from "../../packages/kube-objects/src/json/index.ts";
 import type { ServerClient } from "./server-client.ts";
 
 export const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject } from "../../packages/kube-objects/src/index.ts";
+import type { JsonObject } from "../../packages/kube-objects/src/json/index.ts";
 import type { Peers } from "./peers.ts";
 
 /** One question with the answer of a real peer, as a test reads it. */

@@ -6,7 +6,7 @@ import {
   type JsonValue,
   parseJson,
   printJson,
-} from "../../packages/kube-objects/src/index.ts";
+} from "../../packages/kube-objects/src/json/index.ts";
 import { factsOf } from "../builtin-schemas/facts.ts";
 import type { Json } from "../builtin-schemas/original.ts";
 import { type Answer, askReference, type Question } from "../builtin-schemas/reference/ask.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Agent, request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
-import { type JsonObject, parseJson, printJson } from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, parseJson, printJson } from "../../packages/kube-objects/src/json/index.ts";
 import type { RealCluster } from "../peers/real-cluster.ts";
 
 export interface Exchange {

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects as a real API server stores and serves them: as JSON, as protobuf, as YAML and as rows of a table.
 import { readFileSync } from "node:fs";
-import {
-  decodeProtobuf,
-  type JsonObject,
-  type JsonValue,
-  parseJson,
-  printJson,
-} from "../../packages/kube-objects/src/index.ts";
+import { type JsonObject, type JsonValue, parseJson, printJson } from "../../packages/kube-objects/src/json/index.ts";
+import { decodeProtobuf } from "../../packages/kube-objects/src/typed/index.ts";
 import { prettyList } from "./formats.ts";
 import { createKind, definitions } from "./prepare-server.ts";
 import type { Entry, Recording } from "./recording.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects of every built-in kind as rows of the tables that kubectl prints.
-import type { JsonObject, JsonValue } from "../../packages/kube-objects/src/index.ts";
+import type { JsonObject, JsonValue } from "../../packages/kube-objects/src/json/index.ts";
 import { prettyList } from "./formats.ts";
 import type { Entry, Recording } from "./recording.ts";
 import type { ServerClient } from "./server-client.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows that a real API server prints for objects whose status was written as a kubelet would.
-import type { JsonObject, JsonValue } from "../../packages/kube-objects/src/index.ts";
+import type { JsonObject, JsonValue } from "../../packages/kube-objects/src/json/index.ts";
 import { lines } from "./formats.ts";
 import type { Entry, Recording } from "./recording.ts";
 import type { ServerClient } from "./server-client.ts";

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { fromJson, type JsonObject, RunFunctionRequest, RunFunctionResponse, toJson } from "@purlin/function-sdk";
 import { invokeToStable, newRequest, startTestServer } from "@purlin/function-sdk/testing";
-import { builtinOpenAPI, findSchema, inlineReferences } from "@purlin/kube-objects";
+import { builtinOpenAPI, findSchema, inlineReferences } from "@purlin/kube-objects/openapi";
 import { load, loadAll } from "js-yaml";
 import { runInProcess } from "../../../packages/cli/src/testing/test-io.ts";
 import { fn } from "./function.ts";

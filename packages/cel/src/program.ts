@@ -37,7 +37,7 @@ export interface Program {
   evaluate(variables: Variables, costLimit: number, workLimit?: number): Outcome;
 }
 
-/** Why an expression is no program: `problem` as Kubernetes prints it, and the stage that found it. */
+/** Why an expression does not compile: `problem` as Kubernetes prints it, and the stage that found it. */
 export interface CompileFailure {
   readonly stage: "compile" | "plan";
   readonly problem: string;

@@ -13,7 +13,8 @@ import {
 } from "@purlin/function-sdk";
 import type { KubeClient } from "@purlin/kube-client";
 import { eventually } from "@purlin/kube-controller/testing";
-import { ignoreNotFound, type JsonObject } from "@purlin/kube-objects";
+import { ignoreNotFound } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { startControlPlane } from "./start-control-plane.ts";
 import { type EmbeddedApi, startEmbeddedApi } from "./testing/embedded-api.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NoMatchError } from "@purlin/kube-client";
-import { forbidden } from "@purlin/kube-objects";
+import { forbidden } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { isLiveCrossplane, refuseBesideCrossplane } from "./crossplane-guard.ts";
 import { startControlPlane } from "./start-control-plane.ts";

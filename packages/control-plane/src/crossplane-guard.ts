@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isNoMatch, type KubeReader } from "@purlin/kube-client";
-import { isJsonObject } from "@purlin/kube-objects";
+import { isJsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 
 const deployment = { apiVersion: "apps/v1", kind: "Deployment" };

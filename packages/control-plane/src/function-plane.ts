@@ -15,7 +15,7 @@ import {
   type RunStep,
 } from "@purlin/function-runner";
 import type { Clock, ControllerClient } from "@purlin/kube-controller";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { awaitPublication, createRecentKinds } from "./await-publication.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";

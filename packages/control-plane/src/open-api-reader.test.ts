@@ -5,7 +5,9 @@ import { create, SchemaSelector } from "@purlin/function-protocol";
 import { createSchemaFetcher, openAPIDocuments } from "@purlin/function-runner";
 import { createMemorySource } from "@purlin/function-sdk/testing";
 import type { KubeRequest } from "@purlin/kube-client";
-import { builtinOpenAPI, formatApiVersion, type JsonValue, parseOpenAPIPathKey } from "@purlin/kube-objects";
+import type { JsonValue } from "@purlin/kube-objects/json";
+import { formatApiVersion } from "@purlin/kube-objects/object";
+import { builtinOpenAPI, parseOpenAPIPathKey } from "@purlin/kube-objects/openapi";
 import { serverOpenAPI } from "./open-api-reader.ts";
 import { startEmbeddedApi } from "./testing/embedded-api.ts";
 

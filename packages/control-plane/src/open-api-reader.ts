@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { OpenAPIReader } from "@purlin/function-runner";
 import type { KubeClient } from "@purlin/kube-client";
-import { isJsonObject, type JsonValue, type OpenAPISource, parseJson } from "@purlin/kube-objects";
+import { isJsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
+import type { OpenAPISource } from "@purlin/kube-objects/openapi";
 
 /** Reads the OpenAPI v3 documents of whichever API server is behind a client. */
 export function serverOpenAPI(client: Pick<KubeClient, "raw">): OpenAPIReader {

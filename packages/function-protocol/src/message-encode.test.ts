@@ -33,20 +33,24 @@ const mistakes: Readonly<Record<string, { reason: string; message: RunFunctionRe
     says: /^RunFunctionResponse\.results: expected a list/,
   },
   NullInList: {
-    reason: "null is no message",
+    reason: "null is not a message",
     message: response({ results: [null] }),
     says: /^RunFunctionResponse\.results: expected a message, not null$/,
   },
   NameOfEnum: {
     reason: "the name of a severity was written as 0, and a fatal became a warning",
     message: result({ severity: "SEVERITY_FATAL" }),
-    says: /Result\.severity: expected a whole number, not a value of type string$/,
+    says: /Result\.severity: expected an integer, not a value of type string$/,
   },
-  HalfAnEnum: { reason: "there is no half severity", message: result({ severity: 1.5 }), says: /a whole number/ },
-  NoText: { reason: "an Error is no text", message: result({ message: new Error("x") }), says: /expected a text/ },
-  NullText: { reason: "nor is null", message: result({ message: null }), says: /expected a text, not null$/ },
+  HalfAnEnum: { reason: "there is no half severity", message: result({ severity: 1.5 }), says: /an integer/ },
+  NoText: {
+    reason: "an Error is not a string",
+    message: result({ message: new Error("x") }),
+    says: /expected a string/,
+  },
+  NullText: { reason: "nor is null", message: result({ message: null }), says: /expected a string, not null$/ },
   TextForBytes: {
-    reason: "a text was written as zeros; the secret is not told",
+    reason: "a string was written as zeros; the message does not show the secret",
     message: desired({ connectionDetails: new Map([["password", "s3cret"]]) }),
     says: /Resource\.connectionDetails: expected bytes, not a value of type string$/,
   },
@@ -63,7 +67,7 @@ const mistakes: Readonly<Record<string, { reason: string; message: RunFunctionRe
   NotANumber: {
     reason: "NaN was written as 0",
     message: withTtl(create(Duration, { nanos: Number.NaN })),
-    says: /Duration\.nanos: expected a whole number/,
+    says: /Duration\.nanos: expected an integer/,
   },
 };
 

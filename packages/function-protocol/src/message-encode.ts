@@ -133,7 +133,7 @@ class MessageWriter {
     reserve(end, frameRoom);
     switch (scalar) {
       case "string":
-        if (typeof value !== "string") throw mismatch("a text", value);
+        if (typeof value !== "string") throw mismatch("a string", value);
         reserve(end, stringRoom(value) + frameRoom);
         return putString(this.#bytes, value, end);
       case "bytes": {
@@ -152,7 +152,7 @@ class MessageWriter {
   }
 
   #int32(value: number, end: number): number {
-    if (!Number.isInteger(value)) throw mismatch("a whole number", value);
+    if (!Number.isInteger(value)) throw mismatch("an integer", value);
     reserve(end, frameRoom);
     return value < 0 ? putVarint64(this.#bytes, BigInt(value), end) : putVarint(this.#bytes, value, end);
   }
@@ -181,7 +181,7 @@ function isZero(value: unknown): boolean {
 
 /**
  * Types do not hold in JavaScript, and a value of another type would be written as zeros or not at all. The value itself is
- * not told: it may be secret.
+ * not shown: it may be secret.
  */
 function mismatch(expected: string, value: unknown): ProtocolError {
   const found = value === null ? "null" : `a value of type ${typeof value}`;

@@ -21,7 +21,7 @@ interface ProtocolErrorOptions extends ErrorOptions {
 /** A message that breaks a rule of the function protocol. */
 export class ProtocolError extends Error {
   readonly code: ProtocolErrorCode;
-  /** The member at fault, when one is; whoever read the message from a file can find its line. */
+  /** The invalid member, if there is one: a caller that read the message from a file can find its line. */
   readonly path: string | undefined;
 
   constructor(code: ProtocolErrorCode, message: string, options?: ProtocolErrorOptions) {

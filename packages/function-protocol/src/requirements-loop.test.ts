@@ -65,11 +65,11 @@ test("C65: no requirements, one call", async () => {
   assert.equal((await settle(() => ({}))).requests.length, 1);
 });
 
-test("requirements present but empty are none", async () => {
+test("empty requirements count as no requirements", async () => {
   assert.equal((await settle(() => ({ requirements: create(Requirements) }))).requests.length, 1);
 });
 
-test("extra resources nobody asked for are withdrawn: a second call is made without them", async () => {
+test("extra resources that the function did not ask for are withdrawn: a second call is made without them", async () => {
   const { requests } = await settle(() => ({}), { extraResources: new Map([["old", found("a")]]) });
   assert.deepEqual(
     requests.map(({ extraResources }) => extraResources.size),

@@ -16,7 +16,7 @@ const tagField = 0x0a;
 const tagKey = 0x0a;
 const tagValue = 0x12;
 
-/** Whether a decoded object may be changed by whoever gets it. */
+/** Whether the caller may change a decoded object. */
 type Mutability = "frozen" | "mutable";
 
 /** The JSON object inside the bytes of a google.protobuf.Struct. */

@@ -71,7 +71,7 @@ test("damaged bytes are sorted as decoding would have it, or left to decoding", 
       const sorted = sortStruct(bytes);
       if (sorted === undefined) return;
       sortedOnes++;
-      // Throws, and so fails, when the bytes are no Struct at all.
+      // Throws, and so fails, when the bytes do not hold a Struct.
       assert.equal(hex(sorted), hex(judge(bytes)));
     }),
     { numRuns: 3000 },
@@ -88,7 +88,7 @@ const leftToDecoding: Record<string, { readonly bytes: Uint8Array | string; read
     bytes: "0a070a016b120220010a070a016a120220010a070a016b12022000",
     value: { j: true, k: false },
   },
-  "a field nobody knows": { bytes: "0a070a016b120220011801", value: { k: true } },
+  "an unknown field": { bytes: "0a070a016b120220011801", value: { k: true } },
   "an entry without a name": { bytes: "0a0412022001", value: { "": true } },
   "an entry without a value": { bytes: "0a030a016b", value: { k: null } },
   "a value before its name": { bytes: "0a07120220010a016b", value: { k: true } },
@@ -115,7 +115,7 @@ for (const [name, { bytes, value }] of Object.entries(leftToDecoding)) {
   });
 }
 
-test("bytes that are no Buffer are sorted as well", () => {
+test("bytes in a Uint8Array that is not a Buffer are sorted as well", () => {
   const bytes = Uint8Array.from(encodeStruct({ b: 1, a: 2 }));
   assert.equal(hex(sortStruct(bytes)), hex(judge(bytes)));
 });

@@ -224,14 +224,14 @@ test("keys are ordered by their UTF-8 bytes", () => {
   );
 });
 
-test("keys that share a slot of the key table are told apart", () => {
+test("keys that share a slot of the key table stay distinct", () => {
   const object: JsonObject = {};
   for (let i = 0; i < 5_000; i++) object[`key-${i.toString(36)}-é`.slice(0, 4 + (i % 9))] = i;
   for (let i = 0; i < 5_000; i++) object[`k${i}`] = i;
   assert.deepEqual(roundTrip(object), object);
 });
 
-test("a Struct prints and serialises as the object it holds, and is told apart from one", () => {
+test("a Struct prints and serializes as the object it holds, and differs from one", () => {
   assert.equal(JSON.stringify({ s: Struct.from({ a: 1 }) }), '{"s":{"a":1}}');
   assert.ok(isStruct(Struct.from({})));
   assert.ok(!isStruct({ bytes: new Uint8Array() }));

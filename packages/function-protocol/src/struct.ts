@@ -20,13 +20,13 @@ export let structAt: (bytes: Uint8Array, start: number, end: number) => Struct;
 
 /**
  * A google.protobuf.Struct: a JSON object as it travels. It never changes, so requests, responses, steps and
- * reconciles share it freely. It holds the encoded bytes and decodes them when somebody looks; what nobody reads
- * is never decoded, and what nobody changes is never encoded again.
+ * reconciles share it freely. It holds the encoded bytes and decodes them on first access: a Struct that is not read
+ * is never decoded, and one that is not changed is never encoded again.
  */
 export class Struct {
   #bytes: Uint8Array;
   // Where the message is in #bytes, or -1 when it is all of them: a view of its own costs more than the rest of a
-  // Struct that nobody reads.
+  // Struct that is not read.
   #start = -1;
   #end = -1;
   #more: Uint8Array[] | undefined;
@@ -91,7 +91,7 @@ export class Struct {
     return this.bytes.length === 0 || Object.keys(this.value).length === 0;
   }
 
-  /** The bytes with the members of every object sorted, the same for equal objects whoever encoded them. */
+  /** The bytes with the members of every object sorted: the same for equal objects, independent of the encoder. */
   get canonicalBytes(): Uint8Array {
     this.#canonical ??= sortStruct(this.bytes) ?? encodeStruct(this.value, "sorted");
     return this.#canonical;

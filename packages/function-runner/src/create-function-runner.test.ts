@@ -15,7 +15,7 @@ import {
   SchemaSelector,
   Struct,
 } from "@purlin/function-protocol";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { Registry } from "prom-client";
 import { answer, type FunctionServer, type Handler, serveFunction } from "../test/function-server.ts";
 import { manualClock } from "../test/manual-clock.ts";

@@ -25,7 +25,7 @@ export interface FunctionRunnerOptions extends Omit<DialOptions, "clock" | "metr
   readonly live?: LiveRevisions | undefined;
   /** Keeps responses for as long as functions allow. Off unless given. */
   readonly cache?: Pick<ResponseCacheOptions, "directory" | "maxTtlMs" | "maxBytes"> | undefined;
-  /** Who is told about every run. */
+  /** Receives a record of every run. */
   readonly sink?: RunSink | undefined;
   /** A release line of Crossplane to imitate. */
   readonly asCrossplane?: string | undefined;

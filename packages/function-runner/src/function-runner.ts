@@ -6,15 +6,15 @@ export interface FunctionTarget {
   readonly functionName: string;
   /** Keys connections and cached responses. A function without a package uses its name and endpoint. */
   readonly revisionName: string;
-  /** The package the revision runs; empty when there is none. */
+  /** The package the revision runs; empty when it has no package. */
   readonly packageRef: string;
   /** `dns:///host:port`, `host:port` or `unix:path`. */
   readonly endpoint: string;
-  /** The revision's number; 0 when there is none. */
+  /** The revision's number; 0 when it has no number. */
   readonly revision: number;
-  /** Call this one function without TLS. Only development functions are, and only because somebody said so. */
+  /** Call this function without TLS. Set only for development functions, on explicit request. */
   readonly plaintext?: boolean | undefined;
-  /** Tells whoever runs the function that a step uses it; the result tells that it is over. It is not stopped meanwhile. */
+  /** Marks the function as used by a step until the returned function is called. It is not stopped while it is used. */
   readonly hold?: (() => () => void) | undefined;
   /** Aborts when another version has replaced this one, a moment later: a call that is not answered by then is made again there. */
   readonly replaced?: AbortSignal | undefined;
@@ -27,7 +27,7 @@ interface StepInfo {
   readonly index: number;
 }
 
-/** Which reconcile a call belongs to, for whoever records runs. */
+/** Which reconcile a call belongs to, for recorders of runs. */
 export interface RunTrace {
   /** One for each reconcile. */
   readonly traceId: string;
@@ -39,7 +39,7 @@ export interface RunTrace {
 export interface RunCall {
   /** When the caller stops waiting, in milliseconds since the epoch. */
   readonly deadline: number;
-  /** Ends the run early, reads of required objects included. Whoever has a deadline lets it fire then. */
+  /** Ends the run early, including reads of required objects. A caller with a deadline aborts it at the deadline. */
   readonly signal?: AbortSignal | undefined;
   readonly step?: StepInfo | undefined;
   /** Without it the run is not recorded. */

@@ -8,7 +8,7 @@ export { asCrossplane } from "./compatibility/as-crossplane.ts";
 export { type CrossplaneLine, crossplaneLines } from "./compatibility/crossplane-line.ts";
 // Running functions.
 export { createFunctionRunner } from "./create-function-runner.ts";
-// The layers one by one, innermost first, for whoever composes them differently.
+// The layers one by one, innermost first, for callers that compose them differently.
 export type { LiveRevisions } from "./dial/connection-pool.ts";
 export { createDiallingRunner, type DiallingRunner, type DialOptions } from "./dial/dialling-runner.ts";
 export type { NameResolver } from "./dial/name-resolver.ts";

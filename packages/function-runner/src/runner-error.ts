@@ -24,7 +24,7 @@ interface RunnerErrorOptions extends ErrorOptions {
   readonly status?: string;
 }
 
-/** A function that could not be run, told in one line. Recognize it with {@link isRunnerError}. */
+/** Why a function could not be run, in one line. Recognize it with {@link isRunnerError}. */
 export class RunnerError extends Error {
   readonly code: RunnerErrorCode;
   /** The canonical name of the gRPC status when a call failed. */

@@ -46,7 +46,7 @@ export async function rejectsSoon(
   }
 }
 
-/** A dialling runner, in plaintext unless told otherwise, that is closed when the test ends. */
+/** A dialling runner, in plaintext by default, that is closed when the test ends. */
 export function dial(t: TestContext, options: Partial<DialOptions> = {}): DiallingRunner {
   const runner = createDiallingRunner({ security: "plaintext", ...options });
   t.after(() => runner.close());

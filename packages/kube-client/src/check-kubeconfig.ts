@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kubeconfig is a file that a user or another program wrote: the types of its fields are checked before they are used.
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
 import type { Kubeconfig } from "./kubeconfig.ts";
 
 type FieldType = "string" | "boolean" | "list of strings" | "exec" | "anything";

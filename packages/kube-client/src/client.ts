@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { findStatusError, isNotFound, type JsonValue } from "@purlin/kube-objects";
+import { findStatusError, isNotFound } from "@purlin/kube-objects/errors";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import {
   deepFreeze,
   type KubeList,
@@ -133,15 +134,15 @@ export function createKubeClient(
       method,
       path,
       query: writeQuery(options),
-      body: options.body ?? (object as unknown as JsonValue),
+      body: options.body ?? object,
       signal: options.signal,
     };
     const { contentType } = options;
     const sent = send(contentType === undefined ? request : { ...request, contentType });
-    return (await ofObject(object, sent)) as unknown as KubeObject;
+    return (await ofObject(object, sent)) as KubeObject;
   }
 
-  /** A path nobody serves any more names no object in its answer: the type has gone, or lives elsewhere by now. */
+  /** The 404 of a path that is no longer served names no object: the type was removed, or is served under another path now. */
   function ofObject<T>({ apiVersion }: TypeRef, sent: Promise<T>): Promise<T> {
     return sent.catch((error: unknown) => {
       if (isNotFound(error) && findStatusError(error)?.status.details?.name === undefined) mapper.forget(apiVersion);
@@ -166,7 +167,7 @@ export function createKubeClient(
     async get(type, key, options = {}) {
       const path = await pathOf(type, key, options);
       const sent = send({ method: "GET", path, signal: options.signal });
-      return (await ofObject(type, sent)) as unknown as KubeObject;
+      return (await ofObject(type, sent)) as KubeObject;
     },
     async list(type, options = {}) {
       const path = await pathOf(type, { namespace: options.namespace }, options);
@@ -208,14 +209,14 @@ function asObject({ apiVersion, kind, name, namespace }: TypeRef & ObjectKey): K
   return { apiVersion, kind, metadata: namespace === undefined ? { name } : { name, namespace } };
 }
 
-interface ListBody {
+type ListBody = {
   readonly metadata?: {
     readonly resourceVersion?: string;
     readonly continue?: string;
     readonly remainingItemCount?: number;
   };
   readonly items?: readonly KubeObject[] | null;
-}
+};
 
 /** Items of a built-in list carry no type; everybody who gets one wants it. */
 function toList({ apiVersion, kind }: TypeRef, body: JsonValue): KubeList {
@@ -261,7 +262,7 @@ function writeQuery(options: WriteOptions & { readonly force?: boolean | undefin
 
 /** A delete is answered with the object while it stays, and with a Status, or the object as it was, once it went. */
 function heldObject(answer: JsonValue): KubeObject | undefined {
-  const object = answer as unknown as KubeObject;
+  const object = answer as KubeObject;
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = object.metadata ?? {};
   if (!deletionTimestamp) return undefined;
   // A namespace is held by its spec: neither is said of it.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonValue, type Status, StatusError } from "@purlin/kube-objects";
+
+import { type Status, StatusError } from "@purlin/kube-objects/errors";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeRequest, KubeTransport } from "./transport.ts";
 
 /** A request handed to an API server in the same process. `User` is whatever that server takes for a caller. */

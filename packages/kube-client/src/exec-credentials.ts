@@ -14,7 +14,7 @@ export interface ExecConfig {
   readonly provideClusterInfo?: boolean;
 }
 
-/** What a plugin is told and where its errors point. */
+/** The input of a credential plugin, and where its errors point. */
 interface ExecOptions {
   readonly file: string;
   readonly user: string;

@@ -26,7 +26,7 @@ async function startServer(): Promise<{ readonly port: number; stop(): void }> {
   return { port: (server.address() as AddressInfo).port, stop: () => void server.close() };
 }
 
-/** A way to a server that can be blocked: nothing goes through, and nobody is told. */
+/** A proxy to a server that can drop all packets without closing connections. */
 async function startWay(to: number): Promise<{ readonly port: number; block(): void; stop(): void }> {
   const ends = new Set<Socket>();
   const way = createServer((near) => {
@@ -49,7 +49,7 @@ async function startWay(to: number): Promise<{ readonly port: number; block(): v
   return { port: (way.address() as AddressInfo).port, block, stop };
 }
 
-test("who waits on a server that vanished is told, and the next request finds it again", {
+test("a request to a server that vanished fails, and the next request finds the server again", {
   timeout: 60_000,
 }, async () => {
   const server = await startServer();

@@ -46,7 +46,7 @@ interface Liveness {
 /** What Go clients do. */
 const defaultLiveness: Liveness = { pingEveryMs: 30_000, pingWithinMs: 15_000 };
 
-/** Streams a server allows at once before it is told to open another connection, unless it says a number itself. */
+/** Streams per connection before another connection is opened, unless the server announces its own limit. */
 const defaultStreamLimit = 100;
 
 /**
@@ -186,7 +186,7 @@ function http2Response(stream: ClientHttp2Stream): Promise<WireResponse> {
     resolve({ code: headers[":status"] ?? 0, headers, body: stream });
   });
   stream.once("error", reject);
-  // Aborted after its answer began but before anybody reads it, a stream has nobody else to tell.
+  // A stream that is aborted after its response began and before it is read has no other way to report the error.
   stream.on("error", () => {});
   stream.once("close", () => reject(new Error("the server closed the connection before it answered")));
   return promise;

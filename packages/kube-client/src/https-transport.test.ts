@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import type { TLSSocket } from "node:tls";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
-import { isConflict } from "@purlin/kube-objects";
+import { isConflict } from "@purlin/kube-objects/errors";
 import { type ClusterAccess, type Credentials, fixedCredentials } from "./cluster-access.ts";
 import { createHttpsTransport } from "./https-transport.ts";
 import type { KubeTransport } from "./transport.ts";
@@ -131,13 +131,13 @@ for (const protocol of ["h2", "http/1.1"] as const) {
       );
     });
 
-    test("a watch that is given up before anybody reads it harms nobody", async () => {
+    test("a watch that is aborted before it is read does no harm", async () => {
       reply = () => ({ text: '{"type":"ADDED"}\n', open: true });
       const transport = connect();
       const stop = new AbortController();
       await transport.stream({ method: "GET", path: "/watch", signal: stop.signal });
       stop.abort(new Error("enough"));
-      // An error that nobody listens for would end the process before this answer comes.
+      // An error without a listener would end the process before this response comes.
       reply = () => ({ text: "{}" });
       assert.equal((await transport.request({ method: "GET", path: "/version" })).code, 200);
     });
@@ -224,7 +224,7 @@ for (const protocol of ["h2", "http/1.1"] as const) {
       assert.equal(exchanges.length, before + 1);
     });
 
-    test("large objects on their way to a slow server hold nobody up", async () => {
+    test("large objects on their way to a slow server do not delay other requests", async () => {
       let go = (): void => {};
       gate = new Promise<void>((resolve) => {
         go = resolve;

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
 import type { Readable } from "node:stream";
-import {
-  type JsonValue,
-  parseJson,
-  printJson,
-  requestEntityTooLarge,
-  type Status,
-  StatusError,
-} from "@purlin/kube-objects";
+import { requestEntityTooLarge, type Status, StatusError } from "@purlin/kube-objects/errors";
+import { type JsonValue, parseJson, printJson } from "@purlin/kube-objects/json";
 import type { ClusterAccess, Credentials } from "./cluster-access.ts";
 import { type HttpSession, openSession, type WireResponse } from "./http-session.ts";
 import type { KubeRequest, KubeResponse, KubeTransport } from "./transport.ts";
@@ -49,7 +43,7 @@ export function createHttpsTransport(
 
   async function sendOnce(request: KubeRequest): Promise<WireResponse> {
     const credentials = await access.credentials.current();
-    // Otherwise a closed client would open a connection that nobody closes.
+    // Otherwise a closed client would open a connection that is never closed.
     if (isClosed) throw new Error("the client was closed");
     const query = new URLSearchParams(request.query).toString();
     return sessionFor(credentials).send({

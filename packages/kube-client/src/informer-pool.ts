@@ -4,18 +4,18 @@ import type { TypeRef } from "@purlin/kube-objects/object";
 import type { KubeReader } from "./client.ts";
 import { type Informer, type InformerOptions, startInformer } from "./informer.ts";
 
-/** A share in an informer; give it back when it is no longer needed. */
+/** A lease of a shared informer. Release it when it is no longer needed. */
 export interface InformerLease {
   readonly informer: Informer;
-  /** Stops the informer when nobody else holds it. */
+  /** Stops the informer when this is its last lease. */
   release(): Promise<void>;
 }
 
-/** One informer a type, shared by everybody who asks: one list and one watch, however many controllers there are. */
+/** One informer per type, shared by all its users: one list and one watch for any number of controllers. */
 export interface InformerPool {
-  /** After the pool has stopped its informers have, too: who waits for one is told so. */
+  /** A lease of the informer of a type. After the pool has stopped, the informer has stopped as well and waits for it fail. */
   acquire(type: TypeRef): InformerLease;
-  /** The informer of a type that somebody holds now. */
+  /** The running informer of a type; undefined when there is no lease of it. */
   peek(type: TypeRef): Informer | undefined;
   stop(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export function createInformerPool(
   };
 }
 
-/** Nobody is left to stop what somebody asks for too late: it would try to reach its server for ever. */
+/** The informer of a pool that has stopped: a new one would never be stopped, and would retry for ever. */
 function stoppedLease(informer: Informer): InformerLease {
   const stopped = informer.stop();
   return { informer, release: () => stopped };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expired, internalError, tooManyRequests } from "@purlin/kube-objects";
+import { expired, internalError, tooManyRequests } from "@purlin/kube-objects/errors";
 import type { KubeList, KubeObject, WatchEvent } from "@purlin/kube-objects/object";
 import type { KubeReader, WatchOptions } from "./client.ts";
 import { type InformerOptions, startInformer } from "./informer.ts";
@@ -88,7 +88,7 @@ test("lists page by page, then watches from the list's version", async () => {
   assert.deepEqual(run.changes, ["added a", "added b"]);
 });
 
-test("a watch that ends is resumed from the last version, also one only a bookmark told", async () => {
+test("a watch that ends is resumed from the last version, also when only a bookmark carried it", async () => {
   const bookmark: WatchEvent = { type: "BOOKMARK", resourceVersion: "9", initialEventsEnd: false };
   const run = await play(
     [page([], "5")],
@@ -99,7 +99,7 @@ test("a watch that ends is resumed from the last version, also one only a bookma
   assert.deepEqual([run.held, run.version], [[], "10"]);
 });
 
-test("a version that is gone is listed again; what vanished meanwhile is told as deleted", async () => {
+test("a version that is gone is listed again; objects that vanished meanwhile are reported as deleted", async () => {
   const gone = expired("too old resource version");
   const run = await play(
     [page([object("a", "1"), object("b", "2")], "5"), page([object("b", "2"), object("c", "8")], "9")],
@@ -110,7 +110,7 @@ test("a version that is gone is listed again; what vanished meanwhile is told as
   assert.deepEqual(run.pauses, [], "a first relist does not wait");
 });
 
-test("an event that comes twice is told once", async () => {
+test("an event that arrives twice is delivered once", async () => {
   const run = await play([page([object("a", "1")], "5")], [[added(object("a", "1")), modified(object("a", "6"))]]);
   assert.deepEqual(run.changes, ["added a", "updated a"]);
 });
@@ -155,7 +155,7 @@ test("a list that is requested while one runs is made after it", async () => {
   await informer.stop();
 });
 
-test("failures are told and waited out, longer each time, without losing the place", async () => {
+test("failures are reported and retried with a growing delay, without losing the resource version", async () => {
   const boom = internalError("boom");
   const run = await play([boom, page([], "5")], [[boom], [boom], [added(object("a", "6"))]]);
   assert.deepEqual(run.asked, ["list", "list", "watch 5", "watch 5", "watch 5", "watch 6"]);
@@ -243,16 +243,16 @@ test("a type that goes takes its objects along; the informer says why and finds 
   assert.deepEqual(run.errors, [gone, gone]);
 });
 
-test("who waits for an informer to be ready is told why it is not, and makes it try again at once", async () => {
+test("waiting for an informer that is not ready fails with the reason, and makes it retry at once", async () => {
   const forbidden = internalError("not for you");
   const { reader, asked, drained } = scripted([forbidden, page([object("a", "1")], "5")], []);
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const informer = startInformer(reader, type, {
-    onError: (error, { kind }) => told.push([kind, error]),
+    onError: (error, { kind }) => reported.push([kind, error]),
     sleep: (_, signal) => new Promise((done) => signal.addEventListener("abort", () => done())),
   });
   await assert.rejects(informer.ready(), forbidden);
-  assert.deepEqual([informer.isReady, informer.lists, told], [false, 0, [["ConfigMap", forbidden]]]);
+  assert.deepEqual([informer.isReady, informer.lists, reported], [false, 0, [["ConfigMap", forbidden]]]);
   await informer.ready();
   assert.deepEqual([informer.isReady, informer.lists], [true, 1]);
   await informer.ready();
@@ -263,7 +263,7 @@ test("who waits for an informer to be ready is told why it is not, and makes it 
   await informer.stop();
 });
 
-test("a server that asks for patience is given some before whoever waits is told", async () => {
+test("after Retry-After the informer waits before pending waits fail", async () => {
   const busy = tooManyRequests("storage is (re)initializing", 1);
   const wait = { sleep: async () => {} };
   const soon = scripted([busy, busy, page([object("a", "1")], "5")], []);
@@ -308,7 +308,7 @@ test("the pool shares one informer a type and stops it with its last holder", as
   await pool.stop();
 });
 
-test("a pool that has stopped begins nothing: who comes too late is told so, and nobody goes on asking the server", async () => {
+test("a pool that has stopped starts no informer: a late wait fails, and no request is sent", async () => {
   const { reader, asked } = scripted([page([], "5")], []);
   const pool = createInformerPool(reader);
   await pool.stop();

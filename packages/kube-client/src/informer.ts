@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  isExpired,
-  isGone,
-  isTooLargeResourceVersion,
-  isTooManyRequests,
-  matchesLabels,
-  parseLabelSelector,
-} from "@purlin/kube-objects";
+import { isExpired, isGone, isTooLargeResourceVersion, isTooManyRequests } from "@purlin/kube-objects/errors";
 import { type KubeObject, keyOf, type ObjectKey, type TypeRef, type WatchEvent } from "@purlin/kube-objects/object";
+import { matchesLabels, parseLabelSelector } from "@purlin/kube-objects/selector";
 import { backoffDelay, type Sleep, sleep } from "./backoff.ts";
 import type { KubeReader, ListOptions } from "./client.ts";
 import { type CacheChange, type IndexFunction, ObjectCache } from "./object-cache.ts";
@@ -18,7 +12,7 @@ export interface InformerOptions {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
-  /** Told when the server cannot be reached or refuses; the informer tries again by itself. */
+  /** Called when the server is unreachable or refuses; the informer retries by itself. */
   readonly onError?: ((error: unknown, type: TypeRef) => void) | undefined;
   /** Waits; injected so that tests need not. */
   readonly sleep?: Sleep | undefined;
@@ -78,7 +72,7 @@ class RunningInformer implements Informer {
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
   readonly #firstList = newAttempt();
-  // The list under way or the next one; who waits for it is told when it fails.
+  // The list in progress or the next one; waits for it fail when it fails.
   #attempt = newAttempt();
   #pausing: AbortController | undefined;
   #watching: AbortController | undefined;
@@ -270,7 +264,7 @@ class RunningInformer implements Informer {
     for (const change of this.#cache.replace([])) this.#tell(change);
   }
 
-  /** A little longer each time, unless somebody cannot wait. */
+  /** The delay grows with each failure, unless a caller waits. */
   async #rest(failures: number): Promise<void> {
     const pausing = new AbortController();
     this.#pausing = pausing;
@@ -289,7 +283,7 @@ class RunningInformer implements Informer {
   }
 }
 
-/** Nobody has to wait for it: a failure nobody waits for is told through onError. */
+/** Marks a promise as handled: a failure without a waiting caller is reported through onError. */
 function newAttempt(): PromiseWithResolvers<void> {
   const attempt = Promise.withResolvers<void>();
   attempt.promise.catch(() => {});

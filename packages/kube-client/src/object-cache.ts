@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { jsonEqual } from "@purlin/kube-objects/json";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 
 /** A change a cache went through. `previous` is the object it held before. */
@@ -61,7 +61,7 @@ export class ObjectCache {
   reuse(listed: KubeObject): KubeObject {
     const cached = this.get(keyOf(listed));
     if (cached?.metadata.resourceVersion !== listed.metadata.resourceVersion || cached === undefined) return listed;
-    return jsonEqual(cached as unknown as JsonValue, listed as unknown as JsonValue) ? cached : listed;
+    return jsonEqual(cached, listed) ? cached : listed;
   }
 
   /** Drops an object. `last` is what the server sent with the deletion, if it sent anything. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { internalError, type JsonValue, notFound } from "@purlin/kube-objects";
+import { internalError, notFound } from "@purlin/kube-objects/errors";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import { createKubeClient } from "./client.ts";
 import { createRestMapper, isNoMatch, resourcePath } from "./rest-mapper.ts";
 import type { KubeRequest, KubeTransport } from "./transport.ts";
@@ -49,7 +50,7 @@ test("a kind that is not known is asked for again, because a CRD may have come",
   assert.equal((await mapper.mapping({ apiVersion: "example.org/v1", kind: "Gadget" })).resource, "gadgets");
 });
 
-test("a missing group is no match, any other failure is itself, neither is remembered", async () => {
+test("a missing group is a NoMatch, any other failure is returned as it is, neither is cached", async () => {
   let failure: Error | undefined = notFound({ group: "", resource: "" }, "");
   const transport = server(() => {
     if (failure) throw failure;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isNotFound } from "@purlin/kube-objects";
+import { isNotFound } from "@purlin/kube-objects/errors";
 import type { TypeRef } from "@purlin/kube-objects/object";
 import type { KubeTransport } from "./transport.ts";
 
@@ -37,11 +37,11 @@ export interface RestMapper {
   forget(apiVersion?: string): void;
 }
 
-interface ApiResource {
+type ApiResource = {
   readonly name: string;
   readonly kind: string;
   readonly namespaced: boolean;
-}
+};
 
 type Mappings = ReadonlyMap<string, RestMapping>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonValue } from "@purlin/kube-objects";
+import type { JsonValue } from "@purlin/kube-objects/json";
 
 /** A request to a Kubernetes API server, before it is written to a wire or handed to a function. */
 export interface KubeRequest {
@@ -7,9 +7,9 @@ export interface KubeRequest {
   /** The path without a query, such as `/api/v1/namespaces`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** What the answer may look like; JSON unless told otherwise. */
+  /** The accepted media types of the response. Default: JSON. */
   readonly accept?: string;
-  /** What the body is; JSON unless told otherwise. */
+  /** The media type of the body. Default: JSON. */
   readonly contentType?: string;
   readonly body?: JsonValue;
   readonly signal?: AbortSignal | undefined;

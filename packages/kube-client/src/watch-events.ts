@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonValue, type Status, StatusError } from "@purlin/kube-objects";
+
+import { type Status, StatusError } from "@purlin/kube-objects/errors";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import { deepFreeze, type KubeObject, type WatchEvent } from "@purlin/kube-objects/object";
 
 const initialEventsEnd = "k8s.io/initial-events-end";
@@ -23,7 +25,7 @@ function toWatchEvent(raw: JsonValue): WatchEvent {
         initialEventsEnd: object.metadata.annotations?.[initialEventsEnd] === "true",
       };
     case "ERROR":
-      throw new StatusError(object as unknown as Status);
+      throw new StatusError(object as Status);
     default:
       throw new Error(`the watch sent an event of unknown type ${JSON.stringify(type)}`);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Clock, ControllerClient } from "@purlin/kube-controller";
-import { jsonEqual } from "@purlin/kube-objects";
+import { jsonEqual } from "@purlin/kube-objects/json";
 import {
   type ConditionText,
   conditionsOf,

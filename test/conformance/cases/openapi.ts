@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { findSchema, inlineReferences } from "@purlin/kube-objects";
+import { findSchema, inlineReferences } from "@purlin/kube-objects/openapi";
 import { type Case, line } from "../harness/case.ts";
 import { deployment, ownGroup, withOwnWidgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
-import { printJson } from "@purlin/kube-objects";
+import { printJson } from "@purlin/kube-objects/json";
 import { type CommandLine, type CommandResult, runCommand } from "./command.ts";
 import { type KubectlOptions, runKubectl } from "./kubectl.ts";
 import type { Loose } from "./loose.ts";

@@ -2,7 +2,7 @@
 // Plain HTTPS requests, as curl would send them: what is compared is what is on the wire.
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
-import { parseJson } from "@purlin/kube-objects";
+import { parseJson } from "@purlin/kube-objects/json";
 
 /** How to reach a server and who asks. */
 export interface Target {

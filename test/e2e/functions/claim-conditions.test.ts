@@ -130,11 +130,11 @@ test("23: a field of that name that the author has is the author's", async () =>
   assert.equal(conditionOf(seen, "Db")?.status, "True");
 });
 
-interface VersionWithStatus {
+type VersionWithStatus = {
   readonly schema: {
     readonly openAPIV3Schema: { readonly properties: { readonly status: { readonly properties: object } } };
   };
-}
+};
 
 const derived: Readonly<Record<string, readonly string[]>> = {
   [`xplays.${group}`]: ["claimConditionTypes", "claimConditions"],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An object that was applied, and the one that is stored since: what is in both, and what only one of them has.
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** Whether a composite resource's field manager has applied no field to `stored` that is not in `wanted`. */

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type ControlPlaneOptions, type ControlPlaneSettings, startControlPlane } from "@purlin/control-plane";
 import { type FunctionHandler, nopLogger, start } from "@purlin/function-sdk";
 import { createKubeClient, type KubeClient } from "@purlin/kube-client";
-import { isNotFound } from "@purlin/kube-objects";
+import { isNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
 import { inTime } from "./in-time.ts";
 import { startServer } from "./server.ts";

@@ -8,7 +8,8 @@ import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Io, run, type TextSink } from "@purlin/cli";
 import type { KubeClient } from "@purlin/kube-client";
-import { isNotFound, type JsonObject } from "@purlin/kube-objects";
+import { isNotFound } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import { loadAll } from "js-yaml";
 import { contains } from "../../../packages/composition/src/testing/contains.ts";
@@ -154,10 +155,10 @@ function defines(definition: KubeObject, xr: KubeObject): boolean {
   return xr.apiVersion.startsWith(`${group}/`) && names.kind === xr.kind;
 }
 
-interface SecretKey {
+type SecretKey = {
   readonly name: string;
   readonly namespace?: string;
-}
+};
 
 /** Those that steps name as credentials, and those that hold connection details. */
 async function secretsFor(

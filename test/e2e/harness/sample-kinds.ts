@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a platform team writes: definitions and compositions, as short as tests want them.
 
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 
 /** A kind to define. */

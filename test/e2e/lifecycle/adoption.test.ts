@@ -3,7 +3,7 @@
 // functions change their minds about.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { conditionOf, eventually, type Plane } from "../harness/plane.ts";
 import { rendersAsApplied } from "../harness/rendered.ts";

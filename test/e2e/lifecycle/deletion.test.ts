@@ -2,7 +2,7 @@
 // The ways to go: at once, from the inside out, without what was composed; and what must not go, or not yet.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import { namespaceOf } from "../harness/sample-kinds.ts";

@@ -4,7 +4,7 @@
 import { compositionCrds } from "@purlin/composition";
 import type { KubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject } from "@purlin/kube-objects/object";
 import { eventually } from "../harness/plane.ts";
 import { at, claimType, configMap, legacyType, mapWith, namespace, platform } from "./obedient-plane.ts";
@@ -49,9 +49,9 @@ function pick(kind: string, name: string): KubeObject {
 
 /** The CRD with a version, a field and a column that ours does not have. */
 function ofAnotherRelease(crd: KubeObject): KubeObject {
-  interface Spec {
+  type Spec = {
     readonly versions: readonly JsonObject[];
-  }
+  };
   const { versions, ...spec } = crd["spec"] as Spec;
   const more = versions.map((version) => {
     const copy = structuredClone(version) as { schema: { openAPIV3Schema: { properties: { spec?: JsonObject } } } };

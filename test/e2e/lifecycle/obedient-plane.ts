@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A control plane whose one function composes what composite resources say, so that a test can ask for anything.
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import { conditionOf, type Plane, type PlaneWish, startPlane } from "../harness/plane.ts";
 import { compositionOf, definitionOf, namespaceOf } from "../harness/sample-kinds.ts";
@@ -19,14 +19,14 @@ export const configMap = { apiVersion: "v1", kind: "ConfigMap" };
 export const namespace = "yard";
 
 /** What a composite resource tells its function to answer. */
-export interface Orders {
+export type Orders = {
   /** Composed resources by their name in the pipeline. */
   readonly compose?: Readonly<Record<string, JsonObject>>;
   /** Which of them are not ready. */
   readonly unready?: readonly string[];
   readonly status?: JsonObject;
   readonly fatal?: string;
-}
+};
 
 /** Answers as it is told. */
 export function obey(req: RunFunctionRequest): RunFunctionResponse {

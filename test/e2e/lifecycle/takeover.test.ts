@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { KubeClient } from "@purlin/kube-client";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import { conditionOf, eventually, type Plane } from "../harness/plane.ts";
 import { rendersAsApplied } from "../harness/rendered.ts";

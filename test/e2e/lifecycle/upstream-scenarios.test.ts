@@ -2,7 +2,8 @@
 // What the end-to-end tests of Crossplane prove about the life of composite resources, each under the name it has there.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { isInvalid, type JsonObject } from "@purlin/kube-objects";
+import { isInvalid } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import { rendersAsApplied } from "../harness/rendered.ts";

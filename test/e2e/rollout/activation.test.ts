@@ -2,7 +2,7 @@
 // Who is active: the limit raised and lowered, a moving tag, edits that make no revision, and Manual, where users decide.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { isInvalid } from "@purlin/kube-objects";
+import { isInvalid } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import { type BucketScene, functionName, startBucketScene } from "./bucket-scene.ts";

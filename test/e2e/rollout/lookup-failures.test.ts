@@ -2,7 +2,7 @@
 // A step whose function revision cannot be found fails: with a condition and an event that say why, and with nothing composed.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { isInvalid } from "@purlin/kube-objects";
+import { isInvalid } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { conditionOf, eventually } from "../harness/plane.ts";
 import {

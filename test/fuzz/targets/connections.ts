@@ -11,7 +11,7 @@ import { startTestServer, type TestServer } from "../../../packages/kube-apiserv
 import { DEFINITIONS, WIDGET_CRD } from "../../../packages/kube-apiserver/src/testing/widget-crd.ts";
 import { accessFromKubeconfig, checkKubeconfig } from "../../../packages/kube-client/src/index.ts";
 import { parseWarnings } from "../../../packages/kube-client/src/warning-header.ts";
-import { isStatusError } from "../../../packages/kube-objects/src/index.ts";
+import { isStatusError } from "../../../packages/kube-objects/src/errors/index.ts";
 import { accepted, acceptedAsync, isRefusal, type Target } from "../engine/target.ts";
 
 const unexpected: unknown[] = [];

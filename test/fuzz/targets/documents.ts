@@ -16,7 +16,7 @@ import {
   parseJson,
   parseJsonStrict,
   printJson,
-} from "../../../packages/kube-objects/src/index.ts";
+} from "../../../packages/kube-objects/src/json/index.ts";
 import { isPackageError, parsePackage } from "../../../packages/oci/src/index.ts";
 import { accepted, acceptedAsync, property, type Target } from "../engine/target.ts";
 

@@ -10,19 +10,18 @@ import { formatPath, parsePath } from "../../../packages/function-sdk/src/field-
 import { expandPath, findPath } from "../../../packages/function-sdk/src/field-path/read-path.ts";
 import { deletePath, writePath } from "../../../packages/function-sdk/src/field-path/write-path.ts";
 import { jsonPath } from "../../../packages/kube-apiserver/src/table/json-path.ts";
+import { isStatusError } from "../../../packages/kube-objects/src/errors/index.ts";
+import { linearPattern } from "../../../packages/kube-objects/src/schema/index.ts";
 import {
-  canonicalQuantity,
-  compareQuantities,
   formatFieldSelector,
   formatLabelSelector,
-  isStatusError,
-  linearPattern,
   matchesFields,
   matchesLabels,
   parseFieldSelector,
   parseLabelSelector,
-} from "../../../packages/kube-objects/src/index.ts";
+} from "../../../packages/kube-objects/src/selector/index.ts";
 import { parseGoTime } from "../../../packages/kube-objects/src/typed/go-time.ts";
+import { canonicalQuantity, compareQuantities } from "../../../packages/kube-objects/src/typed/index.ts";
 import { ConstraintError, parseConstraint } from "../../../packages/oci/src/version/constraint.ts";
 import { compareVersions, parseVersion } from "../../../packages/oci/src/version/version.ts";
 import { accepted, isRefusal, property, type Target } from "../engine/target.ts";

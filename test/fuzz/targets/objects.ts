@@ -4,38 +4,38 @@ import { checkRules } from "../../../packages/cel/src/index.ts";
 import { withCrdDefaults } from "../../../packages/kube-apiserver/src/crd/crd-defaults.ts";
 import { validateCrd } from "../../../packages/kube-apiserver/src/crd/validate-crd.ts";
 import {
-  applyDefaults,
-  applyMergePatch,
-  applyStrategicMergePatch,
   applyTypeOf,
-  applyWrittenPatch,
-  checkSchema,
-  crdToOpenAPI,
   createFieldManager,
-  createMergePatch,
   customResourceType,
   decodeFieldsV1,
-  decodeJsonPatch,
   decodeManagers,
-  decodeMergePatch,
-  decodeStrategicMergePatch,
   encodeFieldsV1,
   fieldSetOf,
-  findUnknownFields,
-  inlineReferences,
+  managedFieldsOf,
+} from "../../../packages/kube-objects/src/apply/index.ts";
+import { isStatusError } from "../../../packages/kube-objects/src/errors/index.ts";
+import {
   isJsonObject,
-  isOpenAPIError,
-  isStatusError,
   type JsonObject,
   JsonSyntaxError,
   type JsonValue,
   jsonEqual,
-  type ManagedFieldsEntry,
-  managedFieldsOf,
   parseJson,
-  prune,
-  validateManagedFieldEntries,
-} from "../../../packages/kube-objects/src/index.ts";
+} from "../../../packages/kube-objects/src/json/index.ts";
+import { validateManagedFieldEntries } from "../../../packages/kube-objects/src/metadata/index.ts";
+import type { ManagedFieldsEntry } from "../../../packages/kube-objects/src/object/index.ts";
+import { crdToOpenAPI, inlineReferences, isOpenAPIError } from "../../../packages/kube-objects/src/openapi/index.ts";
+import {
+  applyMergePatch,
+  applyStrategicMergePatch,
+  applyWrittenPatch,
+  createMergePatch,
+  decodeJsonPatch,
+  decodeMergePatch,
+  decodeStrategicMergePatch,
+} from "../../../packages/kube-objects/src/patch/index.ts";
+import { checkSchema, findUnknownFields } from "../../../packages/kube-objects/src/schema/index.ts";
+import { applyDefaults, prune } from "../../../packages/kube-objects/src/structural/index.ts";
 import { accepted, isRefusal, property, type Target } from "../engine/target.ts";
 
 /** A refusal of the API server that does not hide an error of the language. */
@@ -244,7 +244,7 @@ export const serverSideApply: Target = {
 };
 
 export const managedFields: Target = {
-  covers: ["kube-objects/src/apply", "kube-objects/src/metadata-managed-fields.ts"],
+  covers: ["kube-objects/src/apply", "kube-objects/src/metadata/managed-fields.ts"],
   dictionary: applyTokens,
   seeds: [
     fields,

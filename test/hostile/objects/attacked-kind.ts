@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { send, type Target, type WireResponse } from "../../conformance/harness/wire.ts";
 
 export const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

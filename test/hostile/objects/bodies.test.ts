@@ -2,7 +2,7 @@
 // Requests for built-in kinds and definitions that are as large, as deep or as repetitive as a request may be.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { startAttackedServer } from "../harness/server.ts";
 import { define, definition, definitions, objectNamed, objectsOf, sendJson, sendText } from "./attacked-kind.ts";
 

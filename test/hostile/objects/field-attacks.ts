@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields of a custom kind, each with a schema keyword that costs something per item, and values that make it cost most.
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 
 /** One field under attack. */
 export interface FieldAttack {

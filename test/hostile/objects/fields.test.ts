@@ -3,7 +3,7 @@
 // replaced, merged and applied. The server stays responsive, uses a bounded amount of memory, and answers as an API server answers.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { countJsonValues, type JsonObject } from "@purlin/kube-objects";
+import { countJsonValues, type JsonObject } from "@purlin/kube-objects/json";
 import { startAttackedServer } from "../harness/server.ts";
 import { define, definition, objectNamed, objectsOf, sendJson, sendText } from "./attacked-kind.ts";
 import { type FieldAttack, fieldAttacks } from "./field-attacks.ts";

@@ -3,7 +3,7 @@
 // what programs register when they start is accepted with a warning, everything else is refused.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { send, type WireResponse } from "../../conformance/harness/wire.ts";
 import { startAttackedServer } from "../harness/server.ts";
 

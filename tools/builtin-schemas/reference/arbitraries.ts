@@ -2,7 +2,7 @@
 // Random values, schemas and CustomResourceDefinitions to compare our answers with the reference's. Strings keep to
 // characters that every release of Unicode in use agrees about.
 import fc, { type Arbitrary } from "fast-check";
-import type { JsonValue } from "../../../packages/kube-objects/src/index.ts";
+import type { JsonValue } from "../../../packages/kube-objects/src/json/index.ts";
 
 type Member = Record<string, Arbitrary<unknown>>;
 const some = (members: Member): Arbitrary<Record<string, unknown>> => fc.record(members, { requiredKeys: [] });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonValue } from "../../../packages/kube-objects/src/index.ts";
+import type { JsonValue } from "../../../packages/kube-objects/src/json/index.ts";
 import { Peers } from "../../record/peers.ts";
 
 /** A question to the reference: a value with its schema, or a CustomResourceDefinition. */

@@ -2,7 +2,9 @@
 // Compares our answers to random questions with those of Kubernetes' own libraries: `node fuzz.ts [count] [seed]`.
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { checkSchema, crdToOpenAPI, type JsonObject, printJson } from "../../../packages/kube-objects/src/index.ts";
+import { type JsonObject, printJson } from "../../../packages/kube-objects/src/json/index.ts";
+import { crdToOpenAPI } from "../../../packages/kube-objects/src/openapi/index.ts";
+import { checkSchema } from "../../../packages/kube-objects/src/schema/index.ts";
 import { factsOf } from "../facts.ts";
 import type { Json } from "../original.ts";
 import { definitions, questions } from "./arbitraries.ts";

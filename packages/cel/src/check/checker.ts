@@ -26,7 +26,7 @@ import {
 } from "./types.ts";
 import { mostGeneral, Substitution } from "./unify.ts";
 
-/** Gives every node of an expression its type. Returns the problems; the tree is of use only if there are none. */
+/** Gives every node of an expression its type. Returns the errors; the tree is valid only without errors. */
 export function check(ast: Ast, source: Source, env: Environment): readonly Issue[] {
   const checker = new Checker(ast, source, env);
   checker.check(ast.root);

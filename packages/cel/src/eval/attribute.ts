@@ -87,7 +87,7 @@ export function presenceNode(attribute: Attribute): Node {
     attribute,
     eval: (ev) => {
       const value = attribute.resolve(ev);
-      // The test takes back the cost of the attribute, also where there was none.
+      // The test refunds the cost of the attribute, even where it had no cost.
       ev.charge(attribute.ownCost - 1);
       return value instanceof OptionalValue ? value.hasValue : value;
     },

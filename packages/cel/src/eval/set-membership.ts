@@ -7,7 +7,7 @@ import { identityOf } from "../values/map.ts";
 import type { Value } from "../values/value.ts";
 import { constantNode, type Node, stepNode } from "./node.ts";
 
-/** `x in [constants]` as a look-up, which costs nothing; undefined when the list is no constant of scalars. */
+/** `x in [constants]` as a look-up, which costs nothing; undefined when the list is not a constant list of scalars. */
 export function planSetMembership([value, list]: readonly Node[]): Node | undefined {
   if (!value || list?.kind !== "constant" || !(list.value instanceof ListValue)) return undefined;
   if (list.value.size === 0) return constantNode(false);

@@ -147,7 +147,7 @@ const outputSize = (estimate: CostModel["estimate"]): CostModel => ({
   estimate,
 });
 
-/** A literal argument as a size; negative ones are none. */
+/** A literal argument as a size; 0 for a negative one. */
 function literalSize(expr: Expr | undefined, otherwise: bigint): bigint {
   if (expr?.kind !== "literal" || typeof expr.value !== "bigint") return otherwise;
   return expr.value < 0n ? 0n : expr.value;

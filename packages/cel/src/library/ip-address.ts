@@ -8,7 +8,7 @@ export interface IpAddress {
   readonly zone: string;
 }
 
-/** Text that is no IP address, with the words Go's net/netip has for it. */
+/** A string that is not an IP address, in the words of Go's net/netip. */
 export class AddressProblem extends Error {}
 
 function fail(input: string, message: string, at = ""): never {

@@ -12,7 +12,7 @@ interface Group {
 
 /**
  * About how many steps a pattern has once it is compiled. Repetitions are written out, so a short text can be a large
- * pattern, and this is known before any time goes into compiling it. What is no pattern gets some number too.
+ * pattern, and this is known before any time goes into compiling it. A malformed pattern gets some number too.
  */
 export function estimateSteps(source: string): number {
   const groups: Group[] = [];

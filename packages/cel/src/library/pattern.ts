@@ -50,7 +50,7 @@ function createPattern(regexp: RE2JS): Pattern {
       const matcher = regexp.matcher(text);
       let end = -1;
       while (found.length !== limit && matcher.find()) {
-        // Nothing at all, right behind a match, is no match of its own.
+        // An empty match directly after a match does not count.
         const isRepeat = matcher.start() === matcher.end() && matcher.start() === end;
         if (!isRepeat) found.push(matcher.group() ?? "");
         end = matcher.end();

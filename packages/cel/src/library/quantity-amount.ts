@@ -78,7 +78,7 @@ function parseBinary({ sign, whole, fraction }: Parsed, power: number): Amount {
 
 const absolute = (amount: Amount): Amount => ({ ...amount, value: amount.value < 0n ? -amount.value : amount.value });
 
-/** What is smaller than a billionth becomes one: whoever asks for something gets something. */
+/** Rounds up to a billionth: a quantity above zero never becomes zero. */
 function roundUpToNano(value: bigint, exponent: number): Amount {
   if (exponent >= nano || value === 0n) return { value, exponent, isSmall: false };
   const drop = nano - exponent;
@@ -127,7 +127,7 @@ export function addAmounts(a: Amount, b: Amount): Amount {
   return { value: x + y, exponent: Math.min(a.exponent, b.exponent), isSmall };
 }
 
-/** The amount as a 64-bit integer, or undefined when it is none or was not kept as one. */
+/** The amount as a 64-bit integer; undefined when it does not fit or was not stored as one. */
 export function amountToInt({ value, exponent, isSmall }: Amount): bigint | undefined {
   if (!isSmall || exponent < 0) return undefined;
   if (exponent === 0 || value === 0n) return value;

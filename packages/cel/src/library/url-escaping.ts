@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { quoteGo } from "./quote-go.ts";
 
-/** Text that is no URL, with the words Go's net/url has for it. */
+/** A string that is not a URL, in the words of Go's net/url. */
 export class UrlProblem extends Error {}
 
 const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

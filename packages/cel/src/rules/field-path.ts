@@ -25,7 +25,7 @@ export interface FoundField {
 }
 
 /**
- * The field of a schema that a path such as `.spec.labels['app']` names. Throws FieldPathProblem when there is none.
+ * The field of a schema that a path such as `.spec.labels['app']` names. Throws FieldPathProblem when the schema has no such field.
  * Without brackets only names can be written.
  */
 export function resolveFieldPath(

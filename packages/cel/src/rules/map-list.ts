@@ -2,7 +2,7 @@
 import { isRawObject } from "../schema/raw-json.ts";
 import type { Schema } from "../schema/schema.ts";
 
-/** Finds the element with the same key as another; undefined when there is none. */
+/** Finds the element with the same key as another; undefined without such an element. */
 export type MapList = (element: unknown) => unknown;
 
 const isScalar = (value: unknown): boolean => ["string", "number", "bigint", "boolean"].includes(typeof value);

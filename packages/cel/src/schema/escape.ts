@@ -15,14 +15,14 @@ const escapes: ReadonlyMap<string, string> = new Map([
 ]);
 const unescapes: ReadonlyMap<string, string> = new Map([...escapes].map(([plain, escaped]) => [escaped, plain]));
 
-/** The name under which a property is selected in an expression, or undefined when there is none. */
+/** The name under which a property is selected in an expression; undefined when it cannot be selected. */
 export function escapeName(name: string): string | undefined {
   if (keywords.has(name)) return `__${name}__`;
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
   return name.replace(/__|[./-]/g, (part) => escapes.get(part) ?? part);
 }
 
-/** The property behind a name in an expression, or undefined when the name is no escaped one. */
+/** The property behind a name in an expression; undefined when the name is not an escaped one. */
 export function unescapeName(name: string): string | undefined {
   if (!name.includes("__")) return name;
   let isValid = true;

@@ -120,7 +120,7 @@ export function childrenOf(expr: Expr): readonly Expr[] {
   }
 }
 
-/** `a.b.c` as one name, or undefined when the expression is no plain chain of names. */
+/** `a.b.c` as one name; undefined when the expression is not a plain chain of names. */
 export function qualifiedNameOf(expr: Expr): string | undefined {
   if (expr.kind === "ident") return expr.name;
   if (expr.kind !== "select" || expr.isTest) return undefined;

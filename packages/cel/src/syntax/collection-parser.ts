@@ -26,7 +26,7 @@ export abstract class CollectionParser extends RecoveringParser {
     return this.builder.newId(token.start);
   }
 
-  /** What stands for a part that a syntax error left out; problems with it are told in front of the text. */
+  /** Stands for a part that a syntax error left out; errors about it are reported at the start of the text. */
   protected nothing(): Expr {
     return this.builder.unspecified(-1);
   }

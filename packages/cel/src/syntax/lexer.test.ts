@@ -17,7 +17,7 @@ const tables: readonly { readonly why: string; readonly text: string; readonly e
   { why: "0x needs a digit", text: "0xg", expected: ["NUM_INT 0", "IDENTIFIER xg"] },
   { why: "unsigned numbers", text: "1u 2U", expected: ["NUM_UINT 1u", "NUM_UINT 2U"] },
   { why: "fractions", text: "1.5 .5", expected: ["NUM_FLOAT 1.5", "NUM_FLOAT .5"] },
-  { why: "a point without digits is no fraction", text: "1.", expected: ["NUM_INT 1", "'.' ."] },
+  { why: "a point without digits is not a fraction", text: "1.", expected: ["NUM_INT 1", "'.' ."] },
   { why: "exponents", text: "1e3 1E+3 1.5e-3", expected: ["NUM_FLOAT 1e3", "NUM_FLOAT 1E+3", "NUM_FLOAT 1.5e-3"] },
   { why: "an exponent needs digits", text: "1e+", expected: ["NUM_INT 1", "IDENTIFIER e", "'+' +"] },
   { why: "a sign is a token of its own", text: "-1", expected: ["'-' -", "NUM_INT 1"] },

@@ -16,7 +16,7 @@ export type Scan = { readonly type: TokenType; readonly end: number } | { readon
 const maxIssues = 100;
 
 /**
- * Splits an expression into tokens. What is no token is reported and skipped, as the reference lexer does, until there
+ * Splits an expression into tokens. Invalid characters are reported and skipped, as the reference lexer does, until there
  * are too many such places.
  */
 export function tokenize(source: Source): Tokens {

@@ -26,9 +26,9 @@ const structures = [
   { why: "chains of and are balanced", text: "a && b && c && d", expected: "_&&_(_&&_(a, b), _&&_(c, d))" },
   { why: "chains of or are balanced", text: "a || b || c", expected: "_||_(_||_(a, b), c)" },
   { why: "a sign binds after a selection", text: "-a.b", expected: "-_(a.b)" },
-  { why: "two negations are none", text: "!!a", expected: "a" },
+  { why: "two negations cancel out", text: "!!a", expected: "a" },
   { why: "three negations are one", text: "!!!a", expected: "!_(a)" },
-  { why: "two minus signs are none", text: "--a", expected: "a" },
+  { why: "two minus signs cancel out", text: "--a", expected: "a" },
   { why: "a sign is part of a literal", text: "- 1", expected: "-1" },
   { why: "a sign in front of parentheses is an operator", text: "-(1)", expected: "-_(1)" },
   { why: "membership", text: "a in b", expected: "@in(a, b)" },
@@ -120,7 +120,11 @@ const macros = [
   },
   { why: "another number of arguments is a call", text: "l.all(x)", expected: "l.all(x)" },
   { why: "without a target it is a call", text: "all(l, x, x)", expected: "all(l, x, x)" },
-  { why: "existsOne is no macro of one variable", text: "l.existsOne(x, x)", expected: "l.existsOne(x, x)" },
+  {
+    why: "existsOne with one variable is a function, not a macro",
+    text: "l.existsOne(x, x)",
+    expected: "l.existsOne(x, x)",
+  },
 ] as const;
 
 for (const { why, text, expected } of structures) {
@@ -160,9 +164,9 @@ const problems = [
   { why: "no name after the point", text: "a.(b)", expected: "1:3: Syntax error: no viable alternative at input '.('" },
   { why: "a word CEL keeps for itself", text: "if", expected: "1:1: reserved identifier: if" },
   { why: "a quoted field, which Kubernetes does not enable", text: "a.`b`", expected: "1:3: unsupported syntax: '`'" },
-  { why: "has of something that is no field", text: "has(a)", expected: "1:5: invalid argument to has() macro" },
+  { why: "has of an expression that is not a field", text: "has(a)", expected: "1:5: invalid argument to has() macro" },
   {
-    why: "a variable that is no name",
+    why: "a variable that is not a name",
     text: "l.all(x.y, true)",
     expected: "1:8: argument must be a simple name",
   },

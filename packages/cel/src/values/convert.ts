@@ -130,7 +130,7 @@ export function toType(value: Value): Value {
   return isError(value) ? value : new TypeValue(typeNameOf(value));
 }
 
-/** Reads a floating-point number as Go does; too large a number is none. */
+/** Reads a floating-point number as Go does; undefined when the number is too large. */
 function parseDouble(text: string): number | undefined {
   if (/^nan$/i.test(text)) return Number.NaN;
   const sign = infinity.exec(text)?.[1];

@@ -16,7 +16,7 @@ export function equalValues(a: Value, b: Value, meter: Meter): boolean | CelErro
   return b === null ? a === null : equalParts(a, b, meter);
 }
 
-/** The same for parts of an object, where null is no exception: a list compared with null is an error. */
+/** The same for parts of an object, where null is not an exception: a list compared with null is an error. */
 export function equalParts(a: Value, b: Value, meter: Meter): boolean | CelError {
   if (a === null) return b === null;
   if (typeof a !== "object") {

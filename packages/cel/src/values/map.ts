@@ -11,7 +11,7 @@ import type { Value } from "./value.ts";
 /** A map or an object. */
 export abstract class MapValue {
   abstract readonly size: number;
-  /** The value under a key, an error when the key has the wrong type, or undefined when there is none. */
+  /** The value under a key, an error when the key has the wrong type, or undefined when the key is missing. */
   abstract find(key: Value): Value | undefined;
   abstract keys(): Iterable<Value>;
 

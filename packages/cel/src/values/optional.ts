@@ -16,7 +16,7 @@ export class OptionalValue {
     return this.#value !== undefined;
   }
 
-  /** The value, or an error when there is none. */
+  /** The value, or an error when the optional is empty. */
   get value(): Value {
     return this.#value === undefined ? dereference : this.#value;
   }

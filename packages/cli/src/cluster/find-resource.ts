@@ -20,10 +20,10 @@ interface DiscoveredResource {
   readonly responseKind?: { readonly group?: string; readonly version?: string; readonly kind?: string };
 }
 
-interface DiscoveredGroup {
+type DiscoveredGroup = {
   readonly metadata?: { readonly name?: string };
   readonly versions?: readonly { readonly version: string; readonly resources?: readonly DiscoveredResource[] }[];
-}
+};
 
 const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { harmless } from "../terminal/harmless.ts";
 
@@ -21,7 +21,7 @@ const maxAnnotation = 140;
 export function describeText(object: KubeObject): string {
   const { name = "", namespace = "", labels, annotations } = object.metadata;
   const shown = Object.entries(annotations ?? {}).filter(([key]) => key !== lastApplied);
-  const content = { ...object, metadata: visibleMetadata(object) } as unknown as JsonObject;
+  const content = { ...object, metadata: visibleMetadata(object) };
   const lines = [
     { label: "Name:", value: name },
     { label: "Namespace:", value: namespace },

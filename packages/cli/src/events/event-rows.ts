@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { humanDuration } from "@purlin/kube-objects";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { humanDuration, type KubeObject } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
 
 /** An event, with the fields that are shown. */
@@ -19,7 +18,7 @@ export interface ShownEvent {
 }
 
 export function toShownEvent(event: KubeObject): ShownEvent {
-  const text = (name: string): string => textAt(event[name]);
+  const text = (name: string): string => asText(event[name]);
   const involved = (event["involvedObject"] ?? {}) as Readonly<Record<string, unknown>>;
   const source = (event["source"] ?? {}) as Readonly<Record<string, unknown>>;
   const series = (event["series"] ?? {}) as Readonly<Record<string, unknown>>;
@@ -31,11 +30,11 @@ export function toShownEvent(event: KubeObject): ShownEvent {
     type: harmlessLine(text("type")),
     reason: harmlessLine(text("reason")),
     message: harmlessLine(text("message")),
-    object: harmlessLine(`${textAt(involved["kind"])}/${textAt(involved["name"])}`),
-    source: harmlessLine(textAt(source["component"]) || text("reportingComponent")),
+    object: harmlessLine(`${asText(involved["kind"])}/${asText(involved["name"])}`),
+    source: harmlessLine(asText(source["component"]) || text("reportingComponent")),
     count,
     first,
-    last: Date.parse(textAt(series["lastObservedTime"])) || Date.parse(text("lastTimestamp")) || first,
+    last: Date.parse(asText(series["lastObservedTime"])) || Date.parse(text("lastTimestamp")) || first,
   };
 }
 
@@ -50,6 +49,6 @@ export function byTime(a: ShownEvent, b: ShownEvent): number {
   return a.last - b.last;
 }
 
-function textAt(value: unknown): string {
+function asText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

@@ -10,7 +10,8 @@ import {
   type ScopeOf,
   scopesOfCrds,
 } from "@purlin/function-runner";
-import { builtinOpenAPI, crdToOpenAPI, findSchema, type GroupVersionKind, openAPIPathKey } from "@purlin/kube-objects";
+import type { GroupVersionKind } from "@purlin/kube-objects/object";
+import { builtinOpenAPI, crdToOpenAPI, findSchema, openAPIPathKey } from "@purlin/kube-objects/openapi";
 import { type AuthoredObject, listFiles, readObjects } from "../files/read-objects.ts";
 import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";

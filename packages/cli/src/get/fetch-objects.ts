@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isNotFound, type JsonValue } from "@purlin/kube-objects";
+import { isNotFound } from "@purlin/kube-objects/errors";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import { pathOf } from "../cluster/find-resource.ts";
@@ -46,7 +47,7 @@ export async function fetchTarget(
 
 /** The objects of an answer. Items of built-in lists carry no type. */
 export function objectsOf({ target, answer }: Fetched): KubeObject[] {
-  if (target.name !== undefined) return [answer as unknown as KubeObject];
+  if (target.name !== undefined) return [answer as KubeObject];
   const { items } = answer as unknown as { readonly items?: readonly KubeObject[] | null };
   const { apiVersion, kind } = target.resource;
   return (items ?? []).map((item) => (item.kind ? item : { ...item, apiVersion, kind }));

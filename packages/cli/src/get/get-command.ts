@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type JsonValue, type Status, StatusError } from "@purlin/kube-objects";
+import { type Status, StatusError } from "@purlin/kube-objects/errors";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { pathOf } from "../cluster/find-resource.ts";
@@ -15,13 +16,13 @@ import { type OutputFormat, readFormat } from "./output-format.ts";
 import { printList, printObject } from "./print-objects.ts";
 
 /** A Table as API servers make it of objects. */
-interface Table {
+type Table = {
   readonly columnDefinitions?: readonly { readonly name: string; readonly priority?: number }[];
   readonly rows?: readonly {
     readonly cells: readonly unknown[];
     readonly object?: { readonly metadata?: { readonly namespace?: string } };
   }[];
-}
+};
 
 /** What is shown of a Table. */
 interface TableOptions {
@@ -156,7 +157,7 @@ function changePrinter(getting: Getting, first: Fetched): (change: JsonValue) =>
     const one = (object: KubeObject): string =>
       `${format.kind === "yaml" ? "---\n" : ""}${printObject(object, format, first.target)}`;
     io.stdout.write(objectsOf(first).map(one).join(""));
-    return (object) => one(object as unknown as KubeObject);
+    return (object) => one(object as KubeObject);
   }
   const options = tableOptions(getting, first.target, "");
   const columns = shownColumns(first.answer, options);
@@ -184,20 +185,20 @@ async function* watchTarget(
   const path = pathOf(resource, { namespace: selection.namespace });
   for await (const event of await client.rawWatch({ method: "GET", path, accept, query, signal })) {
     const { type, object } = event as unknown as { readonly type: string; readonly object: JsonValue };
-    if (type === "ERROR") throw new StatusError(object as unknown as Status);
+    if (type === "ERROR") throw new StatusError(object as Status);
     if (type !== "BOOKMARK") yield object;
   }
 }
 
 /** The version of an answer, from which a watch goes on. */
 function versionOf(answer: JsonValue): string {
-  const { metadata } = answer as unknown as Pick<KubeObject, "metadata">;
+  const { metadata } = answer as Pick<KubeObject, "metadata">;
   return metadata.resourceVersion ?? "";
 }
 
 /** The titles of a Table's columns; undefined for a Table of a watch that leaves them out. */
 function titleCells(answer: JsonValue, options: TableOptions): string[] | undefined {
-  const { columnDefinitions = [] } = answer as unknown as Table;
+  const { columnDefinitions = [] } = answer as Table;
   if (columnDefinitions.length === 0) return undefined;
   const titles = shownColumns(answer, options).map((index) =>
     harmlessLine(columnDefinitions[index]?.name.toUpperCase() ?? ""),
@@ -207,13 +208,13 @@ function titleCells(answer: JsonValue, options: TableOptions): string[] | undefi
 
 /** Which columns of a Table are shown, by index. */
 function shownColumns(answer: JsonValue, { isWide }: Pick<TableOptions, "isWide">): number[] {
-  const { columnDefinitions = [] } = answer as unknown as Table;
+  const { columnDefinitions = [] } = answer as Table;
   return columnDefinitions.flatMap(({ priority }, index) => (isWide || !priority ? [index] : []));
 }
 
 /** The rows of a Table, of the columns that are shown. */
 function rowCells(answer: JsonValue, columns: readonly number[], options: TableOptions): string[][] {
-  const { rows } = answer as unknown as Table;
+  const { rows } = answer as Table;
   return (rows ?? []).map(({ cells, object }) => [
     ...(options.withNamespace ? [object?.metadata?.namespace ?? ""] : []),
     ...columns.map((index) => `${index === 0 ? options.prefix : ""}${cellText(cells[index])}`),

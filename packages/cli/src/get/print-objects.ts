@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Target, typeText } from "../cluster/find-targets.ts";
 import { printYaml } from "../files/print-yaml.ts";
@@ -44,6 +44,6 @@ function sorted(value: JsonValue): JsonValue {
 
 /** Field ownership is long, and kubectl leaves it out as well. */
 function withoutManagers(object: KubeObject): JsonValue {
-  const { managedFields: _, ...metadata } = object.metadata as Record<string, unknown>;
-  return { ...object, metadata } as unknown as JsonValue;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonArray, isJsonObject, type JsonValue, ownValue } from "@purlin/kube-objects";
+import { isJsonArray, isJsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
 import {
   type Operand,
   type Operator,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { findStatusError, isConflict, isNotFound, type JsonValue } from "@purlin/kube-objects";
+import { findStatusError, isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import { keyOf, keyText } from "@purlin/kube-objects/object";
 import { parseFieldPath } from "../files/field-path.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
@@ -41,7 +41,7 @@ export function applyProblems(manifest: Manifest, error: unknown): string[] {
 
 /** Items of a list that share their key, or have none: the names of pipeline steps above all. */
 function listProblems(manifest: Manifest, text: string): string[] {
-  const object = manifest.object as unknown as JsonValue;
+  const object = manifest.object;
   const [, list, keys] = /(?<=^|\s)(\.\S+): duplicate entries for key \[([^\]]*)\]/.exec(text) ?? [];
   if (list !== undefined && keys !== undefined) {
     const path = typedPath(list, object);
@@ -73,7 +73,7 @@ function itemProblem(manifest: Manifest, item: readonly PathSegment[], key: stri
 }
 
 function placeOf(manifest: Manifest, field: string): PathSegment[] {
-  return field.startsWith(".") ? typedPath(field, manifest.object as unknown as JsonValue) : pathOf(field);
+  return field.startsWith(".") ? typedPath(field, manifest.object) : pathOf(field);
 }
 
 /** What is not found when an object is applied is the namespace it is to be in. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { unknownKeywords } from "@purlin/composition";
-import { isJsonArray, isJsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonArray, isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PathSegment } from "../files/yaml-position.ts";
 import type { Manifest } from "./manifest.ts";

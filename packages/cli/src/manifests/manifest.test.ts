@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StatusError } from "@purlin/kube-objects";
+import { StatusError } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { TestIo } from "../testing/test-io.ts";

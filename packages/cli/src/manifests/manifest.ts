@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { dirname, resolve } from "node:path";
 import { developmentAnnotations } from "@purlin/function-runner";
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { readObjects } from "../files/read-objects.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
@@ -74,9 +74,9 @@ export function prepare(object: JsonObject, folder: string): KubeObject {
   const metadata = prepared["metadata"] as JsonObject;
   const { annotations } = metadata;
   const source = isJsonObject(annotations) ? annotations[developmentAnnotations.source] : undefined;
-  if (!isJsonObject(annotations) || typeof source !== "string") return prepared as unknown as KubeObject;
-  const absolute = { ...annotations, [developmentAnnotations.source]: resolve(folder, source) };
-  return { ...prepared, metadata: { ...metadata, annotations: absolute } } as unknown as KubeObject;
+  const whole = prepared as KubeObject;
+  if (typeof source !== "string") return whole;
+  return withMember(whole, ["metadata", "annotations", developmentAnnotations.source], resolve(folder, source));
 }
 
 function withoutNulls(value: JsonValue): JsonValue {

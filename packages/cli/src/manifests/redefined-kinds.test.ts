@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createKubeClient } from "@purlin/kube-client";
 import { eventually, startTestServer } from "@purlin/kube-controller/testing";
-import { ignoreNotFound } from "@purlin/kube-objects";
+import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { applyManifests } from "./apply-manifests.ts";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonArray, isJsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonArray, isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { PathSegment } from "../files/yaml-position.ts";
 
 const token = /\.([\w$/-]+)|\[(\d+)\]|\[([^\]]*)\]/y;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isNotFound, type JsonValue } from "@purlin/kube-objects";
+import { isNotFound } from "@purlin/kube-objects/errors";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { findResource } from "../cluster/find-resource.ts";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";

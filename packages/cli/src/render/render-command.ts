@@ -7,7 +7,7 @@ import {
   openAPIDocuments,
   type RequirementFetchers,
 } from "@purlin/function-runner";
-import { isJsonObject, type JsonObject, type JsonValue, sortedKeys } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue, sortedKeys } from "@purlin/kube-objects/json";
 import type { CommandInput } from "../commands/command-spec.ts";
 import { printYaml } from "../files/print-yaml.ts";
 import { type ClientCertificates, readClientCertificates } from "../function-call/client-certificates.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { dirname, resolve } from "node:path";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type ReadObjectsOptions, readObjects } from "../files/read-objects.ts";
 import type { Io } from "../io.ts";

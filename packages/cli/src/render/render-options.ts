@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { type CommandInput, isSet, listOption, textOption } from "../commands/command-spec.ts";
 import { readTimeout } from "../commands/duration.ts";
 import { readText } from "../files/read-text.ts";

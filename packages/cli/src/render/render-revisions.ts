@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { FunctionReference, FunctionRevisions } from "@purlin/function-runner";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { textAt } from "@purlin/kube-objects/object";
 import type { Manifest } from "../manifests/manifest.ts";
 
@@ -22,7 +22,7 @@ export function isRevisionOf(functionName: string): (revision: Manifest) => bool
 /** The FunctionRevisions in files, to choose from as a control plane does. */
 export function revisionsIn(manifests: readonly Manifest[]): FunctionRevisions {
   const objects = manifests.map(({ object }) => object);
-  const asJson = (object: Manifest["object"]): JsonObject => object as unknown as JsonObject;
+  const asJson = (object: Manifest["object"]): JsonObject => object;
   return {
     async get(name) {
       const found = objects.find(({ metadata }) => metadata.name === name);

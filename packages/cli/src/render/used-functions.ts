@@ -5,7 +5,7 @@ import {
   type FunctionReference,
   trustedDevelopmentOf,
 } from "@purlin/function-runner";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { parseTarget } from "../function-call/parse-target.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { UserError } from "../user-error.ts";
@@ -67,7 +67,7 @@ function requireTarget(manifest: Manifest, endpoint: string): void {
 
 /** Why the annotations of a file count for nothing: it was saved from a server, where a function composed the Function. */
 function ignoredIn({ object }: Manifest): string | undefined {
-  const development = trustedDevelopmentOf(object as unknown as JsonObject, {});
+  const development = trustedDevelopmentOf(object, {});
   return development?.kind === "ignored" ? development.message : undefined;
 }
 
@@ -85,17 +85,17 @@ function notCallable(manifest: Manifest, name: string, ignored: string | undefin
 function annotated({ object }: Manifest, annotations: Readonly<Record<string, string>>): JsonObject {
   const { ownerReferences: _owners, managedFields: _managers, ...metadata } = object.metadata;
   const all = { ...metadata.annotations, ...annotations };
-  return { ...object, metadata: { ...metadata, annotations: all } } as unknown as JsonObject;
+  return { ...object, metadata: { ...metadata, annotations: all } };
 }
 
 /** A step of a pipeline, as far as it says which function it wants. */
-interface Step extends Pick<FunctionReference, Selection> {
+type Step = Pick<FunctionReference, Selection> & {
   readonly step: string;
   readonly functionRef?: { readonly name?: string };
-}
+};
 
 /** The steps of a Composition's pipeline. */
 export function stepsOf({ object }: Manifest): readonly Step[] {
   const pipeline = (object["spec"] as { pipeline?: unknown } | undefined)?.pipeline;
-  return Array.isArray(pipeline) ? pipeline.filter(isJsonObject).map((step) => step as unknown as Step) : [];
+  return Array.isArray(pipeline) ? pipeline.filter(isJsonObject).map((step) => step as Step) : [];
 }

@@ -2,7 +2,7 @@
 // A render of which the output of the real command is recorded: its inputs as files, and how to compare outputs.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { parseYaml } from "../files/yaml-file.ts";
 import type { Script } from "./scripted-function.ts";
 

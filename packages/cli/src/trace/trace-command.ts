@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { honoredDevelopmentOf } from "@purlin/function-runner";
 import { createInformerPool, type KubeReader } from "@purlin/kube-client";
-import { isNotFound, type JsonObject } from "@purlin/kube-objects";
+import { isNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { findResource } from "../cluster/find-resource.ts";
@@ -93,7 +93,7 @@ async function brokenPackages(client: KubeReader, signal: AbortSignal): Promise<
 /** A Function that another program serves has no conditions. */
 function isFollowed(object: KubeObject): boolean {
   if (object.kind !== "Function" || conditionOf(object, "Development") !== undefined) return true;
-  return honoredDevelopmentOf(object as unknown as JsonObject, {})?.kind !== "target";
+  return honoredDevelopmentOf(object, {})?.kind !== "target";
 }
 
 /** Any other object composes nothing, and is as ready as it says itself. */

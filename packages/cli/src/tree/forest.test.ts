@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { plainStyle } from "../testing/test-style.ts";
 import { treeData } from "../trace/trace-command.ts";
@@ -27,7 +28,7 @@ function object(kind: string, name: string, more: Partial<KubeObject> = {}): Kub
   return { apiVersion, kind, ...more, metadata: { name: own ?? "", ...(namespace ? { namespace } : {}) } };
 }
 
-const ref = (kind: string, name: string): object => ({ apiVersion, kind, name });
+const ref = (kind: string, name: string): JsonObject => ({ apiVersion, kind, name });
 
 function sourceOf(composites: readonly KubeObject[], others: readonly KubeObject[] = []): ForestSource {
   return {
@@ -56,7 +57,7 @@ const forest = sourceOf(
 );
 
 test("a composite resource that records function revisions is shown with them, each once", () => {
-  const record = (step: string, functionRevision: string): object => ({ step, functionRevision });
+  const record = (step: string, functionRevision: string): JsonObject => ({ step, functionRevision });
   const functionRevisions = [record("a", "fn-1"), record("b", "other-2"), record("c", "fn-1")];
   const status = { ...ready, crossplane: { functionRevisions } };
   const forest = buildForest(sourceOf([object("XApp", "app", { status })]));
@@ -141,7 +142,7 @@ test("references are read from both places, and what is none is left out", () =>
   assert.deepEqual(referencesOf(object("XA", "a")), []);
 });
 
-const definition = (spec: object, conditions: readonly string[] = []): KubeObject =>
+const definition = (spec: JsonObject, conditions: readonly string[] = []): KubeObject =>
   object("CompositeResourceDefinition", "d", {
     spec,
     status: { conditions: conditions.map((type) => ({ type, status: "True" })) },

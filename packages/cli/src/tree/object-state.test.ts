@@ -11,7 +11,14 @@ function objectWith(conditions: readonly Row[], metadata: object = {}): KubeObje
     apiVersion: "example.org/v1",
     kind: "X",
     metadata: { name: "a", ...metadata },
-    status: { conditions: conditions.map(([type, status, reason, message]) => ({ type, status, reason, message })) },
+    status: {
+      conditions: conditions.map(([type, status, reason, message]) => ({
+        type,
+        status,
+        ...(reason !== undefined && { reason }),
+        ...(message !== undefined && { message }),
+      })),
+    },
   };
 }
 

@@ -2,8 +2,8 @@
 
 import { developmentAnnotations, trustedDevelopmentOf } from "@purlin/function-runner";
 import type { KubeClient } from "@purlin/kube-client";
-import { isNotFound, type JsonObject, parseApiVersion } from "@purlin/kube-objects";
-import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
+import { isNotFound } from "@purlin/kube-objects/errors";
+import { type KubeObject, keyOf, keyText, parseApiVersion } from "@purlin/kube-objects/object";
 import { commandName } from "../command-name.ts";
 import type { Io } from "../io.ts";
 import { ApplyError, type ApplyManifestsOptions, applyManifests } from "../manifests/apply-manifests.ts";
@@ -166,7 +166,7 @@ export function hasSharedAnnotations(stored: KubeObject): boolean {
   const { apiVersion, kind, metadata } = stored;
   if (kind !== functionType.kind || apiVersion !== functionType.apiVersion) return false;
   if (metadata.ownerReferences?.some(({ controller }) => controller === true)) return false;
-  return trustedDevelopmentOf(stored as unknown as JsonObject, upTrust)?.kind === "ignored";
+  return trustedDevelopmentOf(stored, upTrust)?.kind === "ignored";
 }
 
 /** Makes files the only ones that set the development annotations of their Functions: removes what is stored, and applies them again. */

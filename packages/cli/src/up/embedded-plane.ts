@@ -22,7 +22,6 @@ import { isServing, readRevision } from "@purlin/function-runner";
 import { MASTERS_GROUP } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
 import { type Clock, type Log, systemClock } from "@purlin/kube-controller";
-import type { JsonObject } from "@purlin/kube-objects";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { digestsOfRevisions } from "@purlin/package-manager";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
@@ -199,6 +198,6 @@ function followRevisions(informers: InformerPool, onChange: (functionName: strin
 
 /** What steps choose a revision by; undefined while it serves none. */
 function choiceOf(object: KubeObject): string | undefined {
-  const revision = readRevision(object as unknown as JsonObject);
+  const revision = readRevision(object);
   return isServing(revision) ? JSON.stringify([revision.number, revision.digest, revision.labels]) : undefined;
 }

@@ -3,7 +3,6 @@
 import { type FunctionProcesses, type SourceOptions, sourceSpec } from "@purlin/function-process";
 import { type DevelopmentTrust, honoredDevelopmentOf } from "@purlin/function-runner";
 import { type Informer, type KubeReader, startInformer } from "@purlin/kube-client";
-import type { JsonObject } from "@purlin/kube-objects";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { manifestManager } from "../manifests/apply-manifests.ts";
 
@@ -35,6 +34,6 @@ export function followFunctions(client: KubeReader, processes: FunctionProcesses
 }
 
 function sourceOf(object: KubeObject): string | undefined {
-  const development = honoredDevelopmentOf(object as unknown as JsonObject, upTrust);
+  const development = honoredDevelopmentOf(object, upTrust);
   return development?.kind === "source" ? development.path : undefined;
 }

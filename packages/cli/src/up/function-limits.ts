@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { FunctionLimits } from "@purlin/function-process";
-import { quantityValue } from "@purlin/kube-objects";
+import { quantityValue } from "@purlin/kube-objects/typed";
 import type { UserError } from "../user-error.ts";
 import { type LimitSetting, mebibyte, limitSettings as settings } from "./limit-flags.ts";
 

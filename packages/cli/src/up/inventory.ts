@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
-import { parseApiVersion } from "@purlin/kube-objects";
-import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
+import { type KubeObject, parseApiVersion, type TypeRef } from "@purlin/kube-objects/object";
 import type { Manifest } from "../manifests/manifest.ts";
 
 /** An object that was applied from a file. */

@@ -2,7 +2,6 @@
 
 import type { FunctionProcess } from "@purlin/function-process";
 import { honoredDevelopmentOf } from "@purlin/function-runner";
-import type { JsonObject } from "@purlin/kube-objects";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { packageState } from "../tree/package-state.ts";
@@ -26,8 +25,7 @@ type Running = ReadonlyMap<string, FunctionProcess>;
 function partOf(object: KubeObject, running: Running): readonly Part[] {
   const name = object.metadata.name ?? "";
   const title = `${object.kind} ${name}`;
-  const development =
-    object.kind === "Function" ? honoredDevelopmentOf(object as unknown as JsonObject, upTrust) : undefined;
+  const development = object.kind === "Function" ? honoredDevelopmentOf(object, upTrust) : undefined;
   if (development?.kind === "source") {
     const process = running.get(name);
     return [process === undefined ? { title, text: "starting", state: "waiting" } : processPart(process)];

@@ -7,7 +7,6 @@ import { honoredDevelopmentOf } from "@purlin/function-runner";
 import { MASTERS_GROUP } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
-import type { JsonObject } from "@purlin/kube-objects";
 import { functionCrds } from "@purlin/package-manager";
 import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { applyManifests } from "../manifests/apply-manifests.ts";
@@ -37,8 +36,7 @@ test("files take back annotations that other field managers set too, unless anot
     const options = { waitMs: 1, signal };
     await applyManifests(client, [manifest], options);
     const stored = await client.get(functionType, { name });
-    const isHonored = (of: typeof stored): boolean =>
-      honoredDevelopmentOf(of as unknown as JsonObject, upTrust) !== undefined;
+    const isHonored = (of: typeof stored): boolean => honoredDevelopmentOf(of, upTrust) !== undefined;
     assert.equal(isHonored(stored), false, `${name}: set by two`);
     assert.equal(hasSharedAnnotations(stored), name === "free");
     if (!hasSharedAnnotations(stored)) continue;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FunctionProcess, ProcessState } from "@purlin/function-process";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { TestIo } from "../testing/test-io.ts";
 import { plainStyle } from "../testing/test-style.ts";
@@ -40,7 +42,7 @@ const withPackages = (...packages: readonly KubeObject[]): SituationSource => so
 /** A Function with the conditions Installed and Healthy, unless other ones are given. */
 function functionObject(
   name: string,
-  more: Partial<Record<"annotations" | "conditions" | "status", object>> = {},
+  more: { readonly annotations?: object; readonly conditions?: JsonValue; readonly status?: object } = {},
 ): KubeObject {
   const healthy = ["Installed", "Healthy"].map((type) => ({ type, status: "True", observedGeneration: 1 }));
   const { annotations = {}, conditions = healthy, status = {} } = more;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonValue } from "@purlin/kube-objects";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import { printYaml } from "../files/print-yaml.ts";

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { isNotFound, type JsonObject } from "@purlin/kube-objects";
+import { isNotFound } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { packageCrds } from "@purlin/package-manager";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { openCluster } from "../cluster/cluster-client.ts";
@@ -113,7 +114,7 @@ for (const [name, { args, says }] of Object.entries(refused)) {
 }
 
 test("a condition that tells something wins over one that nobody has set", () => {
-  const object = (conditions: object[]): Parameters<typeof problemOf>[0] => ({
+  const object = (conditions: JsonObject[]): Parameters<typeof problemOf>[0] => ({
     apiVersion: "pkg.crossplane.io/v1",
     kind: "Function",
     metadata: { name: "f" },

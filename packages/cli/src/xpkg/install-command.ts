@@ -2,7 +2,7 @@
 
 import { setTimeout } from "node:timers/promises";
 import type { KubeClient } from "@purlin/kube-client";
-import { isAlreadyExists } from "@purlin/kube-objects";
+import { isAlreadyExists } from "@purlin/kube-objects/errors";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { dnsLabel, formatReference, parseReference } from "@purlin/oci";
 import { type PackageType, packageTypes } from "@purlin/package-manager";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 
 /** How many objects of each kind, such as `2 Composition, 1 CompositeResourceDefinition`. */
 export function kindCounts(objects: readonly JsonObject[]): string {

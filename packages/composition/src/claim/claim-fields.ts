@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which fields of a claim belong to its composite resource, and which come back.
 
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, objectAt } from "@purlin/kube-objects/object";
 import { annotations, labels } from "../composite-resource/constants.ts";
 import type { ClaimRef } from "../composite-resource/machinery.ts";

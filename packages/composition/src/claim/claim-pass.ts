@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
-import { annotationOf, type ConditionText, type KubeObject, textAt, wrapError } from "@purlin/kube-objects/object";
+import { wrapError } from "@purlin/kube-objects/errors";
+import { type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { annotationOf, type ConditionText, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { annotations, fieldManagers } from "../composite-resource/constants.ts";
 import { withCondition } from "./claim-status.ts";
 import type { ClaimPorts, ClaimSettings } from "./ports.ts";

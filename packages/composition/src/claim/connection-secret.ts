@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type JsonValue, jsonEqual, notFound } from "@purlin/kube-objects";
-import {
-  controllerReference,
-  during,
-  isControlledBy,
-  type KubeObject,
-  objectAt,
-  withOwner,
-} from "@purlin/kube-objects/object";
+import { during, notFound } from "@purlin/kube-objects/errors";
+import { type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { controllerReference, isControlledBy, type KubeObject, objectAt, withOwner } from "@purlin/kube-objects/object";
 import { refuseForeignSecret, secretText } from "../composite-resource/connection-secret.ts";
 import { connectionSecretType, fieldManagers, kinds } from "../composite-resource/constants.ts";
 import { connectionSecretRefOf } from "../composite-resource/machinery.ts";

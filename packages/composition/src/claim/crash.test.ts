@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import type { JsonValue } from "@purlin/kube-objects";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { appKind, ready, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";

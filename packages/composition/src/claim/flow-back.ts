@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonValue } from "@purlin/kube-objects";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import { annotationOf, type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { annotations } from "../composite-resource/constants.ts";
 import { machineryField, revisionRefOf, updatePolicyOf, withMachinery } from "../composite-resource/machinery.ts";

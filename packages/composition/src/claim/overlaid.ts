@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue, ownValue, setOwnValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue, setOwnValue } from "@purlin/kube-objects/json";
 
 /** Both objects in one: where they differ the second counts, objects in them are merged, and nothing is taken away. */
 export function overlaid(under: JsonObject, over: JsonObject): JsonObject {

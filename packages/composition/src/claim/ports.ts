@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Clock, ControllerClient, EventRecorder, Log } from "@purlin/kube-controller";
-import type { RandomInteger } from "@purlin/kube-objects";
+import type { RandomInteger } from "@purlin/kube-objects/metadata";
 import type { TypeRef } from "@purlin/kube-objects/object";
 
 /** The kinds a claim controller looks after. */

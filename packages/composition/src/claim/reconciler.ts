@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { attempt, crdType, isReconcileFailure, type Reconcile, type ReconcileResult } from "@purlin/kube-controller";
-import { goQuote, ignoreNotFound, isConflict, type JsonValue, parseApiVersion } from "@purlin/kube-objects";
+import { during, ignoreNotFound, isConflict, textOf } from "@purlin/kube-objects/errors";
+import { goQuote, type JsonValue } from "@purlin/kube-objects/json";
 import {
   conditionTime,
-  during,
   isDeleted,
   isPaused,
   type KubeObject,
   keyOf,
+  parseApiVersion,
   textAt,
-  textOf,
   withoutFinalizer,
 } from "@purlin/kube-objects/object";
 import { fieldManagers, finalizers } from "../composite-resource/constants.ts";

@@ -2,8 +2,7 @@
 
 import type { CacheChange } from "@purlin/kube-client";
 import type { WatchSpec } from "@purlin/kube-controller";
-import { parseApiVersion } from "@purlin/kube-objects";
-import type { KubeObject, ObjectKey } from "@purlin/kube-objects/object";
+import { type KubeObject, type ObjectKey, parseApiVersion } from "@purlin/kube-objects/object";
 import { eventSources } from "../composite-resource/constants.ts";
 import { claimRefOf } from "../composite-resource/machinery.ts";
 import type { InstanceController } from "../definition/ports.ts";

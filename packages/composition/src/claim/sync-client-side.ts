@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way before server-side apply: nothing that was once set is ever taken away again.
 
-import { applyMergePatch, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
-import { annotationOf, during, type KubeObject, objectAt, withMember } from "@purlin/kube-objects/object";
+import { during } from "@purlin/kube-objects/errors";
+import { jsonEqual } from "@purlin/kube-objects/json";
+import { annotationOf, type KubeObject, objectAt, withMember } from "@purlin/kube-objects/object";
+import { applyMergePatch } from "@purlin/kube-objects/patch";
 import { annotations, fieldManagers } from "../composite-resource/constants.ts";
 import { machineryField, updatePolicyOf, withMachinery } from "../composite-resource/machinery.ts";
 import { annotationsFor, claimRefTo, compositeOnly, labelsFor, specFor } from "./claim-fields.ts";
@@ -38,13 +40,13 @@ async function createOrPatch(input: SyncInput, name: string): Promise<KubeObject
   const spec = {
     ...specFor(claim, surroundings.isCompositionEnforced),
     ...(revision !== undefined && { compositionRevisionRef: revision }),
-    claimRef: claimRefTo(claim) as unknown as JsonValue,
+    claimRef: claimRefTo(claim),
   };
   if (xr === undefined)
     return ports.client.create({ ...compositeType, metadata: { ...metadata, name }, spec }, options);
-  const patch = { metadata, spec } as unknown as JsonObject;
-  const patched = applyMergePatch(xr as unknown as JsonObject, patch);
-  if (jsonEqual(patched, xr as unknown as JsonValue)) return xr;
+  const patch = { metadata, spec };
+  const patched = applyMergePatch(xr, patch);
+  if (jsonEqual(patched, xr)) return xr;
   return ports.client.patch({ ...compositeType, name }, patch, { ...options, type: "merge" });
 }
 

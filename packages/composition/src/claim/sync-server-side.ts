@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonValue } from "@purlin/kube-objects";
-import { annotationOf, during, type KubeObject } from "@purlin/kube-objects/object";
+import { during } from "@purlin/kube-objects/errors";
+import { annotationOf, type KubeObject } from "@purlin/kube-objects/object";
 import { annotations, fieldManagers } from "../composite-resource/constants.ts";
 import { withMachinery } from "../composite-resource/machinery.ts";
 import { annotationsFor, claimRefTo, labelsFor, specFor } from "./claim-fields.ts";
@@ -55,7 +55,7 @@ function patchFor({ pass, claim, xr, surroundings }: SyncInput, name: string): K
     spec: {
       ...specFor(claim, surroundings.isCompositionEnforced),
       ...(revision !== undefined && { compositionRevisionRef: revision }),
-      claimRef: claimRefTo(claim) as unknown as JsonValue,
+      claimRef: claimRefTo(claim),
     },
   };
 }

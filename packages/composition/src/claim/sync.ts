@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
-import { during, type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
+import { during } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../composite-resource/constants.ts";
 import { unusedName } from "../composite-resource/names.ts";
 import type { ClaimPass } from "./claim-pass.ts";

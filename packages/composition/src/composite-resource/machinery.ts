@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import {
   type KubeObject,
   memberAt,
@@ -15,22 +15,22 @@ import {
 export type CompositeSchema = "legacy" | "modern";
 
 /** A reference to a composed resource. */
-export interface ResourceRef extends TypeRef {
+export type ResourceRef = TypeRef & {
   readonly name?: string;
   readonly namespace?: string;
-}
+};
 
 /** A reference to the claim of a composite resource. */
-export interface ClaimRef extends TypeRef {
+export type ClaimRef = TypeRef & {
   readonly namespace: string;
   readonly name: string;
-}
+};
 
 /** Where connection details are written to. A claim's Secret is in the claim's namespace. */
-interface SecretRef {
+type SecretRef = {
   readonly name: string;
   readonly namespace?: string;
-}
+};
 
 /** Which labels something must carry. */
 export type MatchLabels = Readonly<Record<string, string>>;
@@ -102,19 +102,19 @@ export function updatePolicyOf(xr: object, schema: CompositeSchema): "Automatic"
 /** The references to composed resources, in their stored order. */
 export function resourceRefsOf(xr: object, schema: CompositeSchema): readonly ResourceRef[] {
   const refs = machineryField(xr, schema, "resourceRefs");
-  return Array.isArray(refs) ? (refs.filter(isJsonObject) as unknown as ResourceRef[]) : [];
+  return Array.isArray(refs) ? (refs.filter(isJsonObject) as ResourceRef[]) : [];
 }
 
 /** The claim the XR belongs to. Modern XRs have none. */
 export function claimRefOf(xr: object, schema: CompositeSchema): ClaimRef | undefined {
   if (schema !== "legacy") return undefined;
   const ref = objectAt(xr, ["spec", "claimRef"]);
-  return typeof ref["name"] === "string" && ref["name"] !== "" ? (ref as unknown as ClaimRef) : undefined;
+  return typeof ref["name"] === "string" && ref["name"] !== "" ? (ref as ClaimRef) : undefined;
 }
 
 /** Where the XR, claim or composed resource wants its connection details. Modern XRs have no such place. */
 export function connectionSecretRefOf(object: object, schema: CompositeSchema): SecretRef | undefined {
   if (schema !== "legacy") return undefined;
   const ref: JsonObject = objectAt(object, ["spec", "writeConnectionSecretToRef"]);
-  return typeof ref["name"] === "string" && ref["name"] !== "" ? (ref as unknown as SecretRef) : undefined;
+  return typeof ref["name"] === "string" && ref["name"] !== "" ? (ref as SecretRef) : undefined;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
-import { generateName, type RandomInteger } from "@purlin/kube-objects";
+import { generateName, type RandomInteger } from "@purlin/kube-objects/metadata";
 
 const maxLength = 63;
 const suffixLength = 12;

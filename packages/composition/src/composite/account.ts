@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { annotationOf, type ConditionText, during, type KubeObject, textAt } from "@purlin/kube-objects/object";
+import { during } from "@purlin/kube-objects/errors";
+import { annotationOf, type ConditionText, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { annotations } from "../composite-resource/constants.ts";
 import { type Pass, rulesFor, stampFor } from "./pass.ts";
 import type { ConditionChanges } from "./report/condition-changes.ts";

@@ -4,14 +4,14 @@ import { create, type Resource, ResourceSelector } from "@purlin/function-protoc
 import { type RunStep, secretsFrom } from "@purlin/function-runner";
 import { isNoMatch } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { ignoreNotFound, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { ignoreNotFound, textOf } from "@purlin/kube-objects/errors";
+import { type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import {
   conditionOf,
   conditionsOf,
   conditionTime,
   type KubeObject,
   keyOf,
-  textOf,
   withMember,
 } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../composite-resource/constants.ts";

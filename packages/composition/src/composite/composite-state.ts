@@ -2,7 +2,7 @@
 
 import type { CacheChange } from "@purlin/kube-client/objects";
 import type { Clock, WatchSpec } from "@purlin/kube-controller";
-import { isConflict } from "@purlin/kube-objects";
+import { isConflict } from "@purlin/kube-objects/errors";
 import { type KubeObject, keyOf, keyText, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
 import {
   type CompositeSchema,

@@ -2,7 +2,7 @@
 // Conflicts of composite resources, on a real API server.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { conflict } from "@purlin/kube-objects";
+import { conflict } from "@purlin/kube-objects/errors";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { cacheDefinition } from "../testing/definitions.ts";
 import { type Intercept, intercepted } from "../testing/failing-client.ts";

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { resourceRefsOf } from "../composite-resource/machinery.ts";

@@ -3,7 +3,7 @@
 // and says what to do. When that is done the XR recovers by itself.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { annotations } from "../composite-resource/constants.ts";
 import { type CompositeBench, configMap, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";
 import { cacheDefinition, definitionVersion } from "../testing/definitions.ts";

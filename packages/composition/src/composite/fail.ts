@@ -2,8 +2,8 @@
 
 import { isProtocolError } from "@purlin/function-protocol";
 import { isReconcileFailure, ReconcileFailure } from "@purlin/kube-controller";
-import { isConflict, isInvalid } from "@purlin/kube-objects";
-import { type ConditionText, type KubeObject, textOf } from "@purlin/kube-objects/object";
+import { isConflict, isInvalid, textOf } from "@purlin/kube-objects/errors";
+import type { ConditionText, KubeObject } from "@purlin/kube-objects/object";
 import { reconcileError } from "../composite-resource/standard-conditions.ts";
 import { type Account, closeAccount, type Outcome } from "./account.ts";
 import type { Pass } from "./pass.ts";
@@ -96,7 +96,7 @@ export function adviceOn(error: unknown): string {
   }
   if (/namespaces "[^"]*" not found$/.test(text)) return ": create the namespace, or correct the function";
   // Some reasons end with a question that says what to look at.
-  if (text.includes("the function could not be reached") && !text.endsWith("?")) {
+  if (text.includes("function unreachable") && !text.endsWith("?")) {
     return ": check that the function runs and can be reached there";
   }
   if (innermost(error, (one) => isProtocolError(one) && one.code === "UNSTABLE_REQUIREMENTS")) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { attempt, ReconcileFailure, type StepText } from "@purlin/kube-controller";
-import { isConflict } from "@purlin/kube-objects";
+import { isConflict, wrapError } from "@purlin/kube-objects/errors";
 import {
   conditionOf,
   conditionsOf,
@@ -12,7 +12,6 @@ import {
   textAt,
   withFinalizer,
   withMember,
-  wrapError,
 } from "@purlin/kube-objects/object";
 import { fieldManagers, finalizers, labels } from "../composite-resource/constants.ts";
 import { kindText } from "../composite-resource/described.ts";

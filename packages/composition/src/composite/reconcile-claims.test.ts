@@ -4,7 +4,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { installCrds } from "@purlin/kube-controller";
-import { internalError, type JsonObject } from "@purlin/kube-objects";
+import { internalError } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionOf, conditionsOf, memberAt } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { deriveClaimCrd } from "../definition/derive-crd.ts";

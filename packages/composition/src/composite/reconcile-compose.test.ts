@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { forbidden, internalError, isNotFound, type JsonObject } from "@purlin/kube-objects";
+import { forbidden, internalError, isNotFound } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { annotations, kinds, labels } from "../composite-resource/constants.ts";
 import { resourceRefsOf, withMachinery } from "../composite-resource/machinery.ts";
@@ -84,7 +85,7 @@ test("case 57: a reference without a name is skipped", async () => {
     { apiVersion: "v1", kind: "Secret" },
     ...resourceRefsOf(stored, "modern").map((ref) => ({ ...ref })),
   ];
-  await cluster.kube.update(withMachinery(stored, "modern", { resourceRefs: nameless as unknown as JsonObject[] }));
+  await cluster.kube.update(withMachinery(stored, "modern", { resourceRefs: nameless }));
   await bench.reconcile(name);
   assert.equal(await synced(name), "");
   assert.equal((await refs(name)).length, 1);
@@ -299,7 +300,7 @@ test("case 88: an object once written by updates is taken over in three passes",
   const { name, nameOf } = await xr({ resources: { a: map({ keep: "1", drop: "1" }) } });
   const stored = await read(nameOf("a"));
   const plain = { ...stored, metadata: { ...stored.metadata, managedFields: [{}] }, data: { keep: "1", drop: "1" } };
-  await cluster.kube.update(plain as unknown as KubeObject, { fieldManager: "legacy" });
+  await cluster.kube.update(plain as KubeObject, { fieldManager: "legacy" });
   await bench.seen(maps, { ...at, name: nameOf("a") });
   const passes: number[] = [];
   for (let pass = 0; pass < 3; pass++) {

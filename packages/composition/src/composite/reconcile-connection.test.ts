@@ -4,7 +4,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { after, before, beforeEach, test } from "node:test";
-import { internalError, type JsonObject } from "@purlin/kube-objects";
+import { internalError } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { connectionSecretType, kinds } from "../composite-resource/constants.ts";
 import { type CompositeBench, createCompositeBench } from "../testing/composite-bench.ts";

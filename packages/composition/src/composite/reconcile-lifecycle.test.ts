@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { after, before, beforeEach, test } from "node:test";
-import { conflict, forbidden, internalError, isConflict, isNotFound } from "@purlin/kube-objects";
+import { conflict, forbidden, internalError, isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import { keyOf } from "@purlin/kube-objects/object";
 import { finalizers } from "../composite-resource/constants.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";

@@ -2,7 +2,7 @@
 // Which revision of its Composition an XR is on (decisions D2), on a real API server.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { revisionRefOf, revisionSelectorOf } from "../composite-resource/machinery.ts";

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { systemClock } from "@purlin/kube-controller";
-import { internalError, type JsonObject } from "@purlin/kube-objects";
+import { internalError } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import { compositionRefOf } from "../composite-resource/machinery.ts";

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectAt, textAt } from "@purlin/kube-objects/object";
 import { annotations } from "../composite-resource/constants.ts";
 import { composedName } from "../composite-resource/names.ts";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { attempt, type Reconcile, type ReconcileResult } from "@purlin/kube-controller";
-import { ignoreNotFound } from "@purlin/kube-objects";
-import { during, isDeleted, isPaused, type KubeObject, withoutFinalizer } from "@purlin/kube-objects/object";
+import { during, ignoreNotFound } from "@purlin/kube-objects/errors";
+import { isDeleted, isPaused, type KubeObject, withoutFinalizer } from "@purlin/kube-objects/object";
 import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
 import { deleting, reconcilePaused, reconcileSuccess } from "../composite-resource/standard-conditions.ts";
 import { type Account, closeAccount, openAccount } from "./account.ts";

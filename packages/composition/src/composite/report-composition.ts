@@ -2,16 +2,9 @@
 
 import { Ready } from "@purlin/function-protocol";
 import { attempt, type EventText, isReconcileFailure, type ReconcileResult } from "@purlin/kube-controller";
-import { compareUtf8 } from "@purlin/kube-objects";
-import {
-  type ConditionText,
-  conditionOf,
-  conditionsOf,
-  type KubeObject,
-  objectAt,
-  textOf,
-  wrapError,
-} from "@purlin/kube-objects/object";
+import { textOf, wrapError } from "@purlin/kube-objects/errors";
+import { compareUtf8 } from "@purlin/kube-objects/json";
+import { type ConditionText, conditionOf, conditionsOf, type KubeObject, objectAt } from "@purlin/kube-objects/object";
 import { available, creating, reconcileError, reconcileSuccess } from "../composite-resource/standard-conditions.ts";
 import { type Account, draftOf, expectEcho, type Outcome } from "./account.ts";
 import type { ComposedResource } from "./apply/apply-composed.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { FunctionReference, FunctionRevisions } from "@purlin/function-runner";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { checkPipeline } from "./check-pipeline.ts";
 
 interface Made {

@@ -7,7 +7,7 @@ import {
   findRevision,
   isRunnerError,
 } from "@purlin/function-runner";
-import { goQuote } from "@purlin/kube-objects";
+import { goQuote } from "@purlin/kube-objects/json";
 import type { ConditionText } from "@purlin/kube-objects/object";
 
 /** What a pipeline is checked against. */

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { createHash } from "node:crypto";
-import { type JsonObject, type JsonValue, jsonEqual, printJson, sortedKeys } from "@purlin/kube-objects";
+import { type JsonObject, type JsonValue, jsonEqual, printJson, sortedKeys } from "@purlin/kube-objects/json";
 import { type KubeObject, objectAt, withMember } from "@purlin/kube-objects/object";
 import { labels } from "../composite-resource/constants.ts";
 
 /** What of a Composition makes a revision: its labels, its annotations and its spec. */
-interface CompositionContent {
+type CompositionContent = {
   readonly labels: JsonObject;
   readonly annotations: JsonObject;
   readonly spec: JsonObject;
-}
+};
 
 const ownLabels: ReadonlySet<string> = new Set([labels.compositionName, labels.compositionHash]);
 
@@ -35,7 +35,7 @@ function contentOfRevision(revision: KubeObject): CompositionContent {
 
 /** A text that is the same for the same content and differs for different ones. */
 export function hashOf(content: CompositionContent): string {
-  const text = printJson(sorted(content as unknown as JsonValue));
+  const text = printJson(sorted(content));
   return createHash("sha256").update(text).digest("hex");
 }
 
@@ -59,5 +59,5 @@ export function hashLabel(hash: string): string {
  */
 export function isOfContent(revision: KubeObject, content: CompositionContent, hash: string): boolean {
   if (revision.metadata.labels?.[labels.compositionHash] === hashLabel(hash)) return true;
-  return jsonEqual(contentOfRevision(revision) as unknown as JsonValue, content as unknown as JsonValue);
+  return jsonEqual(contentOfRevision(revision), content);
 }

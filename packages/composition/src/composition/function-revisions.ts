@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type DevelopmentTrust, type FunctionRevisions, honoredDevelopmentOf } from "@purlin/function-runner";
 import type { ControllerClient } from "@purlin/kube-controller";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 
 /** Functions, as packages install them. */
@@ -17,18 +17,18 @@ export function functionRevisionsOf(client: ControllerClient): FunctionRevisions
     get: async (name, signal) => asJson(await client.get(functionRevisionType, { name }, { signal })),
     list: async (labels, signal) => {
       const found = await client.list(functionRevisionType, { labels: Object.fromEntries(labels), signal });
-      return found.map((revision) => revision as unknown as JsonObject);
+      return found.map((revision) => revision);
     },
     withDigest: async (digest, signal) => {
       const field = { path: ["spec", "digest"], value: digest };
       const found = await client.list(functionRevisionType, { field, signal });
-      return found.map((revision) => revision as unknown as JsonObject);
+      return found.map((revision) => revision);
     },
   };
 }
 
 function asJson(object: KubeObject | undefined): JsonObject | undefined {
-  return object as unknown as JsonObject | undefined;
+  return object;
 }
 
 /** Whether a Function says that it is under development, and may say so. */
@@ -38,5 +38,5 @@ export async function isUnderDevelopment(
   { trust, signal }: { readonly trust: DevelopmentTrust; readonly signal?: AbortSignal | undefined },
 ): Promise<boolean> {
   const found = await client.get(functionType, { name }, { signal });
-  return found !== undefined && honoredDevelopmentOf(found as unknown as JsonObject, trust) !== undefined;
+  return found !== undefined && honoredDevelopmentOf(found, trust) !== undefined;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { FunctionReference } from "@purlin/function-runner";
-import { isJsonObject } from "@purlin/kube-objects";
+import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt, textAt, textMapAt } from "@purlin/kube-objects/object";
 
 /** Which function each step of a pipeline runs, in order. */

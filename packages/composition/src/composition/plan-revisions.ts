@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonValue } from "@purlin/kube-objects";
+import { wrapError } from "@purlin/kube-objects/errors";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import {
   controllerReference,
   isControlledBy,
@@ -8,7 +9,6 @@ import {
   memberAt,
   withMember,
   withOwner,
-  wrapError,
 } from "@purlin/kube-objects/object";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import { contentOf, hashLabel, hashOf, isOfContent } from "./composition-hash.ts";

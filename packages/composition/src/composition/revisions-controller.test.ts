@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { manualClock } from "@purlin/kube-controller/testing";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { silentAbout } from "../testing/failing-client.ts";

@@ -12,7 +12,7 @@ import {
   systemClock,
   type WatchingController,
 } from "@purlin/kube-controller";
-import { isConflict } from "@purlin/kube-objects";
+import { isConflict } from "@purlin/kube-objects/errors";
 import { isDeleted, type KubeObject, labelOf, type ObjectKey } from "@purlin/kube-objects/object";
 import { fieldManagers, kinds, labels } from "../composite-resource/constants.ts";
 import { type ReconcileSignals, reconcileWithin } from "../reconcile-within.ts";

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { createCrd, free, systemClock } from "@purlin/kube-controller";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { load } from "js-yaml";
 import { kinds } from "../composite-resource/constants.ts";
@@ -76,7 +76,7 @@ suite("the design's own YAML (D16)", () => {
     await control.client.create(yaml(stable));
     assert.equal((await revisionsOf(control)).length, 1);
     const stored = (await control.client.get(kinds.composition, { name: "example" })) as KubeObject;
-    const { spec, metadata } = yaml(alphaCompositionYaml);
+    const { spec = {}, metadata } = yaml(alphaCompositionYaml);
     await control.client.update({ ...stored, spec, metadata: { ...stored.metadata, labels: metadata.labels ?? {} } });
     const channels = (await revisionsOf(control)).map(({ metadata: { labels } }) => labels?.["release-channel"]);
     assert.deepEqual(channels, ["stable", "alpha"]);

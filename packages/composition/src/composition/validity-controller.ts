@@ -10,7 +10,7 @@ import {
   retryBackoff,
   type WatchingController,
 } from "@purlin/kube-controller";
-import { isConflict } from "@purlin/kube-objects";
+import { isConflict, textOf } from "@purlin/kube-objects/errors";
 import {
   type ConditionText,
   conditionsOf,
@@ -21,7 +21,6 @@ import {
   type ObjectKey,
   setCondition,
   stampCondition,
-  textOf,
   withConditions,
 } from "@purlin/kube-objects/object";
 import { fieldManagers, kinds } from "../composite-resource/constants.ts";

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { type ControllerClient, crdType } from "@purlin/kube-controller";
-import { type JsonObject, type JsonValue, jsonEqual, toTypedForm } from "@purlin/kube-objects";
-import {
-  controllerOf,
-  isControlledBy,
-  type KubeObject,
-  memberAt,
-  objectAt,
-  textAt,
-  textOf,
-} from "@purlin/kube-objects/object";
+import { textOf } from "@purlin/kube-objects/errors";
+import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { controllerOf, isControlledBy, type KubeObject, memberAt, objectAt, textAt } from "@purlin/kube-objects/object";
+import { toTypedForm } from "@purlin/kube-objects/typed";
 import { fieldManagers } from "../composite-resource/constants.ts";
 
 /** A derived CRD as it is stored. */
@@ -60,7 +54,7 @@ function checkControl(stored: KubeObject, wanted: KubeObject): void {
 
 function replaced(stored: KubeObject, wanted: KubeObject): KubeObject {
   const { labels: _labels, annotations: _annotations, ownerReferences: _owners, ...kept } = stored.metadata;
-  return { ...stored, metadata: { ...kept, ...wanted.metadata }, spec: wanted["spec"] };
+  return { ...stored, metadata: { ...kept, ...wanted.metadata }, spec: objectAt(wanted, ["spec"]) };
 }
 
 /** Whether the server would store exactly what is stored already. */
@@ -76,7 +70,7 @@ function isAsWanted(stored: KubeObject, wanted: KubeObject): boolean {
 
 /** The spec in the server's form: what its types do not know is gone, and its defaults are there. */
 function asStored(crd: KubeObject): JsonObject {
-  const spec = objectAt(toTypedForm(crd as unknown as JsonObject).object, ["spec"]);
+  const spec = objectAt(toTypedForm(crd).object, ["spec"]);
   const kind = textAt(spec, ["names", "kind"]) ?? "";
   const names = { singular: kind.toLowerCase(), listKind: `${kind}List`, ...objectAt(spec, ["names"]) };
   return { ...spec, names, conversion: conversionOf(spec) };

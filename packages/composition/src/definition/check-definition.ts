@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the schema of definitions cannot say about them, in the words of the definition.
 
-import { goQuote } from "@purlin/kube-objects";
+import { goQuote } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 import { versionsOf } from "./definition-facts.ts";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Definitions hold schemas as free-form objects, so nobody has looked at them yet when a CRD is made of one. Whether they
 // are good schemas is for the API server to say; here it is made sure that they are schemas at all, and where not.
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 
 type Check = (value: JsonValue, path: string) => void;
 

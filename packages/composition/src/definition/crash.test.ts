@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { crdType, silentLog, systemClock, type WatchingController } from "@purlin/kube-controller";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { definitionVersion } from "../testing/definitions.ts";
@@ -114,7 +114,7 @@ async function live(name: string, nth: number, how: "failWhen" | "loseWhen"): Pr
   await settled();
   const versions = [definitionVersion("v1", { version: { deprecated: true } })] as readonly JsonObject[];
   const change = { metadata: { labels: { team: "b" } }, spec: { versions } };
-  await control.client.patch({ ...kinds.definition, name: xrdName }, change as unknown as JsonObject, {
+  await control.client.patch({ ...kinds.definition, name: xrdName }, change, {
     type: "merge",
   });
   await settled();

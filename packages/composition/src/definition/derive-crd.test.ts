@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt } from "@purlin/kube-objects/object";
 import { appDefinition, cacheDefinition, type DefinitionWish, definitionVersion } from "../testing/definitions.ts";
 import { deriveClaimCrd, deriveCompositeCrd } from "./derive-crd.ts";
@@ -297,7 +297,7 @@ suite("what cannot become a CRD", () => {
     },
     NoClaimNames: {
       reason: "24: claims need names",
-      wish: { spec: { claimNames: undefined as unknown as JsonObject } },
+      wish: { spec: { claimNames: undefined as unknown as JsonValue } },
       claim: true,
       want: /^cannot generate CRD for "Composite Resource Claim" .*: invalid resource claim names: missing names$/,
     },

@@ -10,16 +10,17 @@ import {
   type Fields,
   wideColumn,
 } from "@purlin/kube-controller";
-import type { JsonObject, JsonValue, OwnerReference } from "@purlin/kube-objects";
+import { wrapError } from "@purlin/kube-objects/errors";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import {
   controllerReference,
   type KubeObject,
   memberAt,
+  type OwnerReference,
   objectAt,
   textAt,
   textMapAt,
   textsAt,
-  wrapError,
 } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import type { CompositeSchema } from "../composite-resource/machinery.ts";
@@ -146,7 +147,7 @@ function versionOf(version: JsonObject, index: number, { columns, spec, status }
     ...(deprecationWarning !== undefined && { deprecationWarning }),
     schema: { openAPIV3Schema: derivedSchema(version, `spec.versions[${index}].schema`, { spec, status }) },
     subresources: { status: {}, ...(scale !== undefined && { scale }) },
-    additionalPrinterColumns: [...authored, ...(columns as unknown as readonly JsonObject[])],
+    additionalPrinterColumns: [...authored, ...columns],
   };
 }
 

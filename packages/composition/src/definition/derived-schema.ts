@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { type Fields, type Schema, text } from "@purlin/kube-controller";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, objectAt } from "@purlin/kube-objects/object";
 import { checkSchemaShape } from "./check-schema-shape.ts";
 

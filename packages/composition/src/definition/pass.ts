@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isAlreadyExists, isConflict } from "@purlin/kube-objects";
-import { type KubeObject, textOf, wrapError } from "@purlin/kube-objects/object";
+import { isAlreadyExists, isConflict, textOf, wrapError } from "@purlin/kube-objects/errors";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { InstanceControllers } from "./instance-controllers.ts";
 import type { DefinitionDeps } from "./ports.ts";
 import type { DefinitionSide } from "./side.ts";

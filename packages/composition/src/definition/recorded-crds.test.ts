@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt } from "@purlin/kube-objects/object";
 import { deriveClaimCrd, deriveCompositeCrd } from "./derive-crd.ts";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import {
   type Condition,
   type ConditionText,

@@ -141,7 +141,7 @@ suite("a definition that is deleted", () => {
         scope: "Cluster",
         versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
       },
-    } as unknown as KubeObject;
+    } as KubeObject;
     await users.create(crd);
     await users.create(cacheDefinition("Cluster"));
     await running.becomes("Synced", { status: "False" }, cacheXrd);

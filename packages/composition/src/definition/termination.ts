@@ -3,7 +3,7 @@
 
 import { isNoMatch } from "@purlin/kube-client";
 import { crdType, type ReconcileResult } from "@purlin/kube-controller";
-import { ignoreNotFound, isNotFound } from "@purlin/kube-objects";
+import { ignoreNotFound, isNotFound } from "@purlin/kube-objects/errors";
 import {
   hasFinalizer,
   isControlledBy,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { closestName, isJsonObject, type JsonValue } from "@purlin/kube-objects";
+
+import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { closestName } from "@purlin/kube-objects/schema";
 import { schemaKeywords } from "./check-schema-shape.ts";
 
 /** A member of a schema that means nothing to an API server. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { crdType, silentLog, systemClock } from "@purlin/kube-controller";
 import { manualClock } from "@purlin/kube-controller/testing";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type Condition, conditionOf, conditionsOf, type KubeObject, type TypeRef } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";

@@ -2,15 +2,18 @@
 
 import type { KubeReader } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
+import { alreadyExists, notFound } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import {
-  alreadyExists,
-  applyJsonPatch,
-  applyMergePatch,
-  type JsonObject,
-  notFound,
+  deepFreeze,
+  type KubeObject,
+  keyOf,
+  type ObjectKey,
   parseApiVersion,
-} from "@purlin/kube-objects";
-import { deepFreeze, type KubeObject, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
+  type TypeRef,
+  withMember,
+} from "@purlin/kube-objects/object";
+import { applyJsonPatch, applyMergePatch } from "@purlin/kube-objects/patch";
 import { carries } from "../composite/select/choose-revision.ts";
 import { mergeApplied } from "./merge-applied.ts";
 
@@ -124,14 +127,14 @@ export function createMemoryClient(objects: readonly KubeObject[]): MemoryClient
     },
     async update(object, { subresource } = {}) {
       const before = find(object, keyOf(object));
-      if (subresource !== undefined) return put({ ...before, [subresource]: object[subresource] });
-      return put("status" in before ? { ...object, status: before["status"] } : object);
+      if (subresource !== undefined) return put(withMember(before, [subresource], object[subresource]));
+      return put("status" in before ? withMember(object, ["status"], before["status"]) : object);
     },
     async patch(type, patch, { type: kind }) {
-      const before = find(type, type) as unknown as JsonObject;
+      const before = find(type, type);
       const after =
         kind === "json" ? applyJsonPatch(before, patch as never) : applyMergePatch(before, patch as JsonObject);
-      return put(after as unknown as KubeObject);
+      return put(after as KubeObject);
     },
     async delete(type) {
       stored.delete(pathOf(type, type));

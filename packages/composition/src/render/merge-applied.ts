@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject, type JsonObject, type JsonValue, ownValue, setOwnValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonValue, ownValue, setOwnValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 
 /**
@@ -9,7 +9,7 @@ import type { KubeObject } from "@purlin/kube-objects/object";
  */
 export function mergeApplied(stored: KubeObject | undefined, wanted: KubeObject, subresource: string): KubeObject {
   if (subresource !== "") return { ...(stored ?? wanted), [subresource]: wanted[subresource] ?? {} };
-  return merge((stored ?? {}) as unknown as JsonObject, wanted as unknown as JsonObject) as unknown as KubeObject;
+  return merge(stored ?? {}, wanted) as KubeObject;
 }
 
 /** One value merged into another: members of objects one by one, everything else replaced. */

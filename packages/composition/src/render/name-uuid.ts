@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { formatGvk, gvkOf } from "@purlin/kube-objects";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { formatGvk, gvkOf, type KubeObject } from "@purlin/kube-objects/object";
 
 const nilNamespace = Buffer.alloc(16);
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createResourceFetcher, noSchemas, objectsReader } from "@purlin/function-runner";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { appDefinition } from "../testing/definitions.ts";
 import {
@@ -188,7 +188,7 @@ test("an observed resource nobody desires is gone from the references", async ()
   const observed = [
     {
       ...map({}, { name: "old", annotations: { "crossplane.io/composition-resource-name": "old" } }),
-    } as unknown as KubeObject,
+    } as KubeObject,
   ];
   const { xr, resources: made } = await render({ t: { resources: { a: map() } } }, { observed });
   assert.equal(made.length, 1);
@@ -269,7 +269,7 @@ const wrong: Readonly<Record<string, { inputs: Partial<RenderInputs>; want: stri
         map(
           {},
           { name: "x", ownerReferences: [{ apiVersion: "v1", kind: "Other", name: "o", uid: "u9", controller: true }] },
-        ) as unknown as KubeObject,
+        ) as KubeObject,
       ],
     },
     want: 'observed ConfigMap "x" is controlled by Other "o" (UID u9), not by the XR (UID cef6964f-86a5-59d0-aba6-397c0ce9e111)',
@@ -277,7 +277,7 @@ const wrong: Readonly<Record<string, { inputs: Partial<RenderInputs>; want: stri
     field: "metadata.ownerReferences",
   },
   OtherNamespace: {
-    inputs: { observed: [map({}, { name: "x", namespace: "other" }) as unknown as KubeObject] },
+    inputs: { observed: [map({}, { name: "x", namespace: "other" }) as KubeObject] },
     want: 'observed ConfigMap "x" is in namespace "other", but the XR and all it composes are in "ns1"',
     input: "observed",
     field: "metadata.namespace",
@@ -356,7 +356,7 @@ test("a claim stands for its composite resource", async () => {
   };
   let observed: JsonObject | undefined;
   const t: TestFunction = (request) => {
-    observed = request.observed?.composite?.resource?.value as unknown as JsonObject;
+    observed = request.observed?.composite?.resource?.value;
     return autoReady(request);
   };
   const { xr: output, failure } = await render(

@@ -3,8 +3,8 @@
 import { Struct } from "@purlin/function-protocol";
 import { type RequirementFetchers, type RunStep, systemClock } from "@purlin/function-runner";
 import type { EventRecorder, EventText, Log } from "@purlin/kube-controller";
-import { compareUtf8, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
-import { annotationOf, type KubeObject, keyOf } from "@purlin/kube-objects/object";
+import { compareUtf8, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { annotationOf, type KubeObject, keyOf, withMember } from "@purlin/kube-objects/object";
 import { createCompositeState } from "../composite/composite-state.ts";
 import type { CompositePorts } from "../composite/ports.ts";
 import { createReconcile } from "../composite/reconciler.ts";
@@ -162,14 +162,14 @@ function outputOf(
 ): Rendered["xr"] {
   const whole = claim === undefined ? given : xr;
   if (!isComposed) {
-    const unchanged = withRenderTimes({ ...whole, status: stored["status"] });
+    const unchanged = withRenderTimes(withMember(whole, ["status"], stored["status"]));
     return { short: unchanged, full: unchanged };
   }
   const refs = resourceRefsOf(stored, schema).map(withoutEmptyType);
   const { name = "", namespace } = xr.metadata;
   const identity: KubeObject = { ...typeOf(xr), metadata: { name, ...(namespace ? { namespace } : {}) } };
   const output = (base: KubeObject): KubeObject => {
-    const referring = withMachinery(base, schema, { resourceRefs: refs as unknown as JsonValue });
+    const referring = withMachinery(base, schema, { resourceRefs: refs });
     const status = merge(base["status"] as JsonValue | undefined, (stored["status"] ?? {}) as JsonValue);
     return withRenderTimes({ ...referring, status });
   };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createResourceFetcher, noSchemas, objectsReader } from "@purlin/function-runner";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { createTestFunctions, respond } from "../testing/test-functions.ts";
 import { type Rendered, renderComposite } from "./render-composite.ts";

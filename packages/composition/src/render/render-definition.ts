@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an API server would have done with a definition and its composite resource before anybody sees them.
 
-import { applyDefaults, isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
+import { applyDefaults } from "@purlin/kube-objects/structural";
 import { versionsOf } from "../definition/definition-facts.ts";
 import { deriveCompositeCrd } from "../definition/derive-crd.ts";
 import { RenderError } from "./render-error.ts";
@@ -18,7 +19,7 @@ export function storedDefinition(definition: KubeObject | undefined): KubeObject
 export function withSchemaDefaults(xr: KubeObject, definition: KubeObject): KubeObject {
   const schema = schemaOf(definition, xr.apiVersion);
   const spec = isJsonObject(xr["spec"]) ? xr["spec"] : {};
-  return applyDefaults({ ...xr, spec } as unknown as JsonObject, schema) as unknown as KubeObject;
+  return applyDefaults({ ...xr, spec }, schema) as KubeObject;
 }
 
 function schemaOf(definition: KubeObject, apiVersion: string): JsonObject {

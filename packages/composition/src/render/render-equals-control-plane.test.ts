@@ -4,7 +4,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
-import type { JsonObject } from "@purlin/kube-objects";
 import { conditionsOf, type KubeObject, objectAt } from "@purlin/kube-objects/object";
 import { clientReader } from "../composite/observe/client-reader.ts";
 import { resourceRefsOf } from "../composite-resource/machinery.ts";
@@ -101,7 +100,7 @@ for (const [name, row] of Object.entries(rows)) {
         name: object.metadata.name ?? "",
         namespace: object.metadata.namespace,
       });
-      contains(applied as unknown as JsonObject, object as unknown as JsonObject, object.metadata.name ?? "");
+      contains(applied, object, object.metadata.name ?? "");
     }
     const events = bench.takeEvents().map((line) => line.replace(/^\S+ /, ""));
     const told = rendered.results.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);

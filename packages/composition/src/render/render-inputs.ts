@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { controllerOf, type KubeObject, keyOf, labelOf, textAt, withMember } from "@purlin/kube-objects/object";
 import { referencesTo } from "../composite/apply/references.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";
@@ -50,10 +50,7 @@ export function prepareInputs(inputs: RenderInputs): PreparedInputs {
   const observed = (inputs.observed ?? []).flatMap((object, index) =>
     isRendered(object) || isSame(object, xr) ? [] : [observedBy(xr, object, index)],
   );
-  const referred =
-    observed.length === 0
-      ? xr
-      : withMachinery(xr, schema, { resourceRefs: referencesTo(observed, xr) as unknown as JsonValue });
+  const referred = observed.length === 0 ? xr : withMachinery(xr, schema, { resourceRefs: referencesTo(observed, xr) });
   return { xr: referred, given, schema, claim, definition: definition ?? unwritten(xr), observed };
 }
 

@@ -10,7 +10,8 @@ import {
   systemClock,
 } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
-import { ignoreNotFound, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { ignoreNotFound } from "@purlin/kube-objects/errors";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import {
   type Condition,
   conditionOf,

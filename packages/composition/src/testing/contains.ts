@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
 
 /** Asserts that everything in `part` is in `whole`, which the server may have completed. */
 export function contains(whole: JsonValue | undefined, part: JsonValue, path: string): void {

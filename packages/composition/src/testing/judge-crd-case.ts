@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import type { KubeClient } from "@purlin/kube-client";
-import { findStatusError, type JsonObject } from "@purlin/kube-objects";
+import { findStatusError } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import type { CrdCase } from "./crd-case.ts";
 

@@ -3,7 +3,8 @@
 
 import { type Reconcile, type ReconcileResult, silentLog } from "@purlin/kube-controller";
 import type { TestServer } from "@purlin/kube-controller/testing";
-import type { JsonObject, JsonValue, RandomInteger } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import type { RandomInteger } from "@purlin/kube-objects/metadata";
 import { type Condition, conditionsOf, type KubeObject, textAt, withMember } from "@purlin/kube-objects/object";
 import type { ClaimSettings } from "../claim/ports.ts";
 import { createClaimController } from "../claim/setup.ts";

@@ -24,7 +24,7 @@ import {
   type RunStep,
   settleRequirements,
 } from "@purlin/function-runner";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 
 /** What a function of a test answers to a request. */
 export type TestFunction = (request: RunFunctionRequest) => RunFunctionResponse | Promise<RunFunctionResponse>;

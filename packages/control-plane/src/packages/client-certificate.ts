@@ -3,7 +3,8 @@ import { createTlsIdentity, type TlsIdentity } from "@purlin/certificates/peer";
 import type { TlsSource } from "@purlin/function-runner";
 import type { InformerPool } from "@purlin/kube-client";
 import type { Log } from "@purlin/kube-controller";
-import { type KubeObject, textOf } from "@purlin/kube-objects/object";
+import { textOf } from "@purlin/kube-objects/errors";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { authoritySecretName, type CertificatePorts, ensureLeaf } from "@purlin/package-manager";
 
 /** The Secret with the certificate functions are called with, unless another is named. */

@@ -10,7 +10,8 @@ import type { NameResolver, RunStep } from "@purlin/function-runner";
 import { response } from "@purlin/function-sdk";
 import { type Clock, systemClock } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
-import { type KubeObject, textOf } from "@purlin/kube-objects/object";
+import { textOf } from "@purlin/kube-objects/errors";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import {
   buildImage,
   createRegistryClient,

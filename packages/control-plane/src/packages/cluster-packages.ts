@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TlsSource } from "@purlin/function-runner";
 import { createInformerPool, type KubeClient } from "@purlin/kube-client";
 import { createControllerClient, silentLog, systemClock } from "@purlin/kube-controller";
-import { textOf } from "@purlin/kube-objects/object";
+import { textOf } from "@purlin/kube-objects/errors";
 import { type ContentStore, openContentStore } from "@purlin/oci";
 import {
   collectImages,

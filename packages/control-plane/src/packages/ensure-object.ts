@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeClient } from "@purlin/kube-client";
-import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
+import { isAlreadyExists, isNotFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** Creates a cluster-scoped object unless it exists. */

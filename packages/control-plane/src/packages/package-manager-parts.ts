@@ -8,7 +8,7 @@ import {
   systemClock,
   type WatchingController,
 } from "@purlin/kube-controller";
-import { isJsonObject } from "@purlin/kube-objects";
+import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import {
   type ContentStore,

@@ -26,10 +26,10 @@ interface Pod {
   readonly served: RunningFunction;
 }
 
-interface PodTemplate {
+type PodTemplate = {
   readonly metadata: { readonly labels: Readonly<Record<string, string>> };
   readonly spec: { readonly volumes: readonly { readonly secret: { readonly secretName: string } }[] };
-}
+};
 
 const deployments = { apiVersion: "apps/v1", kind: "Deployment" };
 

@@ -120,15 +120,15 @@ export function parseLibraryCache(file: Buffer): ReadonlyMap<string, readonly st
     const at = headerBytes + index * entryBytes;
     // Those for newer processors are extra; the plain one is there as well.
     if (cache.readBigUInt64LE(at + 16) !== 0n) continue;
-    const name = textAt(cache, cache.readUInt32LE(at + 4));
+    const name = terminatedText(cache, cache.readUInt32LE(at + 4));
     const paths = found.get(name) ?? [];
-    paths.push(textAt(cache, cache.readUInt32LE(at + 8)));
+    paths.push(terminatedText(cache, cache.readUInt32LE(at + 8)));
     found.set(name, paths);
   }
   return found;
 }
 
-function textAt(bytes: Buffer, start: number): string {
+function terminatedText(bytes: Buffer, start: number): string {
   const end = bytes.indexOf(0, start);
   return end < 0 ? "" : bytes.toString("utf8", start, end);
 }

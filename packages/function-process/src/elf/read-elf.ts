@@ -52,7 +52,7 @@ export function parseElf(read: ReadPart): ElfFile | undefined {
   const interpreter = all.find(({ type }) => type === segments.interpreter);
   return {
     machine: header.readUInt16LE(18),
-    interpreter: (interpreter && textAt(read(interpreter.offset, interpreter.size), 0)) || undefined,
+    interpreter: (interpreter && terminatedText(read(interpreter.offset, interpreter.size), 0)) || undefined,
     ...dynamicOf(all, read),
   };
 }
@@ -82,7 +82,7 @@ function dynamicOf(all: readonly Segment[], read: ReadPart): Pick<ElfFile, "need
   );
   if (home === undefined) return { needed: [], paths: [] };
   const strings = read(home.offset + address - home.address, values(tags.stringBytes)[0] ?? 0);
-  const texts = (tag: bigint): string[] => values(tag).map((at) => textAt(strings, at));
+  const texts = (tag: bigint): string[] => values(tag).map((at) => terminatedText(strings, at));
   // The newer kind of path counts alone where both are there.
   const paths = texts(tags.runpath).length > 0 ? texts(tags.runpath) : texts(tags.rpath);
   return { needed: texts(tags.needed), paths: paths.flatMap((path) => path.split(":")).filter(Boolean) };
@@ -95,7 +95,7 @@ function entriesOf(table: Buffer): { readonly tag: bigint; readonly value: numbe
   }));
 }
 
-function textAt(bytes: Buffer, start: number): string {
+function terminatedText(bytes: Buffer, start: number): string {
   const end = bytes.indexOf(0, start);
   return bytes.toString("utf8", start, end < 0 ? bytes.length : end);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { availableParallelism } from "node:os";
-import { isJsonObject, quantityValue } from "@purlin/kube-objects";
+import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
+import { quantityValue } from "@purlin/kube-objects/typed";
 
 /** What all processes of one function may use together, unless a line says otherwise. */
 export interface FunctionLimits {

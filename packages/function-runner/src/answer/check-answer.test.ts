@@ -243,6 +243,6 @@ test("an answer as large as all defaults together allow is accepted", async () =
   assert.equal(await read(full, defaultAnswerLimits), undefined);
 });
 
-test("names of limits are told from other words", () => {
+test("names of limits are recognized, other words are not", () => {
   assert.deepEqual(["resources", "toString", "__proto__", ""].map(isAnswerLimitName), [true, false, false, false]);
 });

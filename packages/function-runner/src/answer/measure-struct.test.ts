@@ -64,7 +64,7 @@ test("fields that are not part of a Struct count, however many", () => {
   assert.equal(measureStruct(bytes, { depth: 100, values: 3000 }), undefined);
 });
 
-test("bytes that make no sense are not too deep; whoever reads them will say what is wrong", () => {
+test("malformed bytes are not too deep: the decoder reports what is wrong", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: 200, max: 400 }), (bytes, limit) => {
       assert.equal(measureStruct(bytes, { depth: limit, values: limit }), undefined);

@@ -47,7 +47,7 @@ export function measureStruct(bytes: Uint8Array, { depth, values }: StructLimits
     if (size === undefined || at.position + size > top.end) return undefined;
     const kind = (tag & 7) === 2 ? children[top.kind][tag >>> 3] : undefined;
     if (kind === "value") found++;
-    // Fields that nobody knows are no values, and take as long to read.
+    // Unknown fields are not values, and take as long to read.
     if (found > values || ++fields > (fieldsPerValue + 1) * values) return "values";
     if (kind === undefined) at.position += size;
     else if (open.push({ kind, end: at.position + size }) > depth) return "depth";

@@ -131,8 +131,13 @@ const stored: Readonly<
   Negative: { reason: "a negative one would be expired already", ttl: ttl(-5) },
   Nanos: { reason: "fractions of a second count", ttl: ttl(0, 500_000_000), lives: 500 },
   Clamped: { reason: "C94: a TTL above the maximum is cut to it", ttl: ttl(3600), maxTtlMs: minute, lives: minute },
-  Default: { reason: "C94: the maximum is a day unless told otherwise", ttl: ttl(10 * 86_400), lives: 86_400_000 },
-  Unclamped: { reason: "C94: a maximum of zero is none", ttl: ttl(10 * 86_400), maxTtlMs: 0, lives: 10 * 86_400_000 },
+  Default: { reason: "the maximum is one day by default", ttl: ttl(10 * 86_400), lives: 86_400_000 },
+  Unclamped: {
+    reason: "a maximum of zero means no maximum",
+    ttl: ttl(10 * 86_400),
+    maxTtlMs: 0,
+    lives: 10 * 86_400_000,
+  },
 };
 
 for (const [name, row] of Object.entries(stored)) {
@@ -316,7 +321,7 @@ test("eviction takes empty files and what a crash left half written, but not wha
   assert.deepEqual(files(directory).sort(), ["fn-1/.new", "fn-1/tag"]);
 });
 
-test("eviction of a cache that does not exist yet is no problem", async (t) => {
+test("eviction of a cache that does not exist yet does nothing", async (t) => {
   const { runner, counted } = await cached(t);
   await runner.evict();
   assert.equal(await counted("errors_total"), 0);

@@ -107,7 +107,7 @@ for (const line of crossplaneLines) {
     );
   });
 
-  test(`as ${line}: what that line did not know travels on, but nobody acts upon it`, async (t) => {
+  test(`as ${line}: fields that this release did not know are passed on and have no effect`, async (t) => {
     const { response } = await imitate(t, line, everything);
     const knowsConditions = line === "v1.17" || line === "v2.2";
     const modern = line === "v2.2";

@@ -19,7 +19,7 @@ import { gapsOf, type LineGaps } from "./crossplane-line.ts";
 
 /**
  * A runner that behaves as one of an older Crossplane would: it does not send what that line did not send, and what that
- * line did not know stays in the response as an unknown field that nobody acts upon. It belongs inside the requirements
+ * line did not know stays in the response as an unknown field without effect. It belongs inside the requirements
  * loop. Throws on an unknown line.
  */
 export function asCrossplane(next: FunctionRunner, line: string): FunctionRunner {

@@ -11,7 +11,7 @@ export interface ChannelContext {
   readonly clock: Clock;
   /** Whether connections use TLS. */
   readonly secured: boolean;
-  /** Why no address can be reached right now; undefined while one can, or while nobody has tried. */
+  /** Why no address is reachable now; undefined while one is, or before the first attempt. */
   problem: string | undefined;
 }
 

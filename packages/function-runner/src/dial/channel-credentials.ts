@@ -10,7 +10,7 @@ import type { TlsSource } from "./tls-directory.ts";
 /** A peer that accepts a connection and then says nothing this long is not there. */
 const silenceLimitMs = 20_000;
 
-/** How to secure a channel's connections, and who is told about them. */
+/** How to secure a channel's connections, and what to call when they open. */
 interface ConnectionSecurity {
   /** Undefined for plaintext. */
   readonly tls: TlsSource | undefined;

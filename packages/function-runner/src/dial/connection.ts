@@ -200,12 +200,12 @@ export class FunctionConnection {
     });
   }
 
-  /** Whoever waits holds something up, so only a few do. */
+  /** A waiting call blocks its reconcile, so only a few may wait. */
   #shed(): void {
     this.#turnAway([...this.#calls].slice(mostWaiting));
   }
 
-  /** The function has moved, and nobody answers where it was: whoever waits there had better ask again, and is led to the other address. */
+  /** The function moved and its old address is down: calls that wait there are retried at the new address. */
   #endVainWaits(): void {
     if (this.#cancelDrain !== undefined && this.#outage.problem !== undefined) this.#turnAway([...this.#calls]);
   }
@@ -218,14 +218,14 @@ export class FunctionConnection {
   }
 
   #unreachable(): ServiceError {
-    const details = `the function could not be reached: ${this.#outage.problem ?? "nobody knows why"}`;
+    const details = `function unreachable: ${this.#outage.problem ?? "unknown error"}`;
     return Object.assign(new Error(details), { code: status.UNAVAILABLE, details, metadata: new Metadata() });
   }
 
   #opened(socket: Socket): void {
     this.#sockets.add(socket);
     // Why it could not be reached before is no longer true; until it speaks this is.
-    if (this.#outage.problem !== undefined) this.#outage.problem = "it accepts connections and says nothing";
+    if (this.#outage.problem !== undefined) this.#outage.problem = "connected, but no HTTP/2 response";
     socket.once("close", () => {
       this.#epoch++;
       this.#sockets.delete(socket);

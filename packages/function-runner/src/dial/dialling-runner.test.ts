@@ -212,18 +212,18 @@ test("C59: a function that never listens gives DeadlineExceeded with the reason"
     name: "RunnerError",
     code: "RPC",
     status: "DeadlineExceeded",
-    message: `cannot run Function "fn": rpc error: code = DeadlineExceeded desc = the function could not be reached for pipeline step "compose" before its deadline: connect ECONNREFUSED 127.0.0.1:${port}`,
+    message: `cannot run Function "fn": rpc error: code = DeadlineExceeded desc = function unreachable for pipeline step "compose" before its deadline: connect ECONNREFUSED 127.0.0.1:${port}`,
   });
 });
 
-test("a peer that came up and says nothing is told as that, and not as one that was down before", async (t) => {
+test("a peer that came up and sends nothing is reported as that, not as one that was down before", async (t) => {
   const port = await freePort();
   const runner = dial(t);
   await rejectsSoon((call) => runner.run(targetAt(`127.0.0.1:${port}`), request(), call), /ECONNREFUSED/);
   const mute = createServer((socket) => socket.on("error", () => {})).listen(port, "127.0.0.1");
   t.after(() => mute.close());
   await rejectsSoon((call) => runner.run(targetAt(`127.0.0.1:${port}`), request(), call), {
-    message: /before its deadline: it accepts connections and says nothing$/,
+    message: /before its deadline: connected, but no HTTP\/2 response$/,
   });
 });
 
@@ -254,7 +254,7 @@ test("a run that was cancelled before it began makes no call", async (t) => {
   assert.equal(fn.calls.length, 0);
 });
 
-test("an endpoint nobody can understand is a bad target, named with its revision", async (t) => {
+test("an endpoint that cannot be parsed is a bad target, named with its revision", async (t) => {
   await assert.rejects(dial(t).run(targetAt("dns:///fn.ns"), request(), call()), {
     code: "BAD_TARGET",
     message:

@@ -60,7 +60,7 @@ test("that v1 is not implemented is remembered for the connection and forgotten 
   assert.equal(await v1Calls(), 1, "the second call goes to v1beta1 right away");
 
   fn.cut();
-  // A call on a connection whose end nobody has noticed yet fails once; the next one opens another.
+  // A call on a connection whose end is not noticed yet fails once; the next one opens another.
   await run().catch(run);
   assert.equal(await v1Calls(), 2, "a new connection may lead to a newer function");
   assert.deepEqual(versionsOf(fn), ["v1beta1", "v1beta1", "v1beta1"]);

@@ -39,7 +39,7 @@ const faults: Readonly<
     want: `${prefix}DeadlineExceeded desc = the function did not answer pipeline step "compose" before its deadline`,
   },
   Garbage: {
-    reason: "bytes that are no message are told apart from a failing function",
+    reason: "a malformed message is distinguished from a failing function",
     server: { handler: () => Buffer.from("not a message") },
     want: `${prefix}Internal desc = the function's answer is not a RunFunctionResponse: RunFunctionResponse.field 13: wire type 6 does not exist`,
   },
@@ -54,7 +54,7 @@ const faults: Readonly<
     want: `${prefix}ResourceExhausted desc = Received message larger than max (100023 vs 65536): the function's answer has 100023 bytes (limit answerBytes=65536): correct the function, or raise the limit with --function-limit`,
   },
   DeepDesired: {
-    reason: "an object nobody can read must not reach the next function",
+    reason: "an object that cannot be read must not reach the next function",
     server: {
       handler: (incoming) =>
         answer(incoming, {

@@ -110,7 +110,7 @@ test("a function that moved to another address is found again", async (t) => {
   resolver.addresses = ["127.0.0.2"];
   await first?.stop();
   const run = (): Promise<unknown> => runner.run(targetAt(endpoint), request(), call());
-  // A call on a connection whose end nobody has noticed yet fails once.
+  // A call on a connection whose end is not noticed yet fails once.
   await run().catch(run);
   assert.deepEqual(served(pods), [1, 1]);
   assert.equal(second?.accepted, 1);
@@ -185,7 +185,7 @@ test("the error of a call whose function has no address says so", async (t) => {
   ] as const) {
     const runner = dial(t, { names: { resolve: addresses } });
     await rejectsSoon((call) => runner.run(targetAt("dns:///fn.ns:9443"), request(), call), {
-      message: `cannot run Function "fn": rpc error: code = DeadlineExceeded desc = the function could not be reached for pipeline step "compose" before its deadline: cannot look up host "fn.ns": ${reason}`,
+      message: `cannot run Function "fn": rpc error: code = DeadlineExceeded desc = function unreachable for pipeline step "compose" before its deadline: cannot look up host "fn.ns": ${reason}`,
     });
   }
 });

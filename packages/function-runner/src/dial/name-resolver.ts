@@ -3,7 +3,7 @@ import { lookup } from "node:dns/promises";
 
 /** Turns a host name into addresses. Asked again whenever a connection is lost, and at least every 30 seconds. */
 export interface NameResolver {
-  /** All IPv4 and IPv6 addresses of a host. Rejects, or answers with none, when there are none yet. */
+  /** All IPv4 and IPv6 addresses of a host. Rejects, or resolves to an empty list, when the host has no address yet. */
   resolve(host: string): Promise<readonly string[]>;
 }
 

@@ -72,17 +72,17 @@ const answers: Readonly<Record<string, { reason: string; respond: Respond; want:
     want: "Unavailable desc = Received HTTP status code 503",
   },
   NoMessage: {
-    reason: "OK without a message is no answer, and not a version the function lacks",
+    reason: "OK without a message is not a response, and not a version the function lacks",
     respond: endsWith({ ...grpc, ...ok }),
     want: "Internal desc = the function says OK and sends no whole answer",
   },
   HalfMessage: {
-    reason: "OK after half a message is no answer",
+    reason: "OK after half a message is not a response",
     respond: sends(grpc, framed(answer, { size: 100 }), ok),
     want: "Internal desc = the function says OK and sends no whole answer",
   },
   NotANumber: {
-    reason: "a status nobody can read is an unknown one",
+    reason: "a malformed status is Unknown",
     respond: sends(grpc, framed(answer), { "grpc-status": "fine" }),
     want: "Unknown desc = the function's status is not a number",
   },

@@ -10,7 +10,7 @@ export function explainOddAnswer(error: ServiceError, headers: Metadata | undefi
   if (type !== undefined && !type.startsWith("application/grpc") && !isHttpStatus(error)) {
     return restate(error, status.UNKNOWN, `the function answers with ${JSON.stringify(type)}, not with gRPC`);
   }
-  // What gRPC's client throws for a compression it does not know is no status, and becomes one without members.
+  // gRPC's client throws an error without a status for an unknown compression: it becomes a status without members.
   if (error.code === undefined) {
     return restate(error, status.INTERNAL, "the function's answer is compressed in a way this runner does not know");
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function that is down must not hold everybody who needs it: whoever waits cannot do anything else.
+// A function that is down must not block every reconcile that needs it: a waiting reconcile can do nothing else.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
@@ -12,21 +12,21 @@ import { longOutageMs, Outage } from "./outage.ts";
 
 test("an outage is long when it has lasted, whatever its reasons were", () => {
   const clock = manualClock();
-  let told = 0;
-  const outage = new Outage(clock, () => told++);
+  let reported = 0;
+  const outage = new Outage(clock, () => reported++);
   outage.problem = "refused";
   clock.advance(longOutageMs - 1);
   outage.problem = "reset";
-  assert.deepEqual([outage.isLong, told], [false, 0]);
+  assert.deepEqual([outage.isLong, reported], [false, 0]);
   clock.advance(1);
-  assert.deepEqual([outage.isLong, told, outage.problem], [true, 1, "reset"]);
+  assert.deepEqual([outage.isLong, reported, outage.problem], [true, 1, "reset"]);
   outage.problem = undefined;
   assert.deepEqual([outage.isLong, clock.waiting], [false, 0]);
   outage.problem = "refused";
   clock.advance(longOutageMs - 1);
   outage.problem = undefined;
   clock.advance(longOutageMs);
-  assert.deepEqual([outage.isLong, told], [false, 1], "one that ends in time is none");
+  assert.deepEqual([outage.isLong, reported], [false, 1], "an outage that ends in time is not reported");
 });
 
 async function freePort(): Promise<number> {
@@ -37,42 +37,42 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test("a few wait for a function that stays down, everybody else is told at once; when it is back all are served", async (t) => {
+test("a few calls wait for a function that stays down, all others fail at once; when it is back all are served", async (t) => {
   const clock = manualClock();
   const runner = dial(t, { clock });
   const port = await freePort();
   const target = targetAt(`127.0.0.1:${port}`);
-  const told: string[] = [];
+  const failures: string[] = [];
   const run = (): Promise<unknown> =>
-    runner.run(target, request(), call()).catch((error: Error) => void told.push(error.message));
+    runner.run(target, request(), call()).catch((error: Error) => void failures.push(error.message));
   const waiting = Array.from({ length: mostWaiting + 5 }, run);
-  // The clock runs only when it is told to; the connection is refused in its own time.
-  while (told.length < 5) {
+  // The clock advances only in this test; the connection is refused in its own time.
+  while (failures.length < 5) {
     clock.advance(1000);
     await new Promise((resolve) => setImmediate(resolve));
   }
   await run();
   const refused = `connect ECONNREFUSED 127.0.0.1:${port}`;
-  const want = `cannot run Function "fn": rpc error: code = Unavailable desc = the function could not be reached: ${refused}`;
+  const want = `cannot run Function "fn": rpc error: code = Unavailable desc = function unreachable: ${refused}`;
   assert.deepEqual(
-    told,
+    failures,
     Array.from({ length: 6 }, () => want),
   );
   await using fn = await serveFunction({ listen: { host: "127.0.0.1", port } });
   await Promise.all(waiting);
   assert.equal(fn.calls.length, mostWaiting);
   await run();
-  assert.deepEqual([told.length, fn.calls.length], [6, mostWaiting + 1]);
+  assert.deepEqual([failures.length, fn.calls.length], [6, mostWaiting + 1]);
 });
 
-test("whoever waits where nobody answers is told as soon as the function has another address", async (t) => {
+test("a call that waits at an address that is down fails as soon as the function has another address", async (t) => {
   const runner = dial(t);
   const port = await freePort();
   const waiting = runner.run(targetAt(`127.0.0.1:${port}`), request(), call());
-  const told = assert.rejects(waiting, new RegExp(`code = Unavailable .*ECONNREFUSED 127.0.0.1:${port}`));
+  const failed = assert.rejects(waiting, new RegExp(`code = Unavailable .*ECONNREFUSED 127.0.0.1:${port}`));
   await using elsewhere = await serveFunction();
   await runner.run(targetAt(elsewhere.endpoint), request(), call());
-  await told;
+  await failed;
   await runner.run(targetAt(elsewhere.endpoint), request(), call());
   assert.equal(elsewhere.calls.length, 2);
   assert.equal(runner.stats().callsInFlight, 0);

@@ -12,13 +12,13 @@ export class Outage {
   #cancel: (() => void) | undefined;
   #isLong = false;
 
-  /** `onLong` is called when it has lasted so long that nobody should count on its end. */
+  /** `onLong` is called when the outage has lasted so long that calls must not wait for its end. */
   constructor(clock: Clock, onLong: () => void) {
     this.#clock = clock;
     this.#onLong = onLong;
   }
 
-  /** Why no address can be reached right now; undefined while one can, or while nobody has tried. */
+  /** Why no address is reachable now; undefined while one is, or before the first attempt. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -33,7 +33,7 @@ export class Outage {
     return this.#isLong;
   }
 
-  /** It is over, or nobody cares any more. */
+  /** Ends the outage: the function is reachable again, or the connection is closed. */
   end(): void {
     this.#cancel?.();
     this.#cancel = undefined;

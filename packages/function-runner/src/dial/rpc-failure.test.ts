@@ -16,7 +16,7 @@ const target: FunctionTarget = {
 const texts: Readonly<Record<string, { reason: string; text: string; want: string }>> = {
   Plain: { reason: "one line stays as it is", text: " no  such bucket ", want: " no  such bucket " },
   Lines: { reason: "lines become one", text: "panic:\n  at a\r\n\tat b", want: "panic: at a at b" },
-  Empty: { reason: "empty lines are none", text: "panic:\n\n \r\nat a", want: "panic: at a" },
+  Empty: { reason: "empty lines are left out", text: "panic:\n\n \r\nat a", want: "panic: at a" },
   Spaces: {
     reason: "as many spaces as fit into a trailer are looked at once",
     text: `a${" ".repeat(500_000)}b\nc`,

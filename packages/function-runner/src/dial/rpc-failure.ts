@@ -86,7 +86,7 @@ function missedDeadline({ call, problem }: FailedCall): string {
   const step = call.step === undefined ? "the call" : `pipeline step "${call.step.name}"`;
   return problem === undefined
     ? `the function did not answer ${step} before its deadline`
-    : `the function could not be reached for ${step} before its deadline: ${problem}`;
+    : `function unreachable for ${step} before its deadline: ${problem}`;
 }
 
 function cancelled(error: ServiceError, { call, closed }: FailedCall): string {

@@ -10,7 +10,7 @@ import { call, dial, rejectsSoon, request, targetAt } from "../../test/runs.ts";
 import { authority, serverCredentials, temporaryDirectory, writeClientFiles } from "../../test/tls.ts";
 import { tlsFromDirectory } from "./tls-directory.ts";
 
-/** A door behind which nobody answers, and what was said to it. */
+/** A socket that accepts connections and never answers, and the bytes that were sent to it. */
 async function door(t: TestContext): Promise<{ readonly path: string; readonly said: string[] }> {
   const path = join(temporaryDirectory(t), "door");
   const said: string[] = [];
@@ -41,7 +41,7 @@ test("the shorter way is taken, with the certificates of the endpoint, and nothi
   assert.deepEqual([fn.calls.length, asked, said], [3, [path], []], "one connection for all");
 });
 
-test("a shorter way that is closed is told, and tried again", async (t) => {
+test("a direct connection that is closed is reported, and retried", async (t) => {
   const ca = authority();
   const directory = temporaryDirectory(t);
   writeClientFiles(directory, ca);

@@ -15,7 +15,7 @@ export interface TlsSource {
   current(): TlsIdentity;
   /** The common name that the certificate of a function must carry, where each one has a certificate of its own; any unless given. */
   commonName?(target: Pick<FunctionTarget, "revisionName">): string | undefined;
-  /** A socket to whoever is behind a Unix socket, by a shorter way than through it; undefined where there is none. */
+  /** A socket to the process behind a Unix socket, connected more directly than through it; undefined where there is none. */
   open?(path: string): Promise<Socket> | undefined;
 }
 

@@ -100,7 +100,7 @@ test("a function without TLS is not called by a runner that has it", async (t) =
   assert.equal(fn.calls.length, 0);
 });
 
-test("what OpenSSL says is told in its words, without its addresses", async (t) => {
+test("errors of OpenSSL keep their text, without memory addresses", async (t) => {
   const ca = authority();
   const directory = temporaryDirectory(t);
   writeClientFiles(directory, ca);

@@ -61,7 +61,7 @@ async function inspectorErrors(registry: Registry): Promise<Record<string, numbe
   );
 }
 
-test("a run is told before and after it, with the same meta", async () => {
+test("a run is recorded before and after it, with the same meta", async () => {
   const sink = remember();
   const clock = manualClock(1_767_225_600_500);
   const response = await recordRuns(echo, sink, { clock }).run(target, request(), traced());
@@ -86,7 +86,7 @@ test("a run is told before and after it, with the same meta", async () => {
   assert.match(meta.spanId, /^[0-9a-f-]{36}$/);
 });
 
-test("a run that fails is told with its error, which goes on to the caller", async () => {
+test("a run that fails is recorded with its error, which is also thrown to the caller", async () => {
   const sink = remember();
   const boom = new Error("boom");
   const failing: FunctionRunner = { run: () => Promise.reject(boom) };
@@ -301,7 +301,7 @@ test("the inspector gets an empty response and the error of a run that failed", 
 
 test("C99: without an inspector at the socket the pipeline is unaffected, and both records are counted as lost", async (t) => {
   const registry = new Registry();
-  const sink = sinkAt(t, join(temporaryDirectory(t), "nobody.sock"));
+  const sink = sinkAt(t, join(temporaryDirectory(t), "missing.sock"));
   const response: RunFunctionResponse = await recordRuns(echo, sink, { metrics: createRunnerMetrics(registry) }).run(
     target,
     request(),

@@ -39,13 +39,13 @@ export interface ResponseRecord {
   readonly error?: string | undefined;
 }
 
-/** Who is told about runs. What it throws, and what it rejects with, is counted and logged, and affects nothing else. */
+/** Receives records of runs. Errors that it throws or rejects with are counted and logged, and have no other effect. */
 export interface RunSink {
   request(record: RequestRecord): void | Promise<void>;
   response(record: ResponseRecord): void | Promise<void>;
 }
 
-/** What recording needs from its surroundings. */
+/** What recording depends on. */
 interface RecordOptions {
   readonly clock?: Clock | undefined;
   readonly metrics?: RunnerMetrics | undefined;
@@ -53,23 +53,23 @@ interface RecordOptions {
 }
 
 /**
- * A runner that tells a sink about every run that has a step and a trace, before and after it, without waiting for the
+ * A runner that sends a sink a record of every run that has a step and a trace, before and after it, without waiting for the
  * sink. As the outermost layer it also sees runs that a cache answers.
  */
 export function recordRuns(next: FunctionRunner, sink: RunSink, options: RecordOptions = {}): FunctionRunner {
   const { clock = systemClock } = options;
-  const tell = teller(options);
+  const send = createSender(options);
   return {
     async run(target, request, call) {
       const meta = stepMeta(target, call, clock);
       if (meta === undefined) return next.run(target, request, call);
-      const told = tell(target, "request", () => {
+      const requestSent = send(target, "request", () => {
         requireRecordable(request);
         return sink.request({ meta, target, request: redactRequest(request) });
       });
       const ended = (record: () => Pick<ResponseRecord, "response" | "error">): void => {
-        // A sink hears of the end of a run after it has heard of its beginning.
-        void told.then(() => tell(target, "response", () => sink.response({ meta, target, ...record() })));
+        // The sink receives the end of a run after its beginning.
+        void requestSent.then(() => send(target, "response", () => sink.response({ meta, target, ...record() })));
       };
       try {
         const response = await next.run(target, request, call);
@@ -86,10 +86,10 @@ export function recordRuns(next: FunctionRunner, sink: RunSink, options: RecordO
   };
 }
 
-/** Never rejects; what goes wrong is counted and logged. */
-type Tell = (target: FunctionTarget, type: "request" | "response", emit: () => void | Promise<void>) => Promise<void>;
+/** Sends a record to the sink. Never rejects: failures are counted and logged. */
+type Send = (target: FunctionTarget, type: "request" | "response", emit: () => void | Promise<void>) => Promise<void>;
 
-function teller({ metrics = noMetrics, log = silentLog }: RecordOptions): Tell {
+function createSender({ metrics = noMetrics, log = silentLog }: RecordOptions): Send {
   let pending = 0;
   return async ({ functionName }, type, emit) => {
     pending++;

@@ -90,7 +90,7 @@ const objects: Readonly<Record<string, { reason: string; object: JsonObject; wan
     want: { apiVersion: "v1", kind: "Secret", type: "Opaque", data: { a: redacted, __proto__x: redacted } },
   },
   OddData: {
-    reason: "data that is no object is hidden as a whole",
+    reason: "data that is not an object is hidden as a whole",
     object: { apiVersion: "v1", kind: "Secret", data: [hush] },
     want: { apiVersion: "v1", kind: "Secret", data: redacted },
   },

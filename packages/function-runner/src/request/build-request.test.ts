@@ -14,7 +14,7 @@ import {
   State,
   Struct,
 } from "@purlin/function-protocol";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import fc from "fast-check";
 import { objectsReader } from "../requirements/objects-reader.ts";
 import { createResourceFetcher } from "../requirements/resource-fetcher.ts";
@@ -80,7 +80,7 @@ const inputs: Readonly<Record<string, { reason: string; input: unknown; want: un
   Empty: { reason: "an empty input is an input", input: {}, want: {} },
   Object: { reason: "the object travels as it is", input: { a: [1, { b: null }] }, want: { a: [1, { b: null }] } },
   HugeInteger: {
-    reason: "an integer that is no double becomes the nearest one",
+    reason: "an integer that a double cannot hold becomes the nearest one",
     input: { n: 9007199254740993n, list: [9007199254740993n, "x"] },
     want: { n: 9007199254740992, list: [9007199254740992, "x"] },
   },
@@ -147,7 +147,7 @@ test("a Secret that cannot be read fails the step, with step and credential name
 const secrets: Readonly<Record<string, { reason: string; secret: JsonObject; want: unknown }>> = {
   NoData: { reason: "a Secret may be empty", secret: {}, want: [] },
   NullData: { reason: "null is empty", secret: { data: null, stringData: null }, want: [] },
-  EmptyValue: { reason: "a null value is no bytes", secret: { data: { a: null } }, want: [["a", ""]] },
+  EmptyValue: { reason: "a null value has no bytes", secret: { data: { a: null } }, want: [["a", ""]] },
   StringData: {
     reason: "an authored Secret's stringData wins over data",
     secret: { data: { a: "aGk=" }, stringData: { a: "other", b: "ü" } },
@@ -217,7 +217,7 @@ test("bootstrap requirements are in the first request under their names", async 
   assert.equal(requiredSchemas.get("nothing")?.openapiV3, undefined);
 });
 
-test("a bootstrap requirement that cannot be fetched fails the step; of several the first is told", async () => {
+test("a bootstrap requirement that cannot be fetched fails the step; the first of several failures is reported", async () => {
   const nothing = { apiVersion: "x.org/v1", kind: "Nothing" };
   const requirements = {
     requiredResources: [

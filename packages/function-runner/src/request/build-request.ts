@@ -47,7 +47,7 @@ export function firstState(observed?: State): StepState {
 }
 
 /**
- * The first request of a step, complete with tag and capabilities. Rejects, naming the step, when its input is no object
+ * The first request of a step, complete with tag and capabilities. Rejects, naming the step, when its input is not an object
  * or something it declares cannot be read.
  */
 export async function buildRequest(
@@ -56,7 +56,7 @@ export async function buildRequest(
   sources: RequestSources,
 ): Promise<RunFunctionRequest> {
   const input = inputOf(definition);
-  // One after the other, so that of several problems always the same one is told.
+  // One after the other, so that always the same one of several errors is reported.
   const credentials = await readCredentials(definition, sources);
   const requiredResources = await addSeeds(await fetchResources(definition, sources), sources);
   const requiredSchemas = await fetchSchemas(definition, sources);

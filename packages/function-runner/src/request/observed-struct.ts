@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isProtocolError, Struct } from "@purlin/function-protocol";
-import type { JsonValue } from "@purlin/kube-objects";
+import type { JsonValue } from "@purlin/kube-objects/json";
 
 const known = new WeakMap<object, Struct>();
 let encoded = 0;
@@ -23,7 +23,7 @@ export function observedStructsEncoded(): number {
   return encoded;
 }
 
-/** Struct numbers are doubles. An integer that is none becomes the nearest one, as it does for every other runner. */
+/** Struct numbers are doubles. An integer that a double cannot hold becomes the nearest one, as in other runners. */
 function encodeObject(object: object): Struct {
   try {
     return Struct.from(object);

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  formatApiVersion,
-  type GroupVersionKind,
-  gvkOf,
-  isJsonObject,
-  type JsonObject,
-  ownValue,
-} from "@purlin/kube-objects";
+
+import { isJsonObject, type JsonObject, ownValue } from "@purlin/kube-objects/json";
+import { formatApiVersion, type GroupVersionKind, gvkOf } from "@purlin/kube-objects/object";
 import { RunnerError, textOf } from "../runner-error.ts";
 import type { KindScope, ListQuery, ResourceReader } from "./resource-reader.ts";
 
@@ -17,7 +12,7 @@ export type ScopeOf = (gvk: GroupVersionKind) => KindScope | undefined;
 interface ObjectsReaderOptions {
   /** The scope of kinds. A kind it does not know is as its objects are: namespaced if one of them has a namespace. */
   readonly scopeOf?: ScopeOf | undefined;
-  /** What to answer about a kind that nobody knows: that there is none (the default), or that it has no objects. */
+  /** How to answer for an unknown kind: with an error (the default), or with no objects. */
   readonly unknownKinds?: "refuse" | "empty" | undefined;
 }
 
@@ -85,7 +80,7 @@ function readEntry(object: unknown, index: number): { readonly gvk: GroupVersion
     const { name, namespace = "", labels } = metadata;
     if (typeof name !== "string" || name === "") throw new Error(`${gvk.kind} has no metadata.name`);
     if (typeof namespace !== "string")
-      throw new Error(`${gvk.kind} "${name}" has a metadata.namespace that is no string`);
+      throw new Error(`${gvk.kind} "${name}" has a metadata.namespace that is not a string`);
     // Frozen, so that it is encoded once however often it is sent.
     const frozen = Object.freeze({ ...object });
     return { gvk, entry: { object: frozen, name, namespace, labels: isJsonObject(labels) ? labels : {} } };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, MatchLabels, ResourceSelector } from "@purlin/function-protocol";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { observedStructsEncoded } from "../request/observed-struct.ts";
 import { objectsReader, scopesOfCrds } from "./objects-reader.ts";
 import { createResourceFetcher, type FetchLimits } from "./resource-fetcher.ts";
@@ -65,7 +65,7 @@ const table: Readonly<Record<string, { reason: string; selector: ResourceSelecto
     want: [],
   },
   ByNameEmptyNamespace: {
-    reason: "C81: an empty namespace is none",
+    reason: "an empty namespace counts as absent",
     selector: select("ConfigMap", { name: "y" }, ""),
     want: [],
   },
@@ -140,7 +140,7 @@ const refused: Readonly<Record<string, { reason: string; selector: Partial<Resou
     want: 'a selector needs apiVersion and kind, not "" and "ConfigMap"',
   },
   UnknownKind: {
-    reason: "C80: a kind nobody serves is an error, not an empty list",
+    reason: "a kind that is not served is an error, not an empty list",
     selector: { apiVersion: "example.org/v1", kind: "Nothing" },
     want: 'no matches for kind "Nothing" in version "example.org/v1"',
   },
@@ -163,7 +163,7 @@ for (const [name, { reason, selector, want }] of Object.entries(refused)) {
   });
 }
 
-test("a reader's failure is told with what was being done", async () => {
+test("a reader's failure is reported with what was being read", async () => {
   const boom = new Error("boom");
   const fetch = createResourceFetcher({
     scopeOf: async () => "Cluster",
@@ -225,7 +225,7 @@ const unusable: Readonly<Record<string, { objects: unknown[]; want: string }>> =
   NoName: { objects: [{ apiVersion: "v1", kind: "K" }], want: "object 1 cannot be used: K has no metadata.name" },
   BadNamespace: {
     objects: [{ apiVersion: "v1", kind: "K", metadata: { name: "a", namespace: 7 } }],
-    want: 'object 1 cannot be used: K "a" has a metadata.namespace that is no string',
+    want: 'object 1 cannot be used: K "a" has a metadata.namespace that is not a string',
   },
   Twice: { objects: [object("ns", "a"), object("ns", "a")], want: 'v1/ConfigMap "ns/a" is there twice' },
   TwiceClusterScoped: {

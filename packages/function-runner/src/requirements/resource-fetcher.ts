@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { create, Resource, type ResourceSelector, Resources, Turns } from "@purlin/function-protocol";
-import {
-  formatApiVersion,
-  type GroupVersionKind,
-  isJsonObject,
-  type JsonObject,
-  parseApiVersion,
-} from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { formatApiVersion, type GroupVersionKind, parseApiVersion } from "@purlin/kube-objects/object";
 import { defaultAnswerLimits, defaultMaxRequestBytes, raiseLimit } from "../answer/answer-limits.ts";
 import { observedStruct } from "../request/observed-struct.ts";
 import { RunnerError, wrapError } from "../runner-error.ts";

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { GroupVersionKind, JsonObject } from "@purlin/kube-objects";
+
+import type { JsonObject } from "@purlin/kube-objects/json";
+import type { GroupVersionKind } from "@purlin/kube-objects/object";
 
 /** Whether objects of a kind live in namespaces. */
 export type KindScope = "Namespaced" | "Cluster";

@@ -18,7 +18,7 @@ import {
   State,
   Struct,
 } from "@purlin/function-protocol";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { answer, serveFunction } from "../../test/function-server.ts";
 import { assertNothingLeft, resources as processResources } from "../../test/leaks.ts";
 import { call, dial, gate, request, targetAt } from "../../test/runs.ts";
@@ -70,7 +70,7 @@ interface Setting {
 }
 
 /** Runs a real function, scripted call by call, and tells what happened. */
-async function tell(t: TestContext, script: Script, setting: Setting = {}): Promise<Story> {
+async function settle(t: TestContext, script: Script, setting: Setting = {}): Promise<Story> {
   const fn = await serveFunction({ handler: (incoming) => answer(incoming, script(incoming, fn.calls.length)) });
   t.after(() => fn.stop());
   const fetched: string[] = [];
@@ -96,13 +96,13 @@ async function tell(t: TestContext, script: Script, setting: Setting = {}): Prom
 
 test("C65: a function without requirements is called once", async (t) => {
   for (const requirements of [undefined, create(Requirements)]) {
-    const { requests, fetched } = await tell(t, () => ({ requirements }));
+    const { requests, fetched } = await settle(t, () => ({ requirements }));
     assert.deepEqual([requests.length, fetched], [1, []]);
   }
 });
 
 test("C66: a constant requirement takes two calls and one fetch, and the second call has the object", async (t) => {
-  const story = await tell(t, () => ({ requirements: wanting({ cfg: byName("a") }) }), { objects: [configMap("a")] });
+  const story = await settle(t, () => ({ requirements: wanting({ cfg: byName("a") }) }), { objects: [configMap("a")] });
   await story.response;
   assert.equal(story.requests.length, 2);
   assert.deepEqual(story.fetched, ["a"]);
@@ -111,7 +111,7 @@ test("C66: a constant requirement takes two calls and one fetch, and the second 
 });
 
 test("C67: a required object that does not exist is a key without items, not an error", async (t) => {
-  const story = await tell(t, () => ({ requirements: wanting({ cfg: byName("missing") }) }));
+  const story = await settle(t, () => ({ requirements: wanting({ cfg: byName("missing") }) }));
   await story.response;
   assert.equal(story.requests.length, 2);
   assert.deepEqual(namesIn(story.requests[1]?.requiredResources.get("cfg")), []);
@@ -137,7 +137,7 @@ test("C68: a requirement dropped once it is satisfied never settles: six calls, 
 });
 
 test("C68: a new requirement each time never settles either", async (t) => {
-  const story = await tell(t, (_request, n) => ({ requirements: wanting({ [`r${n}`]: byName(`o${n}`) }) }));
+  const story = await settle(t, (_request, n) => ({ requirements: wanting({ [`r${n}`]: byName(`o${n}`) }) }));
   await assert.rejects(story.response, notSettled);
   assert.equal(story.requests.length, 6);
 });
@@ -148,7 +148,7 @@ test("C69: a requirement derived from the answer to another takes three calls", 
       requiredResources.has("a") ? { a: byName("first"), b: byName("second") } : { a: byName("first") },
     ),
   });
-  const story = await tell(t, script, { objects: [configMap("first"), configMap("second")] });
+  const story = await settle(t, script, { objects: [configMap("first"), configMap("second")] });
   await story.response;
   assert.equal(story.requests.length, 3);
   assert.deepEqual(namesIn(story.requests[2]?.requiredResources.get("a")), ["first"]);
@@ -157,14 +157,14 @@ test("C69: a requirement derived from the answer to another takes three calls", 
 });
 
 test("C70: settling exactly on the sixth call is success", async (t) => {
-  const story = await tell(t, (_request, n) => ({ requirements: wanting({ r: byName(`o${Math.min(n, 5)}`) }) }));
+  const story = await settle(t, (_request, n) => ({ requirements: wanting({ r: byName(`o${Math.min(n, 5)}`) }) }));
   await story.response;
   assert.equal(story.requests.length, 6);
 });
 
 test("C71: a fatal result is returned as it is, whatever it requires", async (t) => {
   const fatal = create(Result, { severity: Severity.SEVERITY_FATAL, message: "stop" });
-  const story = await tell(t, () => ({ results: [fatal], requirements: wanting({ cfg: byName("a") }) }));
+  const story = await settle(t, () => ({ results: [fatal], requirements: wanting({ cfg: byName("a") }) }));
   assert.equal((await story.response).results[0]?.message, "stop");
   assert.deepEqual([story.requests.length, story.fetched], [1, []]);
 });
@@ -176,7 +176,7 @@ async function bootstrapped(...objects: JsonObject[]): Promise<Map<string, Resou
 }
 
 test("C72: a bootstrap entry that the function declares identically takes one call", async (t) => {
-  const story = await tell(t, () => ({ requirements: wanting({ boot: byName("a") }) }), {
+  const story = await settle(t, () => ({ requirements: wanting({ boot: byName("a") }) }), {
     objects: [configMap("a")],
     first: { requiredResources: await bootstrapped(configMap("a")) },
   });
@@ -185,7 +185,7 @@ test("C72: a bootstrap entry that the function declares identically takes one ca
 });
 
 test("C73: a bootstrap entry stays beside what the function requires", async (t) => {
-  const story = await tell(t, () => ({ requirements: wanting({ own: byName("b") }) }), {
+  const story = await settle(t, () => ({ requirements: wanting({ own: byName("b") }) }), {
     objects: [configMap("b")],
     first: { requiredResources: await bootstrapped(configMap("a")) },
   });
@@ -195,7 +195,7 @@ test("C73: a bootstrap entry stays beside what the function requires", async (t)
 });
 
 test("C74: the function's selector wins over a bootstrap entry of the same name", async (t) => {
-  const story = await tell(t, () => ({ requirements: wanting({ boot: byName("b") }) }), {
+  const story = await settle(t, () => ({ requirements: wanting({ boot: byName("b") }) }), {
     objects: [configMap("b")],
     first: { requiredResources: await bootstrapped(configMap("a")) },
   });
@@ -208,7 +208,7 @@ test("C75: extra_resources and resources are answered each in its own field", as
     extraResources: new Map([["old", byName("a")]]),
     resources: new Map([["new", byName("b")]]),
   });
-  const story = await tell(t, () => ({ requirements }), { objects: [configMap("a"), configMap("b")] });
+  const story = await settle(t, () => ({ requirements }), { objects: [configMap("a"), configMap("b")] });
   await story.response;
   const [, second] = story.requests;
   assert.deepEqual([...(second?.extraResources.keys() ?? [])], ["old"]);
@@ -222,14 +222,14 @@ test("C76: the next call sees the context of the last one, but not its desired s
     context: Struct.from({ seen: true }),
     desired,
   });
-  const story = await tell(t, script, { first: { desired: create(State), context: Struct.from({}) } });
+  const story = await settle(t, script, { first: { desired: create(State), context: Struct.from({}) } });
   await story.response;
   assert.deepEqual(story.requests[1]?.context?.value, { seen: true });
   assert.equal(story.requests[1]?.desired?.resources.size, 0);
 });
 
 test("C77: the tag is the same in all calls", async (t) => {
-  const story = await tell(t, () => ({ requirements: wanting({ cfg: byName("a") }) }), {
+  const story = await settle(t, () => ({ requirements: wanting({ cfg: byName("a") }) }), {
     first: { meta: create(RequestMeta, { tag: "tag" }) },
   });
   await story.response;
@@ -241,7 +241,7 @@ test("C77: the tag is the same in all calls", async (t) => {
 
 test("C80: an unknown kind fails the step", async (t) => {
   const unknown = create(ResourceSelector, { apiVersion: "example.org/v1", kind: "Nothing" });
-  const story = await tell(t, () => ({ requirements: wanting({ x: unknown }) }), {
+  const story = await settle(t, () => ({ requirements: wanting({ x: unknown }) }), {
     fetchers: { resources: createResourceFetcher(objectsReader([])) },
   });
   await assert.rejects(story.response, {
@@ -253,7 +253,7 @@ test("C80: an unknown kind fails the step", async (t) => {
 test("a malformed apiVersion of a schema selector fails the step", async (t) => {
   const schemas = new Map([["s", create(SchemaSelector, { apiVersion: "a/b/c", kind: "K" })]]);
   const boom = new Error("unexpected GroupVersion string: a/b/c");
-  const story = await tell(t, () => ({ requirements: create(Requirements, { schemas }) }), {
+  const story = await settle(t, () => ({ requirements: create(Requirements, { schemas }) }), {
     fetchers: { schema: () => Promise.reject(boom) },
   });
   await assert.rejects(story.response, {
@@ -263,7 +263,9 @@ test("a malformed apiVersion of a schema selector fails the step", async (t) => 
 });
 
 test("identical selectors under several names are fetched once", async (t) => {
-  const story = await tell(t, () => ({ requirements: wanting({ x: byLabels({ a: "1" }), y: byLabels({ a: "1" }) }) }));
+  const story = await settle(t, () => ({
+    requirements: wanting({ x: byLabels({ a: "1" }), y: byLabels({ a: "1" }) }),
+  }));
   await story.response;
   assert.deepEqual(story.fetched, ["*"]);
 });
@@ -274,7 +276,7 @@ test("schemas are answered as well, and one that does not exist is an empty Sche
     ["yes", create(SchemaSelector, { apiVersion: "v1", kind: "Pod" })],
     ["no", create(SchemaSelector, { apiVersion: "v1", kind: "Pud" })],
   ]);
-  const story = await tell(t, () => ({ requirements: create(Requirements, { schemas }) }), {
+  const story = await settle(t, () => ({ requirements: create(Requirements, { schemas }) }), {
     fetchers: { schema: async ({ kind }) => (kind === "Pod" ? found : create(Schema)) },
   });
   await story.response;
@@ -311,7 +313,7 @@ const cancelled = {
 
 test("C82: a run cancelled between two calls makes no further call", async (t) => {
   const controller = new AbortController();
-  const story = await tell(t, () => ({ requirements: wanting({ cfg: byName("a") }) }), {
+  const story = await settle(t, () => ({ requirements: wanting({ cfg: byName("a") }) }), {
     call: { signal: controller.signal },
     fetchers: {
       async resources() {
@@ -327,7 +329,7 @@ test("C82: a run cancelled between two calls makes no further call", async (t) =
 test("C82: a run is cancelled although a read hangs", async (t) => {
   const controller = new AbortController();
   const reading = gate();
-  const told = tell(t, () => ({ requirements: wanting({ cfg: byName("a") }) }), {
+  const settling = settle(t, () => ({ requirements: wanting({ cfg: byName("a") }) }), {
     call: { signal: controller.signal },
     fetchers: {
       resources() {
@@ -338,14 +340,14 @@ test("C82: a run is cancelled although a read hangs", async (t) => {
   });
   await reading.opened;
   controller.abort();
-  await assert.rejects((await told).response, cancelled);
+  await assert.rejects((await settling).response, cancelled);
 });
 
 for (const [status, want] of [
   ["DeadlineExceeded", "too slow"],
   ["Canceled", cancelled.message],
 ] as const) {
-  test(`a call that ended with ${status} just before all was cancelled is told as that`, async () => {
+  test(`a call that ended with ${status} just before the run was cancelled keeps that status`, async () => {
     const stop = new AbortController();
     const failed = new RunnerError("RPC", "too slow", { status });
     const runner = settleRequirements(

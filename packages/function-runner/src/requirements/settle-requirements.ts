@@ -36,15 +36,15 @@ export function settleRequirements(next: FunctionRunner, fetchers: RequirementFe
         call.onSettled?.(requests.at(-1) ?? request);
         return response;
       } catch (error) {
-        // Who ran out of time just before everybody stopped knows better why.
-        if (!signal?.aborted || isTold(error)) throw error;
+        // A call that timed out just before the cancellation has the more precise error.
+        if (!signal?.aborted || hasOwnStatus(error)) throw error;
         throw functionFailure(target, status.CANCELLED, "the run was cancelled", error);
       }
     },
   };
 }
 
-/** Whether an error says what became of a call that nobody cancelled. */
-function isTold(error: unknown): boolean {
+/** Whether an error is the result of the call itself, not of its cancellation. */
+function hasOwnStatus(error: unknown): boolean {
   return isRunnerError(error) && error.status !== undefined && error.status !== "Canceled";
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
 
-/** How to reach a function that has no package: somebody runs it, or we do. */
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { objectAt } from "@purlin/kube-objects/object";
+
+/** How to reach a function without a package: at an address where its author runs it, or by running its source. */
 export type DevelopmentFunction =
   /** It is called in plaintext, because its Function says so. */
   | { readonly kind: "target"; readonly endpoint: string }
@@ -19,16 +21,11 @@ const defaultTarget = "localhost:9443";
 
 /** What a Function says about its development; undefined when its package is what runs. */
 export function developmentOf(object: JsonObject): DevelopmentFunction | undefined {
-  const metadata = objectAt(object, "metadata");
-  const annotations = objectAt(metadata, "annotations");
+  const metadata = objectAt(object, ["metadata"]);
+  const annotations = objectAt(metadata, ["annotations"]);
   const source = annotations[developmentAnnotations.source];
   if (typeof source === "string" && source !== "") return { kind: "source", path: source };
   if (annotations[developmentAnnotations.runtime] !== "Development") return undefined;
   const target = annotations[developmentAnnotations.target];
   return { kind: "target", endpoint: typeof target === "string" && target !== "" ? target : defaultTarget };
-}
-
-function objectAt(object: JsonObject, key: string): JsonObject {
-  const value = object[key];
-  return isJsonObject(value) ? value : {};
 }

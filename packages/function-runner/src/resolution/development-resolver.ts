@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import type { LiveRevisions } from "../dial/connection-pool.ts";
 import type { FunctionTarget } from "../function-runner.ts";
 import { isRunnerError, RunnerError, wrapError } from "../runner-error.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { developmentOf } from "./development-function.ts";
 import { type DevelopmentTrust, honoredDevelopmentOf, trustedDevelopmentOf } from "./development-trust.ts";
 
@@ -145,7 +145,7 @@ const up: Readonly<Record<string, Case>> = {
     managers: [by("purlin-apply", {}, target), by(composed, {}, runtime)],
     ignored: `annotations ${runtime} and ${target} are ignored: set by field manager "${composed}" (Apply);`,
   },
-  "to another program, at a place nobody set": {
+  "to another program, at an address that was not set": {
     annotations: elsewhere,
     managers: [by("purlin-apply", {}, runtime)],
     ignored: `annotations ${runtime} and ${target} are ignored: metadata.managedFields does not say who set it;`,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { type DevelopmentFunction, developmentAnnotations, developmentOf } from "./development-function.ts";
 
 /** Whose development annotations count: they run a program on this machine, or send calls elsewhere. */
@@ -28,8 +30,8 @@ export function trustedDevelopmentOf(
 ): DevelopmentFunction | IgnoredDevelopment | undefined {
   const development = developmentOf(object);
   if (development === undefined) return undefined;
-  const metadata = objectAt(object, "metadata");
-  const names = effective(development, objectAt(metadata, "annotations"));
+  const metadata = objectAt(object, ["metadata"]);
+  const names = effective(development, objectAt(metadata, ["annotations"]));
   const why = controllerProblem(metadata) ?? managerProblem(metadata, names, trust);
   if (why === undefined) return development;
   const what = names.length === 1 ? `annotation ${names[0]} is` : `annotations ${names.join(" and ")} are`;
@@ -57,7 +59,7 @@ function controllerProblem({ ownerReferences }: JsonObject): string | undefined 
   const owners = Array.isArray(ownerReferences) ? ownerReferences : [];
   const controller = owners.filter(isJsonObject).find((owner) => owner["controller"] === true);
   if (controller === undefined) return undefined;
-  return `the Function is controlled by ${textAt(controller, "kind")} "${textAt(controller, "name")}", so it was not applied from a file`;
+  return `the Function is controlled by ${stringAt(controller, ["kind"])} "${stringAt(controller, ["name"])}", so it was not applied from a file`;
 }
 
 function managerProblem(
@@ -70,22 +72,22 @@ function managerProblem(
     const owners = entries.filter((entry) => owns(entry, name));
     const other = owners.find((entry) => (managers === undefined ? isController(entry) : !applied(entry, managers)));
     if (other !== undefined)
-      return `set by field manager "${textAt(other, "manager")}" (${textAt(other, "operation")})`;
+      return `set by field manager "${stringAt(other, ["manager"])}" (${stringAt(other, ["operation"])})`;
     if (managers !== undefined && owners.length === 0) return "metadata.managedFields does not say who set it";
   }
   return undefined;
 }
 
 function applied(entry: JsonObject, managers: readonly string[]): boolean {
-  const isWhole = textAt(entry, "subresource") === "" && textAt(entry, "operation") === "Apply";
-  return isWhole && managers.includes(textAt(entry, "manager"));
+  const isWhole = stringAt(entry, ["subresource"]) === "" && stringAt(entry, ["operation"]) === "Apply";
+  return isWhole && managers.includes(stringAt(entry, ["manager"]));
 }
 
 /** Groups whose controllers write for others. Plain updates of all of them are signed "crossplane". */
 const controllers = /^(?:crossplane$|[a-z]+\.crossplane\.io\/)/;
 
 function isController(entry: JsonObject): boolean {
-  return controllers.test(textAt(entry, "manager"));
+  return controllers.test(stringAt(entry, ["manager"]));
 }
 
 function owns(entry: JsonObject, annotation: string): boolean {
@@ -95,14 +97,4 @@ function owns(entry: JsonObject, annotation: string): boolean {
     at = at[`f:${field}`];
   }
   return true;
-}
-
-function objectAt(object: JsonObject, key: string): JsonObject {
-  const value = object[key];
-  return isJsonObject(value) ? value : {};
-}
-
-function textAt(object: JsonObject, key: string): string {
-  const value = object[key];
-  return typeof value === "string" ? value : "";
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import type { FunctionTarget } from "../function-runner.ts";
 
 /** The label that ties a revision to its Function. */
@@ -24,20 +26,20 @@ export interface FunctionRevision {
 
 /** Reads a FunctionRevision; what is missing or of a wrong type counts as not set. */
 export function readRevision(object: JsonObject): FunctionRevision {
-  const metadata = objectAt(object, "metadata");
-  const spec = objectAt(object, "spec");
-  const status = objectAt(object, "status");
+  const metadata = objectAt(object, ["metadata"]);
+  const spec = objectAt(object, ["spec"]);
+  const status = objectAt(object, ["status"]);
   const { revision } = spec;
   const { capabilities } = status;
   return {
-    name: textAt(metadata, "name"),
-    labels: objectAt(metadata, "labels"),
-    created: textAt(metadata, "creationTimestamp"),
+    name: stringAt(metadata, ["name"]),
+    labels: objectAt(metadata, ["labels"]),
+    created: stringAt(metadata, ["creationTimestamp"]),
     number: typeof revision === "number" ? revision : 0,
-    image: textAt(spec, "image"),
-    digest: textAt(spec, "digest"),
+    image: stringAt(spec, ["image"]),
+    digest: stringAt(spec, ["digest"]),
     isActive: spec["desiredState"] === "Active" && !isComposed(metadata),
-    endpoint: textAt(status, "endpoint"),
+    endpoint: stringAt(status, ["endpoint"]),
     capabilities: Array.isArray(capabilities) ? capabilities.map(String) : [],
     isExamined: Array.isArray(capabilities) || isHealthy(status),
   };
@@ -50,8 +52,8 @@ function isComposed(metadata: JsonObject): boolean {
   const controller = owners.find((owner) => owner["controller"] === true);
   if (controller === undefined) return false;
   const isFunction =
-    textAt(controller, "apiVersion").startsWith("pkg.crossplane.io/") && controller["kind"] === "Function";
-  return !isFunction || controller["name"] !== textAt(objectAt(metadata, "labels"), packageLabel);
+    stringAt(controller, ["apiVersion"]).startsWith("pkg.crossplane.io/") && controller["kind"] === "Function";
+  return !isFunction || controller["name"] !== stringAt(metadata, ["labels", packageLabel]);
 }
 
 function isHealthy({ conditions }: JsonObject): boolean {
@@ -79,14 +81,4 @@ export function targetOf(functionName: string, revision: FunctionRevision): Func
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-function objectAt(object: JsonObject, key: string): JsonObject {
-  const value = object[key];
-  return isJsonObject(value) ? value : {};
-}
-
-function textAt(object: JsonObject, key: string): string {
-  const value = object[key];
-  return typeof value === "string" ? value : "";
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { serveFunction } from "../../test/function-server.ts";
 import { call, dial, request } from "../../test/runs.ts";
 import { createStepRunner, type FunctionReference } from "./function-resolver.ts";
@@ -121,7 +121,7 @@ const resolved: Readonly<
     want: "fn-b",
   },
   NoCapabilitiesAnywhere: {
-    reason: "a revision that answers can be called; that it lacks a capability is told by the validity check",
+    reason: "a revision that answers can be called; the validity check reports a missing capability",
     revisions: [revision("fn-a", { capabilities: [] })],
     want: "fn-a",
   },
@@ -278,7 +278,7 @@ const refused: Readonly<
     want: 'pipeline step "compose" uses function, which needs --enable-function-revision-selectors',
   },
   ImageNotInstalled: {
-    reason: "packages case 85: a package nobody installed is named with the way to install it",
+    reason: "a package that is not installed is named with the way to install it",
     revisions: [
       revision("a", { image: "reg.io/other:v1", digest }),
       revision("b", { image: "reg.io/fn:v1", digest, state: "Inactive" }),
@@ -350,7 +350,7 @@ test("a revision that cannot be read is not one that does not exist", async () =
   });
 });
 
-test("objects that are no FunctionRevisions do not serve, and break nothing", async () => {
+test("malformed FunctionRevisions do not serve, and cause no error", async () => {
   const odd: JsonObject[] = [
     {},
     { spec: [] },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonObject, ownValue } from "@purlin/kube-objects";
+import { type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import type { FunctionTarget } from "../function-runner.ts";
 import { RunnerError, type RunnerErrorCode, textOf, wrapError } from "../runner-error.ts";
 import type { FunctionReference, FunctionResolver } from "./function-resolver.ts";
@@ -66,7 +66,7 @@ export interface FoundRevision {
 }
 
 /**
- * The revision a step resolves to, whether or not it answers yet. Rejects with a RunnerError when there is none. Whether
+ * The revision a step resolves to, whether or not it answers yet. Rejects with a RunnerError when no revision matches. Whether
  * steps may name revisions at all is not looked at.
  */
 export async function findRevision(

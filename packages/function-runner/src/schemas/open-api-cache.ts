@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { create, Schema, Struct } from "@purlin/function-protocol";
-import {
-  findSchema,
-  type GroupVersionKind,
-  inlineReferences,
-  isJsonObject,
-  type OpenAPISource,
-} from "@purlin/kube-objects";
+import { isJsonObject } from "@purlin/kube-objects/json";
+import type { GroupVersionKind } from "@purlin/kube-objects/object";
+import { findSchema, inlineReferences, type OpenAPISource } from "@purlin/kube-objects/openapi";
 import type { Clock } from "../clock.ts";
 import { RunnerError, wrapError } from "../runner-error.ts";
 import type { OpenAPIReader } from "./open-api-reader.ts";
 
-/** An index is read again at least this often: servers behind an aggregation layer tell nobody when they change. */
+/** An index is read again at least this often: servers behind an aggregation layer do not announce changes. */
 export const indexLifeMs: number = 5 * 60_000;
 /** "There is no such kind" is not believed longer than this. */
 export const negativeLifeMs = 5_000;

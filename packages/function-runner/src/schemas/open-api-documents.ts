@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { isJsonObject } from "@purlin/kube-objects/json";
 import {
   builtinOpenAPI,
   crdToOpenAPI,
-  isJsonObject,
   mergeOpenAPI,
   type OpenAPIDocument,
   type OpenAPIDocuments,
   type OpenAPISource,
   openAPIPathKey,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/openapi";
 import { RunnerError } from "../runner-error.ts";
 import type { OpenAPIReader } from "./open-api-reader.ts";
 

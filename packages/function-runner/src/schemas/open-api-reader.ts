@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { OpenAPISource } from "@purlin/kube-objects";
+import type { OpenAPISource } from "@purlin/kube-objects/openapi";
 
 /** Where OpenAPI v3 documents are read from: a server's `/openapi/v3`, or memory. */
 export interface OpenAPIReader {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, type Schema, SchemaSelector } from "@purlin/function-protocol";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type ManualClock, manualClock } from "../../test/manual-clock.ts";
 import { gate } from "../../test/runs.ts";
 import { indexLifeMs, negativeLifeMs, settlingMs } from "./open-api-cache.ts";
@@ -47,7 +47,7 @@ const missing: Readonly<Record<string, { reason: string; apiVersion: string; kin
   Kind: { reason: "C85: no such kind", apiVersion: "apps/v1", kind: "Deploymint" },
   Case: { reason: "C85: kinds are case-sensitive", apiVersion: "apps/v1", kind: "deployment" },
   NoVersion: { reason: "C85: an empty apiVersion is the core group without a version", apiVersion: "", kind: "Pod" },
-  NoKind: { reason: "C85: an empty kind is nobody's", apiVersion: "v1", kind: "" },
+  NoKind: { reason: "an empty kind matches no kind", apiVersion: "v1", kind: "" },
   SeveralKinds: {
     reason: "C86: a component of several kinds describes none of them",
     apiVersion: "apps/v1",
@@ -258,7 +258,7 @@ test("an index read before a CRD event does not answer requests made after it", 
   assert.deepEqual(server.take(), ["index", "index"]);
   slow.open();
   assert.equal(await late, "boolean");
-  // The early reader's index names a document that is gone; it fails and is retried by whoever asks again.
+  // The early reader's index names a document that is gone; it fails and the next caller retries.
   await early.catch(() => {});
   assert.equal(await widget(), "boolean");
 });
@@ -317,7 +317,7 @@ test("documents the index no longer names are forgotten", async () => {
   assert.deepEqual(server.take(), ["index", key]);
 });
 
-test("a document that is no object is an error that names it", async () => {
+test("a document that is not an object is an error that names it", async () => {
   const { schema } = createSchemaFetcher({
     index: async () => new Map([["api/v1", "/openapi/v3/api/v1?hash=1"]]),
     document: async () => [] as never,

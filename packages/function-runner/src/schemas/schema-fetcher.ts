@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { create, Schema } from "@purlin/function-protocol";
-import { type GroupVersionKind, openAPIPathKey, parseApiVersion } from "@purlin/kube-objects";
+import { type GroupVersionKind, parseApiVersion } from "@purlin/kube-objects/object";
+import { openAPIPathKey } from "@purlin/kube-objects/openapi";
 import { type Clock, systemClock } from "../clock.ts";
 import type { FetchSchema } from "../requirements/settle-requirements.ts";
 import { type IndexSnapshot, negativeLifeMs, OpenAPICache } from "./open-api-cache.ts";
 import type { OpenAPIReader } from "./open-api-reader.ts";
 
-/** Answers schema selectors and can be told that kinds have changed. */
+/** Answers schema selectors and drops cached kinds when they change. */
 export interface SchemaFetcher {
   readonly schema: FetchSchema;
   /** Call it whenever a CustomResourceDefinition changes. It costs nothing by itself, however often it is called. */

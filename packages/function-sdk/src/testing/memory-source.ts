@@ -9,7 +9,8 @@ import {
   Schema,
   type SchemaSelector,
 } from "@purlin/function-protocol";
-import { builtinSchema, parseApiVersion } from "@purlin/kube-objects/builtin";
+import { parseApiVersion } from "@purlin/kube-objects/object";
+import { builtinSchema } from "@purlin/kube-objects/openapi";
 import { resourceMessage } from "../resource/resource-message.ts";
 import { mustStruct } from "./new-request.ts";
 

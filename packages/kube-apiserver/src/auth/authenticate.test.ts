@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isUnauthorized } from "@purlin/kube-objects";
+import { isUnauthorized } from "@purlin/kube-objects/errors";
 import { authenticate, type Credentials } from "./authenticate.ts";
 import { staticTokens } from "./static-tokens.ts";
 import { serviceAccountUser, type User } from "./user.ts";

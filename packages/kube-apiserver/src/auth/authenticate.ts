@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { unauthorized } from "@purlin/kube-objects";
+import { unauthorized } from "@purlin/kube-objects/errors";
 import { ANONYMOUS, authenticated, CREDENTIAL_ID, type User } from "./user.ts";
 
 /** What a caller shows to prove who they are. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { forbidden, goQuote, type StatusError } from "@purlin/kube-objects";
+import { forbidden, type StatusError } from "@purlin/kube-objects/errors";
+import { goQuote } from "@purlin/kube-objects/json";
 import { grantedReason } from "./default-grants.ts";
 import { MASTERS_GROUP, SERVICE_ACCOUNTS_GROUP, type User } from "./user.ts";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isForbidden } from "@purlin/kube-objects";
+import { isForbidden } from "@purlin/kube-objects/errors";
 import { admin, testRequest } from "../testing/test-request.ts";
 import { adminAuthorizer } from "./authorizer.ts";
 import { impersonated } from "./impersonation.ts";

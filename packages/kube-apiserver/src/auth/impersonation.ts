@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, unclassifiedError } from "@purlin/kube-objects";
+import { badRequest, unclassifiedError } from "@purlin/kube-objects/errors";
 import type { ApiRequest } from "../request/api-request.ts";
 import { type Authorizer, accessDenied, type ResourceAccess } from "./authorizer.ts";
 import { ANONYMOUS, AUTHENTICATED_GROUP, SERVICE_ACCOUNTS_GROUP, UNAUTHENTICATED_GROUP, type User } from "./user.ts";

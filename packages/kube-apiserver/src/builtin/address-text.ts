@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isIP } from "node:net";
-import { type FieldError, invalidValue } from "@purlin/kube-objects";
+import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
 
 /** Said of what is no address at all. */
 export const ADDRESS_TEXT: string = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  type ApplyType,
-  type ApplyVersions,
-  applyTypeOf,
-  builtinOpenAPI,
-  findSchema,
-  formatApiVersion,
-  type GroupVersionKind,
-  isJsonObject,
-  type JsonObject,
-  openAPIPathKey,
-  type StrategicMergeSchema,
-} from "@purlin/kube-objects";
+import { type ApplyType, type ApplyVersions, applyTypeOf } from "@purlin/kube-objects/apply";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { formatApiVersion, type GroupVersionKind } from "@purlin/kube-objects/object";
+import { builtinOpenAPI, findSchema, openAPIPathKey } from "@purlin/kube-objects/openapi";
+import type { StrategicMergeSchema } from "@purlin/kube-objects/patch";
 import type { ResourceType } from "../registry/resource-type.ts";
 
 /** How fields of a built-in kind are owned. Types are made from its published schema when somebody first needs them. */

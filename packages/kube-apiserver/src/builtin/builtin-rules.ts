@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type FieldError, invalidValue, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
+import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { crdRules } from "../crd/crd-rules.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import { isDeleting, withMember } from "../rest/object-meta.ts";
@@ -14,7 +16,7 @@ import { listAt, notNegative } from "./pods/checks.ts";
 import type { FindAccount } from "./pods/pod-admission.ts";
 import { podRules } from "./pods/pod-rules.ts";
 import { clusterRoleBindingRules, clusterRoleRules, roleBindingRules, roleRules } from "./rbac-rules.ts";
-import { objectAt, textAt, textFields, valueAt } from "./read-field.ts";
+import { textFields } from "./read-field.ts";
 import {
   allocated,
   isExternal,
@@ -33,14 +35,14 @@ import { deploymentRules, replicaSetRules, statefulSetRules } from "./workloads/
 const DEPENDENT: readonly (readonly [needs: (spec: JsonObject) => boolean, members: readonly string[]])[] = [
   [needsAddress, ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"]],
   [needsHealthPort, ["healthCheckNodePort"]],
-  [(spec) => textAt(spec, "type") === "LoadBalancer", ["allocateLoadBalancerNodePorts", "loadBalancerClass"]],
+  [(spec) => stringAt(spec, ["type"]) === "LoadBalancer", ["allocateLoadBalancerNodePorts", "loadBalancerClass"]],
   [isExternal, ["externalTrafficPolicy"]],
 ];
 
 const leaseRules: KindRules = {
   validate: (lease) => {
-    const spec = objectAt(lease, "spec");
-    const seconds = valueAt(spec, "leaseDurationSeconds");
+    const spec = objectAt(lease, ["spec"]);
+    const seconds = memberAt(spec, ["leaseDurationSeconds"]);
     const isOver = typeof seconds === "number" && seconds <= 0;
     return [
       ...(isOver ? [invalidValue("spec.leaseDurationSeconds", seconds, "must be greater than 0")] : []),
@@ -112,19 +114,19 @@ function isEmpty(value: JsonValue | undefined): boolean {
 /** Rules of Services. Nothing proxies for them here, yet each gets an address, and ports where it is to be reached by them. */
 function serviceRules(taken: TakenPlaces): KindRules {
   return {
-    prepareCreate: (object) => ({ ...object, spec: allocated(objectAt(object, "spec"), taken) }),
+    prepareCreate: (object) => ({ ...object, spec: allocated(objectAt(object, ["spec"]), taken) }),
     prepareUpdate: (object, old, endpoint) =>
       endpoint === "status"
         ? object
-        : { ...object, spec: allocated(settled(objectAt(object, "spec"), objectAt(old, "spec")), taken) },
+        : { ...object, spec: allocated(settled(objectAt(object, ["spec"]), objectAt(old, ["spec"])), taken) },
     validate: serviceErrors,
-    validateNew: (object) => nodePortErrors(objectAt(object, "spec"), {}, taken),
+    validateNew: (object) => nodePortErrors(objectAt(object, ["spec"]), {}, taken),
     validateChange: (object, old) => [
-      ...addressErrors(objectAt(object, "spec"), objectAt(old, "spec")),
-      ...nodePortErrors(objectAt(object, "spec"), objectAt(old, "spec"), taken),
+      ...addressErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"])),
+      ...nodePortErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"]), taken),
     ],
     warnings: (object) =>
-      textAt(object, "spec", "type") !== "ExternalName" && textAt(object, "spec", "externalName") !== ""
+      stringAt(object, ["spec", "type"]) !== "ExternalName" && stringAt(object, ["spec", "externalName"]) !== ""
         ? ['spec.externalName is ignored when spec.type is not "ExternalName"']
         : [],
     fields: textFields("spec.clusterIP", "spec.type"),
@@ -132,7 +134,7 @@ function serviceRules(taken: TakenPlaces): KindRules {
 }
 
 function addressErrors(spec: JsonObject, old: JsonObject): FieldError[] {
-  const [now, before] = [textAt(spec, "clusterIP"), textAt(old, "clusterIP")];
+  const [now, before] = [stringAt(spec, ["clusterIP"]), stringAt(old, ["clusterIP"])];
   const isKept = !needsAddress(spec) || !needsAddress(old) || before === "" || now === before;
   return isKept ? [] : [invalidValue("spec.clusterIPs[0]", [now], "may not change once set")];
 }
@@ -144,7 +146,7 @@ function settled(spec: JsonObject, old: JsonObject): JsonObject {
 
 /** Whoever leaves out the address on an update means the one there is; ports of nodes stay with their ports. */
 function withKept(spec: JsonObject, old: JsonObject): JsonObject {
-  const keepsAddress = needsAddress(spec) && needsAddress(old) && textAt(spec, "clusterIP") === "";
+  const keepsAddress = needsAddress(spec) && needsAddress(old) && stringAt(spec, ["clusterIP"]) === "";
   const { clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy } = old;
   const kept = keepsAddress
     ? Object.entries({ clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy }).filter(
@@ -156,7 +158,7 @@ function withKept(spec: JsonObject, old: JsonObject): JsonObject {
 }
 
 function withNodePortsOf(spec: JsonObject, old: JsonObject): JsonObject {
-  const place = (port: JsonObject): string => `${String(port["port"])}/${textAt(port, "protocol")}`;
+  const place = (port: JsonObject): string => `${String(port["port"])}/${stringAt(port, ["protocol"])}`;
   // Turned round, so that the first of several at one place is the one that stays.
   const olds = new Map(
     listAt(old, "ports")
@@ -165,7 +167,7 @@ function withNodePortsOf(spec: JsonObject, old: JsonObject): JsonObject {
   );
   const ports = listAt(spec, "ports");
   const filled = ports.map((port) => {
-    const nodePort = valueAt(port, "nodePort") || valueAt(olds.get(place(port)) ?? {}, "nodePort");
+    const nodePort = memberAt(port, ["nodePort"]) || memberAt(olds.get(place(port)) ?? {}, ["nodePort"]);
     return nodePort ? { ...port, nodePort } : port;
   });
   return ports.length === 0 ? spec : { ...spec, ports: filled };
@@ -179,7 +181,8 @@ function withoutDependent(spec: JsonObject, old: JsonObject): JsonObject {
 }
 
 function withoutNodePorts(spec: JsonObject, old: JsonObject): JsonObject {
-  const numbers = (one: JsonObject): JsonValue[] => listAt(one, "ports").map((port) => valueAt(port, "nodePort") ?? 0);
+  const numbers = (one: JsonObject): JsonValue[] =>
+    listAt(one, "ports").map((port) => memberAt(port, ["nodePort"]) ?? 0);
   if (!isExternal(old) || isExternal(spec) || !jsonEqual(numbers(spec), numbers(old))) {
     return spec;
   }

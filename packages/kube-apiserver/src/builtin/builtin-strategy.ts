@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  badRequest,
-  createFieldManager,
-  type FieldError,
-  type FieldManager,
-  type Fractions,
-  fieldSetOfPaths,
-  finish,
-  firstErrors,
-  goQuote,
-  hasTypedForm,
-  invalidValue,
-  type JsonObject,
-  parseApiVersion,
-  TypedFormError,
-  toTypedForm,
-  typing,
-  type Work,
-} from "@purlin/kube-objects";
+
+import { createFieldManager, type FieldManager, fieldSetOfPaths } from "@purlin/kube-objects/apply";
+import { badRequest, type FieldError, firstErrors, invalidValue } from "@purlin/kube-objects/errors";
+import { type Fractions, goQuote, type JsonObject } from "@purlin/kube-objects/json";
+import { parseApiVersion } from "@purlin/kube-objects/object";
+import { finish, type Work } from "@purlin/kube-objects/turns";
+import { hasTypedForm, TypedFormError, toTypedForm, typing } from "@purlin/kube-objects/typed";
 import { withBuiltinDefaults } from "../defaults/builtin-defaults.ts";
 import { apiVersionOf, hasSubresource, type ResourceType } from "../registry/resource-type.ts";
 import { metaOf, withMember } from "../rest/object-meta.ts";

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import {
   type FieldError,
   firstErrors,
   forbiddenValue,
   invalidValue,
-  type JsonObject,
-  jsonEqual,
   keyPath,
   tooLong,
-  utf8Length,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
+import { type JsonObject, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
+import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { configKeyProblems } from "./config-keys.ts";
 import type { KindRules } from "./kind-rules.ts";
-import { objectAt, textAt, textFields } from "./read-field.ts";
+import { textFields } from "./read-field.ts";
 import { secretTypeErrors } from "./secret-types.ts";
 
 const MAX_BYTES = 1024 * 1024;
@@ -51,7 +51,7 @@ function immutableErrors(object: JsonObject, old: JsonObject, members: readonly 
 
 export const configMapRules: KindRules = {
   validate: (object) => {
-    const [data, binaryData] = [objectAt(object, "data"), objectAt(object, "binaryData")];
+    const [data, binaryData] = [objectAt(object, ["data"]), objectAt(object, ["binaryData"])];
     const twice = Object.keys(binaryData).filter((key) => Object.hasOwn(data, key));
     const size = textBytes(data) + base64Bytes(binaryData);
     return [
@@ -69,7 +69,7 @@ export const configMapRules: KindRules = {
 export const secretRules: KindRules = {
   decode: withStringData,
   validate: (object) => {
-    const data = objectAt(object, "data");
+    const data = objectAt(object, ["data"]);
     return [
       ...keyErrors(data, "data"),
       ...(base64Bytes(data) > MAX_BYTES ? [tooLong("data", MAX_BYTES)] : []),
@@ -77,9 +77,9 @@ export const secretRules: KindRules = {
     ];
   },
   validateChange: (object, old) => [
-    ...(textAt(object, "type") === textAt(old, "type")
+    ...(stringAt(object, ["type"]) === stringAt(old, ["type"])
       ? []
-      : [invalidValue("type", textAt(object, "type"), "field is immutable")]),
+      : [invalidValue("type", stringAt(object, ["type"]), "field is immutable")]),
     ...immutableErrors(object, old, ["data"]),
   ],
   fields: textFields("type"),
@@ -91,9 +91,9 @@ function withStringData(object: JsonObject): JsonObject {
   if (stringData === undefined) {
     return object;
   }
-  const added = Object.entries(objectAt(object, "stringData")).map(([key, text]) => [
+  const added = Object.entries(objectAt(object, ["stringData"])).map(([key, text]) => [
     key,
     Buffer.from(String(text)).toString("base64"),
   ]);
-  return { ...rest, data: { ...objectAt(object, "data"), ...Object.fromEntries(added) } };
+  return { ...rest, data: { ...objectAt(object, ["data"]), ...Object.fromEntries(added) } };
 }

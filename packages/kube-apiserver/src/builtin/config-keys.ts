@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { utf8Length } from "@purlin/kube-objects";
+import { utf8Length } from "@purlin/kube-objects/json";
 
 const KEY_PATTERN = /^[-._a-zA-Z0-9]+$/;
 const KEY_TEXT =

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { goQuote, type JsonObject, jsonEqual, TypedFormError } from "@purlin/kube-objects";
+
+import { goQuote, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import { objectAt } from "@purlin/kube-objects/object";
+import { TypedFormError } from "@purlin/kube-objects/typed";
 import { metaOf, withMeta } from "../rest/object-meta.ts";
 import type { KindRules } from "./kind-rules.ts";
-import { objectAt } from "./read-field.ts";
 import { daemonSetChecks } from "./workloads/workload-rules.ts";
 
 /** How often the template has changed: a field of the reference's own that v1 shows as an annotation. */
@@ -30,5 +32,5 @@ function withGeneration(object: JsonObject, generation: number): JsonObject {
 }
 
 function sameTemplate(object: JsonObject, old: JsonObject): boolean {
-  return jsonEqual(objectAt(object, "spec", "template"), objectAt(old, "spec", "template"));
+  return jsonEqual(objectAt(object, ["spec", "template"]), objectAt(old, ["spec", "template"]));
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { isIP } from "node:net";
 import {
-  dns1123LabelProblems,
-  dns1123SubdomainProblems,
   duplicateValue,
   type FieldError,
   invalidValue,
-  type JsonObject,
   requiredValue,
   unsupportedValue,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { dns1123LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { ADDRESS_TEXT, addressProblem, plainAddress } from "./address-text.ts";
 import type { KindRules } from "./kind-rules.ts";
 import { all, type Check, eachItem, isPort, listAt, maybeNamed, named, oneOf, PORT_RANGE } from "./pods/checks.ts";
-import { textAt, valueAt } from "./read-field.ts";
 
 const PROTOCOLS = ["SCTP", "TCP", "UDP"];
 
@@ -36,7 +36,7 @@ function specialErrors(address: string, path: string): FieldError[] {
 }
 
 const address: Check = (object, path) => {
-  const ip = textAt(object, "ip");
+  const ip = stringAt(object, ["ip"]);
   const at = `${path}.ip`;
   const problem = addressProblem(ip);
   return [
@@ -50,7 +50,7 @@ const address: Check = (object, path) => {
 
 function port(isNameNeeded: boolean): Check {
   return (object, path) => {
-    const number = valueAt(object, "port");
+    const number = memberAt(object, ["port"]);
     const name = isNameNeeded ? named("name", dns1123LabelProblems) : maybeNamed("name", dns1123LabelProblems);
     return [
       ...name(object, path),
@@ -96,7 +96,7 @@ function sliceAddressErrors(type: string, text: string, path: string): FieldErro
 
 function endpointErrors(type: string): Check {
   return (endpoint, path) => {
-    const addresses = valueAt(endpoint, "addresses");
+    const addresses = memberAt(endpoint, ["addresses"]);
     const texts = Array.isArray(addresses) ? addresses.map(String) : [];
     const at = `${path}.addresses`;
     return [
@@ -111,7 +111,7 @@ function endpointErrors(type: string): Check {
 function slicePortErrors(slice: JsonObject): FieldError[] {
   const names = new Set<string>();
   return listAt(slice, "ports").flatMap((one, index) => {
-    const [path, name] = [`ports[${index}]`, textAt(one, "name")];
+    const [path, name] = [`ports[${index}]`, stringAt(one, ["name"])];
     const isTaken = names.has(name);
     names.add(name);
     return [
@@ -131,7 +131,7 @@ function typeErrors(type: string): FieldError[] {
 
 export const endpointSliceRules: KindRules = {
   validate: (slice) => {
-    const type = textAt(slice, "addressType");
+    const type = stringAt(slice, ["addressType"]);
     const check = endpointErrors(type);
     return [
       ...typeErrors(type),
@@ -142,7 +142,7 @@ export const endpointSliceRules: KindRules = {
     ];
   },
   validateChange: (slice, old) =>
-    textAt(slice, "addressType") === textAt(old, "addressType")
+    stringAt(slice, ["addressType"]) === stringAt(old, ["addressType"])
       ? []
-      : [invalidValue("addressType", textAt(slice, "addressType"), "field is immutable")],
+      : [invalidValue("addressType", stringAt(slice, ["addressType"]), "field is immutable")],
 };

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  type FieldError,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  jsonEqual,
-  labelKeyProblems,
-  requiredValue,
-  toTypedForm,
-  utf8Length,
-} from "@purlin/kube-objects";
+
+import { type FieldError, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
+import { labelKeyProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { toTypedForm } from "@purlin/kube-objects/typed";
 import { metaOf } from "../rest/object-meta.ts";
 import type { KindRules } from "./kind-rules.ts";
-import { objectAt, textAt, textFields, valueAt } from "./read-field.ts";
+import { textFields } from "./read-field.ts";
 
 /** The names of the same fields in the core group and in events.k8s.io. */
 const NAMES: readonly (readonly [core: string, named: string])[] = [
@@ -45,8 +40,8 @@ const OTHER_NAMES: Names = { subject: "regarding", controller: "reportingControl
 /** An event is where its subject is; those of cluster-scoped subjects are in the namespace default. */
 function eventErrors(object: JsonObject, names: Names): FieldError[] {
   const { namespace = "" } = metaOf(object);
-  const subject = textAt(object, names.subject, "namespace");
-  const isNew = Boolean(valueAt(object, "eventTime"));
+  const subject = stringAt(object, [names.subject, "namespace"]);
+  const isNew = Boolean(memberAt(object, ["eventTime"]));
   const open = isNew ? ["default", "kube-system"] : ["default"];
   const isRight = subject === "" ? open.includes(namespace) : isNew || subject === namespace;
   const misplaced = invalidValue("involvedObject.namespace", subject, "does not match event.namespace");
@@ -55,10 +50,10 @@ function eventErrors(object: JsonObject, names: Names): FieldError[] {
 
 /** Events that say when they happened say who reports them too. */
 function newEventErrors(object: JsonObject, { controller, note }: Names): FieldError[] {
-  const reporter = textAt(object, controller);
+  const reporter = stringAt(object, [controller]);
   const limited = (member: string, max: number, field: string = member): FieldError[] =>
-    utf8Length(textAt(object, member)) > max ? [invalidValue(field, "", `can have at most ${max} characters`)] : [];
-  const needed = (member: string): FieldError[] => (textAt(object, member) === "" ? [requiredValue(member)] : []);
+    utf8Length(stringAt(object, [member])) > max ? [invalidValue(field, "", `can have at most ${max} characters`)] : [];
+  const needed = (member: string): FieldError[] => (stringAt(object, [member]) === "" ? [requiredValue(member)] : []);
   return [
     ...needed(controller),
     ...labelKeyProblems(reporter).map((problem) => invalidValue(controller, reporter, problem)),
@@ -70,12 +65,12 @@ function newEventErrors(object: JsonObject, { controller, note }: Names): FieldE
 /** What only events of their own group must be when they are new. */
 function strictErrors(object: JsonObject): FieldError[] {
   const unset = (member: string, field: string): FieldError[] =>
-    valueAt(object, member) ? [invalidValue(field, "", "needs to be unset")] : [];
-  const source = objectAt(object, "deprecatedSource");
-  const type = textAt(object, "type");
+    memberAt(object, [member]) ? [invalidValue(field, "", "needs to be unset")] : [];
+  const source = objectAt(object, ["deprecatedSource"]);
+  const type = stringAt(object, ["type"]);
   return [
     ...seriesErrors(object),
-    ...(valueAt(object, "eventTime") ? [] : [requiredValue("eventTime")]),
+    ...(memberAt(object, ["eventTime"]) ? [] : [requiredValue("eventTime")]),
     ...(["Normal", "Warning"].includes(type) ? [] : [invalidValue("type", "", `has invalid value: ${type}`)]),
     ...unset("deprecatedFirstTimestamp", "firstTimestamp"),
     ...unset("deprecatedLastTimestamp", "lastTimestamp"),
@@ -85,14 +80,14 @@ function strictErrors(object: JsonObject): FieldError[] {
 }
 
 function seriesErrors(object: JsonObject): FieldError[] {
-  const series = valueAt(object, "series");
+  const series = memberAt(object, ["series"]);
   if (!isJsonObject(series)) {
     return [];
   }
-  const count = valueAt(series, "count");
+  const count = memberAt(series, ["count"]);
   return [
     ...(typeof count === "number" && count >= 2 ? [] : [invalidValue("series.count", "", "should be at least 2")]),
-    ...(valueAt(series, "lastObservedTime") ? [] : [requiredValue("series.lastObservedTime")]),
+    ...(memberAt(series, ["lastObservedTime"]) ? [] : [requiredValue("series.lastObservedTime")]),
   ];
 }
 
@@ -114,13 +109,13 @@ const FIXED: readonly string[] = [
 ];
 
 function changeErrors(object: JsonObject, old: JsonObject): FieldError[] {
-  const series = jsonEqual(valueAt(object, "series") ?? null, valueAt(old, "series") ?? null)
+  const series = jsonEqual(memberAt(object, ["series"]) ?? null, memberAt(old, ["series"]) ?? null)
     ? []
     : seriesErrors(object);
-  const fixed = FIXED.filter((name) => !jsonEqual(valueAt(object, name) ?? null, valueAt(old, name) ?? null));
+  const fixed = FIXED.filter((name) => !jsonEqual(memberAt(object, [name]) ?? null, memberAt(old, [name]) ?? null));
   return [
     ...series,
-    ...fixed.map((name) => invalidValue(fieldOf(name), valueAt(object, name) ?? null, "field is immutable")),
+    ...fixed.map((name) => invalidValue(fieldOf(name), memberAt(object, [name]) ?? null, "field is immutable")),
   ];
 }
 
@@ -135,7 +130,7 @@ export const coreEventRules: KindRules = {
   fields: {
     ...textFields(...SUBJECT_FIELDS.map((name) => `involvedObject.${name}`), "reason", "reportingComponent", "type"),
     // The older of two names for who reports it.
-    source: (object) => textAt(object, "source", "component") || textAt(object, "reportingComponent"),
+    source: (object) => stringAt(object, ["source", "component"]) || stringAt(object, ["reportingComponent"]),
   },
 };
 

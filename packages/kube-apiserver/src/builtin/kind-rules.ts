@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { FieldError, JsonObject } from "@purlin/kube-objects";
+import type { FieldError } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { Endpoint } from "../rest/object-strategy.ts";
 
 /** What is particular about one built-in kind, beyond what its type and the table of resources say. */

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FieldError, forbidden, invalidValue, type JsonObject } from "@purlin/kube-objects";
+
+import { type FieldError, forbidden, invalidValue } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { isDeleting, metaOf, withMember, withMeta } from "../rest/object-meta.ts";
 import type { KindRules } from "./kind-rules.ts";
-import { objectAt, textAt, textFields, valueAt } from "./read-field.ts";
+import { textFields } from "./read-field.ts";
 
 const FINALIZER = "kubernetes";
 const NAME_LABEL = "kubernetes.io/metadata.name";
@@ -15,7 +18,7 @@ function withNameLabel(object: JsonObject): JsonObject {
 }
 
 function finalizers(object: JsonObject): readonly unknown[] {
-  const value = valueAt(object, "spec", "finalizers");
+  const value = memberAt(object, ["spec", "finalizers"]);
   return Array.isArray(value) ? value : [];
 }
 
@@ -24,8 +27,8 @@ export const namespaceRules: KindRules = {
   prepareCreate: (object) => {
     const own = finalizers(object);
     const spec = own.includes(FINALIZER)
-      ? objectAt(object, "spec")
-      : { ...objectAt(object, "spec"), finalizers: [...own, FINALIZER] };
+      ? objectAt(object, ["spec"])
+      : { ...objectAt(object, ["spec"]), finalizers: [...own, FINALIZER] };
     return { ...object, spec: spec as JsonObject, status: { phase: "Active" } };
   },
   prepareUpdate: (object, old, endpoint) => {
@@ -35,13 +38,13 @@ export const namespaceRules: KindRules = {
       case "status":
         // Whoever does not say a phase means the usual one.
         return withMember(
-          { ...object, status: { phase: "Active", ...objectAt(object, "status") } },
+          { ...object, status: { phase: "Active", ...objectAt(object, ["status"]) } },
           "spec",
           old["spec"],
         );
       default:
         return withMember(
-          { ...object, spec: { ...objectAt(object, "spec"), ...finalizersOf(old) } },
+          { ...object, spec: { ...objectAt(object, ["spec"]), ...finalizersOf(old) } },
           "status",
           old["status"],
         );
@@ -55,7 +58,7 @@ export const namespaceRules: KindRules = {
       throw forbidden({ group: "", resource: "namespaces" }, name, "this namespace may not be deleted");
     }
   },
-  markDeleted: (object) => ({ ...object, status: { ...objectAt(object, "status"), phase: "Terminating" } }),
+  markDeleted: (object) => ({ ...object, status: { ...objectAt(object, ["status"]), phase: "Terminating" } }),
   // Its content goes first; the controller that sees to it then takes this away.
   blocksDeletion: (object) => finalizers(object).length > 0,
   fields: textFields("status.phase"),
@@ -73,7 +76,7 @@ function specErrors(object: JsonObject): FieldError[] {
 
 /** The phase follows from whether it is being deleted; nobody may say otherwise. */
 function phaseErrors(object: JsonObject): FieldError[] {
-  const phase = textAt(object, "status", "phase");
+  const phase = stringAt(object, ["status", "phase"]);
   const isGoing = isDeleting(object);
   if (isGoing && phase !== "Terminating") {
     return [invalidValue("status.Phase", phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")];
@@ -86,6 +89,6 @@ function phaseErrors(object: JsonObject): FieldError[] {
 
 /** Only the finalize subresource changes the finalizers of a namespace. */
 function finalizersOf(old: JsonObject): JsonObject {
-  const value = valueAt(old, "spec", "finalizers");
+  const value = memberAt(old, ["spec", "finalizers"]);
   return value === undefined ? {} : { finalizers: value };
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be stored and is not acted on: it is accepted, because programs register webhooks when they start and do not run without
 // that, and every writer is warned.
-import type { JsonObject } from "@purlin/kube-objects";
+
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { stringAt } from "@purlin/kube-objects/object";
 import { listAt } from "./pods/checks.ts";
-import { textAt } from "./read-field.ts";
 
 /** The warning about a configuration of admission webhooks. */
 export function webhookWarnings(configuration: JsonObject): string[] {
@@ -17,7 +18,7 @@ export const conversionMessage =
 
 /** Whether the objects of a CRD are to be converted by a webhook. */
 export function wantsConversion(crd: JsonObject): boolean {
-  return textAt(crd, "spec", "conversion", "strategy") === "Webhook";
+  return stringAt(crd, ["spec", "conversion", "strategy"]) === "Webhook";
 }
 
 /** The warning about a conversion webhook. */

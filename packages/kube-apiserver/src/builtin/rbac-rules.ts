@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  dns1123SubdomainProblems,
-  type FieldError,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  jsonEqual,
-  pathSegmentName,
-  requiredValue,
-  unsupportedValue,
-} from "@purlin/kube-objects";
+
+import { type FieldError, invalidValue, requiredValue, unsupportedValue } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import { dns1123SubdomainProblems, pathSegmentName } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import type { KindRules } from "./kind-rules.ts";
 import { type Check, eachItem, listAt } from "./pods/checks.ts";
-import { objectAt, textAt, valueAt } from "./read-field.ts";
 import { selectorProblems } from "./workloads/selector.ts";
 
 const GROUP = "rbac.authorization.k8s.io";
 
 function hasSome(rule: JsonObject, name: string): boolean {
-  const value = valueAt(rule, name);
+  const value = memberAt(rule, [name]);
   return Array.isArray(value) && value.length > 0;
 }
 
@@ -28,7 +21,7 @@ function ruleErrors(isNamespaced: boolean): Check {
     const verbs = hasSome(rule, "verbs")
       ? []
       : [requiredValue(`${path}.verbs`, "verbs must contain at least one value")];
-    const urls = valueAt(rule, "nonResourceURLs");
+    const urls = memberAt(rule, ["nonResourceURLs"]);
     if (hasSome(rule, "nonResourceURLs")) {
       const wrong = (why: string): FieldError => invalidValue(`${path}.nonResourceURLs`, urls ?? null, why);
       const isMixed = ["apiGroups", "resources", "resourceNames"].some((name) => hasSome(rule, name));
@@ -50,7 +43,7 @@ function ofItems(object: JsonObject, name: string, check: Check): FieldError[] {
 }
 
 function aggregationErrors(role: JsonObject): readonly FieldError[] {
-  if (!isJsonObject(valueAt(role, "aggregationRule"))) {
+  if (!isJsonObject(memberAt(role, ["aggregationRule"]))) {
     return [];
   }
   const path = "aggregationRule.clusterRoleSelectors";
@@ -61,7 +54,7 @@ function aggregationErrors(role: JsonObject): readonly FieldError[] {
   return eachItem("clusterRoleSelectors", (selector, at) => {
     const own = selectorProblems(selector, at);
     return own.length === 0 ? [] : [...own, invalidValue(at, null, "invalid label selector.")];
-  })(objectAt(role, "aggregationRule"), "aggregationRule");
+  })(objectAt(role, ["aggregationRule"]), "aggregationRule");
 }
 
 export const roleRules: KindRules = { validate: (role) => ofItems(role, "rules", ruleErrors(true)) };
@@ -72,7 +65,11 @@ export const clusterRoleRules: KindRules = {
 
 function subjectErrors(isNamespaced: boolean): Check {
   return (subject, path) => {
-    const [kind, name, group] = [textAt(subject, "kind"), textAt(subject, "name"), textAt(subject, "apiGroup")];
+    const [kind, name, group] = [
+      stringAt(subject, ["kind"]),
+      stringAt(subject, ["name"]),
+      stringAt(subject, ["apiGroup"]),
+    ];
     const unnamed = name === "" ? [requiredValue(`${path}.name`)] : [];
     switch (kind) {
       case "ServiceAccount":
@@ -82,7 +79,7 @@ function subjectErrors(isNamespaced: boolean): Check {
             ? []
             : dns1123SubdomainProblems(name).map((text) => invalidValue(`${path}.name`, name, text))),
           ...(group === "" ? [] : [unsupportedValue(`${path}.apiGroup`, group, [""])]),
-          ...(isNamespaced || textAt(subject, "namespace") !== "" ? [] : [requiredValue(`${path}.namespace`)]),
+          ...(isNamespaced || stringAt(subject, ["namespace"]) !== "" ? [] : [requiredValue(`${path}.namespace`)]),
         ];
       case "User":
       case "Group":
@@ -94,7 +91,7 @@ function subjectErrors(isNamespaced: boolean): Check {
 }
 
 function roleRefErrors(object: JsonObject, kinds: readonly string[]): FieldError[] {
-  const [kind, name, group] = ["kind", "name", "apiGroup"].map((member) => textAt(object, "roleRef", member)) as [
+  const [kind, name, group] = ["kind", "name", "apiGroup"].map((member) => stringAt(object, ["roleRef", member])) as [
     string,
     string,
     string,
@@ -122,9 +119,9 @@ function bindingRules(kinds: readonly string[]): KindRules {
     ],
     // A binding that could be pointed at another role would give its subjects what nobody granted them.
     validateChange: (object, old) =>
-      jsonEqual(objectAt(object, "roleRef"), objectAt(old, "roleRef"))
+      jsonEqual(objectAt(object, ["roleRef"]), objectAt(old, ["roleRef"]))
         ? []
-        : [invalidValue("roleRef", inGo(objectAt(object, "roleRef")), "cannot change roleRef")],
+        : [invalidValue("roleRef", inGo(objectAt(object, ["roleRef"])), "cannot change roleRef")],
   };
 }
 

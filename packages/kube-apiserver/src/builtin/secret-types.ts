@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  type FieldError,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  jsonKind,
-  keyPath,
-  parseJson,
-  requiredValue,
-} from "@purlin/kube-objects";
-import { objectAt, textAt, valueAt } from "./read-field.ts";
+
+import { type FieldError, invalidValue, keyPath, requiredValue } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject, jsonKind, parseJson } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
 const ACCOUNT_NAME = "kubernetes.io/service-account.name";
 
@@ -18,7 +11,7 @@ type TypeRule = (data: JsonObject, secret: JsonObject) => readonly FieldError[];
 /** What Secrets of some types must have. */
 const RULES: Readonly<Record<string, TypeRule>> = {
   "kubernetes.io/service-account-token": (_data, secret) =>
-    valueAt(secret, "metadata", "annotations", ACCOUNT_NAME)
+    memberAt(secret, ["metadata", "annotations", ACCOUNT_NAME])
       ? []
       : [requiredValue(keyPath("metadata.annotations", ACCOUNT_NAME))],
   "kubernetes.io/dockercfg": (data) => jsonErrors(data, ".dockercfg"),
@@ -32,8 +25,8 @@ const RULES: Readonly<Record<string, TypeRule>> = {
 
 /** What a Secret lacks to be of its type. */
 export function secretTypeErrors(secret: JsonObject): readonly FieldError[] {
-  const type = textAt(secret, "type");
-  return (Object.hasOwn(RULES, type) ? RULES[type]?.(objectAt(secret, "data"), secret) : undefined) ?? [];
+  const type = stringAt(secret, ["type"]);
+  return (Object.hasOwn(RULES, type) ? RULES[type]?.(objectAt(secret, ["data"]), secret) : undefined) ?? [];
 }
 
 function has(data: JsonObject, key: string): boolean {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { warningHeaders } from "../http/response-headers.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import {
-  dns1123SubdomainProblems,
   duplicateValue,
   type FieldError,
   invalidValue,
-  type JsonObject,
   requiredValue,
   unsupportedValue,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import type { KindRules } from "./kind-rules.ts";
 import { webhookWarnings } from "./not-called.ts";
 import { all, type Check, eachItem, listAt, needed, oneOf, within } from "./pods/checks.ts";
-import { objectAt, textAt, valueAt } from "./read-field.ts";
 import { webhookTargetErrors } from "./webhook-target.ts";
 import { selectorProblems } from "./workloads/selector.ts";
 
@@ -20,12 +21,12 @@ const REVIEWS = ["v1", "v1beta1"];
 const OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 
 const texts = (object: JsonObject, name: string): string[] => {
-  const value = valueAt(object, name);
+  const value = memberAt(object, [name]);
   return Array.isArray(value) ? value.map(String) : [];
 };
 
 const name: Check = (hook, path) => {
-  const text = textAt(hook, "name");
+  const text = stringAt(hook, ["name"]);
   if (text === "") return [requiredValue(`${path}.name`)];
   const problems = dns1123SubdomainProblems(text);
   const found =
@@ -36,19 +37,20 @@ const name: Check = (hook, path) => {
 };
 
 const sideEffects: Check = (hook, path) =>
-  textAt(hook, "sideEffects") === ""
+  stringAt(hook, ["sideEffects"]) === ""
     ? [requiredValue(`${path}.sideEffects`, "must specify one of None, NoneOnDryRun")]
     : oneOf("sideEffects", SIDE_EFFECTS)(hook, path);
 
 const timeout: Check = (hook, path) => {
-  const seconds = valueAt(hook, "timeoutSeconds");
+  const seconds = memberAt(hook, ["timeoutSeconds"]);
   const why = "the timeout value must be between 1 and 30 seconds";
   return typeof seconds === "number" && (seconds < 1 || seconds > 30)
     ? [invalidValue(`${path}.timeoutSeconds`, seconds, why)]
     : [];
 };
 
-const clientConfig: Check = (hook, path) => webhookTargetErrors(objectAt(hook, "clientConfig"), `${path}.clientConfig`);
+const clientConfig: Check = (hook, path) =>
+  webhookTargetErrors(objectAt(hook, ["clientConfig"]), `${path}.clientConfig`);
 
 function listed(member: string, what: string): Check {
   return (rule, path) => {
@@ -112,7 +114,7 @@ const hook: Check = all(
 function webhookErrors(configuration: JsonObject): FieldError[] {
   const names = new Set<string>();
   return listAt(configuration, "webhooks").flatMap((one, index) => {
-    const [path, own] = [`webhooks[${index}]`, textAt(one, "name")];
+    const [path, own] = [`webhooks[${index}]`, stringAt(one, ["name"])];
     const isTaken = names.has(own);
     if (own !== "") names.add(own);
     return [...hook(one, path), ...(isTaken ? [duplicateValue(`${path}.name`, own)] : [])];

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a webhook is: the same rules for those of admission and those of conversion.
+
 import { parseUrl, UrlProblem } from "@purlin/cel";
-import {
-  dns1123SubdomainProblems,
-  type FieldError,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  requiredValue,
-} from "@purlin/kube-objects";
+import { type FieldError, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { isPort, PORT_RANGE } from "./pods/checks.ts";
-import { textAt, valueAt } from "./read-field.ts";
 
 /** What is wrong with where the server would call: an address or a Service, and exactly one of them. */
 export function webhookTargetErrors(config: JsonObject, path: string): FieldError[] {
@@ -40,16 +36,16 @@ function urlErrors(text: string, path: string): FieldError[] {
 }
 
 function serviceErrors(service: JsonObject, path: string): FieldError[] {
-  const port = valueAt(service, "port");
+  const port = memberAt(service, ["port"]);
   return [
     ...["name", "namespace"].flatMap((name) =>
-      textAt(service, name) === "" ? [requiredValue(`${path}.${name}`)] : [],
+      stringAt(service, [name]) === "" ? [requiredValue(`${path}.${name}`)] : [],
     ),
     ...(port === undefined || isPort(port)
       ? []
       : [invalidValue(`${path}.port`, port, `port is not valid: ${PORT_RANGE}`)]),
-    ...pathProblems(textAt(service, "path")).map((problem) =>
-      invalidValue(`${path}.path`, textAt(service, "path"), problem),
+    ...pathProblems(stringAt(service, ["path"])).map((problem) =>
+      invalidValue(`${path}.path`, stringAt(service, ["path"]), problem),
     ),
   ];
 }

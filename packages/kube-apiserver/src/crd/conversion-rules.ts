@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import {
   childPath,
-  dns1035LabelProblems,
   type FieldError,
   type FieldPath,
   forbiddenValue,
   indexPath,
   invalidValue,
-  type JsonObject,
   requiredValue,
   unsupportedValue,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { dns1035LabelProblems } from "@purlin/kube-objects/metadata";
+import { optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { webhookTargetErrors } from "../builtin/webhook-target.ts";
-import { objectAt, textAt, textsAt } from "./crd-spec.ts";
 
 const strategies = ["None", "Webhook"];
 const reviewVersions = ["v1", "v1beta1"];
@@ -24,15 +25,15 @@ export function* conversionProblems(
   { preserveUnknownFields }: { readonly preserveUnknownFields: boolean },
 ): Generator<FieldError> {
   if (conversion === undefined) return;
-  const strategy = textAt(conversion, "strategy");
+  const strategy = stringAt(conversion, ["strategy"]);
   if (preserveUnknownFields && strategy !== "None") {
     yield invalidValue(childPath(path, "strategy"), strategy, "must be None if spec.preserveUnknownFields is true");
   }
   if (strategy === "") yield requiredValue(childPath(path, "strategy"));
   else if (!strategies.includes(strategy)) yield unsupportedValue(childPath(path, "strategy"), strategy, strategies);
-  const webhook = objectAt(conversion, "webhook");
-  const clientConfig = webhook && objectAt(webhook, "clientConfig");
-  const versions = webhook === undefined ? [] : textsAt(webhook, "conversionReviewVersions");
+  const webhook = optionalObjectAt(conversion, ["webhook"]);
+  const clientConfig = webhook && optionalObjectAt(webhook, ["clientConfig"]);
+  const versions = webhook === undefined ? [] : textsAt(webhook, ["conversionReviewVersions"]);
   const configPath = childPath(path, "webhookClientConfig");
   const versionsPath = childPath(path, "conversionReviewVersions");
   if (strategy !== "Webhook") {

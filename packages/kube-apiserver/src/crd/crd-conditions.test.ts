@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { acceptedNames, isConditionTrue, withAcceptedNames, withCondition, withEstablished } from "./crd-conditions.ts";
 
 const [early, late] = ["2026-11-15T12:00:00Z", "2026-11-15T13:00:00Z"];

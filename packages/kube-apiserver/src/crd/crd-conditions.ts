@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { conversionMessage, wantsConversion } from "../builtin/not-called.ts";
-import { objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
 
 /** A condition of a CRD, as far as the server sets it. */
 interface CrdCondition {
@@ -13,21 +14,23 @@ interface CrdCondition {
 
 /** Whether a condition of a CRD is True. */
 export function isConditionTrue(crd: JsonObject, type: string): boolean {
-  const condition = conditionsOf(crd).find((one) => textAt(one, "type") === type);
-  return condition !== undefined && textAt(condition, "status") === "True";
+  const condition = conditionsOf(crd).find((one) => stringAt(one, ["type"]) === type);
+  return condition !== undefined && stringAt(condition, ["status"]) === "True";
 }
 
 function conditionsOf(crd: JsonObject): JsonObject[] {
-  return objectsAt(objectAt(crd, "status") ?? {}, "conditions");
+  return objectsAt(crd, ["status", "conditions"]);
 }
 
 /** The CRD with a condition set; the same CRD when it says so already. The time moves only when the status changes. */
 export function withCondition(crd: JsonObject, condition: CrdCondition, time: string): JsonObject {
   const conditions = conditionsOf(crd);
-  const known = conditions.find((one) => textAt(one, "type") === condition.type);
+  const known = conditions.find((one) => stringAt(one, ["type"]) === condition.type);
   if (known !== undefined && sameCondition(known, condition)) return crd;
   const lastTransitionTime =
-    known !== undefined && textAt(known, "status") === condition.status ? textAt(known, "lastTransitionTime") : time;
+    known !== undefined && stringAt(known, ["status"]) === condition.status
+      ? stringAt(known, ["lastTransitionTime"])
+      : time;
   const { type, status, reason, message } = condition;
   const next: JsonObject = { type, status, lastTransitionTime, reason, message };
   const list = known === undefined ? [...conditions, next] : conditions.map((one) => (one === known ? next : one));
@@ -36,13 +39,15 @@ export function withCondition(crd: JsonObject, condition: CrdCondition, time: st
 
 function sameCondition(known: JsonObject, { status, reason, message }: CrdCondition): boolean {
   return (
-    textAt(known, "status") === status && textAt(known, "reason") === reason && textAt(known, "message") === message
+    stringAt(known, ["status"]) === status &&
+    stringAt(known, ["reason"]) === reason &&
+    stringAt(known, ["message"]) === message
   );
 }
 
 /** The CRD with some members of its status replaced. */
 function withStatus(crd: JsonObject, members: Readonly<Record<string, JsonValue>>): JsonObject {
-  return { ...crd, status: { ...objectAt(crd, "status"), ...members } };
+  return { ...crd, status: { ...optionalObjectAt(crd, ["status"]), ...members } };
 }
 
 /** A condition of our own: the reference calls conversion webhooks. */
@@ -59,7 +64,7 @@ export function withConversionNotice(crd: JsonObject, time: string): JsonObject 
     } as const;
     return withCondition(crd, notice, time);
   }
-  const others = conditionsOf(crd).filter((one) => textAt(one, "type") !== conversionCalled);
+  const others = conditionsOf(crd).filter((one) => stringAt(one, ["type"]) !== conversionCalled);
   return others.length === conditionsOf(crd).length ? crd : withStatus(crd, { conditions: others });
 }
 
@@ -74,18 +79,18 @@ interface Names {
 
 function readNames(names: JsonObject): Names {
   return {
-    plural: textAt(names, "plural"),
-    singular: textAt(names, "singular"),
-    shortNames: textsAt(names, "shortNames"),
-    kind: textAt(names, "kind"),
-    listKind: textAt(names, "listKind"),
-    categories: textsAt(names, "categories"),
+    plural: stringAt(names, ["plural"]),
+    singular: stringAt(names, ["singular"]),
+    shortNames: textsAt(names, ["shortNames"]),
+    kind: stringAt(names, ["kind"]),
+    listKind: stringAt(names, ["listKind"]),
+    categories: textsAt(names, ["categories"]),
   };
 }
 
 /** The names a CRD was given and may use. */
 export function acceptedNames(crd: JsonObject): JsonObject {
-  return objectAt(objectAt(crd, "status") ?? {}, "acceptedNames") ?? {};
+  return objectAt(crd, ["status", "acceptedNames"]);
 }
 
 /**
@@ -93,7 +98,7 @@ export function acceptedNames(crd: JsonObject): JsonObject {
  * already has is not taken from it.
  */
 export function withAcceptedNames(crd: JsonObject, others: readonly JsonObject[], time: string): JsonObject {
-  const wanted = readNames(objectAt(objectAt(crd, "spec") ?? {}, "names") ?? {});
+  const wanted = readNames(objectAt(crd, ["spec", "names"]));
   const current = readNames(acceptedNames(crd));
   const taken = others.map((other) => readNames(acceptedNames(other)));
   const resources = new Set(taken.flatMap(({ plural, singular, shortNames }) => [plural, singular, ...shortNames]));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
 import { Registry } from "../registry/registry.ts";
 import { objectCodec } from "../rest/object-codec.ts";
@@ -165,12 +165,12 @@ test("a changed definition ends the watches of its objects and changes how they 
   assert.deepEqual((decode() as { unknownFields: string[] }).unknownFields, ["extra"]);
   const current = store.get(`${prefix}widgets.example.org`)?.value as JsonObject;
   const spec = structuredClone(current["spec"]) as {
-    versions: { schema: { openAPIV3Schema: { properties: Record<string, unknown> } } }[];
+    versions: { schema: { openAPIV3Schema: { properties: Record<string, JsonObject> } } }[];
   };
   const [version] = spec.versions;
   if (version) version.schema.openAPIV3Schema.properties["extra"] = { type: "integer", default: 7 };
   const metadata = { ...(current["metadata"] as JsonObject), generation: 2 };
-  await put({ ...current, metadata, spec: spec as unknown as JsonObject });
+  await put({ ...current, metadata, spec: spec });
   await eventually(t, () => assert.deepEqual((decode() as { unknownFields: string[] }).unknownFields, []));
   assert.deepEqual(ended, ["widgets.example.org"]);
 });

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FieldManager, type JsonObject, timestamp } from "@purlin/kube-objects";
+
+import { type FieldManager, timestamp } from "@purlin/kube-objects/apply";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { builtinStrategy } from "../builtin/builtin-strategy.ts";
 import { type CustomKind, customStrategy } from "../custom/custom-strategy.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -16,7 +19,6 @@ import {
   withEstablished,
 } from "./crd-conditions.ts";
 import { cleanupFinalizer, crdRules } from "./crd-rules.ts";
-import { objectAt, textAt } from "./crd-spec.ts";
 import { customKind, customTypes, isServed } from "./custom-types.ts";
 
 const prefix = "/apiextensions.k8s.io/customresourcedefinitions/";
@@ -159,10 +161,10 @@ export class CrdController {
 
   /** The other definitions of the same group. */
   #othersOf(key: string, crd: JsonObject): JsonObject[] {
-    const group = textAt(objectAt(crd, "spec") ?? {}, "group");
+    const group = stringAt(crd, ["spec", "group"]);
     const { entries } = this.#options.store.list({ prefix });
     return entries
-      .filter((entry) => entry.key !== key && textAt(objectAt(entry.value, "spec") ?? {}, "group") === group)
+      .filter((entry) => entry.key !== key && stringAt(entry.value, ["spec", "group"]) === group)
       .map(({ value }) => value);
   }
 
@@ -204,8 +206,8 @@ export class CrdController {
   }
 
   #endWatches(crd: JsonObject): void {
-    const spec = objectAt(crd, "spec") ?? {};
-    this.#options.endWatches(textAt(spec, "group"), textAt(objectAt(spec, "names") ?? {}, "plural"));
+    const spec = objectAt(crd, ["spec"]);
+    this.#options.endWatches(stringAt(spec, ["group"]), stringAt(spec, ["names", "plural"]));
   }
 
   #publish(): void {
@@ -245,8 +247,8 @@ export class CrdController {
 
   /** Whether objects are left; if so, the definition is looked at again when one of them changes. */
   #waitsForObjects(key: string, crd: JsonObject): boolean {
-    const spec = objectAt(crd, "spec") ?? {};
-    const scope = `/${textAt(spec, "group")}/${textAt(objectAt(spec, "names") ?? {}, "plural")}/`;
+    const spec = objectAt(crd, ["spec"]);
+    const scope = `/${stringAt(spec, ["group"])}/${stringAt(spec, ["names", "plural"])}/`;
     const { entries, revision } = this.#options.store.list({ prefix: scope, limit: 1 });
     if (entries.length === 0) return false;
     if (this.#leaving.has(key)) return true;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fieldErrorText, type JsonObject } from "@purlin/kube-objects";
+import { fieldErrorText } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { crdRules } from "./crd-rules.ts";
 
 const rules = crdRules(() => new Date("2026-01-01T00:00:00Z"));

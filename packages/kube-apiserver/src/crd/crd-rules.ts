@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { checkRules, type Schema } from "@purlin/cel";
-import { type FieldError, goQuote, isCheckedFormat, type JsonObject, ownValue, timestamp } from "@purlin/kube-objects";
+import { timestamp } from "@purlin/kube-objects/apply";
+import type { FieldError } from "@purlin/kube-objects/errors";
+import { goQuote, type JsonObject, ownValue } from "@purlin/kube-objects/json";
+import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { isCheckedFormat } from "@purlin/kube-objects/schema";
 import type { KindRules } from "../builtin/kind-rules.ts";
 import { conversionWarnings } from "../builtin/not-called.ts";
 import { isDeleting, metaOf, withMeta } from "../rest/object-meta.ts";
 import { withCondition } from "./crd-conditions.ts";
 import { initialCrdStatus, withCrdDefaults } from "./crd-defaults.ts";
-import { objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
 import { named, type SchemaProps, schemaProps } from "./schema-props.ts";
 import { type CheckRules, requiredCrdName, validateCrd, validateCrdStatus, validateCrdUpdate } from "./validate-crd.ts";
 
@@ -32,7 +36,7 @@ export function crdRules(now: () => Date): KindRules {
 
 /** No versions at all are refused in other words than versions that are not given; the typed form has one word for both. */
 function withEmptyVersions(crd: JsonObject, sent: JsonObject): JsonObject {
-  const [spec, versions] = [objectAt(crd, "spec"), ownValue(objectAt(sent, "spec") ?? {}, "versions")];
+  const [spec, versions] = [optionalObjectAt(crd, ["spec"]), ownValue(objectAt(sent, ["spec"]), "versions")];
   return spec !== undefined && Array.isArray(versions) && versions.length === 0
     ? { ...crd, spec: { ...spec, versions } }
     : crd;
@@ -47,10 +51,10 @@ function nameProblems(crd: JsonObject): FieldError[] {
 
 /** A version that becomes the one to store in is remembered: objects may be in it from now on. */
 function withStoredVersion(crd: JsonObject, old: JsonObject): JsonObject {
-  const status = objectAt(old, "status") ?? {};
-  const storage = objectsAt(objectAt(crd, "spec") ?? {}, "versions").find((version) => version["storage"] === true);
-  const name = textAt(storage ?? {}, "name");
-  const stored = textsAt(status, "storedVersions");
+  const status = objectAt(old, ["status"]);
+  const storage = objectsAt(crd, ["spec", "versions"]).find((version) => version["storage"] === true);
+  const name = stringAt(storage ?? {}, ["name"]);
+  const stored = textsAt(status, ["storedVersions"]);
   if (name === "" || stored.includes(name)) return { ...crd, status };
   return { ...crd, status: { ...status, storedVersions: [...stored, name] } };
 }
@@ -80,8 +84,8 @@ export function formatWarnings(crd: JsonObject, old: JsonObject | undefined): st
 
 function uncheckedFormats(crd: JsonObject): string[] {
   const found: string[] = [];
-  for (const version of objectsAt(objectAt(crd, "spec") ?? {}, "versions")) {
-    const schema = objectAt(objectAt(version, "schema") ?? {}, "openAPIV3Schema");
+  for (const version of objectsAt(crd, ["spec", "versions"])) {
+    const schema = optionalObjectAt(version, ["schema", "openAPIV3Schema"]);
     if (schema !== undefined) collect(schemaProps(schema), found);
   }
   return found;

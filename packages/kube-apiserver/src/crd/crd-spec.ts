@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual, ownValue } from "@purlin/kube-objects";
+
+import { type JsonObject, type JsonValue, jsonEqual, ownValue } from "@purlin/kube-objects/json";
+import { objectAt, objectsAt, optionalObjectAt, stringAt } from "@purlin/kube-objects/object";
 
 /** One version of a CRD's spec, with what stands for its members in messages. */
 export interface CrdVersionSpec {
@@ -33,8 +35,8 @@ export interface CrdSpec {
 
 /** Reads the spec of a CRD. Members of a wrong type count as absent; the decoder has refused them before. */
 export function crdSpec(crd: JsonObject): CrdSpec {
-  const json = objectAt(crd, "spec") ?? {};
-  const written = objectsAt(json, "versions").map(versionSpec);
+  const json = objectAt(crd, ["spec"]);
+  const written = objectsAt(json, ["versions"]).map(versionSpec);
   const common = {
     schema: sameIn(written, (version) => version.schema),
     subresources: sameIn(written, (version) => version.subresources),
@@ -50,11 +52,11 @@ export function crdSpec(crd: JsonObject): CrdSpec {
   }));
   return {
     json,
-    group: textAt(json, "group"),
-    scope: textAt(json, "scope"),
-    names: objectAt(json, "names") ?? {},
+    group: stringAt(json, ["group"]),
+    scope: stringAt(json, ["scope"]),
+    names: objectAt(json, ["names"]),
     versions,
-    conversion: objectAt(json, "conversion"),
+    conversion: optionalObjectAt(json, ["conversion"]),
     preserveUnknownFields: ownValue(json, "preserveUnknownFields") === true,
     common,
   };
@@ -64,15 +66,15 @@ function versionSpec(json: JsonObject): CrdVersionSpec {
   const warning = ownValue(json, "deprecationWarning");
   return {
     json,
-    name: textAt(json, "name"),
+    name: stringAt(json, ["name"]),
     served: ownValue(json, "served") === true,
     storage: ownValue(json, "storage") === true,
     deprecated: ownValue(json, "deprecated") === true,
     deprecationWarning: typeof warning === "string" ? warning : undefined,
-    schema: objectAt(objectAt(json, "schema") ?? {}, "openAPIV3Schema"),
-    subresources: objectAt(json, "subresources"),
-    columns: objectsAt(json, "additionalPrinterColumns"),
-    selectableFields: objectsAt(json, "selectableFields"),
+    schema: optionalObjectAt(json, ["schema", "openAPIV3Schema"]),
+    subresources: optionalObjectAt(json, ["subresources"]),
+    columns: objectsAt(json, ["additionalPrinterColumns"]),
+    selectableFields: objectsAt(json, ["selectableFields"]),
   };
 }
 
@@ -86,28 +88,4 @@ function sameIn<T extends JsonValue | readonly JsonObject[]>(
   return rest.every((version) => jsonEqual((member(version) ?? null) as JsonValue, value as JsonValue))
     ? value
     : undefined;
-}
-
-/** A member that is an object. */
-export function objectAt(json: JsonObject, name: string): JsonObject | undefined {
-  const value = ownValue(json, name);
-  return isJsonObject(value) ? value : undefined;
-}
-
-/** The items of a member that are objects. */
-export function objectsAt(json: JsonObject, name: string): JsonObject[] {
-  const value = ownValue(json, name);
-  return Array.isArray(value) ? (value as JsonValue[]).filter(isJsonObject) : [];
-}
-
-/** The items of a member that are strings. */
-export function textsAt(json: JsonObject, name: string): string[] {
-  const value = ownValue(json, name);
-  return Array.isArray(value) ? (value as JsonValue[]).filter((item) => typeof item === "string") : [];
-}
-
-/** A member that is a string, or the empty string. */
-export function textAt(json: JsonObject, name: string): string {
-  const value = ownValue(json, name);
-  return typeof value === "string" ? value : "";
 }

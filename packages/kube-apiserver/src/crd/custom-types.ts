@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { createRuleSet, type Schema, validateRules } from "@purlin/cel";
-import { type FieldError, type JsonObject, subdomainName } from "@purlin/kube-objects";
+import type { FieldError } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { subdomainName } from "@purlin/kube-objects/metadata";
+import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import type { CustomKind, CustomVersion } from "../custom/custom-strategy.ts";
 import type { RunRules } from "../custom/custom-validation.ts";
 import type { ResourceType, Subresource } from "../registry/resource-type.ts";
 import { compareVersions } from "../registry/version-order.ts";
 import { scaleFields } from "../scale/scale-paths.ts";
 import { acceptedNames, isConditionTrue } from "./crd-conditions.ts";
-import { objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
 
 const allVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 /** What a kind that goes away is said to allow; its objects can be changed as well, or nobody could let go of them. */
@@ -30,29 +33,29 @@ export function isServed(crd: JsonObject): boolean {
 
 /** What discovery and routing know of a CRD: one type for each version that is served. */
 export function customTypes(crd: JsonObject): ResourceType[] {
-  const spec = objectAt(crd, "spec") ?? {};
+  const spec = objectAt(crd, ["spec"]);
   const names = acceptedNames(crd);
-  const group = textAt(spec, "group");
-  const resource = textAt(names, "plural");
-  const isLeaving = textAt(objectAt(crd, "metadata") ?? {}, "deletionTimestamp") !== "";
-  const versions = objectsAt(spec, "versions");
+  const group = stringAt(spec, ["group"]);
+  const resource = stringAt(names, ["plural"]);
+  const isLeaving = stringAt(crd, ["metadata", "deletionTimestamp"]) !== "";
+  const versions = objectsAt(spec, ["versions"]);
   const storage = versions.find((version) => version["storage"] === true);
   return versions
     .filter((version) => version["served"] === true)
     .map((version) => ({
       group,
-      version: textAt(version, "name"),
-      kind: textAt(names, "kind"),
-      listKind: textAt(names, "listKind"),
+      version: stringAt(version, ["name"]),
+      kind: stringAt(names, ["kind"]),
+      listKind: stringAt(names, ["listKind"]),
       resource,
-      singular: textAt(names, "singular"),
-      shortNames: textsAt(names, "shortNames"),
-      categories: textsAt(names, "categories"),
-      namespaced: textAt(spec, "scope") === "Namespaced",
+      singular: stringAt(names, ["singular"]),
+      shortNames: textsAt(names, ["shortNames"]),
+      categories: textsAt(names, ["categories"]),
+      namespaced: stringAt(spec, ["scope"]) === "Namespaced",
       verbs: isLeaving ? leavingVerbs : allVerbs,
       subresources: subresourcesOf(version),
       custom: true,
-      storage: { group, resource, version: textAt(storage ?? {}, "name") },
+      storage: { group, resource, version: stringAt(storage ?? {}, ["name"]) },
       rules: writeRules,
     }));
 }
@@ -60,27 +63,27 @@ export function customTypes(crd: JsonObject): ResourceType[] {
 const partVerbs = ["get", "patch", "update"];
 
 function subresourcesOf(version: JsonObject): Subresource[] {
-  const declared = objectAt(version, "subresources") ?? {};
+  const declared = objectAt(version, ["subresources"]);
   const scale = { group: "autoscaling", version: "v1", kind: "Scale" };
   return [
-    ...(objectAt(declared, "status") ? [{ name: "status", verbs: partVerbs }] : []),
-    ...(objectAt(declared, "scale") ? [{ name: "scale", verbs: partVerbs, kind: scale }] : []),
+    ...(optionalObjectAt(declared, ["status"]) ? [{ name: "status", verbs: partVerbs }] : []),
+    ...(optionalObjectAt(declared, ["scale"]) ? [{ name: "scale", verbs: partVerbs, kind: scale }] : []),
   ];
 }
 
 /** A CRD's kind as its strategy needs it. */
 export function customKind(crd: JsonObject): CustomKind {
-  const spec = objectAt(crd, "spec") ?? {};
-  const group = textAt(spec, "group");
-  const kind = textAt(acceptedNames(crd), "kind");
-  const versions = objectsAt(spec, "versions");
+  const spec = objectAt(crd, ["spec"]);
+  const group = stringAt(spec, ["group"]);
+  const kind = stringAt(acceptedNames(crd), ["kind"]);
+  const versions = objectsAt(spec, ["versions"]);
   const storage = versions.find((version) => version["storage"] === true);
   return {
     group,
     kind,
-    storageVersion: textAt(storage ?? {}, "name"),
+    storageVersion: stringAt(storage ?? {}, ["name"]),
     versions: new Map(
-      versions.map((version) => [textAt(version, "name"), customVersion(version, { group, kind, versions })]),
+      versions.map((version) => [stringAt(version, ["name"]), customVersion(version, { group, kind, versions })]),
     ),
   };
 }
@@ -92,15 +95,15 @@ interface Around {
 }
 
 function customVersion(version: JsonObject, around: Around): CustomVersion {
-  const schema = objectAt(objectAt(version, "schema") ?? {}, "openAPIV3Schema") ?? {};
+  const schema = objectAt(version, ["schema", "openAPIV3Schema"]);
   let rules: { readonly run: RunRules | undefined } | undefined;
   return {
-    name: textAt(version, "name"),
+    name: stringAt(version, ["name"]),
     schema,
     scale: scaleFields(version),
-    hasStatus: objectAt(objectAt(version, "subresources") ?? {}, "status") !== undefined,
-    columns: objectsAt(version, "additionalPrinterColumns"),
-    selectableFields: objectsAt(version, "selectableFields").map((field) => textAt(field, "jsonPath")),
+    hasStatus: optionalObjectAt(version, ["subresources", "status"]) !== undefined,
+    columns: objectsAt(version, ["additionalPrinterColumns"]),
+    selectableFields: objectsAt(version, ["selectableFields"]).map((field) => stringAt(field, ["jsonPath"])),
     deprecationWarning: deprecationWarning(version, around),
     /** Made when the first object comes: a server with a thousand CRDs must not do it for all at its start. */
     get runRules() {
@@ -122,12 +125,12 @@ function rulesOf(schema: JsonObject): RunRules | undefined {
 
 function deprecationWarning(version: JsonObject, { group, kind, versions }: Around): string | undefined {
   if (version["deprecated"] !== true) return undefined;
-  const own = textAt(version, "deprecationWarning");
+  const own = stringAt(version, ["deprecationWarning"]);
   if (own !== "") return own;
-  const name = textAt(version, "name");
+  const name = stringAt(version, ["name"]);
   const [newest] = versions
     .filter((one) => one["served"] === true && one["deprecated"] !== true)
-    .map((one) => textAt(one, "name"))
+    .map((one) => stringAt(one, ["name"]))
     .filter((other) => compareVersions(other, name) < 0)
     .sort(compareVersions);
   const instead = newest === undefined ? "" : `; use ${group}/${newest} ${kind}`;

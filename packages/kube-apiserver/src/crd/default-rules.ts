@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createRuleSet, type Schema, validateRules } from "@purlin/cel";
-import {
-  checkEmbeddedResources,
-  checkValue,
-  childPath,
-  type FieldError,
-  type FieldPath,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  jsonEqual,
-  keyPath,
-  prune,
-  type SchemaFinding,
-} from "@purlin/kube-objects";
+import { childPath, type FieldError, type FieldPath, invalidValue, keyPath } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { checkValue, type SchemaFinding } from "@purlin/kube-objects/schema";
+import { checkEmbeddedResources, prune } from "@purlin/kube-objects/structural";
 import type { SchemaProps } from "./schema-props.ts";
 
 /** What is wrong with the defaults of a structural schema: they must be valid and hold nothing that would be pruned. */

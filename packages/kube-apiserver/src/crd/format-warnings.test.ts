@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { formatWarnings } from "./crd-rules.ts";
 
 const crd = (...schemas: readonly JsonObject[]): JsonObject => ({

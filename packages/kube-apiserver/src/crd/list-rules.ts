@@ -8,7 +8,7 @@ import {
   keyPath,
   requiredValue,
   unsupportedValue,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
 import type { SchemaProps } from "./schema-props.ts";
 
 const listTypes = ["atomic", "set", "map"];

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  childPath,
-  type FieldError,
-  type FieldPath,
-  invalidPrinted,
-  invalidValue,
-  type JsonObject,
-  ownValue,
-} from "@purlin/kube-objects";
+import { childPath, type FieldError, type FieldPath, invalidPrinted, invalidValue } from "@purlin/kube-objects/errors";
+import { type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import { printSchema, SCHEMA_FIELDS } from "./schema-struct.ts";
 
 /** What a root may say that does not get lost when the status is validated by itself. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue, ownValue, sortedKeys } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue, sortedKeys } from "@purlin/kube-objects/json";
 
 /** Reads one node of a CRD's schema, whatever a user wrote there. */
 export interface SchemaProps {

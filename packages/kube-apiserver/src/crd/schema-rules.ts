@@ -7,10 +7,10 @@ import {
   indexPath,
   invalidValue,
   keyPath,
-  ownValue,
   requiredValue,
   unsupportedValue,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
+import { ownValue } from "@purlin/kube-objects/json";
 import { listProblems } from "./list-rules.ts";
 import { named, type SchemaProps } from "./schema-props.ts";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { printSchema, SCHEMA_FIELDS, schemaStruct } from "./schema-struct.ts";
 
 /** The fields of a structure that are not as they are in an empty one. */

@@ -9,7 +9,7 @@ import {
   parseJson,
   printJson,
   sortedKeys,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/json";
 
 type Print = (value: JsonValue) => JsonValue;
 

@@ -7,11 +7,11 @@ import {
   forbiddenValue,
   indexPath,
   invalidValue,
-  jsonEqual,
   keyPath,
-  linearPattern,
   requiredValue,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
+import { jsonEqual } from "@purlin/kube-objects/json";
+import { linearPattern } from "@purlin/kube-objects/schema";
 import type { SchemaProps } from "./schema-props.ts";
 import { undeclaredProblems } from "./undeclared-rules.ts";
 

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { childPath, type FieldError, type FieldPath, indexPath, keyPath, requiredValue } from "@purlin/kube-objects";
+import {
+  childPath,
+  type FieldError,
+  type FieldPath,
+  indexPath,
+  keyPath,
+  requiredValue,
+} from "@purlin/kube-objects/errors";
 import type { SchemaProps } from "./schema-props.ts";
 
 /** What a schema declares at a place, and the place. */

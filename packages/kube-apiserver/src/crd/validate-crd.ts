@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { CheckOptions } from "@purlin/cel";
 import {
   childPath,
-  dns1123SubdomainProblems,
   type FieldError,
   type FieldPath,
   forbiddenValue,
   indexPath,
   invalidValue,
-  type JsonObject,
-  jsonEqual,
-  ownValue,
   requiredValue,
   unsupportedValue,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
+import { type JsonObject, jsonEqual, ownValue } from "@purlin/kube-objects/json";
+import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
+import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { conversionProblems } from "./conversion-rules.ts";
-import { type CrdSpec, crdSpec, objectAt, objectsAt, textAt, textsAt } from "./crd-spec.ts";
+import { type CrdSpec, crdSpec } from "./crd-spec.ts";
 import { defaultProblems } from "./default-rules.ts";
 import { missingNames, nameProblems } from "./name-rules.ts";
 import { rootProblems } from "./root-rules.ts";
@@ -37,7 +37,7 @@ export type CheckRules = (schema: JsonObject, options: CheckOptions) => Iterable
 /** The name a CRD must have. */
 export function requiredCrdName(crd: JsonObject): string {
   const { group, names } = crdSpec(crd);
-  return `${textAt(names, "plural")}.${group}`;
+  return `${stringAt(names, ["plural"])}.${group}`;
 }
 
 /** What is wrong with a new CRD apart from its metadata, in the order and words of the reference server. */
@@ -67,7 +67,7 @@ export function validateCrdUpdate(crd: JsonObject, old: JsonObject, checkRules: 
 
 /** What is wrong with the status of a CRD. Whoever may write it may also forget versions: that is how they are given up. */
 export function validateCrdStatus(crd: JsonObject): FieldError[] {
-  const names = objectAt(objectAt(crd, "status") ?? {}, "acceptedNames") ?? {};
+  const names = objectAt(crd, ["status", "acceptedNames"]);
   return [...nameProblems(names, "status.acceptedNames")];
 }
 
@@ -104,7 +104,7 @@ function* specProblems(spec: CrdSpec, checkRules: CheckRules): Generator<FieldEr
 }
 
 function hasStatusIn({ subresources }: CrdSpec["common"]): boolean {
-  return subresources !== undefined && objectAt(subresources, "status") !== undefined;
+  return subresources !== undefined && optionalObjectAt(subresources, ["status"]) !== undefined;
 }
 
 interface MemberPlace {
@@ -177,7 +177,7 @@ function* missingSchemas({ versions, common }: CrdSpec): Generator<FieldError> {
 }
 
 function* immutableProblems(spec: CrdSpec, old: CrdSpec, established: boolean): Generator<FieldError> {
-  const name = (of: CrdSpec, member: string): string => textAt(of.names, member);
+  const name = (of: CrdSpec, member: string): string => stringAt(of.names, [member]);
   const fields = [
     ...(established ? [["spec.scope", spec.scope, old.scope] as const] : []),
     ...(established ? [["spec.names.kind", name(spec, "kind"), name(old, "kind")] as const] : []),
@@ -188,14 +188,14 @@ function* immutableProblems(spec: CrdSpec, old: CrdSpec, established: boolean): 
 }
 
 function isEstablished(crd: JsonObject): boolean {
-  const conditions = objectsAt(objectAt(crd, "status") ?? {}, "conditions");
+  const conditions = objectsAt(crd, ["status", "conditions"]);
   return conditions.some((condition) => condition["type"] === "Established" && condition["status"] === "True");
 }
 
 function* storedVersionProblems(crd: JsonObject, { versions }: CrdSpec): Generator<FieldError> {
   const path = "status.storedVersions";
-  const status = objectAt(crd, "status") ?? {};
-  const stored = textsAt(status, "storedVersions");
+  const status = objectAt(crd, ["status"]);
+  const stored = textsAt(status, ["storedVersions"]);
   if (stored.length === 0) {
     yield invalidValue(path, ownValue(status, "storedVersions") ?? null, "must have at least one stored version");
     return;
@@ -213,8 +213,8 @@ function* storedVersionProblems(crd: JsonObject, { versions }: CrdSpec): Generat
 const approval = "api-approved.kubernetes.io";
 
 function approvalOf(crd: JsonObject): { readonly state: "missing" | "invalid" | "approved"; readonly text: string } {
-  const annotations = objectAt(objectAt(crd, "metadata") ?? {}, "annotations") ?? {};
-  const text = textAt(annotations, approval);
+  const annotations = objectAt(crd, ["metadata", "annotations"]);
+  const text = stringAt(annotations, [approval]);
   if (text === "") return { state: "missing", text };
   if (text.startsWith("unapproved")) return { state: "approved", text };
   return { state: URL.canParse(text) && new URL(text).host !== "" ? "approved" : "invalid", text };

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { FieldPathProblem, type FoundField, resolveFieldPath, type Schema } from "@purlin/cel";
 import {
   childPath,
-  dns1035LabelProblems,
   duplicateValue,
   type FieldError,
   type FieldPath,
-  goJson,
   indexPath,
   invalidPrinted,
   invalidValue,
-  isGoPrintable,
-  type JsonObject,
-  printJson,
   requiredValue,
   tooMany,
-} from "@purlin/kube-objects";
-import { type CrdSpec, type CrdVersionSpec, objectAt, textAt } from "./crd-spec.ts";
+} from "@purlin/kube-objects/errors";
+import { goJson, isGoPrintable, type JsonObject, printJson } from "@purlin/kube-objects/json";
+import { dns1035LabelProblems } from "@purlin/kube-objects/metadata";
+import { optionalObjectAt, stringAt } from "@purlin/kube-objects/object";
+import type { CrdSpec, CrdVersionSpec } from "./crd-spec.ts";
 import { schemaStruct } from "./schema-struct.ts";
 
 const columnTypes = ["boolean", "date", "integer", "number", "string"];
@@ -79,7 +78,7 @@ export function* warningProblems(
 
 /** What is wrong with the paths of the scale subresource. */
 export function* subresourceProblems(subresources: JsonObject | undefined, path: FieldPath): Generator<FieldError> {
-  const scale = subresources && objectAt(subresources, "scale");
+  const scale = subresources && optionalObjectAt(subresources, ["scale"]);
   if (scale === undefined) return;
   const rules = [
     { name: "specReplicasPath", under: [".spec."], text: ".spec", required: true },
@@ -87,7 +86,7 @@ export function* subresourceProblems(subresources: JsonObject | undefined, path:
     { name: "labelSelectorPath", under: [".spec.", ".status."], text: "either .spec or .status", required: false },
   ];
   for (const { name, under, text, required } of rules) {
-    const value = textAt(scale, name);
+    const value = stringAt(scale, [name]);
     const at = childPath(path, `scale.${name}`);
     if (value === "") {
       if (required) yield requiredValue(at);
@@ -102,10 +101,10 @@ export function* subresourceProblems(subresources: JsonObject | undefined, path:
 export function* columnProblems(columns: readonly JsonObject[], path: FieldPath): Generator<FieldError> {
   for (const [index, column] of columns.entries()) {
     const at = indexPath(path, index);
-    const type = textAt(column, "type");
-    const format = textAt(column, "format");
-    const jsonPath = textAt(column, "jsonPath");
-    if (textAt(column, "name") === "") yield requiredValue(childPath(at, "name"));
+    const type = stringAt(column, ["type"]);
+    const format = stringAt(column, ["format"]);
+    const jsonPath = stringAt(column, ["jsonPath"]);
+    if (stringAt(column, ["name"]) === "") yield requiredValue(childPath(at, "name"));
     const typeList = `must be one of ${columnTypes.join(",")}`;
     if (type === "") yield requiredValue(childPath(at, "type"), typeList);
     else if (!columnTypes.includes(type)) yield invalidValue(childPath(at, "type"), type, typeList);
@@ -132,7 +131,7 @@ export function* selectableProblems(
   }
   const seen = new Set<string>();
   for (const [index, field] of fields.entries()) {
-    yield* selectableProblem(textAt(field, "jsonPath"), schema, {
+    yield* selectableProblem(stringAt(field, ["jsonPath"]), schema, {
       path: childPath(indexPath(path, index), "jsonPath"),
       seen,
     });

@@ -7,7 +7,7 @@ import {
   jsonEqual,
   ownValue,
   printJson,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/json";
 
 type Step = { readonly field: string } | { readonly index: number };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { customKind } from "../crd/custom-types.ts";
 import type { ObjectStrategy } from "../rest/object-strategy.ts";
 import { customStrategy } from "./custom-strategy.ts";

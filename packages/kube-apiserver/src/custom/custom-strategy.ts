@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  applyDefaults,
-  coerceEmbedded,
-  compareUtf8,
-  createFieldManager,
-  customResourceType,
-  dropForbiddenNulls,
-  type FieldManager,
-  fieldErrorText,
-  fieldSetOfPaths,
-  finish,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  ownValue,
-  prune,
-  toTypedMetadata,
-  type Work,
-} from "@purlin/kube-objects";
+
+import { createFieldManager, customResourceType, type FieldManager, fieldSetOfPaths } from "@purlin/kube-objects/apply";
+import { fieldErrorText } from "@purlin/kube-objects/errors";
+import { compareUtf8, isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
+import { applyDefaults, coerceEmbedded, dropForbiddenNulls, prune } from "@purlin/kube-objects/structural";
+import { finish, type Work } from "@purlin/kube-objects/turns";
+import { toTypedMetadata } from "@purlin/kube-objects/typed";
 import type { DecodedObject, Endpoint, ObjectStrategy } from "../rest/object-strategy.ts";
 import { customPrinter } from "../table/custom-columns.ts";
 import { jsonPath } from "../table/json-path.ts";

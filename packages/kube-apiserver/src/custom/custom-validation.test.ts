@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fieldErrorText, finish, type JsonObject, requiredValue } from "@purlin/kube-objects";
+import { fieldErrorText, requiredValue } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { finish } from "@purlin/kube-objects/turns";
 import type { Endpoint } from "../rest/object-strategy.ts";
 import { type CustomRules, errorsOf, validateCustom } from "./custom-validation.ts";
 

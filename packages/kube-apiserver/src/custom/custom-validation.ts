@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  checkEmbeddedResources,
-  checkingValue,
-  checkListTypes,
-  type FieldError,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  ownValue,
-  type SchemaFinding,
-  type Work,
-} from "@purlin/kube-objects";
+
+import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject, ownValue } from "@purlin/kube-objects/json";
+import { checkingValue, checkListTypes, type SchemaFinding } from "@purlin/kube-objects/schema";
+import { checkEmbeddedResources } from "@purlin/kube-objects/structural";
+import type { Work } from "@purlin/kube-objects/turns";
 import type { Endpoint } from "../rest/object-strategy.ts";
 import { isUnchangedAt } from "./correlate.ts";
 import { type ScaleFields, scaleSpecProblems, scaleStatusProblems } from "./scale-problems.ts";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fieldErrorText, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { fieldErrorText } from "@purlin/kube-objects/errors";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { scaleSpecProblems, scaleStatusProblems } from "./scale-problems.ts";
 
 const fields = { specReplicas: ".spec.replicas", statusReplicas: ".status.replicas", selector: ".status.selector" };

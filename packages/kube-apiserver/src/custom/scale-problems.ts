@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
 import {
-  type FieldError,
   goPlain,
   goTypeName,
-  invalidValue,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   ownValue,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/json";
 
 /** Where objects of a version keep what their Scale shows, as its definition writes it: `.spec.replicas`. */
 export interface ScaleFields {

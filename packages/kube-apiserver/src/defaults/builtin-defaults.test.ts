@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { type JsonObject, toTypedForm } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { toTypedForm } from "@purlin/kube-objects/typed";
 import { withBuiltinDefaults } from "./builtin-defaults.ts";
 
 interface Answer {

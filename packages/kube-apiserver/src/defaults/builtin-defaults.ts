@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { all, type Edit, each, fill, inside, when } from "./edit.ts";
 import { podSpecDefaults, podTemplateDefaults } from "./pod-defaults.ts";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { all, type Edit, each, fill, inside, when } from "./edit.ts";
 
 const fieldRef: Edit = inside("fieldRef", fill({ apiVersion: "v1" }));

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
 import { Registry } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
-import { formatApiVersion, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects";
+import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
+import { formatApiVersion } from "@purlin/kube-objects/object";
 import type { ApiGroup, ApiGroupVersion, Catalog } from "../registry/registry.ts";
 import type { ResourceType, Subresource } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";

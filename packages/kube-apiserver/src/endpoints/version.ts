@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 
 /** The release whose behaviour this server has. */
 export const REFERENCE_RELEASE = "v1.36.3";

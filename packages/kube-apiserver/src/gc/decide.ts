@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { OwnerReference } from "@purlin/kube-objects";
+import type { OwnerReference } from "@purlin/kube-objects/object";
 import {
   foregroundFinalizer,
   type OwnedObject,

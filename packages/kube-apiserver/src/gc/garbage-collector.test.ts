@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { type JsonObject, type OwnerReference, StatusError, type StatusReason } from "@purlin/kube-objects";
+import { StatusError, type StatusReason } from "@purlin/kube-objects/errors";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import type { OwnerReference } from "@purlin/kube-objects/object";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
@@ -39,7 +41,7 @@ function configMap(name: string, { owners = [], finalizers = [], deleting = fals
     finalizers,
     ...(deletionTimestamp && { deletionTimestamp }),
   };
-  return { apiVersion: "v1", kind: "ConfigMap", metadata: metadata as unknown as JsonObject };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: metadata };
 }
 
 /** A collector over a real store, whose actions write as simply as can be. */
@@ -49,14 +51,14 @@ async function setUp(t: TestContext, before: readonly JsonObject[] = []) {
     store.write(keyOf((object["metadata"] as { name: string }).name), () => ({ action: "put", value: object }));
   const remove = (name: string): Promise<unknown> => store.write(keyOf(name), () => ({ action: "delete" }));
   for (const object of before) await put(object);
-  const change = (object: OwnedObject, edit: (metadata: Record<string, unknown>) => void): Promise<unknown> =>
+  const change = (object: OwnedObject, edit: (metadata: Record<string, JsonValue>) => void): Promise<unknown> =>
     store.write(keyOf(object.name), ({ current }) => {
       if (current === undefined) return { action: "keep" };
-      const copy = structuredClone(current.value) as { metadata: Record<string, unknown> };
+      const copy = structuredClone(current.value) as { metadata: Record<string, JsonValue> };
       edit(copy.metadata);
       const left = copy.metadata["finalizers"] as string[];
       if (copy.metadata["deletionTimestamp"] && left.length === 0) return { action: "delete" };
-      return { action: "put", value: copy as unknown as JsonObject };
+      return { action: "put", value: copy };
     });
   const did: string[] = [];
   const errors: unknown[] = [];

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isConflict, isNotFound, type JsonObject, type OwnerReference } from "@purlin/kube-objects";
+import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import type { OwnerReference } from "@purlin/kube-objects/object";
 import type { Change, Store, Watch } from "../store/store.ts";
 import { type Action, decide, type World } from "./decide.ts";
 import { type OwnedObject, ownedObject } from "./owned-object.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OwnerReference } from "@purlin/kube-objects";
+import type { OwnerReference } from "@purlin/kube-objects/object";
 import fc from "fast-check";
 import { type Action, decide, type World } from "./decide.ts";
 import { OwnershipIndex } from "./garbage-collector.ts";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type OwnerReference, ownValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, ownValue } from "@purlin/kube-objects/json";
+import type { OwnerReference } from "@purlin/kube-objects/object";
 
 /** What garbage collection needs to know of an object. */
 export interface OwnedObject {

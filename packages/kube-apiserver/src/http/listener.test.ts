@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { gunzipSync } from "node:zlib";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
-import { badRequest } from "@purlin/kube-objects";
+import { badRequest } from "@purlin/kube-objects/errors";
 import { staticTokens } from "../auth/static-tokens.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { ApiResponse, EventStream } from "../request/api-response.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Readable } from "node:stream";
-import { badRequest, requestEntityTooLarge, timeout } from "@purlin/kube-objects";
+import { badRequest, requestEntityTooLarge, timeout } from "@purlin/kube-objects/errors";
 
 /** Whoever needs longer to send a body is not sending one. */
 const READ_WITHIN_MS = 60_000;

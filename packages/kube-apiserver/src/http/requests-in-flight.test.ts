@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isStatusError } from "@purlin/kube-objects";
+import { isStatusError } from "@purlin/kube-objects/errors";
 import { isExempt, RequestsInFlight } from "./requests-in-flight.ts";
 
 const limits = { atOnce: 2, waiting: 1 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, goQuote, tooManyRequests } from "@purlin/kube-objects";
+import { badRequest, tooManyRequests } from "@purlin/kube-objects/errors";
+import { goQuote } from "@purlin/kube-objects/json";
 
 /** How many requests one user may have under way. */
 export interface InFlightLimits {

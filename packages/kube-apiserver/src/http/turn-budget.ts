@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { nextTurn } from "@purlin/kube-objects";
+import { nextTurn } from "@purlin/kube-objects/turns";
 
 /** How long requests may be answered in one turn of the event loop before the next ones wait for another turn. */
 const TURN_MS = 20;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { inTurns } from "@purlin/kube-objects";
+import { inTurns } from "@purlin/kube-objects/turns";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Exchange } from "./exchange.ts";
 import { responseHeaders } from "./response-headers.ts";

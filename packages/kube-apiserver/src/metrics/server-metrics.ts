@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { readdirSync } from "node:fs";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { HealthChecks } from "../endpoints/health.ts";
 import type { Catalog } from "../registry/registry.ts";
 import type { ApiRequest } from "../request/api-request.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonObject, printJson } from "@purlin/kube-objects";
+import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { CompleteResponse, Payload } from "../request/api-response.ts";
 import { parseAccept } from "../request/media-type.ts";

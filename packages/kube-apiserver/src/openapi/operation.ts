@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be asked of the server, said once for both versions of OpenAPI.
-import type { GroupVersionKind } from "@purlin/kube-objects";
+import type { GroupVersionKind } from "@purlin/kube-objects/object";
 
 /** Something in the URL that changes an answer. */
 export interface Parameter {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import {
   builtinOpenAPI,
   crdToOpenAPI,
   findSchema,
-  type JsonObject,
   mergeOpenAPI,
   type OpenAPIDocument,
   openAPIPathKey,
   parseOpenAPIPathKey,
   referenceTo,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/openapi";
 import { REFERENCE_RELEASE } from "../endpoints/version.ts";
 import type { Catalog } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";

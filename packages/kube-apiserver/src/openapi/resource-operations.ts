@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { GroupVersionKind } from "@purlin/kube-objects";
+import type { GroupVersionKind } from "@purlin/kube-objects/object";
 import type { ResourceType, Subresource } from "../registry/resource-type.ts";
 import type { Content, Operation, Parameter, PathOperations } from "./operation.ts";
 import { operationNames } from "./operation-names.ts";

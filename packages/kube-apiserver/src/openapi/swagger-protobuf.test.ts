@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { swaggerProtobuf } from "./swagger-protobuf.ts";
 
 /** A message as its fields in the order of the wire: number and value, bytes not looked into. */

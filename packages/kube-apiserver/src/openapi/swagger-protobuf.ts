@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An OpenAPI v2 document in the protobuf form that Go clients ask for, by the field numbers of gnostic's OpenAPIv2.proto. Only what
 // our documents contain is known here.
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { bytesField, concatenated, doubleField, textField, varintField } from "./protobuf-writer.ts";
 
 /** Writes a value as the fields of a message. */

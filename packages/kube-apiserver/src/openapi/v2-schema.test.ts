@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { builtinOpenAPI, crdToOpenAPI, type JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { builtinOpenAPI, crdToOpenAPI } from "@purlin/kube-objects/openapi";
 import { builtinV2Schema, customV2Schema } from "./v2-schema.ts";
 
 /** CRDs with all kinds of schemas, and the definitions kube-apiserver 1.36.3 made of them, its own words left out. */

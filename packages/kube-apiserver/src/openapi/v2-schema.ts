@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A schema of OpenAPI v3 in v2, which knows less: no alternatives, no null, no defaults beside references.
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, referredComponent } from "@purlin/kube-objects";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { referredComponent } from "@purlin/kube-objects/openapi";
 import { definitionReference } from "./v2-paths.ts";
 
 /** Says nothing in this version, or nothing that every reader of it would understand. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { labelName, pathSegmentName, subdomainName } from "@purlin/kube-objects";
+import { labelName, pathSegmentName, subdomainName } from "@purlin/kube-objects/metadata";
 import type { ResourceType, Subresource, WriteRules } from "./resource-type.ts";
 
 const ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];

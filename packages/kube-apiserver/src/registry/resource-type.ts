@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { formatApiVersion, type GroupVersionKind, type NameRule, type ResourceName } from "@purlin/kube-objects";
+
+import type { ResourceName } from "@purlin/kube-objects/errors";
+import type { NameRule } from "@purlin/kube-objects/metadata";
+import { formatApiVersion, type GroupVersionKind } from "@purlin/kube-objects/object";
 
 /** A way to reach a part of an object: `status`, `scale`, `token`. */
 export interface Subresource {

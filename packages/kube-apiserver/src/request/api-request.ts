@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonValue } from "@purlin/kube-objects";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import type { User } from "../auth/user.ts";
 
 /** What a request carries: nothing, bytes that still have to come over a wire, or a value handed over inside the process. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonValue, Work } from "@purlin/kube-objects";
+import type { JsonValue } from "@purlin/kube-objects/json";
+import type { Work } from "@purlin/kube-objects/turns";
 
 /** What an answer carries, made in the form its reader wants: bytes for a wire, a value inside the process. */
 export interface Payload {

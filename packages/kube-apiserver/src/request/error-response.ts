@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { findStatusError, internalError, type JsonValue, type Status, serviceUnavailable } from "@purlin/kube-objects";
+import { findStatusError, internalError, type Status, serviceUnavailable } from "@purlin/kube-objects/errors";
 import { isStoreError } from "../store/store-error.ts";
 import type { CompleteResponse } from "./api-response.ts";
 import { negotiateError } from "./negotiate.ts";
@@ -33,6 +33,6 @@ export function errorResponse(error: unknown, reader: Reader): CompleteResponse 
     kind: "complete",
     code: status.code,
     headers: seconds > 0 ? { "retry-after": String(seconds) } : {},
-    payload: documentPayload(status as unknown as JsonValue, { mediaType: mediaType ?? "application/json", pretty }),
+    payload: documentPayload(status, { mediaType: mediaType ?? "application/json", pretty }),
   };
 }

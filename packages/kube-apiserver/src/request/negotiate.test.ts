@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isNotAcceptable } from "@purlin/kube-objects";
+import { isNotAcceptable } from "@purlin/kube-objects/errors";
 import { createNegotiation, negotiateError } from "./negotiate.ts";
 
 const negotiate = createNegotiation(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { notAcceptable } from "@purlin/kube-objects";
+import { notAcceptable } from "@purlin/kube-objects/errors";
 import { type MediaClause, parseAccept } from "./media-type.ts";
 
 /** The forms an answer can have. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { StatusError, type StatusReason } from "@purlin/kube-objects";
+import { StatusError, type StatusReason } from "@purlin/kube-objects/errors";
 
 /** 404 for a path below a group the server itself has, where nothing is. */
 export function noSuchResource(): StatusError {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { badRequest } from "@purlin/kube-objects";
+import { badRequest } from "@purlin/kube-objects/errors";
 import { textOf } from "../testing/test-request.ts";
 import { errorResponse } from "./error-response.ts";
 import { documentPayload } from "./payload.ts";

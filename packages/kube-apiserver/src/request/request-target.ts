@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { exactFieldValue, isStatusError, parseFieldSelector } from "@purlin/kube-objects";
+
+import { isStatusError } from "@purlin/kube-objects/errors";
+import { exactFieldValue, parseFieldSelector } from "@purlin/kube-objects/selector";
 import type { AccessAttributes } from "../auth/authorizer.ts";
 
 /** What a request is for, read from its method and URL alone. */

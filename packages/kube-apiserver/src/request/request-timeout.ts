@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, goQuote, type JsonValue, timeout } from "@purlin/kube-objects";
+import { badRequest, timeout } from "@purlin/kube-objects/errors";
+import { goQuote } from "@purlin/kube-objects/json";
 import type { CompleteResponse } from "./api-response.ts";
 import { documentPayload } from "./payload.ts";
 
@@ -43,7 +44,7 @@ export async function inTime<T>(timeoutMs: number | undefined, work: () => Promi
 export function tooLate(): CompleteResponse {
   const { kind: _, apiVersion: __, ...status } = timeout("request did not complete within the allotted timeout").status;
   const form = { mediaType: "application/json", contentType: "text/plain; charset=utf-8" } as const;
-  return { kind: "complete", code: 504, payload: documentPayload(status as unknown as JsonValue, form) };
+  return { kind: "complete", code: 504, payload: documentPayload(status, form) };
 }
 
 const UNIT_MS: ReadonlyMap<string, number> = new Map([

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { unlessOnlyTimesChanged } from "@purlin/kube-objects/apply";
 import {
   conflict,
-  finish,
-  inTurns,
   invalid,
   invalidPrinted,
-  type JsonObject,
-  jsonEqual,
   modifiedText,
   notFound,
-  pathSegmentName,
   type StatusError,
   unclassifiedError,
-  unlessOnlyTimesChanged,
-  validateObjectMeta,
-  validateObjectMetaUpdate,
-  type Work,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
+import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import { pathSegmentName, validateObjectMeta, validateObjectMetaUpdate } from "@purlin/kube-objects/metadata";
+import { finish, inTurns, type Work } from "@purlin/kube-objects/turns";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Decision, Entry } from "../store/store.ts";

@@ -2,16 +2,14 @@
 import {
   badRequest,
   conflict,
-  inTurns,
   isAlreadyExists,
   isNotFound,
-  type JsonObject,
   notFound,
-  requireConvertible,
-  TypedFormError,
   unclassifiedError,
-  type Work,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { inTurns, type Work } from "@purlin/kube-objects/turns";
+import { requireConvertible, TypedFormError } from "@purlin/kube-objects/typed";
 import { apiVersionOf } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { applyUpdate } from "./apply-update.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isBadRequest } from "@purlin/kube-objects";
+import { isBadRequest } from "@purlin/kube-objects/errors";
 import fc from "fast-check";
 import { continueExpired, decodeContinue, encodeContinue } from "./continue-token.ts";
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { posix } from "node:path";
+import { badRequest, expired, type StatusError } from "@purlin/kube-objects/errors";
 import {
-  badRequest,
-  expired,
   goQuote,
   isJsonObject,
   type JsonReading,
@@ -10,8 +9,7 @@ import {
   type JsonValue,
   jsonKind,
   parseJsonStrict,
-  type StatusError,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/json";
 
 /** Where a list goes on. */
 export interface ContinueToken {

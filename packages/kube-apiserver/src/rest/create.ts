@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { timestamp } from "@purlin/kube-objects/apply";
 import {
   alreadyExists,
   badRequest,
   forbidden,
-  generateName,
   generateNameConflict,
-  inTurns,
   invalid,
   isAlreadyExists,
-  isJsonObject,
-  type JsonObject,
   namespaceTerminating,
   notFound,
-  type ObjectMeta,
   StatusError,
-  timestamp,
   unclassifiedError,
-  validateObjectMeta,
-  type Work,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { generateName, validateObjectMeta } from "@purlin/kube-objects/metadata";
+import type { ObjectMeta } from "@purlin/kube-objects/object";
+import { inTurns, type Work } from "@purlin/kube-objects/turns";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Entry, Transaction } from "../store/store.ts";
 import { noteFindings, readBody, readObject } from "./decode-object.ts";

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+import { badRequest, invalid, invalidValue, type StatusError } from "@purlin/kube-objects/errors";
 import {
-  badRequest,
-  type FieldValidation,
   type Fractions,
   goQuote,
-  invalid,
-  invalidValue,
   isJsonObject,
   type JsonObject,
   jsonKind,
-  parseApiVersion,
   printJson,
-  type StatusError,
   sortedKeys,
-  TypedFormError,
-  type Work,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/json";
+import { parseApiVersion } from "@purlin/kube-objects/object";
+import type { FieldValidation } from "@purlin/kube-objects/patch";
+import type { Work } from "@purlin/kube-objects/turns";
+import { TypedFormError } from "@purlin/kube-objects/typed";
 import { apiVersionOf } from "../registry/resource-type.ts";
 import { metaOf, withMeta } from "./object-meta.ts";
 import type { DecodedObject, ObjectStrategy } from "./object-strategy.ts";

@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  badRequest,
-  type FieldError,
-  invalid,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  TypedFormError,
-  toTypedForm,
-  unsupportedValue,
-  validateDryRun,
-} from "@purlin/kube-objects";
+import { badRequest, type FieldError, invalid, invalidValue, unsupportedValue } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { validateDryRun } from "@purlin/kube-objects/patch";
+import { TypedFormError, toTypedForm } from "@purlin/kube-objects/typed";
 import { readBoolean, readInteger } from "./list-options.ts";
 import { type DecodedBody, readRequestBody, UndecodableBody } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";

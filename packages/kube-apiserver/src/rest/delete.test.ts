@@ -2,7 +2,7 @@
 // Deleting end to end: options from bodies and queries, what stays for a finalizer, and refusals.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { answerValue, type TestRequest } from "../testing/test-request.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { conflict, type JsonObject, jsonEqual, notFound, timestamp } from "@purlin/kube-objects";
+
+import { timestamp } from "@purlin/kube-objects/apply";
+import { conflict, notFound } from "@purlin/kube-objects/errors";
+import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { documentPayload } from "../request/payload.ts";
 import type { Decision, Entry } from "../store/store.ts";

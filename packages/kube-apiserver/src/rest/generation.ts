@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { hasSubresource, type ResourceType } from "../registry/resource-type.ts";
 import { metaOf } from "./object-meta.ts";
 

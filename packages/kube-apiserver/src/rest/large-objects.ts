@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes of large objects: what takes long about them is done in parts before the store decides, so that the decision is short.
+
 import {
-  inTurns,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   ownValue,
   setOwnValue,
   sortedKeys,
-  type Work,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/json";
+import { inTurns, type Work } from "@purlin/kube-objects/turns";
 import type { Entry } from "../store/store.ts";
 import { inNameOrder } from "./member-order.ts";
 import { freeze, inStoredOrder } from "./object-codec.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { isSelected, readBoolean, readInteger, readSelection, readVersionOptions } from "./list-options.ts";
 import type { ObjectStrategy } from "./object-strategy.ts";
 

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+import { badRequest, type FieldError, forbiddenValue, invalid, unsupportedValue } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import {
-  badRequest,
-  type FieldError,
   type FieldSelector,
   fieldLabelNotSupported,
-  forbiddenValue,
-  invalid,
-  type JsonObject,
   type LabelSelector,
   matchesFields,
   matchesLabels,
   parseFieldSelector,
   parseLabelSelector,
   unknownFieldSelector,
-  unsupportedValue,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/selector";
 import { metaOf } from "./object-meta.ts";
 import type { ObjectStrategy } from "./object-strategy.ts";
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonObject, type JsonValue, printJson, type Work } from "@purlin/kube-objects";
+import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
+import type { Work } from "@purlin/kube-objects/turns";
 import { apiVersionOf } from "../registry/resource-type.ts";
 import type { Payload } from "../request/api-response.ts";
 import { joinedPayload, madePayload } from "../request/payload.ts";

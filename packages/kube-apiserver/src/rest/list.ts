@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { badRequest, expired, type JsonObject } from "@purlin/kube-objects";
+import { badRequest, expired } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Entry } from "../store/store.ts";
 import { isStoreError } from "../store/store-error.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order in which the reference writes the members of objects: as their Go types have them, or by name where it keeps maps.
-import { compareUtf8, isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { compareUtf8, isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 
 const META_ORDER: readonly string[] = [
   "name",

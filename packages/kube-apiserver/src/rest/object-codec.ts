@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { inTypedOrder, type JsonObject, parseJson, printJson, requestEntityTooLarge } from "@purlin/kube-objects";
+
+import { requestEntityTooLarge } from "@purlin/kube-objects/errors";
+import { type JsonObject, parseJson, printJson } from "@purlin/kube-objects/json";
+import { inTypedOrder } from "@purlin/kube-objects/typed";
 import type { Codec } from "../store/store.ts";
 import { inNameOrder } from "./member-order.ts";
 

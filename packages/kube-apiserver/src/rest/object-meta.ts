@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue, type ObjectMeta } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import type { ObjectMeta } from "@purlin/kube-objects/object";
 
 /** The metadata of an object whose shape was checked when it was read. */
 export function metaOf(object: JsonObject): ObjectMeta {
   const metadata = object["metadata"];
-  return isJsonObject(metadata) ? (metadata as unknown as ObjectMeta) : {};
+  return isJsonObject(metadata) ? (metadata as ObjectMeta) : {};
 }
 
 /** The object with some of its metadata replaced; undefined takes a field away. */

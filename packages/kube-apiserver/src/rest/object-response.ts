@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, type JsonObject, notAcceptable, StatusError, unclassifiedError } from "@purlin/kube-objects";
+import { badRequest, notAcceptable, StatusError, unclassifiedError } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { CompleteResponse, Payload } from "../request/api-response.ts";

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { FieldError, FieldManager, Fractions, JsonObject, StrategicMergeSchema, Work } from "@purlin/kube-objects";
+
+import type { FieldManager } from "@purlin/kube-objects/apply";
+import type { FieldError } from "@purlin/kube-objects/errors";
+import type { Fractions, JsonObject } from "@purlin/kube-objects/json";
+import type { StrategicMergeSchema } from "@purlin/kube-objects/patch";
+import type { Work } from "@purlin/kube-objects/turns";
 import type { TablePrinter } from "../table/table.ts";
 
 /** A body read as an object of a type. */

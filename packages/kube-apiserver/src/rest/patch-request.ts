@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { badRequest, isStatusError, unsupportedMediaType } from "@purlin/kube-objects/errors";
 import {
-  applyMergePatch,
-  applyStrategicMergePatch,
-  applyWrittenPatch,
-  badRequest,
-  consumedPatch,
-  decodeJsonPatch,
-  decodeMergePatch,
-  decodeStrategicMergePatch,
   goJson,
   goPlain,
-  inTurns,
   isJsonObject,
-  isStatusError,
   type JsonObject,
   type JsonReading,
   type JsonValue,
   jsonKind,
-  jsonPatchedText,
-  mergePatchedText,
   parsingJsonStrict,
   printJson,
+} from "@purlin/kube-objects/json";
+import {
+  applyMergePatch,
+  applyStrategicMergePatch,
+  applyWrittenPatch,
+  consumedPatch,
+  decodeJsonPatch,
+  decodeMergePatch,
+  decodeStrategicMergePatch,
+  jsonPatchedText,
+  mergePatchedText,
   type StrategicMergeSchema,
-  unsupportedMediaType,
-  type Work,
   type WrittenValue,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/patch";
+import { inTurns, type Work } from "@purlin/kube-objects/turns";
 import type { ApiRequest } from "../request/api-request.ts";
 import { unsupportedPatchType } from "../request/plain-refusals.ts";
 import { contentTypeOf } from "./request-body.ts";

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { invalid, invalidValue, isStatusError, patchNotApplicable } from "@purlin/kube-objects/errors";
 import {
   compareUtf8,
   type Fractions,
   goQuote,
-  invalid,
-  invalidValue,
   isJsonObject,
-  isStatusError,
   type JsonObject,
-  parseApiVersion,
-  patchNotApplicable,
-  patchResultInvalid,
-  requireConvertible,
   sortedKeys,
-  strictDecodingText,
-  type Work,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/json";
+import { parseApiVersion } from "@purlin/kube-objects/object";
+import { patchResultInvalid, strictDecodingText } from "@purlin/kube-objects/patch";
+import type { Work } from "@purlin/kube-objects/turns";
+import { requireConvertible } from "@purlin/kube-objects/typed";
 import { apiVersionOf, type ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { applyObject } from "./apply.ts";

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { isBadRequest, unsupportedMediaType } from "@purlin/kube-objects/errors";
 import {
-  decodeProtobuf,
   type Fractions,
-  finish,
-  inTurns,
-  isBadRequest,
   type JsonReading,
   JsonSyntaxError,
   type JsonValue,
-  ProtobufError,
   parsingJsonStrict,
-  unsupportedMediaType,
-  type Work,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/json";
+import { finish, inTurns, type Work } from "@purlin/kube-objects/turns";
+import { decodeProtobuf, ProtobufError } from "@purlin/kube-objects/typed";
 import type { ApiRequest } from "../request/api-request.ts";
 import { requireFewValues } from "./value-limit.ts";
 import { readingYaml, type YamlReading } from "./yaml-body.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isTooLargeResourceVersion } from "@purlin/kube-objects";
+import { isTooLargeResourceVersion } from "@purlin/kube-objects/errors";
 import { openNotes, put } from "../store/testing/temp-store.ts";
 import { badVersionText, parseResourceVersion, unparsedText, waitForRevision } from "./resource-version.ts";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { tooLargeResourceVersion } from "@purlin/kube-objects";
+import { tooLargeResourceVersion } from "@purlin/kube-objects/errors";
 import type { Store } from "../store/store.ts";
 
 const MAX_VERSION = 2n ** 64n - 1n;

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, methodNotSupported, notFound, type StatusError, unclassifiedError } from "@purlin/kube-objects";
+import {
+  badRequest,
+  methodNotSupported,
+  notFound,
+  type StatusError,
+  unclassifiedError,
+} from "@purlin/kube-objects/errors";
 import type { ResourceAccess } from "../auth/authorizer.ts";
 import { hasSubresource, type ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { objectsAt } from "@purlin/kube-objects/object";
 import type { ApiResponse, CompleteResponse } from "../request/api-response.ts";
 import { type ApiServer, startApiServer } from "../server/api-server.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
@@ -40,7 +42,7 @@ test("create answers with what the server decided, and the same as JSON text", a
   assert.match(String(meta(object)["uid"]), /^[0-9a-f-]{36}$/);
   assert.match(String(meta(object)["resourceVersion"]), /^[1-9]\d*$/);
   assert.equal(meta(object)["generation"], undefined);
-  const [entry] = meta(object)["managedFields"] as unknown as JsonObject[];
+  const [entry] = objectsAt(object, ["metadata", "managedFields"]);
   assert.deepEqual(
     [entry?.["manager"], entry?.["operation"], entry?.["fieldsV1"]],
     ["kubectl", "Update", { "f:data": { ".": {}, "f:x": {} } }],

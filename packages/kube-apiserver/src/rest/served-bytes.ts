@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonObject, printJson } from "@purlin/kube-objects";
+import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 import type { Entry } from "../store/store.ts";
 import { inStoredOrder } from "./object-codec.ts";
 import type { ObjectStrategy } from "./object-strategy.ts";

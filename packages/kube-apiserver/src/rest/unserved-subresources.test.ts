@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Status } from "@purlin/kube-objects";
+import type { Status } from "@purlin/kube-objects/errors";
 import { type ApiServer, startApiServer } from "../server/api-server.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
 import { answerValue, type TestRequest, testRequest } from "../testing/test-request.ts";

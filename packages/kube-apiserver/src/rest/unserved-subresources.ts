@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { notFound, StatusError } from "@purlin/kube-objects";
+import { notFound, StatusError } from "@purlin/kube-objects/errors";
 import type { ResourceAccess } from "../auth/authorizer.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { RestServices } from "./rest-context.ts";

@@ -2,7 +2,7 @@
 // Replacing objects end to end: what has to agree with the path and with what is there, and what a PUT may make.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { answerValue } from "../testing/test-request.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";

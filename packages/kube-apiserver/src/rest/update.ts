@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, inTurns, type JsonObject } from "@purlin/kube-objects";
+import { badRequest } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { inTurns } from "@purlin/kube-objects/turns";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { applyUpdate, otherUid, type UpdatePlan } from "./apply-update.ts";
 import { createFrom } from "./create.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { requestEntityTooLarge } from "@purlin/kube-objects";
+import { requestEntityTooLarge } from "@purlin/kube-objects/errors";
 
 /**
  * Most values (members, items, lists and objects) that the body of a request may have. Kubernetes has no such limit, but its storage takes

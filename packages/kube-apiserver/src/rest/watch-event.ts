@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonObject, printJson } from "@purlin/kube-objects";
+import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 import type { StreamEvent } from "../request/api-response.ts";
 
 export type EventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";

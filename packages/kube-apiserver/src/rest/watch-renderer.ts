@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { TEMPLATE_GENERATION } from "../builtin/daemon-set-rules.ts";
 import { apiVersionOf } from "../registry/resource-type.ts";
 import type { StreamEvent } from "../request/api-response.ts";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { expired, type JsonObject, type StatusError } from "@purlin/kube-objects";
+import { expired, type StatusError } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { EventStream, StreamEvent } from "../request/api-response.ts";
 import type { Entry, Watch } from "../store/store.ts";
 import { isStoreError } from "../store/store-error.ts";
@@ -168,5 +169,5 @@ export function failedStream(error: StatusError): EventStream {
 }
 
 function errorEvent({ status }: StatusError): StreamEvent {
-  return objectEvent("ERROR", status as unknown as JsonObject);
+  return objectEvent("ERROR", status);
 }

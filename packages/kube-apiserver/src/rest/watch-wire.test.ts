@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { StreamResponse } from "../request/api-response.ts";
 import { textOf } from "../testing/test-request.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";

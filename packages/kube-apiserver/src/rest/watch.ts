@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   badRequest,
-  exactFieldValue,
   expired,
   isTooLargeResourceVersion,
-  type JsonObject,
   notAcceptable,
   type StatusError,
   unclassifiedError,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { exactFieldValue } from "@purlin/kube-objects/selector";
 import type { EventStream, StreamResponse } from "../request/api-response.ts";
 import { watchedName } from "../request/request-target.ts";
 import type { Entry, Store } from "../store/store.ts";

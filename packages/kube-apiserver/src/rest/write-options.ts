@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  type FieldValidation,
-  invalid,
-  managerName,
-  validatePatchOptions,
-  validateWriteOptions,
-} from "@purlin/kube-objects";
+
+import { managerName } from "@purlin/kube-objects/apply";
+import { invalid } from "@purlin/kube-objects/errors";
+import { type FieldValidation, validatePatchOptions, validateWriteOptions } from "@purlin/kube-objects/patch";
 import type { ApiRequest } from "../request/api-request.ts";
 import { readBoolean } from "./list-options.ts";
 

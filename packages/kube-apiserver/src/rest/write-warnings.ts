@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { compareUtf8, goQuote, type JsonObject } from "@purlin/kube-objects";
+import { compareUtf8, goQuote, type JsonObject } from "@purlin/kube-objects/json";
 import { metaOf } from "./object-meta.ts";
 import type { Endpoint } from "./object-strategy.ts";
 import type { RestRequest } from "./rest-context.ts";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isBadRequest, type JsonValue } from "@purlin/kube-objects";
+import { isBadRequest } from "@purlin/kube-objects/errors";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import { readYaml } from "./yaml-body.ts";
 
 const cases: Record<string, { reason: string; text: string; want: JsonValue; duplicates?: string[] }> = {

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+import { badRequest, isStatusError, requestEntityTooLarge } from "@purlin/kube-objects/errors";
 import {
-  badRequest,
   countJsonValues,
-  finish,
   goQuote,
   isJsonObject,
-  isStatusError,
   type JsonValue,
   maxJsonDepth,
   parsingJsonStrict,
-  requestEntityTooLarge,
-  type Work,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/json";
+import { finish, type Work } from "@purlin/kube-objects/turns";
 import { isBounded, wideIntegerSchema } from "@purlin/kube-objects/yaml";
 import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents, YAMLException } from "js-yaml";
 import { MAX_VALUES, requireFewValues } from "./value-limit.ts";

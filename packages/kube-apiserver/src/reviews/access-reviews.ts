@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  badRequest,
-  type FieldError,
-  goJson,
-  invalid,
-  invalidPrinted,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "@purlin/kube-objects";
+
+import { badRequest, type FieldError, invalid, invalidPrinted, invalidValue } from "@purlin/kube-objects/errors";
+import { goJson, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import type { AccessAttributes, AccessDecision, Authorizer } from "../auth/authorizer.ts";
 import { DEFAULT_GRANTS, type Grant } from "../auth/default-grants.ts";
 import type { User } from "../auth/user.ts";
-import { objectAt, textAt, valueAt } from "../builtin/read-field.ts";
 import { type Question, type Review, withStatus } from "./review-resource.ts";
 
 type May = (access: AccessAttributes) => boolean;
@@ -41,7 +33,7 @@ export function accessReviews(authorizer: Authorizer): Readonly<Record<string, R
   };
 }
 
-const specOf = ({ review }: Question): JsonObject => objectAt(review, "spec");
+const specOf = ({ review }: Question): JsonObject => objectAt(review, ["spec"]);
 
 /** Answers of the reference name no kind here. */
 function requireValid(errors: readonly FieldError[]): void {
@@ -53,7 +45,7 @@ const PATH = "spec.nonResourceAttributes";
 
 /** Either an object is asked about or a path. */
 function attributeErrors(spec: JsonObject): FieldError[] {
-  const [resource, path] = [valueAt(spec, "resourceAttributes"), valueAt(spec, "nonResourceAttributes")];
+  const [resource, path] = [memberAt(spec, ["resourceAttributes"]), memberAt(spec, ["nonResourceAttributes"])];
   if (isJsonObject(resource) && isJsonObject(path)) {
     return [invalidPrinted(PATH, pathText(path), "cannot be specified in combination with resourceAttributes")];
   }
@@ -62,17 +54,18 @@ function attributeErrors(spec: JsonObject): FieldError[] {
 }
 
 /** As the reference prints it: with the names of its own type. */
-const pathText = (path: JsonObject): string => goJson({ Path: textAt(path, "path"), Verb: textAt(path, "verb") });
+const pathText = (path: JsonObject): string =>
+  goJson({ Path: stringAt(path, ["path"]), Verb: stringAt(path, ["verb"]) });
 
 function subjectErrors(spec: JsonObject): FieldError[] {
-  const isSomebody = textAt(spec, "user") !== "" || groupsOf(spec).length > 0;
+  const isSomebody = stringAt(spec, ["user"]) !== "" || groupsOf(spec).length > 0;
   return isSomebody ? [] : [invalidValue("spec.user", "", "at least one of user or group must be specified")];
 }
 
 /** A review in a namespace is of what is in it. */
 function placeErrors(spec: JsonObject, namespace: string): FieldError[] {
-  const [resource, path] = [valueAt(spec, "resourceAttributes"), valueAt(spec, "nonResourceAttributes")];
-  const asked = isJsonObject(resource) ? textAt(resource, "namespace") : namespace;
+  const [resource, path] = [memberAt(spec, ["resourceAttributes"]), memberAt(spec, ["nonResourceAttributes"])];
+  const asked = isJsonObject(resource) ? stringAt(resource, ["namespace"]) : namespace;
   return [
     ...(asked === namespace ? [] : [invalidValue(`${RESOURCE}.namespace`, asked, "must match metadata.namespace")]),
     ...(isJsonObject(path) ? [invalidPrinted(PATH, pathText(path), "disallowed on this kind of request")] : []),
@@ -80,7 +73,7 @@ function placeErrors(spec: JsonObject, namespace: string): FieldError[] {
 }
 
 function groupsOf(spec: JsonObject): string[] {
-  const groups = valueAt(spec, "groups");
+  const groups = memberAt(spec, ["groups"]);
   return Array.isArray(groups) ? groups.map(String) : [];
 }
 
@@ -89,13 +82,13 @@ function verdict({ allowed, reason }: AccessDecision): JsonObject {
 }
 
 function accessOf(spec: JsonObject): AccessAttributes {
-  const resource = valueAt(spec, "resourceAttributes");
-  const path = valueAt(spec, "nonResourceAttributes");
+  const resource = memberAt(spec, ["resourceAttributes"]);
+  const path = memberAt(spec, ["nonResourceAttributes"]);
   if (isJsonObject(path)) {
-    return { kind: "path", verb: textAt(path, "verb"), path: textAt(path, "path") };
+    return { kind: "path", verb: stringAt(path, ["verb"]), path: stringAt(path, ["path"]) };
   }
   const wanted = isJsonObject(resource) ? resource : {};
-  const text = (name: string): string => textAt(wanted, name);
+  const text = (name: string): string => stringAt(wanted, [name]);
   return {
     kind: "resource",
     verb: text("verb"),
@@ -109,14 +102,14 @@ function accessOf(spec: JsonObject): AccessAttributes {
 }
 
 function subjectOf(spec: JsonObject): User {
-  const uid = textAt(spec, "uid");
-  return { name: textAt(spec, "user"), groups: groupsOf(spec), ...(uid === "" ? {} : { uid }) };
+  const uid = stringAt(spec, ["uid"]);
+  return { name: stringAt(spec, ["user"]), groups: groupsOf(spec), ...(uid === "" ? {} : { uid }) };
 }
 
 /** What somebody may do: everything, or what the default grants give them, as far as the authorizer says so too. */
 function rulesReview(authorizer: Authorizer): Review {
   return ({ review, user }) => {
-    if (textAt(review, "spec", "namespace") === "") {
+    if (stringAt(review, ["spec", "namespace"]) === "") {
       throw badRequest("no namespace on request");
     }
     const { apiVersion = "", kind = "" } = review;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonObject, type JsonValue, timestamp } from "@purlin/kube-objects";
+
+import { timestamp } from "@purlin/kube-objects/apply";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { stringAt } from "@purlin/kube-objects/object";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import { authenticated, type User } from "../auth/user.ts";
-import { textAt } from "../builtin/read-field.ts";
 import { type Review, withStatus } from "./review-resource.ts";
 
 /** The reviews of the authentication group. */
@@ -13,7 +15,8 @@ export function authenticationReviews(tokens: () => readonly TokenAuthenticator[
       metadata: { creationTimestamp: timestamp(now) },
       status: { userInfo: userInfo(user) },
     }),
-    tokenreviews: (question) => withStatus(question, tokenStatus(textAt(question.review, "spec", "token"), tokens())),
+    tokenreviews: (question) =>
+      withStatus(question, tokenStatus(stringAt(question.review, ["spec", "token"]), tokens())),
   };
 }
 
@@ -36,6 +39,6 @@ function userInfo({ name, uid, groups, extra }: User): JsonObject {
     username: name,
     ...(uid === undefined ? {} : { uid }),
     groups: [...groups],
-    ...(extra === undefined ? {} : { extra: extra as unknown as JsonValue }),
+    ...(extra === undefined ? {} : { extra: extra }),
   };
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { inTurns, type JsonObject } from "@purlin/kube-objects";
+
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { inTurns } from "@purlin/kube-objects/turns";
 import type { User } from "../auth/user.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { readBody, readObject } from "../rest/decode-object.ts";

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  badRequest,
-  conflict,
-  goQuote,
-  invalid,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  notFound,
-  TypedFormError,
-  timestamp,
-  toTypedForm,
-} from "@purlin/kube-objects";
+
+import { timestamp } from "@purlin/kube-objects/apply";
+import { badRequest, conflict, invalid, invalidValue, notFound } from "@purlin/kube-objects/errors";
+import { goQuote, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { memberAt, stringAt } from "@purlin/kube-objects/object";
+import { TypedFormError, toTypedForm } from "@purlin/kube-objects/typed";
 import { API_AUDIENCE, type BoundObject, type ServiceAccountTokens } from "../auth/service-account-tokens.ts";
-import { textAt, valueAt } from "../builtin/read-field.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { documentPayload } from "../request/payload.ts";
 import { metaOf } from "../rest/object-meta.ts";
@@ -50,7 +41,7 @@ async function answer(rest: RestRequest, tokens: ServiceAccountTokens): Promise<
   if (account === undefined) {
     throw notFound(type, target.name);
   }
-  const bound = boundObject(rest, valueAt(asked, "spec", "boundObjectRef"));
+  const bound = boundObject(rest, memberAt(asked, ["spec", "boundObjectRef"]));
   const seconds = expirationSeconds(asked);
   const audiences = audiencesOf(asked);
   const { uid = "" } = metaOf(account);
@@ -64,7 +55,11 @@ async function answer(rest: RestRequest, tokens: ServiceAccountTokens): Promise<
     kind: "TokenRequest",
     apiVersion: "authentication.k8s.io/v1",
     metadata: { name: target.name, namespace: target.namespace, creationTimestamp: timestamp(issuedAt) },
-    spec: { audiences, expirationSeconds: seconds, boundObjectRef: valueAt(asked, "spec", "boundObjectRef") ?? null },
+    spec: {
+      audiences,
+      expirationSeconds: seconds,
+      boundObjectRef: memberAt(asked, ["spec", "boundObjectRef"]) ?? null,
+    },
     status: { token, expirationTimestamp: timestamp(expiresAt) },
   };
   return { kind: "complete", code: 201, payload: documentPayload(value, { mediaType, pretty }) };
@@ -81,7 +76,7 @@ function typedRequest(value: JsonObject): JsonObject {
 }
 
 function expirationSeconds(asked: JsonObject): number {
-  const seconds = valueAt(asked, "spec", "expirationSeconds") ?? DEFAULT_SECONDS;
+  const seconds = memberAt(asked, ["spec", "expirationSeconds"]) ?? DEFAULT_SECONDS;
   const value = typeof seconds === "number" ? seconds : DEFAULT_SECONDS;
   const problem =
     value < MIN_SECONDS
@@ -98,7 +93,7 @@ function expirationSeconds(asked: JsonObject): number {
 }
 
 function audiencesOf(asked: JsonObject): string[] {
-  const audiences = valueAt(asked, "spec", "audiences");
+  const audiences = memberAt(asked, ["spec", "audiences"]);
   return Array.isArray(audiences) && audiences.length > 0 ? audiences.map(String) : [API_AUDIENCE];
 }
 
@@ -111,8 +106,12 @@ function boundObject(
   reference: JsonValue | undefined,
 ): BoundObject | undefined {
   if (!isJsonObject(reference)) return undefined;
-  const [kind, name, wanted] = [textAt(reference, "kind"), textAt(reference, "name"), textAt(reference, "uid")];
-  const resource = resourceOf(textAt(reference, "apiVersion"), kind);
+  const [kind, name, wanted] = [
+    stringAt(reference, ["kind"]),
+    stringAt(reference, ["name"]),
+    stringAt(reference, ["uid"]),
+  ];
+  const resource = resourceOf(stringAt(reference, ["apiVersion"]), kind);
   if (name === "") throw badRequest("Name parameter required.");
   const object = store.get(`//${resource}/${target.namespace}/${name}`)?.value;
   if (object === undefined) throw notFound({ group: "", resource }, name);
@@ -121,7 +120,7 @@ function boundObject(
     const why = `the UID in the bound object reference (${wanted}) does not match the UID in record. The object might have been deleted and then recreated`;
     throw conflict({ group: "", resource: kind }, name, why);
   }
-  if (resource === "pods" && textAt(object, "spec", "serviceAccountName") !== target.name) {
+  if (resource === "pods" && stringAt(object, ["spec", "serviceAccountName"]) !== target.name) {
     const account = goQuote(target.name);
     throw badRequest(
       `cannot bind token for serviceaccount ${account} to pod running with different serviceaccount name.`,

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  type ManagedFieldsEntry,
-  managersOfParent,
-  managersOfScale,
-} from "@purlin/kube-objects";
+
+import { managersOfParent, managersOfScale } from "@purlin/kube-objects/apply";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { type ManagedFieldsEntry, numberAt } from "@purlin/kube-objects/object";
 import { metaOf, withMeta } from "../rest/object-meta.ts";
-import { numberAt, type ScalePaths } from "./scale-paths.ts";
+import type { ScalePaths } from "./scale-paths.ts";
 
 export const SCALE_VERSION = "autoscaling/v1";
 
@@ -38,7 +34,7 @@ export function toManagedScale(object: JsonObject, paths: ScalePaths): JsonObjec
 
 /** The replicas a Scale asks for. */
 export function replicasOf(scale: JsonObject): number {
-  return numberAt(scale, "spec", "replicas");
+  return numberAt(scale, ["spec", "replicas"]);
 }
 
 /** The object after its Scale has become this one, asked for at the version of the object. */

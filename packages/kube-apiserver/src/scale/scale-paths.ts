@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  formatLabelSelector,
-  isJsonObject,
-  type JsonObject,
-  type LabelSelectorObject,
-  labelSelectorOf,
-  unclassifiedError,
-} from "@purlin/kube-objects";
-import { objectAt, textAt, valueAt } from "../builtin/read-field.ts";
-import { objectsAt } from "../crd/crd-spec.ts";
+
+import { unclassifiedError } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { memberAt, numberAt, objectAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
+import { formatLabelSelector, type LabelSelectorObject, labelSelectorOf } from "@purlin/kube-objects/selector";
 import { namesOf, readAt, type ScaleFields } from "../custom/scale-problems.ts";
 import { apiVersionOf, hasSubresource, type ResourceType } from "../registry/resource-type.ts";
 
@@ -36,9 +31,9 @@ export function builtinScalePaths(type: ResourceType): ScalePaths {
   return {
     replicas: REPLICAS,
     read: (object) => ({
-      wanted: numberAt(object, ...REPLICAS),
-      current: numberAt(object, "status", "replicas"),
-      selector: formatLabelSelector(labelSelectorOf(objectAt(object, "spec", "selector") as LabelSelectorObject)),
+      wanted: numberAt(object, REPLICAS),
+      current: numberAt(object, ["status", "replicas"]),
+      selector: formatLabelSelector(labelSelectorOf(objectAt(object, ["spec", "selector"]) as LabelSelectorObject)),
     }),
     byVersion: new Map([[apiVersionOf(type), REPLICAS]]),
   };
@@ -46,9 +41,9 @@ export function builtinScalePaths(type: ResourceType): ScalePaths {
 
 /** The paths a CustomResourceDefinition declares for one of its versions. */
 export function customScalePaths(crd: JsonObject, version: string): ScalePaths | undefined {
-  const group = textAt(crd, "spec", "group");
+  const group = stringAt(crd, ["spec", "group"]);
   const declared = new Map(
-    objectsAt(objectAt(crd, "spec"), "versions").map((one) => [textAt(one, "name"), scaleFields(one)] as const),
+    objectsAt(crd, ["spec", "versions"]).map((one) => [stringAt(one, ["name"]), scaleFields(one)] as const),
   );
   const own = declared.get(version);
   if (own === undefined) {
@@ -71,21 +66,15 @@ export function customScalePaths(crd: JsonObject, version: string): ScalePaths |
 
 /** What a version of a definition says about its Scale; undefined: it has none. */
 export function scaleFields(version: JsonObject): ScaleFields | undefined {
-  const scale = valueAt(version, "subresources", "scale");
+  const scale = memberAt(version, ["subresources", "scale"]);
   if (!isJsonObject(scale)) {
     return undefined;
   }
   return {
-    specReplicas: textAt(scale, "specReplicasPath"),
-    statusReplicas: textAt(scale, "statusReplicasPath"),
-    selector: textAt(scale, "labelSelectorPath") || undefined,
+    specReplicas: stringAt(scale, ["specReplicasPath"]),
+    statusReplicas: stringAt(scale, ["statusReplicasPath"]),
+    selector: stringAt(scale, ["labelSelectorPath"]) || undefined,
   };
-}
-
-/** The number at a path; none is 0. */
-export function numberAt(object: JsonObject, ...path: readonly string[]): number {
-  const value = valueAt(object, ...path);
-  return typeof value === "number" ? value : 0;
 }
 
 function countAt(object: JsonObject, path: string): number | undefined {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { answerValue } from "../testing/test-request.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";
 import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";

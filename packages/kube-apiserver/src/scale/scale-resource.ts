@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { createFieldManager, type FieldManager } from "@purlin/kube-objects/apply";
 import {
   badRequest,
   conflict,
-  createFieldManager,
-  type FieldManager,
-  finish,
-  inTurns,
   internalError,
   invalid,
   invalidValue,
   isBadRequest,
-  type JsonObject,
-  jsonEqual,
   notFound,
   unclassifiedError,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
+import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import { finish, inTurns } from "@purlin/kube-objects/turns";
 import { scaleApplyType, scaleSchema } from "../builtin/apply-versions.ts";
 import { builtinStrategy } from "../builtin/builtin-strategy.ts";
 import type { ResourceType } from "../registry/resource-type.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { ApiResponse } from "../request/api-response.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
 import { connectClient } from "../testing/test-client.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createPrivateKey } from "node:crypto";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { dump } from "js-yaml";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import type { Authorizer } from "../auth/authorizer.ts";

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonObject, jsonEqual, timestamp } from "@purlin/kube-objects";
+
+import { timestamp } from "@purlin/kube-objects/apply";
+import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import type { ApiGroup, Catalog } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import { inMetaOrder } from "../rest/member-order.ts";

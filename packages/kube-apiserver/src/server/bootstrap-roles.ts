@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { DEFAULT_GRANTS, type Grant } from "../auth/default-grants.ts";
 import { MASTERS_GROUP, SERVICE_ACCOUNTS_GROUP } from "../auth/user.ts";
 import { AGGREGATED_RULES } from "./aggregated-rules.ts";

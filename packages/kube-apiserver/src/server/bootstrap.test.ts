@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { metaOf } from "../rest/object-meta.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";
@@ -11,7 +11,7 @@ const BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 const API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices";
 
 async function items(server: TestServer, url: string): Promise<readonly JsonObject[]> {
-  return (await server.body(url))["items"] as unknown as readonly JsonObject[];
+  return (await server.body(url))["items"] as JsonObject[];
 }
 
 async function names(server: TestServer, url: string): Promise<string[]> {
@@ -48,7 +48,7 @@ test("a new cluster has what every cluster has", async () => {
     "system:service-account-issuer-discovery",
   ]);
   const rules = Object.fromEntries(
-    (await items(server, ROLES)).map((role) => [metaOf(role).name, (role["rules"] as unknown as JsonObject[]).length]),
+    (await items(server, ROLES)).map((role) => [metaOf(role).name, (role["rules"] as JsonObject[]).length]),
   );
   // As many as on kube-apiserver 1.36.3.
   assert.deepEqual(rules, {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isAlreadyExists, type JsonObject } from "@purlin/kube-objects";
+import { isAlreadyExists } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { Catalog } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import { metaOf } from "../rest/object-meta.ts";

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  compareUtf8,
-  isJsonObject,
-  type JsonObject,
-  jsonEqual,
-  type LabelSelectorObject,
-  labelSelectorOf,
-  matchesLabels,
-  printJson,
-} from "@purlin/kube-objects";
-import { valueAt } from "../builtin/read-field.ts";
+
+import { compareUtf8, isJsonObject, type JsonObject, jsonEqual, printJson } from "@purlin/kube-objects/json";
+import { memberAt } from "@purlin/kube-objects/object";
+import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
 import { metaOf } from "../rest/object-meta.ts";
 
 /** A ClusterRole that is made of others, and the rules it should have. */
@@ -73,6 +66,6 @@ function rulesOf(role: JsonObject): readonly JsonObject[] {
 }
 
 function selectorsOf(role: JsonObject): LabelSelectorObject[] {
-  const selectors = valueAt(role, "aggregationRule", "clusterRoleSelectors");
+  const selectors = memberAt(role, ["aggregationRule", "clusterRoleSelectors"]);
   return Array.isArray(selectors) ? (selectors.filter(isJsonObject) as LabelSelectorObject[]) : [];
 }

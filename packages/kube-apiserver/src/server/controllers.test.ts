@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { objectsAt } from "@purlin/kube-objects/object";
 import { answerValue } from "../testing/test-request.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";
 import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
@@ -38,8 +40,7 @@ test("a namespace goes after what is in it, says what holds it, and takes nothin
   assert.equal(late.code, 403);
   const { details } = answerValue(late) as unknown as { details: { causes: JsonObject[] } };
   assert.equal(details.causes[0]?.["reason"], "NamespaceTerminating");
-  const conditionsOf = (object: JsonObject): JsonObject[] =>
-    ((object["status"] as JsonObject)["conditions"] ?? []) as unknown as JsonObject[];
+  const conditionsOf = (object: JsonObject): JsonObject[] => objectsAt(object, ["status", "conditions"]);
   await server.until(path, (response) => conditionsOf(answerValue(response) as JsonObject).length > 0);
   const conditions = conditionsOf(await server.body(path));
   const remaining = conditions.find(({ type }) => type === "NamespaceFinalizersRemaining");
@@ -120,7 +121,7 @@ test("a role made of others has their rules, and loses them with them", async ()
   await server.post(roles, { metadata: { name: "b", labels: { part: "yes" } }, rules: [rule("list"), rule("get")] });
   await server.post(roles, { metadata: { name: "a", labels: { part: "yes" } }, rules: [rule("get")] });
   const rulesOf = (object: JsonObject): string =>
-    JSON.stringify((object["rules"] as unknown as JsonObject[] | undefined)?.map((one) => one["verbs"]) ?? []);
+    JSON.stringify(objectsAt(object, ["rules"]).map((one) => one["verbs"]));
   await server.until(
     `${roles}/sum`,
     (response) => rulesOf(answerValue(response) as JsonObject) === '[["get"],["list"]]',

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonObject, type OwnerReference, parseApiVersion } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { type OwnerReference, parseApiVersion } from "@purlin/kube-objects/object";
 import { type GarbageActions, GarbageCollector, type GarbageCollectorOptions } from "../gc/garbage-collector.ts";
 import { type OwnedObject, ownedObject } from "../gc/owned-object.ts";
 import type { Catalog } from "../registry/registry.ts";
@@ -119,7 +120,7 @@ function garbageActions(client: InternalClient, catalog: () => Catalog): Garbage
     },
     dropOwners: (object, uids) => {
       const kept = object.owners.filter(({ uid }) => !uids.includes(uid));
-      return patch(object, { ownerReferences: kept.length === 0 ? null : (kept as unknown as JsonObject[]) });
+      return patch(object, { ownerReferences: kept.length === 0 ? null : kept });
     },
     dropFinalizer: (object, finalizer) => {
       const kept = object.finalizers.filter((name) => name !== finalizer);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conflict, type JsonObject, tooManyRequests } from "@purlin/kube-objects";
+import { conflict, tooManyRequests } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { adminAuthorizer } from "../auth/authorizer.ts";
 import { ANONYMOUS } from "../auth/user.ts";
 import type { CompleteResponse } from "../request/api-response.ts";

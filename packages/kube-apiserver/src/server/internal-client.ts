@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonValue, type Status, StatusError } from "@purlin/kube-objects";
+
+import { type Status, StatusError } from "@purlin/kube-objects/errors";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import { MASTERS_GROUP, type User } from "../auth/user.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { Handler } from "./handler.ts";
@@ -41,7 +43,7 @@ export class InternalClient {
     if (response.code < 400) {
       return value;
     }
-    const status = value as unknown as Status;
+    const status = value as Status;
     if (status?.kind !== "Status") {
       throw new Error(`${method} ${path} answered ${response.code}: ${String(value)}`);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import { blockedConditions, type Remaining } from "./namespace-conditions.ts";

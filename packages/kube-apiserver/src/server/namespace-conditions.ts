@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { compareUtf8, type JsonObject } from "@purlin/kube-objects";
+import { compareUtf8, type JsonObject } from "@purlin/kube-objects/json";
 import type { ResourceType } from "../registry/resource-type.ts";
 
 /** What is left of one kind in a namespace that is being deleted. */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isConflict, isNotFound, type JsonObject, timestamp } from "@purlin/kube-objects";
-import { objectAt, valueAt } from "../builtin/read-field.ts";
+
+import { timestamp } from "@purlin/kube-objects/apply";
+import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { memberAt, objectAt } from "@purlin/kube-objects/object";
 import type { Catalog } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import { isDeleting, metaOf } from "../rest/object-meta.ts";
@@ -128,13 +131,13 @@ export class NamespaceController {
   }
 
   async #report(name: string, namespace: JsonObject, remaining: readonly Remaining[]): Promise<void> {
-    const before = valueAt(namespace, "status", "conditions");
+    const before = memberAt(namespace, ["status", "conditions"]);
     const conditions = blockedConditions(
       remaining,
       Array.isArray(before) ? (before as JsonObject[]) : [],
       timestamp(this.#options.now()),
     );
-    const status = { ...objectAt(namespace, "status"), conditions };
+    const status = { ...objectAt(namespace, ["status"]), conditions };
     await this.#options.client.send("PUT", `/api/v1/namespaces/${name}/status`, { body: { ...namespace, status } });
   }
 
@@ -143,7 +146,7 @@ export class NamespaceController {
     if (current === undefined) {
       return;
     }
-    const { finalizers, ...spec } = objectAt(current, "spec");
+    const { finalizers, ...spec } = objectAt(current, ["spec"]);
     const kept = Array.isArray(finalizers) ? finalizers.filter((finalizer) => finalizer !== "kubernetes") : [];
     const body = { ...current, spec: kept.length === 0 ? spec : { ...spec, finalizers: kept } };
     await this.#options.client.send("PUT", `/api/v1/namespaces/${name}/finalize`, { body: body as JsonObject });

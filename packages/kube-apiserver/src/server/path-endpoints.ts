@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { goQuote, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects";
+import { goQuote, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { createDiscovery } from "../discovery/discovery.ts";
 import { type HealthCheck, type HealthChecks, health, healthPaths } from "../endpoints/health.ts";
 import { serverVersion } from "../endpoints/version.ts";

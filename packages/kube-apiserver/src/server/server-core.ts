@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { type KeyObject, randomUUID } from "node:crypto";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { stringAt } from "@purlin/kube-objects/object";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import { type Authorizer, adminAuthorizer } from "../auth/authorizer.ts";
 import { type AccountIdentity, type BoundObject, ServiceAccountTokens } from "../auth/service-account-tokens.ts";
 import { builtinRules } from "../builtin/builtin-rules.ts";
 import { builtinStrategy } from "../builtin/builtin-strategy.ts";
-import { textAt } from "../builtin/read-field.ts";
 import { CrdController } from "../crd/crd-controller.ts";
 import { RequestMetrics } from "../metrics/request-metrics.ts";
 import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
@@ -194,7 +195,7 @@ async function deleteObjects(client: InternalClient, type: ResourceType): Promis
     return;
   }
   const list = (await client.send("GET", resourcePath(type, ""))) as { readonly items?: readonly JsonObject[] };
-  const namespaces = new Set((list.items ?? []).map((item) => textAt(item, "metadata", "namespace")));
+  const namespaces = new Set((list.items ?? []).map((item) => stringAt(item, ["metadata", "namespace"])));
   await Promise.all([...namespaces].map((namespace) => client.send("DELETE", resourcePath(type, namespace))));
 }
 

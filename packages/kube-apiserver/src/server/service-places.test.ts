@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectCodec } from "../rest/object-codec.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";

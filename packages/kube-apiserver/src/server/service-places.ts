@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
-import { objectAt, textAt, valueAt } from "../builtin/read-field.ts";
+
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import type { TakenPlaces } from "../builtin/services/allocation.ts";
 import type { Entry, Store, Watch } from "../store/store.ts";
 
@@ -55,17 +56,17 @@ export class ServicePlaces implements TakenPlaces {
   }
 
   #count(entry: Entry<JsonObject> | undefined, by: number): void {
-    for (const place of entry === undefined ? [] : placesOf(objectAt(entry.value, "spec"))) {
+    for (const place of entry === undefined ? [] : placesOf(objectAt(entry.value, ["spec"]))) {
       this.#counts.set(place, (this.#counts.get(place) ?? 0) + by);
     }
   }
 }
 
 function placesOf(spec: JsonObject): string[] {
-  const ports = valueAt(spec, "ports");
+  const ports = memberAt(spec, ["ports"]);
   const numbers = Array.isArray(ports) ? ports.filter(isJsonObject).map(({ nodePort }) => nodePort) : [];
   return [
-    textAt(spec, "clusterIP"),
+    stringAt(spec, ["clusterIP"]),
     ...[...numbers, spec["healthCheckNodePort"]].map((port) => String(port ?? "")),
   ].filter((place) => place !== "" && place !== "None" && place !== "0");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
-import { ageOf, humanDuration } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { ageOf, humanDuration } from "@purlin/kube-objects/object";
 import { TEMPLATE_GENERATION } from "../builtin/daemon-set-rules.ts";
 import { at, count, items, labelText, number, selectorText, text } from "./cell-values.ts";
 import { eventCells } from "./event-cells.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonValue } from "@purlin/kube-objects";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import { at, count, items, labelText, number, selectorText, text } from "./cell-values.ts";
 
 const object = { a: { b: "c", n: 5, nothing: null, list: [{ x: 1 }, 2, { y: 2 }] }, labels: { b: "2", a: "1" } };

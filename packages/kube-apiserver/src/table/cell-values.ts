@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, ownValue, sortedKeys } from "@purlin/kube-objects";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+  sortedKeys,
+} from "@purlin/kube-objects/json";
 
 /** A member somewhere inside an object, or undefined. */
 export function at(object: JsonValue | undefined, ...names: readonly string[]): JsonValue | undefined {

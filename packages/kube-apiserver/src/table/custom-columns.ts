@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import {
-  ageOf,
   goNumber,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   ownValue,
   printJson,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/json";
+import { ageOf } from "@purlin/kube-objects/object";
 import { jsonPath } from "./json-path.ts";
 import { column, type TableColumn, type TablePrinter } from "./table.ts";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
-import { ageOf } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { ageOf } from "@purlin/kube-objects/object";
 import { at, number, text } from "./cell-values.ts";
 
 /** The cells of an Event, written by the old API (`involvedObject`, `count`) or the new one (`regarding`, `series`). */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { builtinPrinter } from "./builtin-columns.ts";
 import { podCells, podConditions } from "./pod-cells.ts";
 import { toTable } from "./table.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
-import { ageOf } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { ageOf } from "@purlin/kube-objects/object";
 import { at, items, text } from "./cell-values.ts";
 import { podProgress } from "./pod-status.ts";
 

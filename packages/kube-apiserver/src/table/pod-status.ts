@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { at, count, items, number, text } from "./cell-values.ts";
 
 /** How far a Pod has come, in a few words and numbers. */

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
-import { ageOf, humanDuration } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { ageOf, humanDuration } from "@purlin/kube-objects/object";
 import { builtinPrinter } from "./builtin-columns.ts";
 import { customPrinter } from "./custom-columns.ts";
 import { jsonPath } from "./json-path.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { inMetaOrder } from "../rest/member-order.ts";
 import { metaOf, withMeta } from "../rest/object-meta.ts";
 

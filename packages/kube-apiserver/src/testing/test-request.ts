@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonValue } from "@purlin/kube-objects";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import { MASTERS_GROUP, type User } from "../auth/user.ts";
 import type { ApiRequest, RequestBody } from "../request/api-request.ts";
 import type { ApiResponse } from "../request/api-response.ts";

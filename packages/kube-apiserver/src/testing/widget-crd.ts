@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 
 /** A custom kind for tests: with a default, a status and a Scale. */
 export const WIDGET_CRD: JsonObject = {

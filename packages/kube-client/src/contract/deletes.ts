@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { isConflict, isNotFound } from "@purlin/kube-objects";
+import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import { type ContractCase, type ContractContext, configMap, configMapOf, versionOf } from "./contract-case.ts";
 
 /** What deletes promise. */

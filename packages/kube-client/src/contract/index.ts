@@ -21,7 +21,7 @@ const patienceMs = 60_000;
 
 /** The server behind a client. */
 interface ContractServer {
-  /** Makes a client of the running server, as somebody who may do everything. */
+  /** Creates a client of the running server with full permissions. */
   readonly connect: () => Promise<KubeClient>;
   /** Makes the server forget what was before now. Not needed where watches from version 1 are too old anyway. */
   readonly forget?: () => Promise<void>;

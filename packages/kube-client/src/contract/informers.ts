@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
-import { isNotFound } from "@purlin/kube-objects";
+import { isNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, keyOf, type WatchEvent } from "@purlin/kube-objects/object";
 import type { KubeReader } from "../client.ts";
 import { type Informer, startInformer } from "../informer.ts";
@@ -21,9 +21,9 @@ export const informers: readonly ContractCase[] = [
       await client.create(configMapOf(context, "a", selected));
       await withInformer(selectedConfigMaps(context, client), context.signal, async (informer) => {
         assert.deepEqual(namesIn(informer), ["a"]);
-        const told = until(informer, context.signal, () => informer.get({ namespace, name: "b" }) !== undefined);
+        const received = until(informer, context.signal, () => informer.get({ namespace, name: "b" }) !== undefined);
         await client.create(configMapOf(context, "b", { ...selected, data: { x: "1" } }));
-        await told;
+        await received;
         const changed = until(informer, context.signal, () => namesIn(informer).join() === "b");
         await client.delete({ ...configMap, namespace, name: "a" });
         await changed;
@@ -36,12 +36,12 @@ export const informers: readonly ContractCase[] = [
     async run(context) {
       const { client, namespace } = context;
       const flaky = cutting(client);
-      const told: string[] = [];
+      const changes: string[] = [];
       await withInformer(selectedConfigMaps(context, flaky), context.signal, async (informer) => {
         informer.subscribe(({ type, object }) =>
-          told.push(`${type} ${object.metadata.name} ${JSON.stringify(dataOf(object) ?? {})}`),
+          changes.push(`${type} ${object.metadata.name} ${JSON.stringify(dataOf(object) ?? {})}`),
         );
-        const complete = until(informer, context.signal, () => told.length === 6);
+        const complete = until(informer, context.signal, () => changes.length === 6);
         for (const name of ["a", "b"]) {
           const one = await client.create(configMapOf(context, name, selected));
           await client.update({ ...one, data: { x: "1" } });
@@ -54,7 +54,7 @@ export const informers: readonly ContractCase[] = [
         `updated ${name} {"x":"1"}`,
         `deleted ${name} {"x":"1"}`,
       ];
-      assert.deepEqual(told, [...story("a"), ...story("b")]);
+      assert.deepEqual(changes, [...story("a"), ...story("b")]);
       assert.equal(flaky.lists, 1);
       assert.ok(flaky.watches >= 6, `${flaky.watches} watches`);
     },
@@ -67,10 +67,10 @@ export const informers: readonly ContractCase[] = [
       const widgetOf = (name: string): KubeObject => ({ ...widget, metadata: { name } });
       for (const name of ["goes", "changes", "stays"]) await client.create(widgetOf(name));
       const forgetful = forgetting(client);
-      const told: string[] = [];
+      const changes: string[] = [];
       await withInformer(startInformer(forgetful, widget), signal, async (informer) => {
-        informer.subscribe(({ type, object }) => told.push(`${type} ${object.metadata.name}`));
-        const complete = until(informer, signal, () => told.length === 6);
+        informer.subscribe(({ type, object }) => changes.push(`${type} ${object.metadata.name}`));
+        const complete = until(informer, signal, () => changes.length === 6);
         await forgetful.during(async () => {
           await client.delete({ ...widget, name: "goes" });
           await client.patch({ ...widget, name: "changes" }, { metadata: { labels: { x: "1" } } }, { type: "merge" });
@@ -79,13 +79,13 @@ export const informers: readonly ContractCase[] = [
         });
         await complete;
         assert.equal(informer.lists, 2);
-        const followed = until(informer, signal, () => told.length === 7);
+        const followed = until(informer, signal, () => changes.length === 7);
         await client.create(widgetOf("later"));
         await followed;
       });
-      assert.deepEqual(told.slice(0, 3).sort(), ["added changes", "added goes", "added stays"]);
-      assert.deepEqual(told.slice(3, 6).sort(), ["added comes", "deleted goes", "updated changes"]);
-      assert.deepEqual(told.slice(6), ["added later"]);
+      assert.deepEqual(changes.slice(0, 3).sort(), ["added changes", "added goes", "added stays"]);
+      assert.deepEqual(changes.slice(3, 6).sort(), ["added comes", "deleted goes", "updated changes"]);
+      assert.deepEqual(changes.slice(6), ["added later"]);
     },
   },
   {
@@ -191,7 +191,7 @@ function cutting(client: KubeReader): KubeReader & { readonly lists: number; rea
   };
 }
 
-/** A reader whose watch ends when told, and whose next one asks for a version from before everything. */
+/** A reader whose watch ends on request, and whose next watch starts at a version that is no longer available. */
 function forgetting(client: KubeReader): KubeReader & { during(change: () => Promise<void>): Promise<void> } {
   let cut = new AbortController();
   let pause: Promise<void> = Promise.resolve();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { isConflict, isInvalid, isNotFound } from "@purlin/kube-objects";
+import { isConflict, isInvalid, isNotFound } from "@purlin/kube-objects/errors";
 import {
   type ContractCase,
   configMap,
@@ -77,7 +77,7 @@ export const patches: readonly ContractCase[] = [
     },
   },
   {
-    name: "apply of somebody else's field is a conflict unless forced",
+    name: "apply of a field of another manager is a conflict unless forced",
     async run(context) {
       const { client } = context;
       await client.apply(configMapOf(context, "a", { data: { x: "1" } }), { fieldManager: "one" });
@@ -95,10 +95,10 @@ export const patches: readonly ContractCase[] = [
   },
 ];
 
-interface PodOwner {
+type PodOwner = {
   readonly template: {
     readonly spec: {
       readonly containers: readonly { readonly image: string; readonly env: readonly { readonly name: string }[] }[];
     };
   };
-}
+};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { isBadRequest, isNotFound } from "@purlin/kube-objects";
+import { isBadRequest, isNotFound } from "@purlin/kube-objects/errors";
 import { isNoMatch } from "../rest-mapper.ts";
 import { type ContractCase, type ContractContext, configMap, configMapOf, dataOf } from "./contract-case.ts";
 
@@ -37,7 +37,7 @@ export const reads: readonly ContractCase[] = [
     },
   },
   {
-    name: "a kind nobody serves is a NoMatch, from every verb",
+    name: "a kind that is not served is a NoMatch, from every verb",
     async run({ client, namespace }) {
       const nonsense = { apiVersion: "example.org/v1", kind: "Nonsense" };
       const object = { ...nonsense, metadata: { name: "x", namespace } };
@@ -112,7 +112,7 @@ export const reads: readonly ContractCase[] = [
     },
   },
   {
-    name: "a closed client reaches nobody",
+    name: "a closed client sends no request",
     async run({ client, namespace }) {
       await client.close();
       await assert.rejects(client.list(configMap, { namespace }), /the client was closed/);

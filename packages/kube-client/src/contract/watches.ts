@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { isExpired, isGone } from "@purlin/kube-objects";
+import { isExpired, isGone } from "@purlin/kube-objects/errors";
 import type { WatchEvent } from "@purlin/kube-objects/object";
 import { type ContractCase, type ContractContext, configMap, configMapOf, versionOf } from "./contract-case.ts";
 import { ownWidgets } from "./own-widgets.ts";
@@ -67,7 +67,7 @@ export const watches: readonly ContractCase[] = [
       await forget();
       const watching = async (): Promise<void> => {
         const events = await client.watch(widget, { resourceVersion: "1", signal });
-        for await (const event of events) assert.fail(`what was forgotten is told: ${event.type}`);
+        for await (const event of events) assert.fail(`a compacted event was delivered: ${event.type}`);
       };
       await assert.rejects(watching(), (error) => isExpired(error) || isGone(error));
     },

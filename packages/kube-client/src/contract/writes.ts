@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { isAlreadyExists, isBadRequest, isConflict, isInvalid, isNotFound } from "@purlin/kube-objects";
+import { isAlreadyExists, isBadRequest, isConflict, isInvalid, isNotFound } from "@purlin/kube-objects/errors";
 import {
   type ContractCase,
   configMap,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeFieldsV1, emptySet, type FieldSet, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { decodeFieldsV1, emptySet, type FieldSet } from "@purlin/kube-objects/apply";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { matchItems } from "./match-items.ts";
 
 /** The node of a list that has these items. */

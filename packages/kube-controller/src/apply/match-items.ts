@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FieldSet, goJson, isJsonObject, type JsonObject, type JsonValue, parseJson } from "@purlin/kube-objects";
+import type { FieldSet } from "@purlin/kube-objects/apply";
+import { goJson, isJsonObject, type JsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
 
 /** An item of a list that is wanted, what we own of it, and the item as it is. */
 interface MatchedItem {

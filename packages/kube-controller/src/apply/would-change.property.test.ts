@@ -2,16 +2,9 @@
 // The prediction against the field manager of our API server, which is held to the reference's by its own tests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  createFieldManager,
-  customResourceType,
-  type FieldManager,
-  fieldSetOfPaths,
-  isConflict,
-  type JsonObject,
-  type JsonValue,
-  jsonEqual,
-} from "@purlin/kube-objects";
+import { createFieldManager, customResourceType, type FieldManager, fieldSetOfPaths } from "@purlin/kube-objects/apply";
+import { isConflict } from "@purlin/kube-objects/errors";
+import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { deepFreeze, type KubeObject } from "@purlin/kube-objects/object";
 import fc from "fast-check";
 import { wouldApplyChange } from "./would-change.ts";
@@ -62,7 +55,7 @@ const body = {
     free: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
   },
 };
-const type = customResourceType({ type: "object", properties: { spec: body, status: body } } as unknown as JsonObject);
+const type = customResourceType({ type: "object", properties: { spec: body, status: body } });
 
 function managerOf(endpoint: "main" | "status"): FieldManager {
   const reset = endpoint === "main" ? [["status"]] : [["metadata"], ["spec"]];
@@ -137,7 +130,7 @@ const step = fc
   }));
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-const json = (object: KubeObject): JsonObject => object as unknown as JsonObject;
+const json = (object: KubeObject): JsonObject => object;
 
 /** What the server does around a field manager: an endpoint changes its own part only. */
 function take(live: JsonObject, { by, how, endpoint, object }: Step): JsonObject {
@@ -167,7 +160,7 @@ function onlyThrough(endpoint: "main" | "status", live: JsonObject, next: JsonOb
 /** Who updates sends back the managers it read. */
 function owned(object: KubeObject, live: JsonObject): JsonObject {
   const owners = managedFields(live);
-  return { ...object.metadata, ...(owners !== undefined && { managedFields: owners }) } as unknown as JsonObject;
+  return { ...object.metadata, ...(owners !== undefined && { managedFields: owners }) };
 }
 
 const managedFields = (object: JsonObject): JsonValue | undefined =>
@@ -198,7 +191,7 @@ test("where no change is predicted there is none, and where one is predicted the
       // Of an object nobody manages any more the prediction always says that an apply would change it.
       fc.pre(managedFields(live) !== undefined);
       const { endpoint, object } = finalStep(one);
-      const predicted = wouldApplyChange(live as unknown as KubeObject, object, {
+      const predicted = wouldApplyChange(live as KubeObject, object, {
         fieldManager: "us",
         ...(endpoint === "status" && { subresource: "status" }),
       });
@@ -224,7 +217,7 @@ test("who applies the same again and again is told to stop after the second time
       const subresource = last.endpoint === "status" ? "status" : undefined;
       const { object } = last;
       fc.pre(!hasEmptyList(object));
-      const predicted = wouldApplyChange(live as unknown as KubeObject, object, { fieldManager: "us", subresource });
+      const predicted = wouldApplyChange(live as KubeObject, object, { fieldManager: "us", subresource });
       assert.equal(predicted, false, JSON.stringify({ live, wanted: object }, null, 1));
     }),
     { numRuns: 150 },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject, ManagedFieldsEntry } from "@purlin/kube-objects";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import type { KubeObject, ManagedFieldsEntry } from "@purlin/kube-objects/object";
 import { wouldApplyChange } from "./would-change.ts";
 
 const type = { apiVersion: "example.org/v1", kind: "Widget" };

@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import {
-  decodeFieldsV1,
-  emptySet,
-  type FieldSet,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  jsonEqual,
-  type ManagedFieldsEntry,
-} from "@purlin/kube-objects";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { decodeFieldsV1, emptySet, type FieldSet } from "@purlin/kube-objects/apply";
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import type { KubeObject, ManagedFieldsEntry } from "@purlin/kube-objects/object";
 import { matchItems } from "./match-items.ts";
 
 /** Who applies, and where. */
@@ -59,7 +51,7 @@ function fieldsOf(entry: ManagedFieldsEntry): FieldSet {
   return entry.fieldsV1 === undefined ? emptySet : decodeFieldsV1(entry.fieldsV1);
 }
 
-const asJson = (object: KubeObject): JsonObject => object as unknown as JsonObject;
+const asJson = (object: KubeObject): JsonObject => object;
 
 /** The part of an object that can be owned through the endpoint. */
 function ownable(wanted: KubeObject, { subresource }: Partial<ApplyIdentity>): JsonObject {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ApplyOptions, InformerPool, KubeClient, KubeReader, WriteOptions } from "@purlin/kube-client";
-import { isNotFound } from "@purlin/kube-objects";
+import { isNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, keyOf, type ObjectKey, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { wouldApplyChange } from "../apply/would-change.ts";
 import { type Clock, systemClock } from "../clock.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
 import type { ApplyOptions } from "@purlin/kube-client";
-import { goJson, type JsonValue } from "@purlin/kube-objects";
+import { goJson } from "@purlin/kube-objects/json";
 import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 
 /** How many applies are remembered; the oldest go first, and are at worst sent again. */
@@ -58,7 +58,5 @@ function keyOfApply(object: KubeObject, { fieldManager, subresource = "", force 
 }
 
 function hashOf(object: KubeObject): string {
-  return createHash("sha256")
-    .update(goJson(object as unknown as JsonValue))
-    .digest("base64");
+  return createHash("sha256").update(goJson(object)).digest("base64");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conflict, internalError } from "@purlin/kube-objects";
+import { conflict, internalError } from "@purlin/kube-objects/errors";
 import type { LogFields } from "../log.ts";
 import { noEngineMetrics } from "../metrics.ts";
 import { manualClock } from "../testing/manual-clock.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isConflict } from "@purlin/kube-objects";
+import { isConflict } from "@purlin/kube-objects/errors";
 import type { ObjectKey } from "@purlin/kube-objects/object";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conflict, isConflict } from "@purlin/kube-objects";
-import { during, textOf, wrapError } from "@purlin/kube-objects/object";
+import { conflict, during, isConflict, textOf, wrapError } from "@purlin/kube-objects/errors";
 import { attempt, isReconcileFailure, ReconcileFailure } from "./reconcile-failure.ts";
 
 const step = { reason: "SelectThing", text: "cannot select thing" };

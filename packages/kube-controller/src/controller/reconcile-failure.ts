@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createErrorBrand } from "@purlin/kube-objects";
-import { textOf } from "@purlin/kube-objects/object";
+import { createErrorBrand, textOf } from "@purlin/kube-objects/errors";
 
 const brand = createErrorBrand<ReconcileFailure>("purlin.dev/kube-controller/ReconcileFailure");
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** A column of `kubectl get`. */
-export interface Column {
+export type Column = {
   readonly name: string;
   readonly type: "string" | "integer" | "date";
   readonly jsonPath: string;
   /** Above 0: shown with `-o wide` only. */
   readonly priority?: number;
-}
+};
 
 /** A column that shows a field. */
 export function column(name: string, jsonPath: string, type: Column["type"] = "string"): Column {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { isInvalid, type JsonObject } from "@purlin/kube-objects";
+import { isInvalid } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { ageColumn, column, conditionColumn, wideColumn } from "./columns.ts";
@@ -95,7 +96,7 @@ test("columns show a field, a condition, or only what somebody who wants to know
 });
 
 const withConditions = (...conditions: readonly JsonObject[]): KubeObject =>
-  ({ ...createCrd(shape), status: { conditions } }) as unknown as KubeObject;
+  ({ ...createCrd(shape), status: { conditions } }) as KubeObject;
 const states: Readonly<Record<string, { crd: KubeObject; established: boolean; refusal?: string }>> = {
   Fresh: { crd: createCrd(shape), established: false },
   NoConditions: { crd: { ...createCrd(shape), status: { conditions: null } } as never, established: false },

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonObject } from "@purlin/kube-objects";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { Column } from "./columns.ts";
 import { describeFields, type FieldTexts } from "./describe-fields.ts";
@@ -71,7 +70,7 @@ function versionOf(version: CrdVersion, docs: KindDocs | undefined, isOnly: bool
     ...(deprecation !== undefined && { deprecated: true, deprecationWarning: deprecation }),
     schema: { openAPIV3Schema: rootOf(fields, docs) },
     ...(hasStatus && { subresources: { status: {} } }),
-    additionalPrinterColumns: columns as unknown as readonly JsonObject[],
+    additionalPrinterColumns: columns,
   };
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { Schema } from "./schema.ts";
 
 /** Texts by the path that `kubectl explain` takes, such as `spec.pipeline.step`: items and values have the path of their list or map. */

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { crdType, createCrd, isEstablished } from "./crd.ts";
 import { type InstallProgress, installCrds } from "./install-crds.ts";

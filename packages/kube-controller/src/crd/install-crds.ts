@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
 import { isNoMatch, type KubeClient } from "@purlin/kube-client";
-import {
-  isAlreadyExists,
-  isConflict,
-  isNotFound,
-  type JsonObject,
-  type JsonValue,
-  jsonEqual,
-  toTypedForm,
-} from "@purlin/kube-objects";
+import { isAlreadyExists, isConflict, isNotFound } from "@purlin/kube-objects/errors";
+import { type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
+import { toTypedForm } from "@purlin/kube-objects/typed";
 import { crdType, isEstablished, refusalOf } from "./crd.ts";
 import { mergeCrd } from "./merge-crd.ts";
 
@@ -100,7 +94,7 @@ async function createOrUpdate(client: KubeClient, crd: KubeObject, signal: Abort
 
 /** Whether the server would store the one where the other is: what its types leave out does not count. */
 function isSame(a: KubeObject, b: KubeObject): boolean {
-  const asStored = (crd: KubeObject): JsonValue => toTypedForm(crd as unknown as JsonObject).object;
+  const asStored = (crd: KubeObject): JsonValue => toTypedForm(crd).object;
   return jsonEqual(asStored(a), asStored(b));
 }
 
@@ -135,11 +129,11 @@ async function nextVersion(client: KubeClient, crd: KubeObject, signal: AbortSig
   return client.get(crdType, keyOf(crd), { signal });
 }
 
-interface CrdSpec {
+type CrdSpec = {
   readonly group: string;
   readonly names: { readonly kind: string };
   readonly versions: readonly { readonly name: string; readonly served: boolean }[];
-}
+};
 
 function servedTypes(crd: KubeObject): TypeRef[] {
   const { group, names, versions } = crd["spec"] as CrdSpec;

@@ -2,8 +2,8 @@
 // A cluster that another release, or Crossplane itself, has been running on holds objects in versions and with fields that
 // our CRDs do not know. Installing over them adds what is ours and takes nothing away.
 
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { type KubeObject, objectAt } from "@purlin/kube-objects/object";
 import type { Schema } from "./schema.ts";
 
 /**
@@ -16,7 +16,7 @@ export function mergeCrd(existing: KubeObject, wanted: KubeObject): KubeObject {
   const spec = {
     ...had,
     ...want,
-    names: mergeNames(objectAt(had, "names"), objectAt(want, "names")),
+    names: mergeNames(objectAt(had, ["names"]), objectAt(want, ["names"])),
     versions: mergeVersions(listAt(had, "versions"), listAt(want, "versions")),
     // Whoever converted objects before is not running beside us, so its webhook would answer nobody.
     conversion: { strategy: "None" },
@@ -72,8 +72,8 @@ function withOneStorage(versions: readonly JsonObject[], name: JsonValue | undef
 }
 
 function mergeVersion(had: JsonObject, want: JsonObject): JsonObject {
-  const rootOf = (version: JsonObject): Schema => objectAt(objectAt(version, "schema"), "openAPIV3Schema");
-  const subresources = { ...objectAt(had, "subresources"), ...objectAt(want, "subresources") };
+  const rootOf = (version: JsonObject): Schema => objectAt(version, ["schema", "openAPIV3Schema"]);
+  const subresources = { ...objectAt(had, ["subresources"]), ...objectAt(want, ["subresources"]) };
   return {
     ...had,
     ...want,
@@ -109,7 +109,7 @@ function mergeSchema(had: Schema, want: Schema): Schema {
   // A schema has either named fields or a map of any.
   const hasNamedFields = want["additionalProperties"] === undefined;
   if (hasNamedFields && isJsonObject(had["properties"])) {
-    merged["properties"] = mergeProperties(had["properties"], objectAt(want, "properties"));
+    merged["properties"] = mergeProperties(had["properties"], objectAt(want, ["properties"]));
   }
   return merged;
 }
@@ -123,11 +123,6 @@ function mergeProperties(had: JsonObject, want: JsonObject): JsonObject {
       return [name, isBoth ? mergeSchema(left, right) : ((right ?? left) as JsonValue)];
     }),
   );
-}
-
-function objectAt(object: JsonObject, key: string): JsonObject {
-  const value = object[key];
-  return isJsonObject(value) ? value : {};
 }
 
 function listAt(object: JsonObject, key: string): readonly JsonValue[] {

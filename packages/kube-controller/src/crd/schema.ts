@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words in which the CRDs of our kinds are written down: short enough that a schema reads like its table.
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 
 /** A structural OpenAPI v3 schema. */
 export type Schema = JsonObject;

@@ -16,14 +16,14 @@ export interface EventSubject {
   readonly text: string;
 }
 
-interface InvolvedObject {
+type InvolvedObject = {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
   readonly namespace?: string;
   readonly uid?: string;
   readonly resourceVersion?: string;
-}
+};
 
 export function subjectOf(
   { apiVersion, kind, metadata }: KubeObject,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { KubeWriter } from "@purlin/kube-client";
-import { forbidden, internalError } from "@purlin/kube-objects";
+import { forbidden, internalError } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { type ManualClock, manualClock } from "../testing/manual-clock.ts";

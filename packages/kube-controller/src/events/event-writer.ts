@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { KubeWriter } from "@purlin/kube-client";
-import { findStatusError, isNotFound, type JsonValue, timestamp } from "@purlin/kube-objects";
+import { timestamp } from "@purlin/kube-objects/apply";
+import { findStatusError, isNotFound } from "@purlin/kube-objects/errors";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Clock } from "../clock.ts";
 import type { Correlated } from "./event-correlator.ts";

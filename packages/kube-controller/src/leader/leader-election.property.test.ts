@@ -2,7 +2,7 @@
 // However slow the network is, and whatever gets lost in it: there are never two leaders, and there is one again when it heals.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alreadyExists, conflict, notFound } from "@purlin/kube-objects";
+import { alreadyExists, conflict, notFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import fc from "fast-check";
 import { type ManualClock, manualClock } from "../testing/manual-clock.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { KubeClient } from "@purlin/kube-client";
-import { isAlreadyExists, isConflict, isNotFound } from "@purlin/kube-objects";
+import { isAlreadyExists, isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";

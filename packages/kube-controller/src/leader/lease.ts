@@ -11,13 +11,13 @@ export interface LeaseKey {
 export const leaseType = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" } as const;
 
 /** What a Lease says. */
-export interface LeaseSpec {
-  readonly holderIdentity?: string | undefined;
-  readonly leaseDurationSeconds?: number | undefined;
-  readonly acquireTime?: string | undefined;
-  readonly renewTime?: string | undefined;
-  readonly leaseTransitions?: number | undefined;
-}
+export type LeaseSpec = {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  readonly leaseTransitions?: number;
+};
 
 export function leaseSpecOf(lease: KubeObject): LeaseSpec {
   const spec = lease["spec"];

@@ -38,7 +38,7 @@ const beforeFirstApply = "before-first-apply";
 
 /** Merges a configuration into the live object. Throws ApplyConflicts when fields of others are in the way. */
 export function* applyConfiguration(context: FieldManagerContext, input: ApplyInput): Work<Applied> {
-  // What exists without any manager belongs to somebody: otherwise an applier could never give a field up.
+  // Existing fields without a manager get one: otherwise an applier could never remove a field.
   const managers = input.managers.owned.size > 0 ? input.managers : yield* ownExisting(context, input);
   yield;
   const attempt = yield* prepare(context, { ...input, managers });
@@ -151,7 +151,7 @@ function settle(context: FieldManagerContext, { live, after, actor, managers }: 
   return { object, managers: { ...managers, times: new Map(managers.times).set(actor, timestamp(context.now())) } };
 }
 
-// An applier that mentions nothing that is recorded is no manager.
+// An applier whose configuration has no recorded field is not a manager.
 function withRecorded(
   owners: ReadonlyMap<string, OwnedFields>,
   actor: string,

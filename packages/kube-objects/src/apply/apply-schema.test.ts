@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { builtinOpenAPI } from "../builtin/builtin-openapi.ts";
 import type { JsonObject } from "../json/json-value.ts";
+import { builtinOpenAPI } from "../openapi/builtin-openapi.ts";
 import { applyTypeOf, customResourceType } from "./apply-schema.ts";
 import { type ApplyType, deduced, formOf, formsDiffer, untypedAtomic } from "./apply-type.ts";
 import { createFieldManager } from "./field-manager.ts";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { StatusError } from "../errors/status-error.ts";
+import { applyConflict } from "../errors/status-error-constructors.ts";
 import { goQuote } from "../json/go-text.ts";
 import { compareUtf8 } from "../json/utf8.ts";
-import type { StatusError } from "../status-error.ts";
-import { applyConflict } from "../status-error-constructors.ts";
 import { emptySet, type FieldSet, fieldSetSize, hasChildren, isEmptySet } from "./field-set.ts";
 import { difference, union } from "./field-set-algebra.ts";
 import { printItem, sortItemKeys } from "./item-key.ts";
@@ -39,7 +40,7 @@ export function isApplyConflicts(error: unknown): error is ApplyConflicts {
   return typeof error === "object" && error !== null && brand in error;
 }
 
-/** All fields in conflict, whoever owns them. */
+/** All fields in conflict, of all managers. */
 export function conflictingFields({ conflicts }: ApplyConflicts): FieldSet {
   return conflicts.reduce((set, conflict) => union(set, conflict.set), emptySet);
 }

@@ -13,7 +13,7 @@ import { extractFields, removeFields } from "./typed-remove.ts";
 
 const type = widgetVersions.typeAt("example.org/v1");
 assert.ok(type);
-const object = deepFreeze(observed.object) as unknown as JsonObject;
+const object = deepFreeze(observed.object);
 
 test("the fields of an object", () => {
   assert.ok(type);
@@ -53,6 +53,6 @@ test("what a manager applied can be taken out, changed and applied again", () =>
     metadata: { labels: { a: "1" } },
     spec: { ports: [{ port: 80, name: "web" }] },
   });
-  assert.equal(extractApplied(type, two, { manager: "nobody" }), undefined);
+  assert.equal(extractApplied(type, two, { manager: "unknown" }), undefined);
   assert.equal(extractApplied(type, two, { manager: "a", subresource: "status" }), undefined);
 });

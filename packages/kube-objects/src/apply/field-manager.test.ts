@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { isConflict } from "../errors/status-error-guards.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import type { ManagedFieldsEntry } from "../metadata.ts";
-import { isConflict } from "../status-error-guards.ts";
+import type { ManagedFieldsEntry } from "../object/object-meta.ts";
 import { createFieldManager, type FieldManager } from "./field-manager.ts";
 import { emptySet, type FieldSet, isEmptySet } from "./field-set.ts";
 import { difference, equalSets, intersection, union } from "./field-set-algebra.ts";
@@ -94,7 +94,7 @@ test("managedFields in an update: left out they stay, edited they replace, spoil
   const live = deepFreeze(manager.apply(undefined, widget({ replicas: 1 }), { manager: "a", force: false }));
   const send = (managedFields: JsonValue): JsonObject =>
     manager.update(live, widget({ replicas: 1 }, { managedFields }), "x").object;
-  const edited = [{ ...entriesOf(live)[0], manager: "renamed" }] as unknown as JsonValue;
+  const edited = [{ ...entriesOf(live)[0], manager: "renamed" }];
   assert.deepEqual(namesOf(manager.update(live, widget({ replicas: 1 }), "x").object), ["a:Apply"]);
   assert.deepEqual(namesOf(send(edited)), ["renamed:Apply"]);
   assert.deepEqual(namesOf(send([{ manager: "broken" }])), ["a:Apply"]);
@@ -118,7 +118,7 @@ test("edited managedFields are written in canonical order", () => {
   const manager = managerAt(3);
   const live = manager.update(undefined, widget({ replicas: 1, name: "n" }), "a").object;
   const shuffled = { ...entriesOf(live)[0], manager: "b", fieldsV1: { "f:spec": { "f:replicas": {}, "f:name": {} } } };
-  const sent = widget({ replicas: 1, name: "n" }, { managedFields: [shuffled] as unknown as JsonValue });
+  const sent = widget({ replicas: 1, name: "n" }, { managedFields: [shuffled] });
   const { object } = manager.update(deepFreeze(live), sent, "x");
   assert.equal(JSON.stringify(entriesOf(object)[0]?.fieldsV1), '{"f:spec":{"f:name":{},"f:replicas":{}}}');
 });
@@ -157,7 +157,7 @@ test("a version that is gone takes its managers with it", () => {
   assert.deepEqual(namesOf(applied), ["a:Apply"]);
 });
 
-test("a field that became atomic is owned as a whole by whoever owned a part", () => {
+test("a field that became atomic is owned as a whole by the managers of its parts", () => {
   const live = deepFreeze(managerAt(1).apply(undefined, widget({ tags: { a: "1" } }), { manager: "a", force: false }));
   const changed = createFieldManager({ apiVersion: v1, kind: "Widget", versions: changedVersions, now: () => at(2) });
   assert.throws(
@@ -173,7 +173,7 @@ test("kubectl moves from client-side to server-side apply without conflicts, and
   const live = deepFreeze(managerAt(1).update(undefined, annotated, "kubectl-client-side-apply").object);
   const next = { ...config, spec: { replicas: 2 } };
   const apply = (manager: string): JsonObject => managerAt(2).apply(live, next, { manager, force: false });
-  assert.throws(() => apply("somebody"), isConflict);
+  assert.throws(() => apply("third"), isConflict);
   const applied = apply("kubectl");
   const metadata = applied["metadata"] as JsonObject;
   assert.equal(
@@ -315,7 +315,7 @@ function presentFields(object: JsonObject): FieldSet {
   return entry?.fieldsV1 ? decodeFieldsV1(entry.fieldsV1) : emptySet;
 }
 
-test("property: updates never share: what one just changed belongs to nobody else", () => {
+test("property: updates never share: a field that an update just changed has no other manager", () => {
   fc.assert(
     fc.property(actions, spec, (list, wanted) => {
       const live = play(list);

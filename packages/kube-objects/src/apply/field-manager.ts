@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Server-side apply and field ownership for one kind at one version, on its main endpoint or a subresource. All functions
 // are pure: objects go in, new objects come out, nothing is changed in place.
+
+import { findStatusError } from "../errors/status-error.ts";
+import { badRequest, unclassifiedError } from "../errors/status-error-constructors.ts";
 import { isJsonObject, type JsonObject } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
-import type { ManagedFieldsEntry } from "../metadata.ts";
-import { findStatusError } from "../status-error.ts";
-import { badRequest, unclassifiedError } from "../status-error-constructors.ts";
+import type { ManagedFieldsEntry } from "../object/object-meta.ts";
 import { finish, type Work } from "../turns.ts";
 import { applyConfiguration } from "./apply-configuration.ts";
 import type { ApplyVersions } from "./apply-versions.ts";
@@ -55,7 +56,7 @@ interface UpdateResult {
 /** Tracks who owns which fields of the objects of one kind. */
 export interface FieldManager {
   /**
-   * Merges an applied configuration into the live object (undefined when there is none) and records who owns what.
+   * Merges an applied configuration into the live object (undefined when it does not exist) and records who owns what.
    * Returns the live object itself when nothing changes at all. Throws a StatusError: Conflict when fields of others
    * would change and `force` is off, BadRequest for another type, and an unclassified one when the configuration does
    * not fit the schema. Defaults are the caller's to set afterwards.
@@ -164,7 +165,7 @@ function currentManagers(context: FieldManagerContext, live: JsonObject, next: J
   if (context.subresource !== "") return tryDecode(current, "live") ?? noManagers;
   const sent = managedFieldsOf(next);
   if (isManagedFieldsReset(sent)) return noManagers;
-  // Sending back what was read is no edit.
+  // Sending back what was read does not count as an edit.
   const decoded = sent === current ? undefined : tryDecode(sent, "client");
   return decoded && decoded.owned.size > 0 ? decoded : (tryDecode(current, "live") ?? noManagers);
 }
@@ -192,7 +193,6 @@ function withManagedFields(object: JsonObject, entries: readonly ManagedFieldsEn
   const current = isJsonObject(metadata) ? metadata : {};
   if (ownValue(current, "managedFields") === entries) return object;
   const { managedFields: _dropped, ...rest } = current;
-  const value =
-    entries === undefined ? rest : { ...rest, managedFields: entries as unknown as JsonObject["managedFields"] };
+  const value = entries === undefined ? rest : { ...rest, managedFields: entries };
   return { ...object, metadata: value } as JsonObject;
 }

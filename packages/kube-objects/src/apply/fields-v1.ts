@@ -71,12 +71,12 @@ function sortedNames(fields: ReadonlyMap<string, FieldSet> | undefined): string[
   return fields ? [...fields.keys()].sort(compareUtf8) : [];
 }
 
-/** Reads FieldsV1. Names of a kind nobody knows are dropped; names that make no sense throw. */
+/** Reads FieldsV1. Names of an unknown form are dropped; malformed names throw. */
 export function decodeFieldsV1(fields: JsonObject): FieldSet {
   const known = decodings.get(fields);
   if (known) return known;
   const set = asNonMember(decodeNode(fields));
-  // Only what nobody can change any more may be remembered.
+  // Only frozen values may be cached.
   if (Object.isFrozen(fields)) decodings.set(fields, set);
   return set;
 }

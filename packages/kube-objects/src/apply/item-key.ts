@@ -108,8 +108,8 @@ function compareFields(a: JsonObject, b: JsonObject): number {
 const canonicalSingle = /^(?:k:\{"[A-Za-z0-9_-]+":(?:"[A-Za-z0-9 ._/:-]*"|0|[1-9]\d{0,14})\}|v:"[A-Za-z0-9 ._/:-]*")$/;
 
 /**
- * The canonical text of an item name somebody else wrote. Undefined for a kind of name nobody knows, which readers drop;
- * throws when the name makes no sense.
+ * The canonical text of an item name from another writer. Undefined for an unknown form of name, which readers drop;
+ * throws when the name is malformed.
  */
 export function canonicalItem(key: string): string | undefined {
   if (canonicalSingle.test(key)) return key;

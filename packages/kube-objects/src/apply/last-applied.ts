@@ -5,7 +5,7 @@ import { goJson } from "../json/go-text.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue, withOwnValue, withoutOwnValue } from "../json/own-value.ts";
 import { parseJson } from "../json/parse-json.ts";
-import { annotationsBytes, maxAnnotationsBytes } from "../metadata-validation.ts";
+import { annotationsBytes, maxAnnotationsBytes } from "../metadata/validate-metadata.ts";
 import type { TypedObject } from "./apply-versions.ts";
 import type { FieldSet } from "./field-set.ts";
 import { difference } from "./field-set-algebra.ts";
@@ -32,8 +32,8 @@ function lastApplied(object: JsonValue): string {
 }
 
 /**
- * The fields of the last applied configuration that the live object still has with the same value; undefined when there
- * is no usable annotation, so that nothing is allowed.
+ * The fields of the last applied configuration that the live object still has with the same value; undefined when the
+ * annotation is missing or malformed, so that nothing is allowed.
  */
 export function fieldsLastApplied(live: TypedObject, apiVersion: string): FieldSet | undefined {
   const text = lastApplied(live.value);
@@ -46,7 +46,7 @@ export function fieldsLastApplied(live: TypedObject, apiVersion: string): FieldS
   return difference(difference(difference(fieldSetOf(live.type, config), modified), added), removed);
 }
 
-// Whatever the annotation holds was written by clients; what does not parse is no configuration.
+// Clients write the annotation; a value that does not parse is ignored.
 function parseConfig(text: string): JsonObject | undefined {
   try {
     const value = parseJson(text);

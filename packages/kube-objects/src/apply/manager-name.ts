@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isGoPrintable } from "../json/go-text.ts";
 import { utf8Length } from "../json/utf8.ts";
-import { maxFieldManagerBytes } from "../metadata-managed-fields.ts";
+import { maxFieldManagerBytes } from "../metadata/managed-fields.ts";
 
 /**
  * The name under which a request is recorded: its fieldManager, or what stands before the first `/` of the user agent,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import type { ManagedFieldsEntry } from "../metadata.ts";
+import type { ManagedFieldsEntry } from "../object/object-meta.ts";
 import { capUpdaters } from "./ancient-changes.ts";
 import {
   ApplyConflicts,
@@ -84,7 +84,7 @@ test("unchanged entries of a live object are written as the very objects they we
   assert.ok(!encodeManagers(decodeManagers(entries, "client")).includes(entries[0] ?? {}));
 });
 
-test("what is no list of entries is no managedFields", () => {
+test("a managedFields that is not a list of entries is ignored", () => {
   const rows: ReadonlyArray<readonly [JsonValue, boolean]> = [
     [[], true],
     [[{}], true],

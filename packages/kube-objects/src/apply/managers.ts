@@ -4,7 +4,7 @@ import { goJsonString } from "../json/go-text.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
 import { compareUtf8 } from "../json/utf8.ts";
-import type { ManagedFieldsEntry } from "../metadata.ts";
+import type { ManagedFieldsEntry } from "../object/object-meta.ts";
 import type { Work } from "../turns.ts";
 import { emptySet, type FieldSet } from "./field-set.ts";
 import { decodeFieldsV1, encodeFieldsV1, encodingFieldsV1 } from "./fields-v1.ts";
@@ -43,7 +43,7 @@ interface ManagerSource {
   readonly set: FieldSet;
 }
 
-/** An object nobody manages. */
+/** An object without managers. */
 export const noManagers: Managers = {
   owned: new Map(),
   identities: new Map(),
@@ -195,7 +195,7 @@ const isTime = (time: JsonValue | undefined): boolean => typeof time !== "string
 const isFields = (fields: JsonValue | undefined): boolean =>
   fields === undefined || fields === null || isJsonObject(fields);
 
-/** Whether the managedFields somebody sent mean "forget them all": an empty list, or a list of one empty entry. */
+/** Whether the managedFields of a request mean "remove them all": an empty list, or a list of one empty entry. */
 export function isManagedFieldsReset(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
   if (!entries) return false;
   const [only] = entries;

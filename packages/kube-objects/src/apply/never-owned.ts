@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type FieldSet, fieldSetOfPaths } from "./field-set.ts";
 
-/** The fields nobody ever owns: the type of the object, and the metadata the server sets or that identifies it. */
+/** Fields without an owner: the type of the object, and the metadata that the server sets or that identifies the object. */
 export const neverOwned: FieldSet = fieldSetOfPaths([
   ["apiVersion"],
   ["kind"],

@@ -14,7 +14,7 @@ import { wrapErrors } from "./wrap-errors.ts";
 /** What stays the same for all operations on one endpoint. */
 export interface OwnershipRules {
   readonly versions: ApplyVersions;
-  /** Fields an endpoint ignores, by version: nobody gains or loses them there. */
+  /** Fields that an endpoint ignores, by version: their ownership does not change there. */
   readonly ignored?: ReadonlyMap<string, FieldSet>;
 }
 
@@ -46,8 +46,8 @@ interface Moved {
 }
 
 /**
- * Takes the changed fields from everybody but the actor. Without `force`, a field that changed and belongs to somebody
- * else is a conflict, and nothing moves.
+ * Takes the changed fields from all managers but the actor. Without `force`, a field that changed and belongs to another
+ * manager is a conflict, and nothing moves.
  */
 export function* moveOwnership(rules: OwnershipRules, owners: Owners, change: Change): Work<Moved> {
   const compare = comparisons(rules, change);
@@ -74,7 +74,7 @@ export function* moveOwnership(rules: OwnershipRules, owners: Owners, change: Ch
   return { owners: moved, comparison };
 }
 
-// One comparison for each version somebody recorded fields at.
+// One comparison for each version at which fields are recorded.
 function comparisons(rules: OwnershipRules, change: Change): (apiVersion: string) => Comparison | undefined {
   const known = new Map<string, Comparison | undefined>();
   const compute = (apiVersion: string): Comparison | undefined => {

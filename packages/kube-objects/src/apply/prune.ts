@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An applier that no longer mentions a field gives it up, and a field nobody owns any more goes away.
+// An applier that no longer mentions a field gives it up, and a field without an owner is removed.
 import type { Work } from "../turns.ts";
 import { type ApplyVersions, atVersion, type TypedObject } from "./apply-versions.ts";
 import { emptySet, type FieldSet, isEmptySet } from "./field-set.ts";
@@ -25,7 +25,7 @@ interface PruneInput {
   readonly last: OwnedFields | undefined;
 }
 
-/** The merged object without what the applier owned before, does not mention now, and nobody else owns. */
+/** The merged object without the fields that the applier owned before, does not mention now, and no other manager owns. */
 export function* prune(input: PruneInput): Work<TypedObject> {
   const { versions, merged, owners, applied, ownsEmptyContainer, last } = input;
   if (!last || isEmptySet(last.set)) return merged;
@@ -96,7 +96,7 @@ function* addBackAt(versions: ApplyVersions, pair: Pair, apiVersion: string, man
   return { merged, pruned: remove(merged, gone) };
 }
 
-// Only what the applier owned before may go: fields nobody ever owned, and those of updaters, stay.
+// Only fields that the applier owned before may be removed: fields that never had an owner, and those of updaters, stay.
 function* addBackDangling(
   versions: ApplyVersions,
   merged: TypedObject,

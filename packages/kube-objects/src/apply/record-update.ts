@@ -13,21 +13,21 @@ import { timestamp } from "./timestamp.ts";
 import { objectText, typedObject } from "./typed-object.ts";
 import { wrapErrors, wrapWork } from "./wrap-errors.ts";
 
-/** A change somebody made by create, update or patch. */
+/** A change by create, update or patch. */
 interface UpdateInput {
   readonly live: JsonObject;
   /** The new object, without managedFields. */
   readonly next: JsonObject;
   readonly managers: Managers;
   readonly manager: string;
-  /** Whether to record it also for an existing object nobody manages. */
+  /** Whether to record it also for an existing object without managers. */
   readonly always?: boolean;
 }
 
 /** The managers after the update. Throws when one of the objects is not of its type. */
 export function* recordUpdate(context: FieldManagerContext, input: UpdateInput): Work<Managers> {
   const { live, next, managers, manager } = input;
-  // Objects from before ownership was tracked, or reset since, stay untracked until somebody applies.
+  // Objects from before ownership was tracked, or reset since, stay untracked until the first apply.
   if (input.always !== true && managers.owned.size === 0 && hasUid(live)) return managers;
   const identity: ManagerIdentity = {
     manager: manager === "" ? "unknown" : manager,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scale subresource shows one field of its parent, the number of replicas, under another path and another version.
 // Ownership of that field is translated both ways.
-import type { ManagedFieldsEntry } from "../metadata.ts";
+import type { ManagedFieldsEntry } from "../object/object-meta.ts";
 import { type FieldSet, fieldSetOfPaths, hasFieldPath, isEmptySet } from "./field-set.ts";
 import { difference } from "./field-set-algebra.ts";
 import { decodeManagers, encodeManagers, type Managers, type OwnedFields } from "./managers.ts";
@@ -41,7 +41,7 @@ export function managersOfParent({ parent, scale, apiVersion, paths }: ScaleChan
   const owned = new Map<string, OwnedFields>();
   for (const [key, fields] of before.owned) {
     const path = paths.get(fields.apiVersion);
-    // A version nobody knows takes its managers with it.
+    // An unknown version is dropped with its managers.
     if (path === undefined) continue;
     const kept = path === null || !hasFieldPath(fields.set, path) ? fields : keptFields(fields, path, added.has(key));
     if (kept) owned.set(key, kept);
@@ -54,7 +54,7 @@ export function managersOfParent({ parent, scale, apiVersion, paths }: ScaleChan
   return encodeManagers(combine(before, scaled, owned));
 }
 
-// Whoever does not own the Scale's replicas any more has lost the parent's.
+// A manager that no longer owns the Scale's replicas has lost the parent's.
 function keptFields(fields: OwnedFields, path: readonly string[], stillOwned: boolean): OwnedFields | undefined {
   if (stillOwned) return fields;
   const set = difference(fields.set, fieldSetOfPaths([path]));

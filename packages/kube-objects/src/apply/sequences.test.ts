@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { findStatusError, type Status } from "../errors/status-error.ts";
 import { isJsonObject, type JsonObject } from "../json/json-value.ts";
-import { findStatusError, type Status } from "../status-error.ts";
 import type { ApplyVersions } from "./apply-versions.ts";
 import { createFieldManager, type FieldManager } from "./field-manager.ts";
 import { fieldSetOfPaths } from "./field-set.ts";

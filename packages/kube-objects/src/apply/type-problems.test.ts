@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { findStatusError } from "../errors/status-error.ts";
 import type { JsonObject } from "../json/json-value.ts";
-import { findStatusError } from "../status-error.ts";
 import { applyTypeOf } from "./apply-schema.ts";
 import { untypedAtomic } from "./apply-type.ts";
 import { createFieldManager } from "./field-manager.ts";

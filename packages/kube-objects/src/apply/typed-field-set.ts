@@ -57,7 +57,7 @@ function listSet(list: ListType, value: JsonValue, notes: FieldSetNotes | undefi
   return Array.isArray(value) ? itemsSet(list, value, notes) : emptySet;
 }
 
-// Of items that come twice only the item is owned, not what is in it: nobody could tell which one is meant.
+// Of duplicate items only the item is owned, not its content: it would be ambiguous.
 function itemsSet(list: ListType, values: JsonArray, notes: FieldSetNotes | undefined): FieldSet {
   const items = new Map<string, FieldSet>();
   for (const value of values) {

@@ -4,7 +4,7 @@
 import { jsonEqual } from "../json/json-equal.ts";
 import { isJsonObject, type JsonObject } from "../json/json-value.ts";
 import { ownValue, withoutOwnValue } from "../json/own-value.ts";
-import type { ManagedFieldsEntry } from "../metadata.ts";
+import type { ManagedFieldsEntry } from "../object/object-meta.ts";
 import { managedFieldsOf } from "./managers.ts";
 
 /**

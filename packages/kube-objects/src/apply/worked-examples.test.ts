@@ -2,8 +2,8 @@
 // The worked examples everybody who applies should be able to rely on, one after the other on one object.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { findStatusError } from "../errors/status-error.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { findStatusError } from "../status-error.ts";
 import { customResourceType } from "./apply-schema.ts";
 import { createFieldManager, type FieldManager } from "./field-manager.ts";
 import { fieldSetOfPaths } from "./field-set.ts";
@@ -164,7 +164,7 @@ describe("worked examples", () => {
     });
   });
 
-  test("d: force moves ownership; what the applier drops and nobody else owns goes", () => {
+  test("d: force moves ownership; fields that the applier drops and no other manager owns are removed", () => {
     const spec = d["spec"] as JsonObject;
     assert.equal(spec["replicas"], 5);
     assert.deepEqual(spec["zones"], ["z1", "z2"], "z3 was B's alone, z2 is A's too");
@@ -242,18 +242,18 @@ describe("worked examples", () => {
       { ...saved(reset), spec: { replicas: 2, tags: { a: "1" } } },
       "x",
     ).object;
-    assert.equal(managedFieldsOf(untracked), undefined, "an update records nothing until somebody applies");
+    assert.equal(managedFieldsOf(untracked), undefined, "an update records nothing before the first apply");
     const applied = apply(saved(reset), { replicas: 1, tags: { a: "1" } }, { manager: "new" });
     assert.deepEqual(
       managedFieldsOf(applied)?.map(({ manager, operation }) => `${manager} ${operation}`),
       ["new Apply", "before-first-apply Update"],
     );
-    const without = managedFieldsOf(applied)?.filter(({ manager }) => manager === "new");
+    const without = (managedFieldsOf(applied) ?? []).filter(({ manager }) => manager === "new");
     const dropped = main.update(
       applied,
       {
         ...applied,
-        metadata: { ...(applied["metadata"] as JsonObject), managedFields: without as unknown as JsonValue },
+        metadata: { ...(applied["metadata"] as JsonObject), managedFields: without },
       },
       "migrator",
     ).object;

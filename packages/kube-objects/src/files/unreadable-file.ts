@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createErrorBrand } from "../error-brand.ts";
+import { createErrorBrand } from "../errors/error-brand.ts";
 
 /** Why a file is refused: it is not a regular file, it is too large, it changed while it was read, or it is not UTF-8. */
 type UnreadableReason = "not-regular" | "too-large" | "changed" | "encoding";

@@ -21,7 +21,7 @@ export class JsonSyntaxError extends SyntaxError {
 export interface JsonReading {
   readonly value: JsonValue;
   readonly duplicates: readonly string[];
-  /** Numbers that were not written as integers; none when there are none. */
+  /** Numbers that were not written as integers; undefined without such numbers. */
   readonly fractions?: Fractions;
 }
 

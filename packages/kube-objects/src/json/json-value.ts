@@ -4,10 +4,10 @@
 /** Any JSON value. Integers beyond ±2^53 are bigint so that int64 survives; every other number is a number. */
 export type JsonValue = null | boolean | number | bigint | string | JsonArray | JsonObject;
 
-/** A JSON array that nobody here changes. */
+/** A JSON array. It is read-only. */
 export type JsonArray = readonly JsonValue[];
 
-/** A JSON object that nobody here changes. Read keys that users choose with {@link ownValue}. */
+/** A JSON object. It is read-only. Read keys that users choose with {@link ownValue}. */
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }

@@ -129,7 +129,7 @@ test("property: the scanner never throws and a valid text has as many pairs as k
 });
 
 const fractionRows: Record<string, { reason: string; text: string; want: unknown }> = {
-  None: { reason: "integers of any size are none", text: '{"a":1,"b":[-2,9007199254740993,0]}', want: undefined },
+  None: { reason: "integers of any size do not count", text: '{"a":1,"b":[-2,9007199254740993,0]}', want: undefined },
   Texts: { reason: "what only looks like one", text: '{"a":"1.0","1.5":2}', want: undefined },
   Points: { reason: "as it was written", text: '{"a":1.0,"b":1.50}', want: { a: "1.0", b: "1.50" } },
   Exponents: { reason: "also when it is whole", text: '{"a":1e3,"b":1E+1}', want: { a: "1e3", b: "1E+1" } },

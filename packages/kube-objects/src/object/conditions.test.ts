@@ -39,7 +39,7 @@ const merges: Readonly<Record<string, { reason: string; set: Condition; want: re
     want: [ready, synced],
   },
   ZeroGeneration: {
-    reason: "a generation of 0 is none",
+    reason: "a generation of 0 counts as absent",
     set: { ...ready, observedGeneration: 0, lastTransitionTime: late },
     want: [ready, synced],
   },
@@ -54,7 +54,7 @@ const merges: Readonly<Record<string, { reason: string; set: Condition; want: re
     want: [ready, { ...synced, message: "bang", lastTransitionTime: late }],
   },
   EmptyMessage: {
-    reason: "an empty message is none",
+    reason: "an empty message counts as absent",
     set: { ...ready, message: "", lastTransitionTime: late },
     want: [ready, synced],
   },
@@ -85,7 +85,7 @@ test("an absent type reads as Unknown", () => {
   });
 });
 
-test("conditions of anything can be read, and what is none is left out", () => {
+test("malformed status.conditions are ignored", () => {
   const base = { apiVersion: "v1", kind: "X", metadata: {} };
   assert.deepEqual(conditionsOf(base), []);
   assert.deepEqual(conditionsOf({ ...base, status: { conditions: "?" } }), []);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject, type JsonValue } from "../json/json-value.ts";
+import { isJsonObject } from "../json/json-value.ts";
 import type { KubeObject } from "./kube-object.ts";
 import { memberAt, withMember } from "./members.ts";
 
 /** One condition of an object, as it is stored. */
-export interface Condition {
+export type Condition = {
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
   readonly lastTransitionTime: string;
   readonly message?: string;
   readonly observedGeneration?: number;
-}
+};
 
 /** What a controller says about an object; time and generation are added when it is set. */
 export type ConditionText = Pick<Condition, "type" | "status" | "reason" | "message">;
@@ -21,7 +21,7 @@ export type ConditionText = Pick<Condition, "type" | "status" | "reason" | "mess
 export function conditionsOf(object: object): readonly Condition[] {
   const value = memberAt(object, ["status", "conditions"]);
   if (!Array.isArray(value)) return [];
-  return value.filter((item) => isJsonObject(item) && typeof item["type"] === "string") as unknown as Condition[];
+  return value.filter((item): item is Condition => isJsonObject(item) && typeof item["type"] === "string");
 }
 
 /** The condition of a type. One that is absent reads as `Unknown`, without reason and time. */
@@ -69,7 +69,7 @@ export function sameCondition(a: Condition, b: Condition): boolean {
 
 /** The object with these conditions in its status. */
 export function withConditions<T extends KubeObject>(object: T, conditions: readonly Condition[]): T {
-  return withMember(object, ["status", "conditions"], conditions as unknown as JsonValue);
+  return withMember(object, ["status", "conditions"], conditions);
 }
 
 /** A condition a controller sets itself: stamped with a time and, when the object has one, its generation. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The object model: what an object is, and reading and changing its metadata, conditions and fields. Loads no client and no controller.
+// The object model: what a Kubernetes object is, and how to read and change its metadata, conditions and fields.
 export {
   type Condition,
   type ConditionText,
@@ -12,6 +12,8 @@ export {
   stampCondition,
   withConditions,
 } from "./conditions.ts";
+export { formatApiVersion, formatGvk, type GroupVersionKind, gvkOf, parseApiVersion } from "./gvk.ts";
+export { ageOf, humanDuration } from "./human-duration.ts";
 export {
   deepFreeze,
   type KubeList,
@@ -22,7 +24,18 @@ export {
   type TypeRef,
   type WatchEvent,
 } from "./kube-object.ts";
-export { memberAt, objectAt, textAt, textMapAt, textsAt, withMember } from "./members.ts";
+export {
+  memberAt,
+  numberAt,
+  objectAt,
+  objectsAt,
+  optionalObjectAt,
+  stringAt,
+  textAt,
+  textMapAt,
+  textsAt,
+  withMember,
+} from "./members.ts";
 export {
   annotationOf,
   controllerOf,
@@ -36,6 +49,6 @@ export {
   withOwner,
   withoutFinalizer,
 } from "./metadata.ts";
+export type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "./object-meta.ts";
 export { pausedCondition, saysPaused } from "./pause.ts";
 export { shortened } from "./shortened.ts";
-export { during, textOf, wrapError } from "./wrap-error.ts";

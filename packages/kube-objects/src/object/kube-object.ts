@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonValue } from "../json/json-value.ts";
-import type { ObjectMeta } from "../metadata.ts";
+import type { ObjectMeta } from "./object-meta.ts";
 
-/** The type of an object, in the words of YAML. */
-export interface TypeRef {
+/** The type of an object, as manifests name it. */
+export type TypeRef = {
   readonly apiVersion: string;
   readonly kind: string;
-}
+};
 
 /** Which object of a type. The namespace is absent for cluster-scoped ones. */
 export interface ObjectKey {
@@ -14,11 +14,16 @@ export interface ObjectKey {
   readonly name: string;
 }
 
-/** Any Kubernetes object. What comes from a client or a cache is frozen: copy before you change. */
-export interface KubeObject extends TypeRef {
+/**
+ * Any Kubernetes object: a JSON object with a type and metadata, so that it can be passed wherever JSON is expected. Objects from a client
+ * or a cache are frozen: copy before you change them.
+ */
+export type KubeObject = {
+  readonly apiVersion: string;
+  readonly kind: string;
   readonly metadata: ObjectMeta;
-  readonly [field: string]: unknown;
-}
+  readonly [field: string]: JsonValue;
+};
 
 /** A list of objects and where it was taken. */
 export interface KubeList {
@@ -47,6 +52,6 @@ export function keyOf(object: KubeObject): ObjectKey {
 /** Freezes a JSON value all the way down and returns it. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  for (const member of Object.values(value)) deepFreeze(member as JsonValue);
+  for (const member of Object.values(value)) deepFreeze(member);
   return Object.freeze(value);
 }

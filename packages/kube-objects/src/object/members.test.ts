@@ -13,7 +13,7 @@ const sample = deepFreeze({
 const reads: Readonly<Record<string, { path: readonly string[]; want: unknown; reason: string }>> = {
   Deep: { path: ["spec", "map", "k"], want: "v", reason: "a value far inside" },
   Whole: { path: [], want: sample, reason: "no path is the object itself" },
-  Missing: { path: ["spec", "other", "k"], want: undefined, reason: "what is missing on the way is no value" },
+  Missing: { path: ["spec", "other", "k"], want: undefined, reason: "a missing member on the path" },
   ThroughText: { path: ["spec", "name", "length"], want: undefined, reason: "a text has no members" },
   ThroughList: { path: ["spec", "list", "0"], want: undefined, reason: "a list has no members" },
   Null: { path: ["spec", "none"], want: null, reason: "null is a value" },

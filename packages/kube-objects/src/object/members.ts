@@ -2,8 +2,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue, withOwnValue } from "../json/own-value.ts";
 
-/** The value at a path of member names, or undefined when something on the way is missing or no object. */
-export function memberAt(object: object, path: readonly string[]): JsonValue | undefined {
+/** A path of member names, such as `["metadata", "labels"]`. */
+export type MemberPath = readonly string[];
+
+/** The value at a path. Undefined when a member on the path is missing or is not an object. */
+export function memberAt(object: object, path: MemberPath): JsonValue | undefined {
   let value: unknown = object;
   for (const key of path) {
     if (!isJsonObject(value)) return undefined;
@@ -12,48 +15,72 @@ export function memberAt(object: object, path: readonly string[]): JsonValue | u
   return value as JsonValue | undefined;
 }
 
-/** The object at a path; an empty one when there is none. */
-export function objectAt(object: object, path: readonly string[]): JsonObject {
-  const value = memberAt(object, path);
-  return isJsonObject(value) ? value : {};
+/** The object at a path; an empty object when it is missing. */
+export function objectAt(object: object, path: MemberPath): JsonObject {
+  return optionalObjectAt(object, path) ?? {};
 }
 
-/** The non-empty text at a path. */
-export function textAt(object: object, path: readonly string[]): string | undefined {
+/** The object at a path; undefined when it is missing. */
+export function optionalObjectAt(object: object, path: MemberPath): JsonObject | undefined {
   const value = memberAt(object, path);
-  return typeof value === "string" && value !== "" ? value : undefined;
+  return isJsonObject(value) ? value : undefined;
 }
 
-/** The texts of the list at a path; whatever is no text is left out. */
-export function textsAt(object: object, path: readonly string[]): readonly string[] {
+/** The objects in the list at a path. Other items are left out. */
+export function objectsAt(object: object, path: MemberPath): JsonObject[] {
+  const value = memberAt(object, path);
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** The string at a path; undefined when it is missing or empty. */
+export function textAt(object: object, path: MemberPath): string | undefined {
+  return stringAt(object, path) || undefined;
+}
+
+/** The string at a path; the empty string when it is missing. */
+export function stringAt(object: object, path: MemberPath): string {
+  const value = memberAt(object, path);
+  return typeof value === "string" ? value : "";
+}
+
+/** The strings in the list at a path. Other items are left out. */
+export function textsAt(object: object, path: MemberPath): string[] {
   const value = memberAt(object, path);
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
-/** The map of texts at a path, or undefined when there is none. */
-export function textMapAt(object: object, path: readonly string[]): Readonly<Record<string, string>> | undefined {
+/** The map of strings at a path; undefined when it is missing. */
+export function textMapAt(object: object, path: MemberPath): Readonly<Record<string, string>> | undefined {
+  return optionalObjectAt(object, path) as Readonly<Record<string, string>> | undefined;
+}
+
+/** The number at a path; 0 when it is missing. */
+export function numberAt(object: object, path: MemberPath): number {
   const value = memberAt(object, path);
-  return isJsonObject(value) ? (value as Readonly<Record<string, string>>) : undefined;
+  return typeof value === "number" ? value : 0;
 }
 
 /**
- * A copy of the object with a value at a path; undefined takes the member away. Objects on the way are made when they
- * are missing; everything off the path is shared with the original, which is the answer when nothing changes.
+ * A copy of the object with a value at a path; undefined removes the member. Missing objects on the path are created. Members off the path
+ * are shared with the original, and the original itself is returned when nothing changes.
  */
-export function withMember<T extends object>(object: T, path: readonly string[], value: JsonValue | undefined): T {
+export function withMember<T extends JsonObject>(object: T, path: MemberPath, value: JsonValue | undefined): T {
+  return changeMember(object, path, value) as T;
+}
+
+function changeMember(object: JsonObject, path: MemberPath, value: JsonValue | undefined): JsonObject {
   const [key, ...rest] = path;
   if (key === undefined) return object;
-  const json = object as unknown as JsonObject;
-  if (rest.length === 0) return setMember(json, key, value) as unknown as T;
-  const inner = ownValue(json, key);
+  if (rest.length === 0) return setMember(object, key, value);
+  const inner = ownValue(object, key);
   if (value === undefined && !isJsonObject(inner)) return object;
-  const changed = withMember(isJsonObject(inner) ? inner : {}, rest, value);
-  return (changed === inner ? json : withOwnValue(json, key, changed)) as unknown as T;
+  const changed = changeMember(isJsonObject(inner) ? inner : {}, rest, value);
+  return changed === inner ? object : withOwnValue(object, key, changed);
 }
 
 function setMember(object: JsonObject, key: string, value: JsonValue | undefined): JsonObject {
   if (value !== undefined) return ownValue(object, key) === value ? object : withOwnValue(object, key, value);
   if (!Object.hasOwn(object, key)) return object;
-  const { [key]: _gone, ...rest } = object;
+  const { [key]: _removed, ...rest } = object;
   return rest;
 }

@@ -60,7 +60,7 @@ test("case 70: a second controller is refused, and named", () => {
   });
 });
 
-test("nobody without a uid controls anything", () => {
+test("an owner without a uid controls nothing", () => {
   assert.equal(isControlledBy(object(), undefined), false);
   assert.equal(isControlledBy(object({ ownerReferences: [{ ...controllerReference(owner), uid: "" }] }), ""), false);
 });

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonValue } from "../json/json-value.ts";
-import type { OwnerReference } from "../metadata.ts";
 import type { KubeObject } from "./kube-object.ts";
 import { textAt, withMember } from "./members.ts";
+import type { OwnerReference } from "./object-meta.ts";
 
 /** Only the value `true` pauses. */
 const pausedAnnotation = "crossplane.io/paused";
@@ -18,7 +17,7 @@ export function annotationOf(object: object, name: string): string | undefined {
   return textAt(object, ["metadata", "annotations", name]);
 }
 
-/** Whether somebody paused the object. Any value but `true` does not. */
+/** Whether the object is paused. Only the value `true` of the annotation pauses it. */
 export function isPaused(object: object): boolean {
   return annotationOf(object, pausedAnnotation) === "true";
 }
@@ -82,5 +81,5 @@ export function withOwner<T extends KubeObject>(object: T, owner: OwnerReference
   const owners = object.metadata.ownerReferences ?? [];
   const index = owners.findIndex(({ uid }) => uid === owner.uid);
   const changed = index < 0 ? [...owners, owner] : owners.with(index, owner);
-  return withMember(object, ["metadata", "ownerReferences"], changed as unknown as JsonValue);
+  return withMember(object, ["metadata", "ownerReferences"], changed);
 }

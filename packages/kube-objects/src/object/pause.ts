@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ConditionText, conditionOf, conditionsOf } from "./conditions.ts";
 
-/** What is said of an object that somebody paused. */
+/** The condition of a paused object. */
 export const pausedCondition: ConditionText = {
   type: "Synced",
   status: "False",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
 
-/** As much as a condition or an event takes; others write what goes into them, and whoever reads wants to read it all. */
+/** The longest message of a condition or an event: functions and users write parts of it. */
 const longestMessage = 32_768;
 
 /** A message cut to what conditions and events can hold. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { componentClosure } from "../builtin/builtin-openapi.ts";
+import { componentClosure } from "./builtin-openapi.ts";
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const components = {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { builtinComponentsForCustomResources } from "../builtin/builtin-openapi.ts";
-import type { GroupVersionKind } from "../gvk.ts";
+
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import type { GroupVersionKind } from "../object/gvk.ts";
+import { builtinComponentsForCustomResources } from "./builtin-openapi.ts";
 import { type CrdVersion, servedVersions } from "./crd-versions.ts";
 import { kindsExtension, type OpenAPIDocument, type OpenAPISchema } from "./open-api-document.ts";
 import { openAPIPathKey } from "./path-key.ts";

@@ -64,13 +64,13 @@ const refused: Record<string, { reason: string; crd: unknown; want: RegExp }> = 
   NoNames: { reason: "no names", crd: crdOf({ names: undefined }), want: /spec: names must be an object/ },
   NoKind: { reason: "no kind", crd: crdOf({ names: {} }), want: /spec\.names: kind must be/ },
   OddListKind: {
-    reason: "a list kind that is no string",
+    reason: "a list kind that is not a string",
     crd: crdOf({ names: { kind: "W", listKind: 5 } }),
     want: /listKind must be/,
   },
   NoVersions: { reason: "no versions", crd: crdOf({ versions: {} }), want: /spec\.versions must be a list/ },
   OddVersion: {
-    reason: "a version that is no object",
+    reason: "a version that is not an object",
     crd: crdOf({ versions: ["v1"] }),
     want: /spec\.versions\[0\] must be an object/,
   },
@@ -80,12 +80,12 @@ const refused: Record<string, { reason: string; crd: unknown; want: RegExp }> = 
     want: /spec\.versions\[1\]: name/,
   },
   OddSchema: {
-    reason: "schema is no object",
+    reason: "schema is not an object",
     crd: crdOf({ versions: [{ ...version, schema: "x" }] }),
     want: /\[0\]: schema must be an object/,
   },
   OddOpenAPI: {
-    reason: "openAPIV3Schema is no object",
+    reason: "openAPIV3Schema is not an object",
     crd: crdOf({ versions: [{ ...version, schema: { openAPIV3Schema: [] } }] }),
     want: /openAPIV3Schema must be an object/,
   },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { builtinOpenAPI } from "../builtin/builtin-openapi.ts";
+import { builtinOpenAPI } from "./builtin-openapi.ts";
 import { findSchema } from "./find-schema.ts";
 
 const widget = { group: "example.org", version: "v1", kind: "Widget" };
@@ -43,13 +43,13 @@ const cases: Record<string, { reason: string; document: object; gvk?: typeof wid
     want: "z",
   },
   OddEntries: {
-    reason: "entries that are no objects are skipped",
+    reason: "entries that are not objects are skipped",
     document: documentOf({ a: named("Widget"), b: null, c: 5, d: named(widget) }),
     want: "d",
   },
   NoSchemas: { reason: "components without schemas", document: { components: {} }, want: undefined },
   NoComponents: { reason: "a document without components", document: {}, want: undefined },
-  OddComponents: { reason: "components that are no object", document: { components: [1] }, want: undefined },
+  OddComponents: { reason: "components that are not an object", document: { components: [1] }, want: undefined },
 };
 
 for (const [name, { reason, document, gvk, want }] of Object.entries(cases)) {

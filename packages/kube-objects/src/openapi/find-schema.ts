@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { equalGvk, type GroupVersionKind } from "../gvk.ts";
+
 import { isJsonObject } from "../json/json-value.ts";
+import { equalGvk, type GroupVersionKind } from "../object/gvk.ts";
 import { kindsExtension, type OpenAPISource } from "./open-api-document.ts";
 import { componentsOf } from "./reference.ts";
 

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { builtinOpenAPI } from "../builtin/builtin-openapi.ts";
 import type { JsonObject } from "../json/json-value.ts";
+import { builtinOpenAPI } from "./builtin-openapi.ts";
 import { findSchema } from "./find-schema.ts";
 import { inlineReferences, inliningLimits } from "./inline-references.ts";
 import { isOpenAPIError } from "./open-api-error.ts";
@@ -106,7 +106,7 @@ const cases: Record<string, { reason: string; schemas: Record<string, JsonObject
     want: { properties: { $ref: string, allOf: object } },
   },
   OddMembers: {
-    reason: "what is no schema is left alone",
+    reason: "a value that is not a schema is left alone",
     schemas: { A: { properties: { a: 5, b: null }, items: [string], additionalProperties: false } },
     want: { properties: { a: 5, b: null }, items: [string], additionalProperties: false },
   },

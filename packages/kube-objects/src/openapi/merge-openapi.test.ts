@@ -35,7 +35,7 @@ test("one document is itself, and none is changed", () => {
   assert.deepEqual(Object.keys(only.components.schemas), ["b", "a"]);
 });
 
-test("a component with a special name harms nobody", () => {
+test("a component with a special name does no harm", () => {
   const odd = documentOf("odd", JSON.parse('{"__proto__":{"type":"string"}}'));
   const merged = mergeOpenAPI(documentOf("first", {}), odd);
   assert.ok(Object.hasOwn(merged.components.schemas, "__proto__"));

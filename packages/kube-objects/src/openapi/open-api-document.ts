@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "../json/json-value.ts";
 
-/** An OpenAPI v3 schema: plain JSON that nobody here changes. */
+/** An OpenAPI v3 schema: plain read-only JSON. */
 export type OpenAPISchema = JsonObject;
 
 /** The OpenAPI v3 document of one group-version, as `/openapi/v3/…` serves it. */

@@ -14,7 +14,7 @@ test("group-versions and their keys", () => {
   }
 });
 
-test("keys of other documents are no group-versions", () => {
+test("keys of other documents are not group-versions", () => {
   for (const key of [
     "",
     "api",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { GroupVersion } from "../gvk.ts";
+import type { GroupVersion } from "../object/gvk.ts";
 
 /** The key of a group-version in the index at `/openapi/v3`: `apis/apps/v1`, or `api/v1` for the core group. */
 export function openAPIPathKey({ group, version }: GroupVersion): string {

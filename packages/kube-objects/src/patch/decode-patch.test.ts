@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findStatusError } from "../status-error.ts";
+import { findStatusError } from "../errors/status-error.ts";
 import {
   decodeJsonPatch,
   decodeMergePatch,

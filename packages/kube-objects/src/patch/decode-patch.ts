@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the body of a patch request, with the reference's answers to bodies that are no patch.
-import { invalidValue } from "../field-error.ts";
+// Reading the body of a patch request, with the reference's responses to malformed bodies.
+import { invalidValue } from "../errors/field-error.ts";
+import type { StatusError } from "../errors/status-error.ts";
+import { badRequest, invalid, requestEntityTooLarge } from "../errors/status-error-constructors.ts";
 import { goQuote } from "../json/go-text.ts";
 import { jsonKind } from "../json/json-kind.ts";
 import type { Fractions, JsonReading } from "../json/json-reader.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { parseJsonStrict } from "../json/parse-json.ts";
-import type { StatusError } from "../status-error.ts";
-import { badRequest, invalid, requestEntityTooLarge } from "../status-error-constructors.ts";
 import type { JsonPatchOperation } from "./json-patch.ts";
 import { markNumbers } from "./written-numbers.ts";
 
@@ -19,7 +19,7 @@ interface DecodedPatch<T> {
   readonly patch: T;
   /** `unknown field "…"`, `duplicate field "…"`: warnings, or errors when validation is strict. */
   readonly findings: readonly string[];
-  /** Its numbers that are not written as integers, where whoever uses it has to know. */
+  /** Its numbers that are not written as integers, where the caller needs them. */
   readonly fractions?: Fractions | undefined;
 }
 
@@ -30,7 +30,7 @@ const maxOperations = 10_000;
 const operationFields: ReadonlySet<string> = new Set(["op", "path", "from", "value"]);
 
 /**
- * Reads a JSON patch body for {@link applyWrittenPatch}: its numbers are as they were written. Throws BadRequest when it is none,
+ * Reads a JSON patch body for {@link applyWrittenPatch}: its numbers are as they were written. Throws BadRequest when it is malformed,
  * RequestEntityTooLarge when it has too many operations.
  */
 export function decodeJsonPatch(
@@ -85,7 +85,7 @@ function unknownFields(operations: readonly JsonPatchOperation[]): string[] {
 
 const duplicateText = (path: string): string => `duplicate field ${goQuote(path)}`;
 
-/** Reads a JSON merge patch body. Throws BadRequest when it is none. */
+/** Reads a JSON merge patch body. Throws BadRequest when it is malformed. */
 export function decodeMergePatch(
   text: string,
   validation: FieldValidation,
@@ -114,7 +114,7 @@ function tryParse(text: string, read: ReadJson): JsonReading | undefined {
   }
 }
 
-/** Reads a strategic merge patch body. Throws BadRequest when it is none. */
+/** Reads a strategic merge patch body. Throws BadRequest when it is malformed. */
 export function decodeStrategicMergePatch(
   text: string,
   validation: FieldValidation,

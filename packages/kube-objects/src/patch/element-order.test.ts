@@ -22,7 +22,7 @@ test("the patch decides about its items, the server about its own, and between t
   for (const [reason, merged, patch, server, want] of rows) assert.equal(order(merged, patch, server), want, reason);
 });
 
-test("items are told apart by their merge key, or by themselves, and never across types", () => {
+test("items are distinguished by their merge key, or by their value, and never across types", () => {
   assert.equal(identityOf({ name: "a", x: 1 }, "name"), identityOf({ name: "a" }, "name"));
   assert.notEqual(identityOf({ k: 1 }, "k"), identityOf({ k: "1" }, "k"));
   assert.notEqual(identityOf(1, ""), identityOf("1", ""));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON patch (RFC 6902) with the habits of the library the reference server uses, see each operation.
+
+import { patchNotApplicable } from "../errors/status-error-constructors.ts";
 import { jsonEqual } from "../json/json-equal.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
 import { maxJsonDepth } from "../json/parse-json.ts";
 import { printJson } from "../json/print-json.ts";
 import { utf8Length } from "../json/utf8.ts";
-import { patchNotApplicable } from "../status-error-constructors.ts";
 import { PatchDocument, type Place } from "./patch-document.ts";
 import { unmarkNumbers, type WrittenValue } from "./written-numbers.ts";
 
@@ -26,7 +27,7 @@ export function applyJsonPatch(document: JsonValue, operations: readonly JsonPat
   return runJsonPatch(document, operations).value;
 }
 
-/** The same for a patch that was read from text: `test` compares numbers as they are written, and they are told in the result. */
+/** The same for a patch that was read from text: `test` compares numbers as they are written, and the result keeps their spelling. */
 export function applyWrittenPatch(document: JsonValue, operations: readonly JsonPatchOperation[]): WrittenValue {
   return unmarkNumbers(applyJsonPatch(document, operations));
 }

@@ -83,7 +83,7 @@ test("the text of a JSON patch's result is its result", () => {
   const operation = fc.record({ op: fc.constant("add"), path: fc.constantFrom("/a", "/b", "/c"), value: value.value });
   fc.assert(
     fc.property(value.object, fc.array(operation), (before, operations) => {
-      const patch = operations as unknown as JsonObject[];
+      const patch = operations as JsonObject[];
       const text = jsonPatchedText(before as JsonObject, patch);
       assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(applyJsonPatch(before as JsonObject, patch))));
     }),

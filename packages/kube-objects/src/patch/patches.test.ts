@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { deepFreeze } from "../apply/testdata/widget.ts";
-import { builtinOpenAPI } from "../builtin/builtin-openapi.ts";
+import { findStatusError } from "../errors/status-error.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { findStatusError } from "../status-error.ts";
+import { builtinOpenAPI } from "../openapi/builtin-openapi.ts";
 import { applyJsonPatch } from "./json-patch.ts";
 import { applyMergePatch } from "./merge-patch.ts";
 import { applyStrategicMergePatch } from "./strategic-merge.ts";
@@ -47,7 +47,7 @@ function strategic(kind: string, doc: JsonObject, patch: JsonObject): JsonObject
 }
 
 function patched({ type, kind = "", doc, patch }: Row): JsonValue {
-  if (type === "json") return applyJsonPatch(doc, patch as unknown as readonly JsonObject[]);
+  if (type === "json") return applyJsonPatch(doc, patch as JsonObject[]);
   if (type === "merge") return applyMergePatch(doc, patch as JsonObject);
   return strategic(kind, doc, patch as JsonObject);
 }

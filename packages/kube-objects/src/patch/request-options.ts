@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The query parameters that create, update, patch and delete have in common.
-import { type FieldError, forbiddenValue, requiredValue, unsupportedValue } from "../field-error.ts";
-import { validateFieldManager } from "../metadata-managed-fields.ts";
+import { type FieldError, forbiddenValue, requiredValue, unsupportedValue } from "../errors/field-error.ts";
+import { validateFieldManager } from "../metadata/managed-fields.ts";
 
 /** The options of a create, update or patch as they came. */
 interface WriteOptions {

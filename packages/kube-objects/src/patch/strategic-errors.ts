@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { findStatusError, type StatusError } from "../errors/status-error.ts";
+import { badRequest, patchNotApplicable, unclassifiedError } from "../errors/status-error-constructors.ts";
 import { goPlain, goTypeName } from "../json/go-value.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { findStatusError, type StatusError } from "../status-error.ts";
-import { badRequest, patchNotApplicable, unclassifiedError } from "../status-error-constructors.ts";
 
 /** A directive has the wrong form: 400. */
 export function badDirective(what: "primitive list" | "retainKeys" | "setElementOrder list"): StatusError {
@@ -25,7 +26,7 @@ export function badType(expected: "map" | "list", actual: JsonValue): Error {
   return new Error(`expected a ${name}, but received a ${actual === null ? "%!s(<nil>)" : goTypeName(actual)}`);
 }
 
-/** A `$patch` directive nobody knows. */
+/** An unknown `$patch` directive. */
 export function unknownDirective(directive: JsonValue, item: JsonObject): Error {
   return new Error(`unknown patch type: ${textOrNot(directive)} in map: ${goPlain(item)}`);
 }

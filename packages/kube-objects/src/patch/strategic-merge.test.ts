@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deepFreeze } from "../apply/testdata/widget.ts";
-import { builtinOpenAPI } from "../builtin/builtin-openapi.ts";
+import { findStatusError } from "../errors/status-error.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { findStatusError } from "../status-error.ts";
+import { builtinOpenAPI } from "../openapi/builtin-openapi.ts";
 import { applyStrategicMergePatch } from "./strategic-merge.ts";
 
 const schemas = builtinOpenAPI().document("apis/apps/v1")?.components.schemas ?? {};

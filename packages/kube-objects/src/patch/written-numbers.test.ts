@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { findStatusError } from "../errors/status-error.ts";
 import type { Fractions } from "../json/json-reader.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { parseJsonStrict } from "../json/parse-json.ts";
-import { findStatusError } from "../status-error.ts";
 import { decodeJsonPatch } from "./decode-patch.ts";
 import { applyWrittenPatch } from "./json-patch.ts";
 import { jsonPatchedText } from "./patched-text.ts";
@@ -61,7 +61,7 @@ const results: Record<string, { reason: string; patch: string; path: string; fra
     value: 7,
   },
   Removed: {
-    reason: "nothing is told of what is gone",
+    reason: "removed numbers are not reported",
     patch: `${operation("add", "/spec/ratio", "7.0").slice(0, -1)},{"op":"replace","path":"/spec/ratio","value":7}]`,
     path: "ratio",
     value: 7,

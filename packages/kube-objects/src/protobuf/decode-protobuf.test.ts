@@ -74,7 +74,7 @@ test("unknown field numbers are passed over", () => {
   assert.deepEqual(decoded, { known: true, object: { apiVersion: "v1", kind: "ConfigMap", metadata: {} } });
 });
 
-test("a kind without known field numbers is told, not guessed", () => {
+test("a kind without known field numbers is an error, not a guess", () => {
   assert.deepEqual(decodeProtobuf(body("example.org/v1", "Widget", Buffer.alloc(0))), {
     known: false,
     apiVersion: "example.org/v1",

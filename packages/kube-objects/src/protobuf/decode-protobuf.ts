@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
-import { parseApiVersion } from "../gvk.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { setOwnValue } from "../json/own-value.ts";
+import { parseApiVersion } from "../object/gvk.ts";
 import { type FieldType, messageFields, type ProtobufField } from "./field-table.ts";
 import { bytesOf, lastFields, ProtobufError, readFields, type WireField } from "./protobuf-reader.ts";
 import { specialMessages } from "./special-messages.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { unsupportedDetail, unsupportedOf } from "../field-error.ts";
+import { unsupportedDetail, unsupportedOf } from "../errors/field-error.ts";
 import { goJson } from "../json/go-text.ts";
 import type { Place } from "./finding.ts";
 import { fieldOf, inBody, isFull, type Outcome, report } from "./outcome.ts";

@@ -2,7 +2,7 @@
 // The numeric keywords, with the quirks of the reference server: integers are compared as integers, so the limits of a
 // `number` are cut to integers for them; a limit that its own type cannot hold is itself reported, and then integers are
 // compared, and printed, as floating-point numbers.
-import { invalidPrinted } from "../field-error.ts";
+import { invalidPrinted } from "../errors/field-error.ts";
 import { isNearlyInteger } from "./check-type.ts";
 import { type Place, placeText } from "./finding.ts";
 import { fieldOf, inBody, type Outcome, report, reportWithoutField } from "./outcome.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { invalidValue, requiredValue, tooMany } from "../field-error.ts";
+import { invalidValue, requiredValue, tooMany } from "../errors/field-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
 import { type CheckContext, deferredAbove } from "./check-context.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { builtinOpenAPI } from "../builtin/builtin-openapi.ts";
 import type { JsonObject } from "../json/json-value.ts";
+import { builtinOpenAPI } from "../openapi/builtin-openapi.ts";
 import { inlineReferences } from "../openapi/inline-references.ts";
 import { type CheckSchemaOptions, checkSchema, findingText } from "./check-schema.ts";
 

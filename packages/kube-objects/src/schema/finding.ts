@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { FieldError, FieldErrorType } from "../field-error.ts";
+import type { FieldError, FieldErrorType } from "../errors/field-error.ts";
 
 /** One way in which a value does not fit its schema. */
 export interface SchemaFinding extends Omit<FieldError, "type"> {

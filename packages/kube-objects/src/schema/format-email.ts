@@ -34,7 +34,7 @@ function takeCharacter(reader: Reader, character: string): boolean {
   return true;
 }
 
-/** How many addresses were read; undefined when there is none. */
+/** The number of addresses; undefined when the text is malformed. */
 function readAddress(reader: Reader, options: { readonly allowGroup: boolean }): number | undefined {
   take(reader, spaces);
   if (readAddrSpec(reader)) {

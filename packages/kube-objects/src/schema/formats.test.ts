@@ -96,7 +96,7 @@ test("long texts are decided in linear time: quadratic time would run into the t
   }
 });
 
-test("addresses are told apart as by the standard", () => {
+test("addresses are recognized as by the standard", () => {
   const [isIPv4, isIPv6] = [stringFormatCheck("ipv4"), stringFormatCheck("ipv6")];
   fc.assert(fc.property(fc.ipV4(), (address) => assert.ok(isIPv4?.(address) && !isIPv6?.(address))));
   fc.assert(fc.property(fc.ipV6(), (address) => assert.ok(isIPv6?.(address))));

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The check of objects alone, `@purlin/kube-objects/schema`: for packages that must not carry the built-in schemas.
+// Checks of values against schemas. Loads neither the built-in schemas nor their protobuf tables.
 export { checkSchema, findingText } from "./check-schema.ts";
+export { checkingValue, checkValue } from "./check-value.ts";
+export { closestName } from "./closest-name.ts";
 export type { SchemaFinding } from "./finding.ts";
+export { isCheckedFormat } from "./formats.ts";
+export { linearPattern } from "./linear-pattern.ts";
+export { checkListTypes } from "./list-types.ts";
+export { findUnknownFields } from "./unknown-fields.ts";

@@ -48,7 +48,7 @@ const sizes: Record<string, { reason: string; pattern: string; size: number }> =
   Escape: { reason: "an escape is one", pattern: "\\d{3}\\{5\\}", size: 6 },
   Property: { reason: "so is a property", pattern: "\\p{Greek}{4}", size: 4 },
   Stars: { reason: "one each", pattern: "a*b+c?", size: 6 },
-  Literal: { reason: "braces that are no repetition", pattern: "a{x}", size: 4 },
+  Literal: { reason: "braces that are not a repetition", pattern: "a{x}", size: 4 },
   Unclosed: { reason: "malformed ones get some size", pattern: "((a{5}", size: 5 },
 };
 

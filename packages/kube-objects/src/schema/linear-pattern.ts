@@ -28,7 +28,7 @@ const maxPatternSize = 20_000;
 const maxCached = 1_000;
 const cache = new Map<string, LinearPattern>();
 
-/** The pattern, compiled once. Never throws: a pattern that is no RE2 expression, or too large, says so in `problem`. */
+/** The pattern, compiled once. Never throws: `problem` says why a pattern is not a valid RE2 expression, or is too large. */
 export function linearPattern(source: string): LinearPattern {
   const known = cache.get(source);
   if (known) return known;

@@ -84,13 +84,13 @@ const rows: Record<string, { reason: string; schema: JsonObject; list: JsonValue
     want: [],
   },
   Stranger: {
-    reason: "an item that is no object stops the check of its list",
+    reason: "an item that is not an object stops the check of its list",
     schema: listOf("map", ["k"]),
     list: [{ k: 1 }, "x", { k: 1 }],
     want: ['l[1]: Invalid value: "x": must be an object for an array of list-type map'],
   },
   Prototype: {
-    reason: "inherited members are no keys",
+    reason: "inherited members are not keys",
     schema: listOf("map", ["toString"]),
     list: [{ toString: "a" }, {}],
     want: [],

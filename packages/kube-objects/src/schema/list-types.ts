@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { duplicateValue, type FieldError, invalidValue } from "../field-error.ts";
+import { duplicateValue, type FieldError, invalidValue } from "../errors/field-error.ts";
 import { isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue, setOwnValue } from "../json/own-value.ts";
 import { bracketedText, indexPlace, type Place, type SchemaFinding } from "./finding.ts";

@@ -2,7 +2,7 @@
 // The texts that clients of an API server read, rule by rule: field, then what is wrong with it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fieldErrorText } from "../field-error.ts";
+import { fieldErrorText } from "../errors/field-error.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { checkSchema } from "./check-schema.ts";
 

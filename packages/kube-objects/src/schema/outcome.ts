@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FieldError, invalidType, invalidValue } from "../field-error.ts";
+import { type FieldError, invalidType, invalidValue } from "../errors/field-error.ts";
 import type { JsonValue } from "../json/json-value.ts";
 import type { Place, SchemaFinding } from "./finding.ts";
 import { placeText } from "./finding.ts";

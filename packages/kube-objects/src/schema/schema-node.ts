@@ -9,7 +9,7 @@ export interface SchemaNode {
   /** Empty when any type will do. */
   readonly types: readonly string[];
   readonly nullable: boolean;
-  /** Empty when there is none, or none that means anything for the types. */
+  /** Empty when absent, or when it means nothing for the types. */
   readonly format: string;
   readonly enum: readonly JsonValue[];
   readonly pattern: string;

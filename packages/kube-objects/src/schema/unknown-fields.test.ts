@@ -91,7 +91,7 @@ const cases: Record<string, { reason: string; schema: JsonObject; value: unknown
     want: ["constructor"],
   },
   Undefined: {
-    reason: "an undefined member is none",
+    reason: "an undefined member counts as absent",
     schema: { properties: { a: string } },
     value: { b: undefined },
     want: [],

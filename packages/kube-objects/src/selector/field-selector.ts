@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Field selectors: `metadata.name=a,status.phase!=Running`. All terms must hold. Which fields a kind offers is the
 // server's business.
+
+import type { StatusError } from "../errors/status-error.ts";
+import { badRequest } from "../errors/status-error-constructors.ts";
 import { goQuote } from "../json/go-text.ts";
 import { compareUtf8 } from "../json/utf8.ts";
-import type { StatusError } from "../status-error.ts";
-import { badRequest } from "../status-error-constructors.ts";
 
 /** One condition on one field. */
 interface FieldRequirement {

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FieldError, fieldErrorsText, invalidPrinted, invalidValue, unsupportedValue } from "../field-error.ts";
-import { childPath, indexPath, keyPath } from "../field-path.ts";
+import {
+  type FieldError,
+  fieldErrorsText,
+  invalidPrinted,
+  invalidValue,
+  unsupportedValue,
+} from "../errors/field-error.ts";
+import { childPath, indexPath, keyPath } from "../errors/field-path.ts";
+import { badRequest } from "../errors/status-error-constructors.ts";
 import { goJson } from "../json/go-text.ts";
 import { compareUtf8 } from "../json/utf8.ts";
-import { labelKeyProblems, labelValueProblems } from "../label-syntax.ts";
-import { badRequest } from "../status-error-constructors.ts";
+import { labelKeyProblems, labelValueProblems } from "../metadata/label-syntax.ts";
 
 /** How a requirement relates a label to its values. */
 export type LabelOperator = "=" | "==" | "!=" | "in" | "notin" | "exists" | "!" | "gt" | "lt";

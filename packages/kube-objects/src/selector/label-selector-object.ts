@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Label selectors as they stand in objects: `matchLabels` and `matchExpressions`.
-import { type FieldError, forbiddenValue, invalidValue, requiredValue } from "../field-error.ts";
-import { childPath, type FieldPath, indexPath } from "../field-path.ts";
+import { type FieldError, forbiddenValue, invalidValue, requiredValue } from "../errors/field-error.ts";
+import { childPath, type FieldPath, indexPath } from "../errors/field-path.ts";
+import { badRequest } from "../errors/status-error-constructors.ts";
 import { goQuote } from "../json/go-text.ts";
 import { sortedKeys } from "../json/utf8.ts";
-import { labelKeyProblems, labelValueProblems } from "../label-syntax.ts";
-import { validateLabels } from "../metadata-validation.ts";
-import { badRequest } from "../status-error-constructors.ts";
+import { labelKeyProblems, labelValueProblems } from "../metadata/label-syntax.ts";
+import { validateLabels } from "../metadata/validate-metadata.ts";
 import { createRequirement, type LabelOperator } from "./label-requirement.ts";
 import { type LabelSelector, selectNothing, sortRequirements } from "./label-selector.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { isBadRequest } from "../status-error-guards.ts";
+import { isBadRequest } from "../errors/status-error-guards.ts";
 import { createRequirement, type LabelRequirement } from "./label-requirement.ts";
 import {
   exactLabelValue,
@@ -51,7 +51,7 @@ for (const row of observed.objects) {
   });
 }
 
-test("an absent selector object selects nothing, absent labels are no labels", () => {
+test("an absent selector object selects nothing, absent labels are an empty map", () => {
   assert.equal(labelSelectorOf(undefined), selectNothing);
   assert.ok(!matchesLabels(selectNothing, { "": "" }));
   assert.ok(matchesLabels([], undefined));
@@ -64,7 +64,7 @@ test("a selector that pins a label to one value says so", () => {
   assert.deepEqual(values, ["x", "y", undefined, undefined, undefined, undefined]);
 });
 
-test("an operator nobody knows is named with those that exist", () => {
+test("an unknown operator is reported with the valid ones", () => {
   assert.throws(() => createRequirement("a", "like" as "in", ["x"]), {
     message:
       'operator: Unsupported value: "like": supported values: "in", "notin", "=", "==", "!=", "gt", "lt", "exists", "!"',

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Label selectors as text: `app=web,tier in (a,b),!legacy`. All requirements must hold.
-import { fieldErrorsText } from "../field-error.ts";
+import { fieldErrorsText } from "../errors/field-error.ts";
+import { findStatusError } from "../errors/status-error.ts";
+import { badRequest } from "../errors/status-error-constructors.ts";
 import { compareUtf8 } from "../json/utf8.ts";
-import { findStatusError } from "../status-error.ts";
-import { badRequest } from "../status-error-constructors.ts";
 import {
   binaryOperators,
   createRequirement,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { fieldErrorText, invalidValue } from "../field-error.ts";
-import { childPath, type FieldPath, indexPath, keyPath } from "../field-path.ts";
+import { fieldErrorText, invalidValue } from "../errors/field-error.ts";
+import { childPath, type FieldPath, indexPath, keyPath } from "../errors/field-path.ts";
 import { jsonEqual } from "../json/json-equal.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { type Mapped, mapItems, mapMembers, removed } from "../json/map-members.ts";
 import { ownValue, setOwnValue } from "../json/own-value.ts";
 import { compareUtf8 } from "../json/utf8.ts";
 import { TypedFormError } from "../typed/typed-error.ts";
 import { toTypedMetadata } from "../typed/typed-form.ts";
-import { type Mapped, mapItems, mapMembers, removed } from "./map-members.ts";
 import { type StructuralNode, structuralNode } from "./structural-node.ts";
 
 /** An object whose embedded resources have the form of resources. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { copyOf, type Mapped, mapItems, mapMembers, removed } from "../json/map-members.ts";
 import { setOwnValue } from "../json/own-value.ts";
-import { copyOf, type Mapped, mapItems, mapMembers, removed } from "./map-members.ts";
 import { type StructuralNode, structuralNode } from "./structural-node.ts";
 
 /**

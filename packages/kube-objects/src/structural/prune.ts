@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { childPath, type FieldPath, indexPath } from "../field-path.ts";
+import { childPath, type FieldPath, indexPath } from "../errors/field-path.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { type Mapped, mapItems, mapMembers, removed } from "./map-members.ts";
+import { type Mapped, mapItems, mapMembers, removed } from "../json/map-members.ts";
 import { type StructuralNode, structuralNode } from "./structural-node.ts";
 
 /** An object without the fields its schema does not know, and the paths of those, sorted. */

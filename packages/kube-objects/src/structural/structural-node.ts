@@ -66,7 +66,7 @@ class LazyNode implements StructuralNode {
 
   get additional(): { readonly node: StructuralNode | undefined } | undefined {
     const value = ownValue(this.#schema, "additionalProperties");
-    // `false` declares that there are none: what is there nevertheless is not unknown but wrong.
+    // `false` declares that there are no further members: one that exists is invalid, not unknown.
     if (value === undefined || value === null) return undefined;
     return { node: childNode(value) };
   }

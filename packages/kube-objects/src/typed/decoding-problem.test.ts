@@ -39,7 +39,7 @@ for (const { object, problem, written } of recorded) {
   });
 }
 
-test("the first misfit of the document is told, not the first of the type", () => {
+test("the first mismatch in the document is reported, not the first of the type", () => {
   const read = (spec: JsonObject): string | undefined => problemOf({ apiVersion: "apps/v1", kind: "Deployment", spec });
   assert.match(read({ paused: 1, replicas: "x" }) ?? "", /spec\.paused/);
   assert.match(read({ replicas: "x", paused: 1 }) ?? "", /spec\.replicas/);
@@ -92,7 +92,7 @@ const fractions: Record<string, { reason: string; spec: string; problem?: RegExp
     reason: "a number of any kind",
     spec: '{"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":1.50}}}]}}}',
   },
-  Unknown: { reason: "nobody reads it", spec: '{"nope":1.0}' },
+  Unknown: { reason: "it is not decoded", spec: '{"nope":1.0}' },
   Integer: { reason: "what most write", spec: '{"replicas":1,"nope":1.0}' },
 };
 

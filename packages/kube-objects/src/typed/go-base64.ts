@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { TypedFormError } from "./typed-error.ts";
 
-/** Bytes in base64, in the one form Go writes them. Throws a TypedFormError, in the words of Go, for what is no base64. */
+/** Bytes in base64, in the form that Go writes. Throws a TypedFormError with Go's message when the text is not base64. */
 export function canonicalBase64(text: string): string {
   const canonical = Buffer.from(text, "base64").toString("base64");
   // Node takes whatever it can; only what comes out as it went in is certain.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a strategic merge patch made is not read as JSON by the reference: it is converted from a map, field by field, and
-// what does not fit is told in other words.
+// mismatches have other messages.
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
 import { sortedKeys } from "../json/utf8.ts";
@@ -68,7 +68,7 @@ function convertScalar({ scalar, goName }: FieldType & { readonly kind: "scalar"
         ? isNumber
         : kind === scalar;
   if (fits) return;
-  // Go could convert these, though not in a way anybody means: a number becomes the letter of that number.
+  // Go would convert these, but to something unexpected: a number becomes the character with that code.
   const isConvertible = scalar === "string" ? kind === "int64" : scalar !== "bool" && isNumber;
   throw new TypedFormError(
     isConvertible ? `cannot convert ${kind} to ${goName ?? scalar}` : `unrecognized type: ${scalar}`,

@@ -26,7 +26,7 @@ const syntax = /^([+-]?)(\d{1,1000})?(?:\.(\d{0,1000}))?(?:([eE][+-]?\d{1,4})|([
 
 /**
  * The canonical text of a resource quantity: no fraction, no leading zeros, the largest suffix that needs none. The same
- * amounts have the same text. Undefined when the text is no quantity.
+ * amounts have the same text. Undefined when the text is not a quantity.
  */
 export function canonicalQuantity(text: string): string | undefined {
   const amount = parse(text);
@@ -39,7 +39,7 @@ export function quantityValue(text: string): number | undefined {
   return amount === undefined ? undefined : Number(amount.nanos) / 1e9;
 }
 
-/** Which of two resource quantities is more: below zero when the second is. What is no quantity counts as none. */
+/** Compares two resource quantities: below zero when the second is larger. A malformed quantity counts as zero. */
 export function compareQuantities(one: string, other: string): number {
   const [a, b] = [parse(one)?.nanos ?? 0n, parse(other)?.nanos ?? 0n];
   return a < b ? -1 : a > b ? 1 : 0;

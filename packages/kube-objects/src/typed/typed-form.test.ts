@@ -34,7 +34,7 @@ const unknownInSchemas: Record<string, { reason: string; schema: JsonObject; wan
   },
   AllOf: { reason: "in a list of schemas", schema: { allOf: [{}, { nope: 1 }] }, want: ["allOf[1].nope"] },
   Items: {
-    reason: "not in what may be a schema or a list of them: nobody is told there",
+    reason: "not in a field that may be a schema or a list of them: nothing is reported there",
     schema: { properties: { l: { items: { nope: 1, properties: { a: { nope: 1 } } } } } },
     want: [],
   },
@@ -55,7 +55,7 @@ for (const [name, { reason, schema, want }] of Object.entries(unknownInSchemas))
   });
 }
 
-test("unknown fields go and are told, at every level", () => {
+test("unknown fields are dropped and reported, at every level", () => {
   const { object, unknown } = toTypedForm({
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -72,7 +72,7 @@ test("unknown fields go and are told, at every level", () => {
   assert.equal(JSON.stringify(object).includes("imagee"), false);
 });
 
-test("unknown fields are told in the order in which they came", () => {
+test("unknown fields are reported in document order", () => {
   const spec = { template: { spec: { containers: [{ b: 1, name: "a", a: 1 }], odd: 1 } }, zz: 1, replicas: 1, aa: 1 };
   const { unknown } = toTypedForm({ apiVersion: "apps/v1", kind: "Deployment", spec, metadata: { odd: 1 } });
   assert.deepEqual(unknown, [
@@ -185,7 +185,7 @@ test("any JSON ends in an object or an error about a field", () => {
   );
 });
 
-test("kinds without known fields are told", () => {
+test("kinds without known fields are reported", () => {
   assert.ok(hasTypedForm("v1", "Pod"));
   assert.ok(!hasTypedForm("example.org/v1", "Widget"));
 });
@@ -198,7 +198,7 @@ test("maps are written in the order of their keys", () => {
   assert.deepEqual(Object.keys((object["metadata"] as { labels: object }).labels), order);
 });
 
-test("of very many unknown fields all are told, the first hundred in the order of the document", () => {
+test("all of very many unknown fields are reported, the first hundred in document order", () => {
   const names = Array.from({ length: 500 }, (_, i) => `x${i}`);
   const fields = Object.fromEntries(names.map((name) => [name, 1]));
   const { unknown } = toTypedForm({ zzz: 1, ...fields, apiVersion: "v1", kind: "ConfigMap", metadata: { ...fields } });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { childPath, type FieldPath, indexPath } from "../field-path.ts";
-import { parseApiVersion } from "../gvk.ts";
+import { childPath, type FieldPath, indexPath } from "../errors/field-path.ts";
 import type { Fractions } from "../json/json-reader.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue, setOwnValue } from "../json/own-value.ts";
 import { sortedKeys } from "../json/utf8.ts";
+import { parseApiVersion } from "../object/gvk.ts";
 import { type FieldType, messageFields, type ProtobufField } from "../protobuf/field-table.ts";
 import { finish, type Work } from "../turns.ts";
 import { refuseMisfits } from "./decoding-problem.ts";
@@ -190,7 +190,7 @@ class TypedWriter {
 
   /**
    * Schemas may be booleans, lists of schemas or lists of names in a few places. The reference reads these with a decoder that does not
-   * mind fields it does not know, so CRDs that have some there are taken even by whoever is strict.
+   * check unknown fields there, so CRDs that have some are accepted even with strict validation.
    */
   #schemaUnion(name: string, value: JsonValue, path: FieldPath): JsonValue | undefined {
     if (!name.startsWith("apiextensions.v1.JSONSchemaPropsOr")) return undefined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createErrorBrand } from "@purlin/kube-objects";
+import { createErrorBrand } from "@purlin/kube-objects/errors";
 import { isDigest } from "./digest.ts";
 
 /** Where an image is: registry, repository, and a tag, a digest or both. */

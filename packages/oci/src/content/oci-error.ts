@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createErrorBrand } from "@purlin/kube-objects";
+import { createErrorBrand } from "@purlin/kube-objects/errors";
 
 /** Why an image could not be had or stored. */
 export type OciErrorCode =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, parseApiVersion } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { parseApiVersion } from "@purlin/kube-objects/object";
 import { PackageError } from "./package-error.ts";
 import { isPackageMeta, metaGroup, type PackageKind, type PackageMeta, readPackageMeta } from "./package-meta.ts";
 import { type PackageDocument, parsePackageStream, type StreamPlace } from "./package-stream.ts";

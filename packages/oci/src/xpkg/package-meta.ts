@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { isDigest } from "../content/digest.ts";
 import { parseConstraint } from "../version/constraint.ts";
 import { PackageError } from "./package-error.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setImmediate as turn } from "node:timers/promises";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { isBlankDocument, isBounded, kubectlSchema, splitDocuments } from "@purlin/kube-objects/yaml";
 import { load, YAMLException } from "js-yaml";
 import { PackageError } from "./package-error.ts";

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
-import { textOf } from "@purlin/kube-objects/object";
+import { textOf } from "@purlin/kube-objects/errors";
 import { type Extract, extract } from "tar-stream";
 import type { ContentStore } from "../content/content-store.ts";
 import type { Descriptor, ImageManifest } from "../content/manifest.ts";

@@ -2,7 +2,8 @@
 // A part of a built-in kind as part of a custom one: the OpenAPI schema that the API server serves, made structural.
 
 import { integer, listOf, mapOf, object, type Schema, text } from "@purlin/kube-controller";
-import { builtinOpenAPI, inlineReferences, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { builtinOpenAPI, inlineReferences } from "@purlin/kube-objects/openapi";
 
 /** The structural schema of a component of a built-in group version, such as `io.k8s.api.apps.v1.DeploymentSpec`. */
 export function builtInSchema(documentKey: string, component: string): Schema {

@@ -14,7 +14,7 @@ import {
   text,
   under,
 } from "@purlin/kube-controller";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { builtInSchema } from "./built-in-schema.ts";
 import { imageConfigCrd } from "./image-config.ts";

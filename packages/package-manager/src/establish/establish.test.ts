@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, suite, test } from "node:test";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
-import { isNotFound } from "@purlin/kube-objects";
+import { isNotFound } from "@purlin/kube-objects/errors";
 import {
   conditionOf,
   conditionsOf,
@@ -390,7 +390,7 @@ suite("establishing objects", () => {
           rules: [{ apiGroups: ["example.org"], apiVersions: ["v1"], resources: ["things"], operations: ["CREATE"] }],
         },
       ],
-    } as unknown as KubeObject;
+    } as KubeObject;
     const conversion = {
       strategy: "Webhook",
       webhook: {

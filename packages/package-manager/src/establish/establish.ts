@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ControllerClient } from "@purlin/kube-controller";
-import { isNotFound, type JsonObject, type JsonValue, jsonEqual, type OwnerReference } from "@purlin/kube-objects";
+import { during, isNotFound } from "@purlin/kube-objects/errors";
+import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import {
   controllerOf,
   controllerReference,
-  during,
   type KubeObject,
   memberAt,
+  type OwnerReference,
   textMapAt,
   withMember,
   withOwner,
@@ -35,12 +36,12 @@ export interface EstablishInput {
 }
 
 /** A reference to something that was installed. */
-export interface ObjectReference {
+export type ObjectReference = {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
   readonly uid?: string;
-}
+};
 
 const defaultWorkers = 10;
 
@@ -156,7 +157,7 @@ function comparable({ metadata, ...rest }: KubeObject): JsonValue {
     labels: labels ?? {},
     annotations: annotations ?? {},
     ownerReferences: ownerReferences ?? [],
-  } as unknown as JsonValue;
+  };
 }
 
 /** Whether a write would change anything but its own traces: a server adds defaults to what a package says. */

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { withWebhookClient } from "./webhook-client.ts";
 
 const client = { caBundle: "Y2VydA==", service: "provider-x", namespace: "crossplane-system" };
 const service = { name: "provider-x", namespace: "crossplane-system", port: 9443 };
 
-const configuration = (kind: string, ...clientConfigs: (object | undefined)[]): KubeObject => ({
+const configuration = (kind: string, ...clientConfigs: (JsonObject | undefined)[]): KubeObject => ({
   apiVersion: "admissionregistration.k8s.io/v1",
   kind,
   metadata: { name: "of-the-author" },
@@ -17,14 +19,14 @@ const configuration = (kind: string, ...clientConfigs: (object | undefined)[]): 
   })),
 });
 
-const crd = (conversion?: object): KubeObject => ({
+const crd = (conversion?: JsonObject): KubeObject => ({
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
   metadata: { name: "things.example.org" },
   spec: { group: "example.org", ...(conversion && { conversion }) },
 });
 
-const clientConfigs: Record<string, { written: object | undefined; wanted: object; reason: string }> = {
+const clientConfigs: Record<string, { written: JsonObject | undefined; wanted: JsonObject; reason: string }> = {
   Absent: { written: undefined, wanted: { service }, reason: "a webhook that says nothing is called too" },
   Path: {
     written: { service: { name: "webhook-service", namespace: "system", path: "/validate" } },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, textAt, withMember } from "@purlin/kube-objects/object";
 
 /** How webhooks that a package brings are called: through the Service of the package. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ControllerClient } from "@purlin/kube-controller";
-import { isJsonObject } from "@purlin/kube-objects";
-import { during, memberAt, textAt } from "@purlin/kube-objects/object";
+import { during } from "@purlin/kube-objects/errors";
+import { isJsonObject } from "@purlin/kube-objects/json";
+import { memberAt, textAt } from "@purlin/kube-objects/object";
 import {
   type ContentStore,
   type CredentialsFor,

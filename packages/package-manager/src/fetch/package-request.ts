@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
-import { isJsonObject } from "@purlin/kube-objects";
+import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 
 /** When the registry must be asked for what is on disk. */

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject } from "@purlin/kube-objects";
+import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 
 /** What an ImageConfig can be for, as `status.appliedImageConfigRefs` calls it. */
 type ImageConfigPurpose = "RewriteImage" | "SetImagePullSecret" | "VerifyImage" | "ConfigureRuntime";
 
 /** An ImageConfig that was applied. */
-export interface AppliedImageConfig {
+export type AppliedImageConfig = {
   readonly name: string;
   readonly reason: ImageConfigPurpose;
-}
+};
 
 const purposes: Readonly<Record<ImageConfigPurpose, readonly string[]>> = {
   RewriteImage: ["spec", "rewriteImage"],

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ControllerClient } from "@purlin/kube-controller";
-import { isAlreadyExists, jsonEqual } from "@purlin/kube-objects";
+import { isAlreadyExists } from "@purlin/kube-objects/errors";
+import { jsonEqual } from "@purlin/kube-objects/json";
 import { conditionOf, conditionsOf, type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { otherKinds } from "../package-kinds.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { conflict } from "@purlin/kube-objects";
+import { conflict } from "@purlin/kube-objects/errors";
 import { conditionOf, conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import type { PackageClient } from "../fetch/package-client.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ReconcileResult } from "@purlin/kube-controller";
-import { isAlreadyExists, isConflict } from "@purlin/kube-objects";
+import { during, isAlreadyExists, isConflict, textOf } from "@purlin/kube-objects/errors";
 import {
   type ConditionText,
-  during,
   hasFinalizer,
   isDeleted,
   isPaused,
   type KubeObject,
   memberAt,
-  textOf,
   withFinalizer,
   withMember,
   withoutFinalizer,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { attempt } from "@purlin/kube-controller";
-import { isNotFound } from "@purlin/kube-objects";
+import { isNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import type { RevisionState } from "./activation.ts";
 import { type PackagePass, steps, tellWarning } from "./package-pass.ts";

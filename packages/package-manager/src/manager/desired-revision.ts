@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt, textAt, textMapAt } from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels, reservedPrefix } from "../package-kinds.ts";
 

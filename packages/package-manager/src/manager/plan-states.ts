@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isServing, readRevision } from "@purlin/function-runner";
-import type { JsonObject } from "@purlin/kube-objects";
 import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 import { activeRevisions, type RevisionState } from "./activation.ts";
 import { type CurrentRevision, numberOf } from "./revision-identity.ts";
@@ -79,6 +78,6 @@ export function stateOf(revision: KubeObject): RevisionState {
     name: revision.metadata.name ?? "",
     number: numberOf(revision),
     desiredState: textAt(revision, ["spec", "desiredState"]) ?? "",
-    isServing: isServing(readRevision(revision as unknown as JsonObject)),
+    isServing: isServing(readRevision(revision)),
   };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isConflict } from "@purlin/kube-objects";
+import { isConflict } from "@purlin/kube-objects/errors";
 import { conditionsOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { packageTypes } from "../package-kinds.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";

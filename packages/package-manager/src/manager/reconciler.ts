@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type DevelopmentFunction, type IgnoredDevelopment, trustedDevelopmentOf } from "@purlin/function-runner";
 import { attempt, isReconcileFailure, type ReconcileResult } from "@purlin/kube-controller";
-import { isConflict, type JsonObject } from "@purlin/kube-objects";
+import { isConflict, textOf } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import {
   conditionOf,
   conditionsOf,
@@ -11,7 +12,6 @@ import {
   type ObjectKey,
   saysPaused,
   textAt,
-  textOf,
 } from "@purlin/kube-objects/object";
 import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { type PackageRequest, requestOf, revisionPin } from "../fetch/package-request.ts";
@@ -73,7 +73,7 @@ function developmentIn(
   found: KubeObject,
 ): DevelopmentFunction | IgnoredDevelopment | undefined {
   if (!developmentFunctions) return undefined;
-  return trustedDevelopmentOf(found as unknown as JsonObject, developmentTrust);
+  return trustedDevelopmentOf(found, developmentTrust);
 }
 
 /** The package is managed as if ignored annotations were not there. A report about them brings another pass. */

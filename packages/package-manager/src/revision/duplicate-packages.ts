@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Lock has room for one package of each source. A second one gives way, so that it does not stop all the others.
 
-import { isNotFound } from "@purlin/kube-objects";
+import { isNotFound } from "@purlin/kube-objects/errors";
 import { isDeleted, type KubeObject } from "@purlin/kube-objects/object";
 import type { ObjectReference } from "../establish/establish.ts";
 import type { LockEntry } from "../lock/lock-entry.ts";

@@ -16,7 +16,7 @@ export function installObjects(pass: RevisionPass, contents: PackageContents): P
     const control = textAt(revision, ["spec", "desiredState"]) === "Active";
     const webhooks = control && type.hasRuntime ? await webhookClientOf(pass) : undefined;
     // The CRDs of a Function describe its input to readers; nobody makes objects of them.
-    const objects = type.kind === "Function" ? [] : (contents.objects as unknown as readonly KubeObject[]);
+    const objects = type.kind === "Function" ? [] : (contents.objects as readonly KubeObject[]);
     const owner = await packageOf(pass);
     return establish({ client, revision, package: owner, objects, control, webhooks, established, workers, signal });
   });

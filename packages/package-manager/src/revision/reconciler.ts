@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { attempt, isReconcileFailure, type ReconcileResult } from "@purlin/kube-controller";
-import { isConflict, isNotFound, type JsonValue } from "@purlin/kube-objects";
+import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import {
   hasFinalizer,
   isDeleted,
@@ -127,7 +127,7 @@ async function fetchContents(pass: RevisionPass): Promise<PackageContents> {
     return { resolved: looked, contents: await packages.contents(looked, request) };
   };
   const { resolved, contents } = await attempt(steps.parse, () => inTime(pass, read, `reading ${request.reference}`));
-  const applied = resolved.applied.length > 0 ? (resolved.applied as unknown as JsonValue) : undefined;
+  const applied = resolved.applied.length > 0 ? resolved.applied : undefined;
   found.set("resolvedImage", resolved.resolved);
   found.set("appliedImageConfigRefs", applied);
   await attempt(steps.validate, () => requireKind(pass.type, contents));

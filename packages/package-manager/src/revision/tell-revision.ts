@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import {
   type ConditionText,
   conditionOf,
@@ -16,7 +16,7 @@ import type { RevisionPass } from "./revision-pass.ts";
 /** Says that the revision is as it should be, and what it installed. */
 export async function tellHealthy(pass: RevisionPass, references: readonly ObjectReference[]): Promise<void> {
   const { events, revision, found } = pass;
-  found.set("objectRefs", references.length > 0 ? (references as unknown as JsonValue) : undefined);
+  found.set("objectRefs", references.length > 0 ? references : undefined);
   const isNew = conditionOf(conditionsOf(revision), "RevisionHealthy").status !== "True";
   await tell(pass, { type: "RevisionHealthy", status: "True", reason: "HealthyPackageRevision" });
   if (!isNew) return;

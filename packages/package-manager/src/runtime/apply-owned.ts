@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ControllerClient } from "@purlin/kube-controller";
-import type { JsonValue } from "@purlin/kube-objects";
 import { controllerOf, type KubeObject } from "@purlin/kube-objects/object";
 
 /** How writes of runtime objects are signed. */
@@ -44,7 +43,7 @@ async function takeOut(
   { uid, signal }: { readonly uid: string; readonly signal: AbortSignal },
 ): Promise<void> {
   const { name = "", namespace, resourceVersion = "" } = metadata;
-  const ownerReferences = (metadata.ownerReferences ?? []).filter((one) => one.uid !== uid) as unknown as JsonValue;
+  const ownerReferences = (metadata.ownerReferences ?? []).filter((one) => one.uid !== uid);
   await client.patch(
     { apiVersion, kind, name, namespace },
     { metadata: { resourceVersion, ownerReferences } },

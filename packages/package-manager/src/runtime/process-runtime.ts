@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { FunctionProcess, FunctionProcesses, SandboxSupport } from "@purlin/function-process";
 import { type FunctionLimits, limitsOfRuntimeConfig } from "@purlin/function-process";
 import type { Clock, ControllerClient } from "@purlin/kube-controller";
-import { isAlreadyExists, isNotFound } from "@purlin/kube-objects";
+import { isAlreadyExists, isNotFound } from "@purlin/kube-objects/errors";
 import { controllerReference, isControlledBy, type KubeObject, objectAt, textAt } from "@purlin/kube-objects/object";
 import type { ContentStore, ImageRoots, Platform } from "@purlin/oci";
 import { parseImageConfig, runtimeLabel } from "@purlin/oci";

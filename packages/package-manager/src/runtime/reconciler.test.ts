@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ReconcileResult } from "@purlin/kube-controller";
-import { conflict } from "@purlin/kube-objects";
+import { conflict } from "@purlin/kube-objects/errors";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { packageTypes } from "../package-kinds.ts";
 import { caughtUp } from "../testing/caught-up.ts";

@@ -7,7 +7,8 @@ import {
   type ReconcileResult,
   type StepText,
 } from "@purlin/kube-controller";
-import { isConflict, isJsonObject } from "@purlin/kube-objects";
+import { isConflict } from "@purlin/kube-objects/errors";
+import { isJsonObject } from "@purlin/kube-objects/json";
 import {
   type ConditionText,
   conditionOf,

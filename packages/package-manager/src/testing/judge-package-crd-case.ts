@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import type { KubeClient } from "@purlin/kube-client";
-import { findStatusError } from "@purlin/kube-objects";
+import { findStatusError } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PackageCrdCase } from "./package-crd-cases.ts";
 

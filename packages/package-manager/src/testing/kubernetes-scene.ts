@@ -3,7 +3,8 @@
 import { createInformerPool } from "@purlin/kube-client";
 import { type ControllerClient, createControllerClient, type ReconcileResult } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
-import { isNotFound, type JsonValue } from "@purlin/kube-objects";
+import { isNotFound } from "@purlin/kube-objects/errors";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, type ObjectKey, type TypeRef, withMember } from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels, packageTypes } from "../package-kinds.ts";
 import { createKubernetesRuntime } from "../runtime/kubernetes/kubernetes-runtime.ts";
@@ -99,7 +100,7 @@ export async function startKubernetesScene(options: Partial<KubernetesRuntimeOpt
       const counts = { replicas, updatedReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas };
       const available = { type: "Available", status: "True", reason: "MinimumReplicasAvailable" };
       const told = {
-        observedGeneration: deployment.metadata.generation,
+        observedGeneration: deployment.metadata.generation ?? 0,
         ...counts,
         conditions: [available],
         ...status,

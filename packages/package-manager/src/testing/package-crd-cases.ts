@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the CRDs of packages accept and refuse, for every API server they are applied to.
 
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** An object, and what the server says. */

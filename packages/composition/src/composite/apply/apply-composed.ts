@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { forEachLimited } from "@purlin/function-protocol";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { isConflict, isInvalid, isNotFound, parseApiVersion } from "@purlin/kube-objects";
-import { type KubeObject, textOf } from "@purlin/kube-objects/object";
+import { isConflict, isInvalid, isNotFound, textOf } from "@purlin/kube-objects/errors";
+import { type KubeObject, parseApiVersion } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../../composite-resource/constants.ts";
 import { type Observed, sameKind } from "../observe/observe.ts";
 import { ComposedResourceError } from "../run/compose-error.ts";

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { forEachLimited } from "@purlin/function-protocol";
-import type { ManagedFieldsEntry } from "@purlin/kube-objects";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import type { KubeObject, ManagedFieldsEntry } from "@purlin/kube-objects/object";
 import { garbageOf } from "../collect/collect-garbage.ts";
 import { managedFieldsUpgrade } from "../compose.ts";
 import type { Observed } from "../observe/observe.ts";

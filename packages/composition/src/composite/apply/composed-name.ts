@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { dns1123SubdomainProblems, parseApiVersion } from "@purlin/kube-objects";
-import { controllerOf, type KubeObject, withMember } from "@purlin/kube-objects/object";
+import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
+import { controllerOf, type KubeObject, parseApiVersion, withMember } from "@purlin/kube-objects/object";
 import { composedName } from "../../composite-resource/names.ts";
 
 const rbacGroup = "rbac.authorization.k8s.io";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Resource } from "@purlin/function-protocol";
-import { gvkOf, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
-import { type KubeObject, wrapError } from "@purlin/kube-objects/object";
+import { wrapError } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { gvkOf, type KubeObject } from "@purlin/kube-objects/object";
 
 /** What the members of metadata that we read and change must be. The API server judges the rest. */
 const metadataShape: Readonly<Record<string, "string" | "object" | "list">> = {
@@ -28,7 +29,7 @@ export function decodeDesired(name: string, { resource }: Resource, refuse: Refu
     refuse(wrapError(text, error));
   }
   try {
-    return { ...value, ...typeIn(value), metadata: metadataOf(value) } as unknown as KubeObject;
+    return { ...value, ...typeIn(value), metadata: metadataOf(value) } as KubeObject;
   } catch (error) {
     throw wrapError(text, error);
   }

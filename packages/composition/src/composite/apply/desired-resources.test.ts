@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, Resource, State, Struct } from "@purlin/function-protocol";
 import { NoMatchError, type RestMapper } from "@purlin/kube-client";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { type DesiredResources, desiredResources } from "./desired-resources.ts";
 
@@ -138,7 +138,7 @@ const rows: Readonly<Record<string, Row>> = {
   ClusterScopedPlaced: {
     reason: "a namespace means nothing to a cluster-scoped kind: its events would not be found under it",
     resource: { apiVersion: "v1", kind: "ClusterThing", metadata: { name: "n", namespace: "anywhere" } },
-    want: { namespace: undefined } as unknown as JsonObject,
+    want: { namespace: undefined as unknown as JsonValue },
   },
   UnknownPlaced: {
     reason: "who says where it belongs is believed, and applying will tell that there is no such kind",

@@ -2,16 +2,15 @@
 
 import { Ready, type State, Turns } from "@purlin/function-protocol";
 import type { RestMapper } from "@purlin/kube-client/objects";
-import { compareUtf8, parseApiVersion } from "@purlin/kube-objects";
+import { during, textOf, wrapError } from "@purlin/kube-objects/errors";
+import { compareUtf8 } from "@purlin/kube-objects/json";
 import {
   controllerReference,
-  during,
   type KubeObject,
   labelOf,
-  textOf,
+  parseApiVersion,
   withMember,
   withOwner,
-  wrapError,
 } from "@purlin/kube-objects/object";
 import { annotations, labels } from "../../composite-resource/constants.ts";
 import { isNotServed } from "../../not-served.ts";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ControllerClient } from "@purlin/kube-controller";
-import { compareUtf8, type JsonValue } from "@purlin/kube-objects";
-import { during, type KubeObject } from "@purlin/kube-objects/object";
+import { during } from "@purlin/kube-objects/errors";
+import { compareUtf8 } from "@purlin/kube-objects/json";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../../composite-resource/constants.ts";
 import { type CompositeSchema, type ResourceRef, withMachinery } from "../../composite-resource/machinery.ts";
 
@@ -30,7 +31,7 @@ export async function applyReferences(
   refs: readonly ResourceRef[],
   { client, schema, signal }: { client: ControllerClient; schema: CompositeSchema; signal: AbortSignal },
 ): Promise<KubeObject> {
-  const wanted = withMachinery(identityOf(xr), schema, { resourceRefs: refs as unknown as JsonValue });
+  const wanted = withMachinery(identityOf(xr), schema, { resourceRefs: refs });
   return during("cannot update composed resource references", async () => {
     const options = { fieldManager: fieldManagers.composite, force: true, observed: xr, signal };
     return (await client.applyIfChanged(wanted, options)).object;

@@ -2,7 +2,7 @@
 // XRs that are deleted while functions run, on a real API server.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ignoreNotFound, isConflict } from "@purlin/kube-objects";
+import { ignoreNotFound, isConflict } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { composedName } from "../../composite-resource/names.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../../testing/composite-bench.ts";

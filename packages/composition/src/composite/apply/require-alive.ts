@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ControllerClient } from "@purlin/kube-controller";
-import { conflict, ignoreNotFound, parseApiVersion } from "@purlin/kube-objects";
-import { isControlledBy, isDeleted, type KubeObject, keyOf } from "@purlin/kube-objects/object";
+import { conflict, ignoreNotFound } from "@purlin/kube-objects/errors";
+import { isControlledBy, isDeleted, type KubeObject, keyOf, parseApiVersion } from "@purlin/kube-objects/object";
 
 /** An XR as a pass has read it, and as it was when its references were stored; the same when they were not. */
 export interface KnownComposite {

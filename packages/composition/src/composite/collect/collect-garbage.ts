@@ -2,8 +2,8 @@
 
 import { forEachLimited } from "@purlin/function-protocol";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { ignoreNotFound } from "@purlin/kube-objects";
-import { controllerOf, during, type KubeObject, keyOf, withMember } from "@purlin/kube-objects/object";
+import { during, ignoreNotFound } from "@purlin/kube-objects/errors";
+import { controllerOf, type KubeObject, keyOf, withMember } from "@purlin/kube-objects/object";
 import { fieldManagers, labels } from "../../composite-resource/constants.ts";
 import { kindAndName, type Observed } from "../observe/observe.ts";
 

@@ -2,8 +2,8 @@
 import type { ResourceReader } from "@purlin/function-runner";
 import { isNoMatch } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { formatApiVersion, type GroupVersionKind, type JsonObject } from "@purlin/kube-objects";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { formatApiVersion, type GroupVersionKind, type KubeObject } from "@purlin/kube-objects/object";
 
 /** Reads what functions require through a controller's client: from shared caches, Secrets live. */
 export function clientReader(client: Pick<ControllerClient, "get" | "list" | "mapper">): ResourceReader {
@@ -21,7 +21,7 @@ export function clientReader(client: Pick<ControllerClient, "get" | "list" | "ma
     },
     async list(gvk, { namespace, labels, limit, signal }) {
       const objects = await client.list(typeOf(gvk), { namespace, labels: Object.fromEntries(labels), limit, signal });
-      return objects as unknown as readonly JsonObject[];
+      return objects;
     },
   };
 }
@@ -31,5 +31,5 @@ function typeOf(gvk: GroupVersionKind): { readonly apiVersion: string; readonly 
 }
 
 function asJson(object: KubeObject | undefined): JsonObject | undefined {
-  return object as unknown as JsonObject | undefined;
+  return object;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { secretData } from "@purlin/function-runner";
 import type { ControllerClient } from "@purlin/kube-controller";
-import type { JsonObject } from "@purlin/kube-objects";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { kinds } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf } from "../../composite-resource/machinery.ts";
@@ -22,5 +21,5 @@ export async function readConnectionDetails(
   if (ref === undefined) return noDetails;
   const namespace = object.metadata.namespace || ref.namespace;
   const secret = await client.get(kinds.secret, { namespace, name: ref.name }, { signal });
-  return secret === undefined ? noDetails : secretData(secret as unknown as JsonObject);
+  return secret === undefined ? noDetails : secretData(secret);
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NoMatchError } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { internalError, notFound } from "@purlin/kube-objects";
+import { internalError, notFound } from "@purlin/kube-objects/errors";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import type { CompositeKind } from "../ports.ts";
 import { observe } from "./observe.ts";

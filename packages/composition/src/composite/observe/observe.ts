@@ -4,8 +4,8 @@ import { create, forEachLimited, Resource, State, Turns } from "@purlin/function
 import { observedStruct } from "@purlin/function-runner";
 import { isNoMatch } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { ignoreNotFound } from "@purlin/kube-objects";
-import { annotationOf, controllerOf, during, type KubeObject, type ObjectKey } from "@purlin/kube-objects/object";
+import { during, ignoreNotFound } from "@purlin/kube-objects/errors";
+import { annotationOf, controllerOf, type KubeObject, type ObjectKey } from "@purlin/kube-objects/object";
 import { annotations } from "../../composite-resource/constants.ts";
 import { type ResourceRef, resourceRefsOf } from "../../composite-resource/machinery.ts";
 import type { CompositeKind } from "../ports.ts";

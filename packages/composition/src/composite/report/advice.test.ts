@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ProtocolError } from "@purlin/function-protocol";
 import { NoMatchError } from "@purlin/kube-client";
-import { wrapError } from "@purlin/kube-objects/object";
+import { wrapError } from "@purlin/kube-objects/errors";
 import { adviceOn } from "../fail.ts";
 import { FatalResultError } from "../run/compose-error.ts";
 
@@ -31,16 +31,12 @@ const rows: Readonly<Record<string, { reason: string; error: unknown; want: RegE
   },
   Unreachable: {
     reason: "so may a function",
-    error: new Error(
-      'the function could not be reached for pipeline step "s" before its deadline: connect ECONNREFUSED',
-    ),
+    error: new Error('function unreachable for pipeline step "s" before its deadline: connect ECONNREFUSED'),
     want: /check that the function runs/,
   },
   Asked: {
     reason: "a question is advice enough",
-    error: new Error(
-      'the function could not be reached for pipeline step "s" before its deadline: does it expect TLS?',
-    ),
+    error: new Error('function unreachable for pipeline step "s" before its deadline: does it expect TLS?'),
     want: /^$/,
   },
   Unstable: {
@@ -50,7 +46,7 @@ const rows: Readonly<Record<string, { reason: string; error: unknown; want: RegE
   },
   Fatal: {
     reason: "D1: what a function says is told as it is",
-    error: fatal("the function could not be reached"),
+    error: fatal("function unreachable"),
     want: /^$/,
   },
   FatalKind: {
@@ -68,6 +64,6 @@ for (const [name, { reason, error, want }] of Object.entries(rows)) {
 
 test("a text that says the same again and again is read once", () => {
   // What functions answer goes into it. A search that begins anew at each place would take minutes here.
-  const text = `${"the function could not be reached ".repeat(30_000)}?`;
+  const text = `${"function unreachable ".repeat(30_000)}?`;
   assert.equal(adviceOn(new Error(text)), "");
 });

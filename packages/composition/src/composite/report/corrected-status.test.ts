@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject, ManagedFieldsEntry } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import type { ManagedFieldsEntry } from "@purlin/kube-objects/object";
 import { correctedStatus, isLeftBehind } from "./corrected-status.ts";
 
 const synced = { type: "Synced", status: "True", reason: "ReconcileSuccess" };

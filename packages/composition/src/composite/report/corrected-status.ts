@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject, type JsonObject, type JsonValue, type ManagedFieldsEntry } from "@purlin/kube-objects";
-import { type KubeObject, memberAt, objectAt, withMember } from "@purlin/kube-objects/object";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { type KubeObject, type ManagedFieldsEntry, memberAt, objectAt, withMember } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../../composite-resource/constants.ts";
 
 /** The lists of a status that are merged item by item, and what tells their items apart. */

@@ -3,15 +3,9 @@
 import { Buffer } from "node:buffer";
 import { secretData } from "@purlin/function-runner";
 import type { ControllerClient } from "@purlin/kube-controller";
-import type { JsonObject } from "@purlin/kube-objects";
-import {
-  controllerOf,
-  controllerReference,
-  during,
-  type KubeObject,
-  memberAt,
-  withOwner,
-} from "@purlin/kube-objects/object";
+import { during } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { controllerOf, controllerReference, type KubeObject, memberAt, withOwner } from "@purlin/kube-objects/object";
 import { refuseForeignSecret } from "../../composite-resource/connection-secret.ts";
 import { connectionSecretType, fieldManagers, kinds } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf } from "../../composite-resource/machinery.ts";
@@ -42,9 +36,9 @@ export async function publishConnection(
     if (existing === undefined) return createSecret(xr, data, client, signal);
     refuseForeignSecret(existing, xr);
     if (holds(existing, data) && controllerOf(existing) !== undefined) return false;
-    const { ownerReferences } = withOwner(existing, controllerReference(xr)).metadata;
+    const { ownerReferences = null } = withOwner(existing, controllerReference(xr)).metadata;
     const { resourceVersion = "" } = existing.metadata;
-    const patch = { data, metadata: { ownerReferences, resourceVersion } } as unknown as JsonObject;
+    const patch = { data, metadata: { ownerReferences, resourceVersion } };
     await client.patch({ ...kinds.secret, ...ref }, patch, {
       type: "merge",
       fieldManager: fieldManagers.update,

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { forbidden, internalError } from "@purlin/kube-objects";
+import { forbidden, internalError } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { configMap, createCompositeBench } from "../../testing/composite-bench.ts";
 import { cacheDefinition } from "../../testing/definitions.ts";
@@ -22,7 +23,7 @@ function limited(allowed: readonly string[], asked: string[] = []): ControllerCl
   return {
     ...cluster.client,
     async create(object, options) {
-      const answer = (status: object): KubeObject => ({ ...object, status });
+      const answer = (status: JsonObject): KubeObject => ({ ...object, status });
       if (object.kind === "SelfSubjectReview") {
         return answer({ userInfo: { username: "system:serviceaccount:purlin-system:purlin" } });
       }

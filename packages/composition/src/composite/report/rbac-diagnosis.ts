@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ControllerClient } from "@purlin/kube-controller";
-import { parseApiVersion } from "@purlin/kube-objects";
-import { memberAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
+import { memberAt, parseApiVersion, type TypeRef, textAt } from "@purlin/kube-objects/object";
 
 const verbs = ["get", "list", "watch", "create", "update", "patch", "delete"] as const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PipelineCondition } from "../run/pipeline-outcome.ts";
 import type { OwnStatusField } from "../select/definition.ts";
@@ -124,7 +124,7 @@ for (const [status, shape] of [
   [5, "number"],
 ] as const) {
   test(`a desired status that is a ${shape} is refused`, () => {
-    assert.throws(() => desiredStatus({ status } as unknown as JsonObject), {
+    assert.throws(() => desiredStatus({ status }), {
       message: `functions want a status that is a ${shape}; it must be an object`,
     });
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import {
   type Condition,
   conditionsOf,
@@ -35,7 +35,7 @@ export interface StatusRules {
 /** The whole status after a pass in which functions set nothing: everything else stays. */
 export function statusAfter(xr: KubeObject, draft: StatusDraft, rules: StatusRules, stamp: Stamp): JsonObject {
   const conditions = conditionsAfter(conditionsOf(xr), draft.conditions, stamp);
-  let status = withMember(objectAt(xr, ["status"]), ["conditions"], conditions as unknown as JsonValue);
+  let status = withMember(objectAt(xr, ["status"]), ["conditions"], conditions);
   if (rules.schema === "legacy") status = withClaimConditions(status, draft, rules);
   if (draft.publishedAt !== undefined) {
     status = withMember(status, ["connectionDetails", "lastPublishedTime"], draft.publishedAt);
@@ -44,7 +44,7 @@ export function statusAfter(xr: KubeObject, draft: StatusDraft, rules: StatusRul
     status = withMember(status, ["lastHandledReconcileAt"], draft.handledRequest);
   }
   if (draft.functionRevisions !== undefined && rules.ownFields.has("crossplane")) {
-    const revisions = draft.functionRevisions as unknown as JsonValue;
+    const revisions = draft.functionRevisions;
     status = withMember(status, ["crossplane", "functionRevisions"], revisions);
   }
   return status;
@@ -87,7 +87,7 @@ function withFunctionConditions(desired: JsonObject, after: JsonObject): JsonVal
     if (condition !== undefined) conditions.set(wanted.type, condition);
   }
   for (const [type, condition] of stored) conditions.set(type, condition);
-  return [...conditions.values()] as unknown as JsonValue;
+  return [...conditions.values()];
 }
 
 /** The status in the composite resource a pipeline desires. Throws when it is none. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ControllerClient, EventRecorder, Log } from "@purlin/kube-controller";
-import { type KubeObject, textOf } from "@purlin/kube-objects/object";
+import { textOf } from "@purlin/kube-objects/errors";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { type CompositeSchema, claimRefOf } from "../../composite-resource/machinery.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ControllerClient } from "@purlin/kube-controller";
-import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { type KubeObject, objectAt } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../../composite-resource/constants.ts";
 import { identityOf } from "../apply/references.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type TypeRef, textOf } from "@purlin/kube-objects/object";
+import { textOf } from "@purlin/kube-objects/errors";
+import type { TypeRef } from "@purlin/kube-objects/object";
 import type { FunctionRevisionUsed, PipelineCondition, PipelineEvent } from "./pipeline-outcome.ts";
 
 const fatalBrand = Symbol.for("purlin.dev/composition/FatalResultError");

@@ -18,10 +18,10 @@ export interface PipelineCondition extends ConditionText {
 }
 
 /** Which revision of its function ran a step. */
-export interface FunctionRevisionUsed {
+export type FunctionRevisionUsed = {
   readonly step: string;
   readonly functionRevision: string;
-}
+};
 
 /** Resources a step asked for, by the name it gave them. */
 export interface StepRequirement {

@@ -20,8 +20,9 @@ import {
   type StepState,
   selectorOf,
 } from "@purlin/function-runner";
-import { isJsonObject } from "@purlin/kube-objects";
-import { type KubeObject, memberAt, type TypeRef, textAt, textOf, wrapError } from "@purlin/kube-objects/object";
+import { textOf, wrapError } from "@purlin/kube-objects/errors";
+import { isJsonObject } from "@purlin/kube-objects/json";
+import { type KubeObject, memberAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { type Observed, observedState } from "../observe/observe.ts";
 import { FatalResultError } from "./compose-error.ts";
 import type {
@@ -34,12 +35,12 @@ import type {
 import { isForClaim, readResults, shorter, ttlOf } from "./step-results.ts";
 
 /** A step of a composition, complete. */
-interface PipelineStep extends StepDefinition {
+type PipelineStep = StepDefinition & {
   readonly functionRef?: { readonly name?: string };
   readonly functionRevisionRef?: { readonly name: string };
   readonly functionRevisionSelector?: { readonly matchLabels?: Readonly<Record<string, string>> };
   readonly function?: string;
-}
+};
 
 /** What a pipeline needs from outside. */
 interface PipelineSurroundings {
@@ -94,7 +95,7 @@ export async function runPipeline(
 /** The steps of a Composition or revision. */
 function stepsOf(revision: KubeObject): readonly PipelineStep[] {
   const pipeline = memberAt(revision, ["spec", "pipeline"]);
-  return Array.isArray(pipeline) ? (pipeline.filter(isJsonObject) as unknown as PipelineStep[]) : [];
+  return Array.isArray(pipeline) ? (pipeline.filter(isJsonObject) as PipelineStep[]) : [];
 }
 
 interface StepSurroundings extends PipelineSurroundings {

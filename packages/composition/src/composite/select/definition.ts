@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject, notFound } from "@purlin/kube-objects";
-import { during, type KubeObject, memberAt, objectAt, textAt, textMapAt, textsAt } from "@purlin/kube-objects/object";
+import { during, notFound } from "@purlin/kube-objects/errors";
+import { isJsonObject } from "@purlin/kube-objects/json";
+import { type KubeObject, memberAt, objectAt, textAt, textMapAt, textsAt } from "@purlin/kube-objects/object";
 import { apiGroup, kinds } from "../../composite-resource/constants.ts";
 import type { MatchLabels } from "../../composite-resource/machinery.ts";
 import type { CompositePorts } from "../ports.ts";

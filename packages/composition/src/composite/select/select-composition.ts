@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { during, type KubeObject, textAt } from "@purlin/kube-objects/object";
+import { during } from "@purlin/kube-objects/errors";
+import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { kinds } from "../../composite-resource/constants.ts";
 import { kindText, labelsText } from "../../composite-resource/described.ts";
 import {

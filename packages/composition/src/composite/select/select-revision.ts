@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { notFound } from "@purlin/kube-objects";
-import { during, type KubeObject } from "@purlin/kube-objects/object";
+import { during, notFound } from "@purlin/kube-objects/errors";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { apiGroup, kinds } from "../../composite-resource/constants.ts";
 import { labelsText } from "../../composite-resource/described.ts";
 import {

@@ -62,7 +62,7 @@ test("a schema that functions look at leads from its definition to the XR, and t
   assert.deepEqual(found(tracker, crd("Thing", ["v1", "v2"])), ["ns/one", "two"]);
   assert.deepEqual(found(tracker, crd("Other", ["v1"])), []);
   assert.deepEqual(found(tracker, crd("Thing", ["v1"], "y.org")), []);
-  assert.deepEqual(found(tracker, { ...crd("Thing", []), spec: "nonsense" } as unknown as KubeObject), []);
+  assert.deepEqual(found(tracker, { ...crd("Thing", []), spec: "nonsense" } as KubeObject), []);
   assert.deepEqual(
     tracker.typesOf(one).map(({ kind }) => kind),
     ["CustomResourceDefinition"],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { CacheChange } from "@purlin/kube-client/objects";
-import { type JsonValue, jsonEqual } from "@purlin/kube-objects";
+import { type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { type KubeObject, keyOf, keyText, type ObjectKey, objectAt } from "@purlin/kube-objects/object";
 import { type CompositeSchema, resourceRefsOf, withMachinery } from "../../composite-resource/machinery.ts";
 
@@ -93,5 +93,5 @@ function withoutConditions(xr: KubeObject): JsonValue {
 function withoutBookkeeping(xr: KubeObject, schema: CompositeSchema): JsonValue {
   const { status: _status, metadata, ...rest } = withMachinery(xr, schema, { resourceRefs: undefined });
   const { resourceVersion: _version, managedFields: _managed, generation: _generation, ...kept } = metadata;
-  return { ...rest, metadata: kept } as unknown as JsonValue;
+  return { ...rest, metadata: kept };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { compareUtf8 } from "@purlin/kube-objects";
+import { compareUtf8 } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, type ObjectKey, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { kinds } from "../../composite-resource/constants.ts";
 

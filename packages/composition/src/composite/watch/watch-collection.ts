@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Clock, ControllerEngine, Log } from "@purlin/kube-controller";
-import { textOf } from "@purlin/kube-objects/object";
+import { textOf } from "@purlin/kube-objects/errors";
 import type { DependencyTracker } from "./dependency-tracker.ts";
 import { dependencyWatch } from "./watch-types.ts";
 

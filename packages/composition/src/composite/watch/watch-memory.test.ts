@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { CacheChange } from "@purlin/kube-client";
 import { silentLog, type WatchId } from "@purlin/kube-controller";
 import { manualClock } from "@purlin/kube-controller/testing";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, keyText, type TypeRef } from "@purlin/kube-objects/object";
 import { createCompositionUsers } from "../composite-state.ts";
 import { createOwnEchoes, onlyAddedReferences, onlyConditions } from "./own-echoes.ts";

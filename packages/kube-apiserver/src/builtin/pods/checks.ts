@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small questions that the rules of Pods and Services are put together from. Each gives what is wrong, in the reference's words.
-import {
-  type FieldError,
-  indexPath,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  requiredValue,
-  unsupportedValue,
-} from "@purlin/kube-objects";
-import { textAt, valueAt } from "../read-field.ts";
+
+import { type FieldError, indexPath, invalidValue, requiredValue, unsupportedValue } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { memberAt, stringAt } from "@purlin/kube-objects/object";
 
 /** What is wrong with an object that stands at a path. */
 export type Check = (object: JsonObject, path: string) => readonly FieldError[];
 
 /** The objects in a list member; nothing where there is none. */
 export function listAt(object: JsonObject, ...names: readonly string[]): JsonObject[] {
-  const value = valueAt(object, ...names);
+  const value = memberAt(object, names);
   return Array.isArray(value) ? value.map((item) => (isJsonObject(item) ? item : {})) : [];
 }
 
@@ -30,7 +23,7 @@ export function eachItem(name: string, check: Check): Check {
 /** Checks a member that is there. */
 export function within(name: string, check: Check): Check {
   return (object, path) => {
-    const member = valueAt(object, name);
+    const member = memberAt(object, [name]);
     return isJsonObject(member) ? check(member, `${path}.${name}`) : [];
   };
 }
@@ -42,18 +35,18 @@ export function all(...checks: readonly Check[]): Check {
 
 /** A text that must be there. */
 export function needed(name: string): Check {
-  return (object, path) => (textAt(object, name) === "" ? [requiredValue(`${path}.${name}`)] : []);
+  return (object, path) => (stringAt(object, [name]) === "" ? [requiredValue(`${path}.${name}`)] : []);
 }
 
 /** A text that must be there and follow a rule. */
 export function named(name: string, rule: (text: string) => readonly string[]): Check {
   return (object, path) =>
-    textAt(object, name) === "" ? [requiredValue(`${path}.${name}`)] : problems(object, name, { path, rule });
+    stringAt(object, [name]) === "" ? [requiredValue(`${path}.${name}`)] : problems(object, name, { path, rule });
 }
 
 /** A text that follows a rule where it is there. */
 export function maybeNamed(name: string, rule: (text: string) => readonly string[]): Check {
-  return (object, path) => (textAt(object, name) === "" ? [] : problems(object, name, { path, rule }));
+  return (object, path) => (stringAt(object, [name]) === "" ? [] : problems(object, name, { path, rule }));
 }
 
 function problems(
@@ -61,14 +54,14 @@ function problems(
   name: string,
   { path, rule }: { readonly path: string; readonly rule: (text: string) => readonly string[] },
 ): FieldError[] {
-  const text = textAt(object, name);
+  const text = stringAt(object, [name]);
   return rule(text).map((problem) => invalidValue(`${path}.${name}`, text, problem));
 }
 
 /** A text that is one of a few where it is there. */
 export function oneOf(name: string, supported: readonly string[]): Check {
   return (object, path) => {
-    const text = textAt(object, name);
+    const text = stringAt(object, [name]);
     return text === "" || supported.includes(text) ? [] : [unsupportedValue(`${path}.${name}`, text, supported)];
   };
 }
@@ -76,7 +69,7 @@ export function oneOf(name: string, supported: readonly string[]): Check {
 /** A number in a range where it is there. */
 export function inRange(name: string, min: number, max: number): Check {
   return (object, path) => {
-    const value = valueAt(object, name);
+    const value = memberAt(object, [name]);
     const isFine = value === undefined || value === null || (Number(value) >= min && Number(value) <= max);
     return isFine ? [] : [invalidValue(`${path}.${name}`, value, `must be between ${min} and ${max}, inclusive`)];
   };
@@ -85,7 +78,7 @@ export function inRange(name: string, min: number, max: number): Check {
 /** A number that is not below zero where it is there. */
 export function notNegative(name: string): Check {
   return (object, path) => {
-    const value = valueAt(object, name);
+    const value = memberAt(object, [name]);
     return typeof value === "number" && value < 0
       ? [invalidValue(`${path}.${name}`, value, "must be greater than or equal to 0")]
       : [];

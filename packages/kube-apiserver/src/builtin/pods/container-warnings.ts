@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  childPath,
-  type FieldPath,
-  goQuote,
-  indexPath,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  keyPath,
-  ownValue,
-} from "@purlin/kube-objects";
+
+import { childPath, type FieldPath, indexPath, keyPath } from "@purlin/kube-objects/errors";
+import { goQuote, isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { metaOf } from "../../rest/object-meta.ts";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
 
 /** What whoever writes a Pod, or a template for Pods, is told about each of its containers. */
 export function* containerWarnings(pod: JsonObject, prefix: string): Generator<string> {
-  for (const [container, at] of containersOf(objectAt(pod, "spec"), `${prefix}spec`)) {
+  for (const [container, at] of containersOf(objectAt(pod, ["spec"]), `${prefix}spec`)) {
     yield* profileWarnings(pod, container, prefix);
     yield* fractionWarnings(container, at);
     yield* hiddenVariables(container, at);
@@ -50,8 +42,8 @@ const PROFILES: readonly (readonly [prefix: string, field: string, text: string]
 function* profileWarnings(pod: JsonObject, container: JsonObject, prefix: string): Generator<string> {
   const annotations = metaOf(pod).annotations ?? {};
   for (const [begin, field, text] of PROFILES) {
-    const name = begin + textAt(container, "name");
-    const isSaid = valueAt(container, "securityContext", field) !== undefined;
+    const name = begin + stringAt(container, ["name"]);
+    const isSaid = memberAt(container, ["securityContext", field]) !== undefined;
     if (!isSaid && Object.hasOwn(annotations, name)) {
       yield `${keyPath(`${prefix}metadata.annotations`, name)}: ${text}`;
     }
@@ -62,7 +54,7 @@ function* profileWarnings(pod: JsonObject, container: JsonObject, prefix: string
 function* fractionWarnings(container: JsonObject, path: FieldPath): Generator<string> {
   for (const name of ["memory", "ephemeral-storage"]) {
     for (const member of ["limits", "requests"]) {
-      yield* fractionOfBytes(objectAt(container, "resources"), { member, name, path: `${path}.resources` });
+      yield* fractionOfBytes(objectAt(container, ["resources"]), { member, name, path: `${path}.resources` });
     }
   }
 }
@@ -72,7 +64,7 @@ export function* fractionOfBytes(
   resources: JsonObject,
   { member, name, path }: { readonly member: string; readonly name: string; readonly path: FieldPath },
 ): Generator<string> {
-  const amount = textAt(resources, member, name);
+  const amount = stringAt(resources, [member, name]);
   // Amounts are stored in the largest unit that leaves no fraction.
   if (/[mun]$/.test(amount)) {
     yield `${keyPath(`${path}.${member}`, name)}: fractional byte value ${goQuote(amount)} is invalid, must be an integer`;
@@ -93,7 +85,7 @@ function itemsOf(object: JsonObject, member: string, path: FieldPath): Item[] {
 function* hiddenVariables(container: JsonObject, path: FieldPath): Generator<string> {
   const seen = new Set<string>();
   for (const [variable, at] of itemsOf(container, "env", path)) {
-    const [name, value] = [textAt(variable, "name"), textAt(variable, "value")];
+    const [name, value] = [stringAt(variable, ["name"]), stringAt(variable, ["value"])];
     const reference = `$(${name})`;
     const builds = variable["valueFrom"] === undefined && value !== reference && value.includes(reference);
     if (seen.has(name) && !builds) {
@@ -110,7 +102,7 @@ function* doubledPorts(ports: readonly Item[]): Generator<string> {
   const numbers = new Map<string, Item[]>();
   for (const item of ports) {
     const [port, at] = item;
-    const key = `${String(port["containerPort"])}/${textAt(port, "protocol")}`;
+    const key = `${String(port["containerPort"])}/${stringAt(port, ["protocol"])}`;
     const others = numbers.get(key) ?? [];
     for (const [other, where] of others) yield* overlap(port, other).map((how) => `${at}: ${how} ${where}`);
     if (others.length < MOST_OTHERS) others.push(item);
@@ -121,7 +113,7 @@ function* doubledPorts(ports: readonly Item[]): Generator<string> {
 function* doubledNames(ports: readonly Item[]): Generator<string> {
   const names = new Map<string, FieldPath>();
   for (const [port, at] of ports) {
-    const name = textAt(port, "name");
+    const name = stringAt(port, ["name"]);
     const first = names.get(name);
     if (name !== "" && first === undefined) names.set(name, at);
     if (name !== "" && first !== undefined) {
@@ -133,7 +125,7 @@ function* doubledNames(ports: readonly Item[]): Generator<string> {
 
 function overlap(port: JsonObject, other: JsonObject): string[] {
   const [[number, address], [otherNumber, otherAddress]] = [port, other].map(
-    (one) => [valueAt(one, "hostPort") ?? 0, textAt(one, "hostIP")] as const,
+    (one) => [memberAt(one, ["hostPort"]) ?? 0, stringAt(one, ["hostIP"])] as const,
   ) as [readonly [JsonValue, string], readonly [JsonValue, string]];
   if (number === otherNumber && address === otherAddress) return ["duplicate port definition with"];
   if (number === 0 || otherNumber === 0) return ["overlapping port definition with"];

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import {
-  compareQuantities,
-  dns1123LabelProblems,
   duplicateValue,
   type FieldError,
   invalidValue,
-  isJsonObject,
-  type JsonObject,
   keyPath,
-  labelKeyProblems,
   requiredValue,
-  sortedKeys,
   unsupportedValue,
-} from "@purlin/kube-objects";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
+} from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
+import { dns1123LabelProblems, labelKeyProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { compareQuantities } from "@purlin/kube-objects/typed";
 import {
   all,
   type Check,
@@ -40,7 +38,10 @@ const mayExceed = (name: string): boolean => isNative(name) && !isHugePages(name
 
 /** What is wrong with what a container asks for and may use. */
 const resources: Check = (container, path) => {
-  const [limits, requests] = [objectAt(container, "resources", "limits"), objectAt(container, "resources", "requests")];
+  const [limits, requests] = [
+    objectAt(container, ["resources", "limits"]),
+    objectAt(container, ["resources", "requests"]),
+  ];
   const at = `${path}.resources`;
   return [...amountErrors(limits, `${at}.limits`), ...requestErrors(requests, limits, at)];
 };
@@ -53,7 +54,11 @@ const ports: Check = (container, path) => {
 };
 
 function portErrors(port: JsonObject, path: string, names: Set<string>): FieldError[] {
-  const [name, number, host] = [textAt(port, "name"), valueAt(port, "containerPort"), valueAt(port, "hostPort")];
+  const [name, number, host] = [
+    stringAt(port, ["name"]),
+    memberAt(port, ["containerPort"]),
+    memberAt(port, ["hostPort"]),
+  ];
   const nameProblems =
     name === "" ? [] : portNameProblems(name).map((text) => invalidValue(`${path}.name`, name, text));
   const isTaken = nameProblems.length === 0 && names.has(name);
@@ -72,7 +77,7 @@ function portErrors(port: JsonObject, path: string, names: Set<string>): FieldEr
 }
 
 const security: Check = (container, path) => {
-  const context = valueAt(container, "securityContext");
+  const context = memberAt(container, ["securityContext"]);
   if (!isJsonObject(context)) return [];
   return all(inRange("runAsUser", 0, MAX_ID), inRange("runAsGroup", 0, MAX_ID))(context, `${path}.securityContext`);
 };
@@ -98,9 +103,9 @@ function hostPortConflicts(containers: readonly JsonObject[], path: string): Fie
   const taken = new Set<string>();
   return containers.flatMap((container, index) =>
     listAt(container, "ports").flatMap((port, at) => {
-      const host = valueAt(port, "hostPort");
+      const host = memberAt(port, ["hostPort"]);
       if (!host) return [];
-      const key = `${textAt(port, "protocol")}/${textAt(port, "hostIP")}/${String(host)}`;
+      const key = `${stringAt(port, ["protocol"])}/${stringAt(port, ["hostIP"])}/${String(host)}`;
       const isTaken = taken.has(key);
       taken.add(key);
       return isTaken ? [duplicateValue(`${path}[${index}].ports[${at}].hostPort`, key)] : [];
@@ -111,10 +116,10 @@ function hostPortConflicts(containers: readonly JsonObject[], path: string): Fie
 /** What is wrong with the containers of a Pod, and with those that run before them. */
 export const containers: Check = (spec, path) => {
   const main = listAt(spec, "containers");
-  const mounts = volumeMounts(new Set(listAt(spec, "volumes").map((volume) => textAt(volume, "name"))));
+  const mounts = volumeMounts(new Set(listAt(spec, "volumes").map((volume) => stringAt(volume, ["name"]))));
   const names = new Set<string>();
   const unique: Check = (container, at) => {
-    const name = textAt(container, "name");
+    const name = stringAt(container, ["name"]);
     const isTaken = names.has(name);
     if (name !== "") names.add(name);
     return isTaken ? [duplicateValue(`${at}.name`, name)] : [];
@@ -138,11 +143,11 @@ export const containers: Check = (spec, path) => {
 const RESTART_POLICIES = ["Always", "Never", "OnFailure"];
 
 function isSidecar(container: JsonObject): boolean {
-  return textAt(container, "restartPolicy") === "Always";
+  return stringAt(container, ["restartPolicy"]) === "Always";
 }
 
 const restartPolicy: Check = (container, path) => {
-  const policy = valueAt(container, "restartPolicy");
+  const policy = memberAt(container, ["restartPolicy"]);
   return typeof policy !== "string" || RESTART_POLICIES.includes(policy)
     ? []
     : [unsupportedValue(`${path}.restartPolicy`, policy, RESTART_POLICIES)];

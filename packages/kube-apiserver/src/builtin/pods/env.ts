@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  dns1123SubdomainProblems,
-  type FieldError,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  requiredValue,
-  unsupportedValue,
-} from "@purlin/kube-objects";
+
+import { type FieldError, invalidValue, requiredValue, unsupportedValue } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { configKeyProblems } from "../config-keys.ts";
-import { textAt, valueAt } from "../read-field.ts";
 import { all, type Check, eachItem, listAt, maybeNamed, named, needed, within } from "./checks.ts";
 
 const NAME_PROBLEM = "a valid environment variable name must consist only of printable ASCII characters other than '='";
@@ -40,7 +35,7 @@ const RESOURCES: readonly string[] = [
 ];
 
 const fieldRef: Check = (ref, path) => {
-  const field = textAt(ref, "fieldPath");
+  const field = stringAt(ref, ["fieldPath"]);
   if (field === "") return [requiredValue(`${path}.fieldPath`)];
   const isKnown = FIELDS.includes(field) || /^metadata\.(labels|annotations)\['[^']+'\]$/.test(field);
   const why = `error converting fieldPath: field label not supported: ${field}`;
@@ -48,15 +43,15 @@ const fieldRef: Check = (ref, path) => {
 };
 
 const resourceRef: Check = (ref, path) => {
-  const resource = textAt(ref, "resource");
+  const resource = stringAt(ref, ["resource"]);
   if (resource === "") return [requiredValue(`${path}.resource`)];
   const isKnown = RESOURCES.includes(resource) || /^(limits|requests)\.hugepages-/.test(resource);
   return isKnown ? [] : [unsupportedValue(`${path}.resource`, resource, RESOURCES)];
 };
 
 const subdomain: Check = (ref, path) =>
-  dns1123SubdomainProblems(textAt(ref, "name")).map((problem) =>
-    invalidValue(`${path}.name`, textAt(ref, "name"), problem),
+  dns1123SubdomainProblems(stringAt(ref, ["name"])).map((problem) =>
+    invalidValue(`${path}.name`, stringAt(ref, ["name"]), problem),
   );
 const keyRef: Check = all(subdomain, named("key", configKeyProblems));
 
@@ -70,12 +65,12 @@ const SOURCES: Readonly<Record<string, Check>> = {
 const ONE_OF = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
 
 function valueFrom(variable: JsonObject, path: string): FieldError[] {
-  const from = valueAt(variable, "valueFrom");
+  const from = memberAt(variable, ["valueFrom"]);
   if (!isJsonObject(from)) return [];
   const given = Object.keys(SOURCES).filter((name) => isJsonObject(from[name]));
   const found = given.flatMap((name) => within(name, SOURCES[name] ?? (() => []))(from, path));
   if (given.length === 0) return [invalidValue(path, "", `must specify one of: ${ONE_OF}`)];
-  if (textAt(variable, "value") !== "") {
+  if (stringAt(variable, ["value"]) !== "") {
     return [...found, invalidValue(path, "", "may not be specified when `value` is not empty")];
   }
   return given.length > 1

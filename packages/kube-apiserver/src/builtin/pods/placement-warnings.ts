@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What whoever writes a Pod, or a template for Pods, is told about where it is to run.
-import { type JsonObject, keyPath } from "@purlin/kube-objects";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
+
+import { keyPath } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { listAt } from "./checks.ts";
 
 const OLD_LABELS: ReadonlyMap<string, string> = new Map([
@@ -19,14 +21,14 @@ const NO_SELECTOR = "a null labelSelector results in matching no pod";
 
 /** Labels of nodes that have other names now, and constraints that count no Pod. */
 export function* placementWarnings(spec: JsonObject, path: string): Generator<string> {
-  for (const name of Object.keys(objectAt(spec, "nodeSelector"))) {
+  for (const name of Object.keys(objectAt(spec, ["nodeSelector"]))) {
     const text = OLD_LABELS.get(name);
     if (text !== undefined) yield `${keyPath(`${path}.nodeSelector`, name)}: ${text}`;
   }
-  yield* nodeAffinityWarnings(objectAt(spec, "affinity", "nodeAffinity"), `${path}.affinity.nodeAffinity`);
+  yield* nodeAffinityWarnings(objectAt(spec, ["affinity", "nodeAffinity"]), `${path}.affinity.nodeAffinity`);
   for (const [index, constraint] of listAt(spec, "topologySpreadConstraints").entries()) {
     const at = `${path}.topologySpreadConstraints[${index}]`;
-    yield* oldLabel(textAt(constraint, "topologyKey"), `${at}.topologyKey`);
+    yield* oldLabel(stringAt(constraint, ["topologyKey"]), `${at}.topologyKey`);
     yield* noSelector(constraint, at);
   }
 }
@@ -36,13 +38,13 @@ function* nodeAffinityWarnings(affinity: JsonObject, path: string): Generator<st
     yield* termWarnings(term, `${path}.${REQUIRED}.nodeSelectorTerms[${index}]`);
   }
   for (const [index, one] of listAt(affinity, PREFERRED).entries()) {
-    yield* termWarnings(objectAt(one, "preference"), `${path}.${PREFERRED}[${index}].preference`);
+    yield* termWarnings(objectAt(one, ["preference"]), `${path}.${PREFERRED}[${index}].preference`);
   }
 }
 
 function* termWarnings(term: JsonObject, path: string): Generator<string> {
   for (const [index, expression] of listAt(term, "matchExpressions").entries()) {
-    yield* oldLabel(textAt(expression, "key"), `${path}.matchExpressions[${index}].key`);
+    yield* oldLabel(stringAt(expression, ["key"]), `${path}.matchExpressions[${index}].key`);
   }
 }
 
@@ -54,18 +56,18 @@ function* oldLabel(name: string, path: string): Generator<string> {
 /** Pods that are to be near others, or far from them, and do not say which. */
 export function* neighbourWarnings(spec: JsonObject, path: string): Generator<string> {
   for (const kind of ["podAffinity", "podAntiAffinity"]) {
-    const affinity = objectAt(spec, "affinity", kind);
+    const affinity = objectAt(spec, ["affinity", kind]);
     const at = `${path}.affinity.${kind}`;
     for (const [index, term] of listAt(affinity, REQUIRED).entries()) {
       yield* noSelector(term, `${at}.${REQUIRED}[${index}]`);
     }
     for (const [index, one] of listAt(affinity, PREFERRED).entries()) {
-      yield* noSelector(objectAt(one, "podAffinityTerm"), `${at}.${PREFERRED}[${index}].podAffinityTerm`);
+      yield* noSelector(objectAt(one, ["podAffinityTerm"]), `${at}.${PREFERRED}[${index}].podAffinityTerm`);
     }
   }
 }
 
 function* noSelector(object: JsonObject, path: string): Generator<string> {
-  const selector = valueAt(object, "labelSelector");
+  const selector = memberAt(object, ["labelSelector"]);
   if (selector === undefined || selector === null) yield `${path}.labelSelector: ${NO_SELECTOR}`;
 }

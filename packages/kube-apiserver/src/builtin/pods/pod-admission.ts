@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the reference's default admission sets on every new Pod: its account, how long it bears a lost node, its priority.
-import { forbidden, generateName, type JsonObject } from "@purlin/kube-objects";
+
+import { forbidden } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { generateName } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { metaOf } from "../../rest/object-meta.ts";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
 import { listAt } from "./checks.ts";
 
 /** Finds a ServiceAccount. */
@@ -27,9 +30,9 @@ function refused(pod: JsonObject, why: string): Error {
 }
 
 function withAccount(pod: JsonObject, findAccount: FindAccount): JsonObject {
-  const spec = objectAt(pod, "spec");
+  const spec = objectAt(pod, ["spec"]);
   const { namespace = "" } = metaOf(pod);
-  const name = textAt(spec, "serviceAccountName") || DEFAULT_ACCOUNT;
+  const name = stringAt(spec, ["serviceAccountName"]) || DEFAULT_ACCOUNT;
   const account = findAccount(namespace, name);
   // The default account comes a moment after its namespace.
   if (account === undefined && name !== DEFAULT_ACCOUNT) {
@@ -44,7 +47,7 @@ function withAccount(pod: JsonObject, findAccount: FindAccount): JsonObject {
     serviceAccount: name,
     ...(hasSecrets ? {} : { imagePullSecrets: secrets }),
   };
-  const mounts = valueAt(spec, "automountServiceAccountToken") ?? account?.["automountServiceAccountToken"] ?? true;
+  const mounts = memberAt(spec, ["automountServiceAccountToken"]) ?? account?.["automountServiceAccountToken"] ?? true;
   return mounts === false ? named : withToken(named);
 }
 
@@ -52,7 +55,7 @@ function withAccount(pod: JsonObject, findAccount: FindAccount): JsonObject {
 function withToken(spec: JsonObject): JsonObject {
   const lists = ["containers", "initContainers"];
   const lacksToken = (one: JsonObject): boolean =>
-    !listAt(one, "volumeMounts").some((mount) => textAt(mount, "mountPath") === TOKEN_PATH);
+    !listAt(one, "volumeMounts").some((mount) => stringAt(mount, ["mountPath"]) === TOKEN_PATH);
   if (!lists.some((name) => listAt(spec, name).some(lacksToken))) {
     return spec;
   }
@@ -98,7 +101,7 @@ function withTolerations(spec: JsonObject): JsonObject {
 }
 
 function tolerates(toleration: JsonObject, taint: string): boolean {
-  const [key, effect] = [textAt(toleration, "key"), textAt(toleration, "effect")];
+  const [key, effect] = [stringAt(toleration, ["key"]), stringAt(toleration, ["effect"])];
   return (key === taint || key === "") && (effect === "NoExecute" || effect === "");
 }
 
@@ -110,15 +113,15 @@ const PRIORITIES: Readonly<Record<string, number>> = {
 };
 
 function withPriority(pod: JsonObject, spec: JsonObject): JsonObject {
-  const name = textAt(spec, "priorityClassName");
+  const name = stringAt(spec, ["priorityClassName"]);
   const priority = Object.hasOwn(PRIORITIES, name) ? PRIORITIES[name] : undefined;
   if (priority === undefined) {
     throw refused(pod, `no PriorityClass with name ${name} was found`);
   }
-  const given = valueAt(spec, "priority");
+  const given = memberAt(spec, ["priority"]);
   if (typeof given === "number" && given !== priority) {
     const why = `the integer value of priority (${given}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`;
     throw refused(pod, why);
   }
-  return { ...spec, priority, preemptionPolicy: textAt(spec, "preemptionPolicy") || "PreemptLowerPriority" };
+  return { ...spec, priority, preemptionPolicy: stringAt(spec, ["preemptionPolicy"]) || "PreemptLowerPriority" };
 }

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  type FieldError,
-  forbiddenValue,
-  invalidValue,
-  type JsonObject,
-  type JsonValue,
-  jsonEqual,
-  printJson,
-} from "@purlin/kube-objects";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
+
+import { type FieldError, forbiddenValue, invalidValue } from "@purlin/kube-objects/errors";
+import { type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { listAt } from "./checks.ts";
 
 const ALLOWED =
@@ -16,7 +10,7 @@ const ALLOWED =
 
 /** What is wrong with changing a Pod: hardly anything of its spec can be. */
 export function podChangeErrors(pod: JsonObject, old: JsonObject): FieldError[] {
-  const [now, before] = [objectAt(pod, "spec"), objectAt(old, "spec")];
+  const [now, before] = [objectAt(pod, ["spec"]), objectAt(old, ["spec"])];
   const lists = ["containers", "initContainers"].filter(
     (name) => listAt(now, name).length !== listAt(before, name).length,
   );
@@ -27,7 +21,7 @@ export function podChangeErrors(pod: JsonObject, old: JsonObject): FieldError[] 
 }
 
 function deadlineErrors(now: JsonObject, before: JsonObject): FieldError[] {
-  const [deadline, was] = [valueAt(now, "activeDeadlineSeconds"), valueAt(before, "activeDeadlineSeconds")];
+  const [deadline, was] = [memberAt(now, ["activeDeadlineSeconds"]), memberAt(before, ["activeDeadlineSeconds"])];
   const path = "spec.activeDeadlineSeconds";
   if (typeof was !== "number") {
     return [];
@@ -69,7 +63,7 @@ function shown(sign: string, name: string, value: JsonValue | undefined): string
 function withAllowed(now: JsonObject, before: JsonObject): JsonObject {
   const images = (name: string): JsonObject => {
     const olds = listAt(before, name);
-    const list = listAt(now, name).map((one, index) => ({ ...one, image: textAt(olds[index] ?? {}, "image") }));
+    const list = listAt(now, name).map((one, index) => ({ ...one, image: stringAt(olds[index] ?? {}, ["image"]) }));
     return list.length === 0 ? {} : { [name]: list };
   };
   const { activeDeadlineSeconds: _d, tolerations: _t, ...rest } = now;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { compareQuantities, forbiddenValue, invalidValue, type JsonObject } from "@purlin/kube-objects";
+
+import { forbiddenValue, invalidValue } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { objectAt, stringAt } from "@purlin/kube-objects/object";
+import { compareQuantities } from "@purlin/kube-objects/typed";
 import { metaOf, withMeta } from "../../rest/object-meta.ts";
 import type { KindRules } from "../kind-rules.ts";
-import { objectAt, textAt, textFields } from "../read-field.ts";
+import { textFields } from "../read-field.ts";
 import { all, type Check, eachItem, listAt } from "./checks.ts";
 import { admitted, type FindAccount } from "./pod-admission.ts";
 import { podChangeErrors } from "./pod-change.ts";
@@ -12,7 +16,7 @@ import { nameWarnings, podWarnings } from "./pod-warnings.ts";
 const COUNTED = ["cpu", "memory"];
 
 const trimmed: Check = (container, path) => {
-  const image = textAt(container, "image");
+  const image = stringAt(container, ["image"]);
   return image === image.trim()
     ? []
     : [invalidValue(`${path}.image`, image, "must not have leading or trailing whitespace")];
@@ -23,7 +27,7 @@ const onlyPod: Check = all(eachItem("containers", trimmed), eachItem("initContai
 
 /** A Pod that gives itself less than no time to end gets a second. */
 function withGrace(pod: JsonObject): JsonObject {
-  const spec = objectAt(pod, "spec");
+  const spec = objectAt(pod, ["spec"]);
   const seconds = spec["terminationGracePeriodSeconds"];
   const isNegative = typeof seconds === "number" && seconds < 0;
   return isNegative ? { ...pod, spec: { ...spec, terminationGracePeriodSeconds: 1 } } : pod;
@@ -38,7 +42,7 @@ export function podRules(findAccount: FindAccount): KindRules {
     },
     prepareUpdate: (pod, old, endpoint) =>
       endpoint === "status" ? withMeta(pod, { ownerReferences: metaOf(old).ownerReferences }) : pod,
-    validate: (pod) => all(podSpec, onlyPod)(objectAt(pod, "spec"), "spec"),
+    validate: (pod) => all(podSpec, onlyPod)(objectAt(pod, ["spec"]), "spec"),
     validateNew: (pod) =>
       listAt(pod, "spec", "ephemeralContainers").length > 0
         ? [forbiddenValue("spec.ephemeralContainers", "cannot be set on create")]
@@ -65,8 +69,8 @@ export function podRules(findAccount: FindAccount): KindRules {
 export function qosClassOf(pod: JsonObject): "BestEffort" | "Burstable" | "Guaranteed" {
   const containers = [...listAt(pod, "spec", "containers"), ...listAt(pod, "spec", "initContainers")];
   const amounts = containers.map((container) => ({
-    requests: counted(objectAt(container, "resources", "requests")),
-    limits: counted(objectAt(container, "resources", "limits")),
+    requests: counted(objectAt(container, ["resources", "requests"])),
+    limits: counted(objectAt(container, ["resources", "limits"])),
   }));
   if (amounts.every(({ requests, limits }) => requests.size + limits.size === 0)) {
     return "BestEffort";

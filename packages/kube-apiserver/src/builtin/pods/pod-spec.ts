@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { type FieldError, invalidValue, requiredValue, unsupportedValue } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import {
   dns1123LabelProblems,
   dns1123SubdomainProblems,
-  type FieldError,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
   labelKeyProblems,
   labelValueProblems,
-  requiredValue,
-  unsupportedValue,
   validateLabels,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { addressErrors } from "../address-text.ts";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
 import { all, type Check, eachItem, inRange, listAt, maybeNamed, oneOf, within } from "./checks.ts";
 import { containers } from "./containers.ts";
 import { volumes } from "./volumes.ts";
@@ -28,7 +24,7 @@ const hostNetworkPorts: Check = (spec, path) => {
   return eachItem(
     "containers",
     eachItem("ports", (port, at) => {
-      const [own, host] = [valueAt(port, "containerPort"), valueAt(port, "hostPort")];
+      const [own, host] = [memberAt(port, ["containerPort"]), memberAt(port, ["hostPort"])];
       const why = "must match `containerPort` when `hostNetwork` is true";
       return own === host ? [] : [invalidValue(`${at}.hostPort`, host ?? 0, why)];
     }),
@@ -36,7 +32,7 @@ const hostNetworkPorts: Check = (spec, path) => {
 };
 
 const labelled: Check = (spec, path) =>
-  validateLabels(objectAt(spec, "nodeSelector") as Record<string, string>, `${path}.nodeSelector`);
+  validateLabels(objectAt(spec, ["nodeSelector"]) as Record<string, string>, `${path}.nodeSelector`);
 
 const security: Check = (spec, path) => {
   const shared = "ShareProcessNamespace and HostPID cannot both be enabled";
@@ -51,11 +47,11 @@ const security: Check = (spec, path) => {
 };
 
 const dnsConfig: Check = (spec, path) => {
-  const config = valueAt(spec, "dnsConfig");
+  const config = memberAt(spec, ["dnsConfig"]);
   const at = `${path}.dnsConfig`;
   const servers = listOf(isJsonObject(config) ? config["nameservers"] : undefined);
   const invalid = servers.flatMap((server, index) => addressErrors(server, `${at}.nameservers[${index}]`));
-  if (textAt(spec, "dnsPolicy") !== "None" || servers.length > 0) return invalid;
+  if (stringAt(spec, ["dnsPolicy"]) !== "None" || servers.length > 0) return invalid;
   return isJsonObject(config)
     ? [requiredValue(`${at}.nameservers`, "must provide at least one DNS nameserver when `dnsPolicy` is None")]
     : [requiredValue(at, "must provide `dnsConfig` when `dnsPolicy` is None")];
@@ -66,34 +62,34 @@ function listOf(value: JsonValue | undefined): string[] {
 }
 
 const hostAlias: Check = (alias, path) => [
-  ...addressErrors(textAt(alias, "ip"), `${path}.ip`),
+  ...addressErrors(stringAt(alias, ["ip"]), `${path}.ip`),
   ...listOf(alias["hostnames"]).flatMap((name, index) =>
     dns1123SubdomainProblems(name).map((problem) => invalidValue(`${path}.hostnames[${index}]`, name, problem)),
   ),
 ];
 
 const spread: Check = (constraint, path) => {
-  const skew = valueAt(constraint, "maxSkew");
+  const skew = memberAt(constraint, ["maxSkew"]);
   const actions = ["DoNotSchedule", "ScheduleAnyway"];
-  const action = textAt(constraint, "whenUnsatisfiable");
+  const action = stringAt(constraint, ["whenUnsatisfiable"]);
   return [
     ...(typeof skew === "number" && skew > 0
       ? []
       : [invalidValue(`${path}.maxSkew`, skew ?? 0, "must be greater than zero")]),
-    ...(textAt(constraint, "topologyKey") === "" ? [requiredValue(`${path}.topologyKey`, "can not be empty")] : []),
+    ...(stringAt(constraint, ["topologyKey"]) === "" ? [requiredValue(`${path}.topologyKey`, "can not be empty")] : []),
     ...(actions.includes(action) ? [] : [unsupportedValue(`${path}.whenUnsatisfiable`, action, actions)]),
   ];
 };
 
 function tolerationErrors(toleration: JsonObject, path: string): FieldError[] {
   const [key, operator, value] = [
-    textAt(toleration, "key"),
-    textAt(toleration, "operator"),
-    textAt(toleration, "value"),
+    stringAt(toleration, ["key"]),
+    stringAt(toleration, ["operator"]),
+    stringAt(toleration, ["value"]),
   ];
   const everything = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
-  const hasSeconds = typeof valueAt(toleration, "tolerationSeconds") === "number";
-  const effect = textAt(toleration, "effect");
+  const hasSeconds = typeof memberAt(toleration, ["tolerationSeconds"]) === "number";
+  const effect = stringAt(toleration, ["effect"]);
   const executes = "effect must be 'NoExecute' when `tolerationSeconds` is set";
   return [
     ...maybeNamed("key", labelKeyProblems)(toleration, path),
@@ -119,14 +115,14 @@ function operatorErrors(operator: string, value: string, path: string): FieldErr
 }
 
 const os: Check = (spec, path) => {
-  const name = textAt(spec, "os", "name");
-  const isKnown = !isJsonObject(valueAt(spec, "os")) || ["linux", "windows"].includes(name);
+  const name = stringAt(spec, ["os", "name"]);
+  const isKnown = !isJsonObject(memberAt(spec, ["os"])) || ["linux", "windows"].includes(name);
   return isKnown ? [] : [unsupportedValue(`${path}.os`, name, ["linux", "windows"])];
 };
 
 const selectorTerms: Check = (spec, path) => {
   const at = ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"];
-  const isAsked = isJsonObject(valueAt(spec, ...at));
+  const isAsked = isJsonObject(memberAt(spec, at));
   const why = "must have at least one node selector term";
   return isAsked && listAt(spec, ...at, "nodeSelectorTerms").length === 0
     ? [requiredValue(`${path}.${at.join(".")}.nodeSelectorTerms`, why)]

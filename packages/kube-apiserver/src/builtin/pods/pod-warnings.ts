@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { dns1123LabelProblems, goQuote, type JsonObject, keyPath } from "@purlin/kube-objects";
+
+import { keyPath } from "@purlin/kube-objects/errors";
+import { goQuote, type JsonObject } from "@purlin/kube-objects/json";
+import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { metaOf } from "../../rest/object-meta.ts";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
 import { listAt } from "./checks.ts";
 import { containerWarnings, portWarnings } from "./container-warnings.ts";
 import { neighbourWarnings, placementWarnings } from "./placement-warnings.ts";
@@ -16,19 +19,19 @@ export function podWarnings(pod: JsonObject, path: string): string[] {
 }
 
 function* allWarnings(pod: JsonObject, prefix: string): Generator<string> {
-  const [spec, at] = [objectAt(pod, "spec"), `${prefix}spec`];
+  const [spec, at] = [objectAt(pod, ["spec"]), `${prefix}spec`];
   yield* placementWarnings(spec, at);
   yield* annotationWarnings(pod, prefix);
   yield* volumeWarnings(spec, at);
   yield* repeated(spec, "hostAliases", { key: "ip", path: at });
   yield* repeated(spec, "imagePullSecrets", { key: "name", path: at });
   for (const [index, one] of listAt(spec, "imagePullSecrets").entries()) {
-    if (textAt(one, "name") === "") yield `${at}.imagePullSecrets[${index}].name: invalid empty name ""`;
+    if (stringAt(one, ["name"]) === "") yield `${at}.imagePullSecrets[${index}].name: invalid empty name ""`;
   }
   yield* profileWarnings(pod, prefix);
   yield* containerWarnings(pod, prefix);
   yield* portWarnings(spec, at);
-  const seconds = valueAt(spec, "terminationGracePeriodSeconds");
+  const seconds = memberAt(spec, ["terminationGracePeriodSeconds"]);
   if (typeof seconds === "number" && seconds < 0) {
     yield `${at}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`;
   }
@@ -51,7 +54,7 @@ function* annotationWarnings(pod: JsonObject, prefix: string): Generator<string>
 const PROFILE = "seccomp.security.alpha.kubernetes.io/pod";
 
 function* profileWarnings(pod: JsonObject, prefix: string): Generator<string> {
-  const isSaid = valueAt(pod, "spec", "securityContext", "seccompProfile") !== undefined;
+  const isSaid = memberAt(pod, ["spec", "securityContext", "seccompProfile"]) !== undefined;
   if (!isSaid && Object.hasOwn(metaOf(pod).annotations ?? {}, PROFILE)) {
     const text = 'non-functional in v1.27+; use the "seccompProfile" field instead';
     yield `${keyPath(`${prefix}metadata.annotations`, PROFILE)}: ${text}`;
@@ -65,7 +68,7 @@ function* repeated(
 ): Generator<string> {
   const seen = new Set<string>();
   for (const [index, one] of listAt(spec, member).entries()) {
-    const value = textAt(one, key);
+    const value = stringAt(one, [key]);
     if (seen.has(value)) yield `${path}.${member}[${index}].${key}: duplicate ${key} ${goQuote(value)}`;
     seen.add(value);
   }

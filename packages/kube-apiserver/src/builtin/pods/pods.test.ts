@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { answerValue } from "../../testing/test-request.ts";
 import { startTestServer, type TestServer } from "../../testing/test-server.ts";
 import { qosClassOf } from "./pod-rules.ts";
@@ -30,9 +30,9 @@ async function refusal(method: string, url: string, body: JsonValue): Promise<[n
 test("a new Pod waits, and has what admission gives to every Pod", async () => {
   const { spec, status } = (await create("plain", {})) as unknown as { spec: JsonObject; status: JsonObject };
   assert.deepEqual(status, { phase: "Pending", qosClass: "BestEffort" });
-  const [volume] = spec["volumes"] as unknown as JsonObject[];
+  const [volume] = spec["volumes"] as JsonObject[];
   assert.match(String(volume?.["name"]), /^kube-api-access-[a-z0-9]{5}$/);
-  const [main] = spec["containers"] as unknown as JsonObject[];
+  const [main] = spec["containers"] as JsonObject[];
   assert.deepEqual(main?.["volumeMounts"], [
     { name: volume?.["name"], readOnly: true, mountPath: "/var/run/secrets/kubernetes.io/serviceaccount" },
   ]);
@@ -40,7 +40,7 @@ test("a new Pod waits, and has what admission gives to every Pod", async () => {
     [spec["serviceAccountName"], spec["serviceAccount"], spec["priority"], spec["preemptionPolicy"]],
     ["default", "default", 0, "PreemptLowerPriority"],
   );
-  const tolerations = spec["tolerations"] as unknown as JsonObject[];
+  const tolerations = spec["tolerations"] as JsonObject[];
   assert.deepEqual(
     tolerations.map(({ key }) => key),
     ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"],

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  type FieldError,
-  forbiddenValue,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  requiredValue,
-} from "@purlin/kube-objects";
-import { valueAt } from "../read-field.ts";
+
+import { type FieldError, forbiddenValue, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { memberAt } from "@purlin/kube-objects/object";
 import {
   all,
   type Check,
@@ -21,7 +16,7 @@ import {
   within,
 } from "./checks.ts";
 
-const port: Check = (action, path) => portProblems(valueAt(action, "port"), `${path}.port`);
+const port: Check = (action, path) => portProblems(memberAt(action, ["port"]), `${path}.port`);
 const header: Check = (action, path) =>
   listAt(action, "httpHeaders").flatMap(({ name }) =>
     /^[-A-Za-z0-9]+$/.test(String(name ?? ""))
@@ -43,12 +38,14 @@ const ACTIONS: Readonly<Record<string, Check>> = {
   httpGet: all(needed("path"), port, oneOf("scheme", ["HTTP", "HTTPS"]), header),
   tcpSocket: port,
   grpc: (action, path) =>
-    isPort(valueAt(action, "port")) ? [] : [invalidValue(`${path}.port`, valueAt(action, "port") ?? 0, PORT_RANGE)],
+    isPort(memberAt(action, ["port"]))
+      ? []
+      : [invalidValue(`${path}.port`, memberAt(action, ["port"]) ?? 0, PORT_RANGE)],
   sleep: () => [],
 };
 
 function handler(object: JsonObject, path: string): readonly FieldError[] {
-  const given = Object.entries(ACTIONS).filter(([name]) => isJsonObject(valueAt(object, name)));
+  const given = Object.entries(ACTIONS).filter(([name]) => isJsonObject(memberAt(object, [name])));
   if (given.length === 0) return [requiredValue(path, "must specify a handler type")];
   return given.flatMap(([name, check], index) =>
     index === 0
@@ -65,7 +62,7 @@ const probe: Check = all(
   notNegative("successThreshold"),
   notNegative("failureThreshold"),
   (object, path) => {
-    const seconds = valueAt(object, "terminationGracePeriodSeconds");
+    const seconds = memberAt(object, ["terminationGracePeriodSeconds"]);
     return typeof seconds === "number" && seconds <= 0
       ? [invalidValue(`${path}.terminationGracePeriodSeconds`, seconds, "must be greater than 0")]
       : [];
@@ -73,12 +70,12 @@ const probe: Check = all(
 );
 
 const onceIsEnough: Check = (object, path) => {
-  const threshold = valueAt(object, "successThreshold");
+  const threshold = memberAt(object, ["successThreshold"]);
   return threshold === 1 ? [] : [invalidValue(`${path}.successThreshold`, threshold ?? 0, "must be 1")];
 };
 
 const noGrace: Check = (object, path) => {
-  const seconds = valueAt(object, "terminationGracePeriodSeconds");
+  const seconds = memberAt(object, ["terminationGracePeriodSeconds"]);
   return typeof seconds === "number"
     ? [invalidValue(`${path}.terminationGracePeriodSeconds`, seconds, "must not be set for readinessProbes")]
     : [];
@@ -95,7 +92,7 @@ export const lifeOfContainer: Check = all(
 /** Containers that run to their end before the others have none of this. */
 export const noLifeOfInitContainer: Check = (container, path) =>
   ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"]
-    .filter((name) => isJsonObject(valueAt(container, name)))
+    .filter((name) => isJsonObject(memberAt(container, [name])))
     .map((name) =>
       forbiddenValue(`${path}.${name}`, "may not be set for init containers without restartPolicy=Always"),
     );

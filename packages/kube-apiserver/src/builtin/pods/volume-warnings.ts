@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What whoever writes a Pod, or a template for Pods, is told about its volumes.
-import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
+
+import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { listAt } from "./checks.ts";
 
 const SINCE_25 = "deprecated in v1.22, non-functional in v1.25+";
@@ -25,7 +26,7 @@ export function* volumeWarnings(spec: JsonObject, path: string): Generator<strin
   const volumes = listAt(spec, "volumes");
   for (const [index, volume] of volumes.entries()) {
     for (const [member, shown, text] of OLD_VOLUMES) {
-      if (isJsonObject(valueAt(volume, member))) yield `${path}.volumes[${index}].${shown}: ${text}`;
+      if (isJsonObject(memberAt(volume, [member]))) yield `${path}.volumes[${index}].${shown}: ${text}`;
     }
   }
   const limit = { left: MOST_COMPARISONS };
@@ -49,7 +50,7 @@ function* overlapWarnings(volume: JsonObject, limit: { left: number }): Generato
       limit.left -= 1;
       if (limit.left < 0) return;
       if (overlap(file.path, other.path)) {
-        yield `volume ${goQuote(textAt(volume, "name"))} (${kind}): overlapping paths: ${text(file)} with ${text(other)}`;
+        yield `volume ${goQuote(stringAt(volume, ["name"]))} (${kind}): overlapping paths: ${text(file)} with ${text(other)}`;
       }
     }
   }
@@ -62,11 +63,11 @@ function overlap(one: string, other: string): boolean {
 }
 
 function filesOf(volume: JsonObject): { readonly kind: string; readonly files: readonly File[] } {
-  const [secret, config] = [objectAt(volume, "secret"), objectAt(volume, "configMap")];
+  const [secret, config] = [objectAt(volume, ["secret"]), objectAt(volume, ["configMap"])];
   const kinds: readonly (readonly [kind: string, files: readonly File[]])[] = [
-    [`Secret ${goQuote(textAt(secret, "secretName"))}`, pathsOf(secret, "")],
-    [`ConfigMap ${goQuote(textAt(config, "name"))}`, pathsOf(config, "")],
-    ["DownwardAPI", pathsOf(objectAt(volume, "downwardAPI"), "")],
+    [`Secret ${goQuote(stringAt(secret, ["secretName"]))}`, pathsOf(secret, "")],
+    [`ConfigMap ${goQuote(stringAt(config, ["name"]))}`, pathsOf(config, "")],
+    ["DownwardAPI", pathsOf(objectAt(volume, ["downwardAPI"]), "")],
     ["Projected", listAt(volume, "projected", "sources").flatMap(projectedFiles)],
   ];
   const [kind, files] = kinds.find(([, some]) => some.length > 0) ?? ["", []];
@@ -74,16 +75,16 @@ function filesOf(volume: JsonObject): { readonly kind: string; readonly files: r
 }
 
 function pathsOf(source: JsonObject, name: string): File[] {
-  return listAt(source, "items").map((item) => ({ path: textAt(item, "path"), source: name }));
+  return listAt(source, "items").map((item) => ({ path: stringAt(item, ["path"]), source: name }));
 }
 
 function projectedFiles(source: JsonObject): File[] {
-  const [secret, config] = [objectAt(source, "secret"), objectAt(source, "configMap")];
-  const token = textAt(source, "serviceAccountToken", "path");
+  const [secret, config] = [objectAt(source, ["secret"]), objectAt(source, ["configMap"])];
+  const token = stringAt(source, ["serviceAccountToken", "path"]);
   return [
-    ...pathsOf(config, `ConfigMap ${goQuote(textAt(config, "name"))}`),
-    ...pathsOf(secret, `Secret ${goQuote(textAt(secret, "name"))}`),
-    ...pathsOf(objectAt(source, "downwardAPI"), "DownwardAPI"),
+    ...pathsOf(config, `ConfigMap ${goQuote(stringAt(config, ["name"]))}`),
+    ...pathsOf(secret, `Secret ${goQuote(stringAt(secret, ["name"]))}`),
+    ...pathsOf(objectAt(source, ["downwardAPI"]), "DownwardAPI"),
     ...(token === "" ? [] : [{ path: token, source: "ServiceAccountToken" }]),
   ];
 }

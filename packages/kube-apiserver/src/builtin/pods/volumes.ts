@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import {
-  dns1123LabelProblems,
   duplicateValue,
   type FieldError,
   forbiddenValue,
   invalidValue,
-  isJsonObject,
-  type JsonObject,
   notFoundValue,
   requiredValue,
   unsupportedValue,
-} from "@purlin/kube-objects";
-import { textAt, valueAt } from "../read-field.ts";
+} from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { all, type Check, eachItem, listAt, named, needed, within } from "./checks.ts";
 
 const MODE_PROBLEM = "must be a number between 0 and 0777 (octal), both inclusive";
 
 function mode(name: string): Check {
   return (object, path) => {
-    const value = valueAt(object, name);
+    const value = memberAt(object, [name]);
     return typeof value === "number" && (value < 0 || value > 0o777)
       ? [invalidValue(`${path}.${name}`, value, MODE_PROBLEM)]
       : [];
@@ -34,7 +34,7 @@ function descendingPath(path: string, at: string): FieldError[] {
 }
 
 const item: Check = (object, path) => {
-  const target = textAt(object, "path");
+  const target = stringAt(object, ["path"]);
   return [
     ...needed("key")(object, path),
     ...(target === "" ? [requiredValue(`${path}.path`)] : descendingPath(target, `${path}.path`)),
@@ -56,7 +56,7 @@ const HOST_TYPES = [
 
 /** A place on the machine, which may not be left by the way it is written. */
 const hostPath: Check = (source, path) => {
-  const [place, type] = [textAt(source, "path"), textAt(source, "type")];
+  const [place, type] = [stringAt(source, ["path"]), stringAt(source, ["type"])];
   if (place === "") return [requiredValue(`${path}.path`)];
   return [
     ...(place.split("/").includes("..") ? [invalidValue(`${path}.path`, place, "must not contain '..'")] : []),
@@ -96,7 +96,7 @@ export const volumes: Check = (spec, path) => {
   const seen = new Set<string>();
   return listAt(spec, "volumes").flatMap((volume, index) => {
     const at = `${path}.volumes[${index}]`;
-    const name = textAt(volume, "name");
+    const name = stringAt(volume, ["name"]);
     const own = [...source(volume, at), ...named("name", dns1123LabelProblems)(volume, at)];
     const isTaken = seen.has(name);
     if (name !== "") seen.add(name);
@@ -110,7 +110,7 @@ export function volumeMounts(known: ReadonlySet<string>): Check {
     const taken = new Set<string>();
     return listAt(container, "volumeMounts").flatMap((mount, index) => {
       const at = `${path}.volumeMounts[${index}]`;
-      const [name, where] = [textAt(mount, "name"), textAt(mount, "mountPath")];
+      const [name, where] = [stringAt(mount, ["name"]), stringAt(mount, ["mountPath"])];
       const isTaken = taken.has(where);
       taken.add(where);
       return [
@@ -125,7 +125,7 @@ export function volumeMounts(known: ReadonlySet<string>): Check {
 }
 
 function subPaths(mount: JsonObject, at: string, list: string): FieldError[] {
-  const [plain, expanded] = [textAt(mount, "subPath"), textAt(mount, "subPathExpr")];
+  const [plain, expanded] = [stringAt(mount, ["subPath"]), stringAt(mount, ["subPathExpr"])];
   const both = "subPathExpr and subPath are mutually exclusive";
   return [
     ...(plain === "" ? [] : descendingPath(plain, `${list}.subPath`)),

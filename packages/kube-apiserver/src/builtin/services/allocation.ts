@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { randomInt } from "node:crypto";
-import { type FieldError, invalidValue, type JsonObject } from "@purlin/kube-objects";
+import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { listAt } from "../pods/checks.ts";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
 
 /** The first two bytes of every address given to a Service: a range of its own that nothing routes. */
 const RANGE = "10.0";
@@ -15,15 +17,16 @@ export interface TakenPlaces {
   readonly isPortTaken: (port: number) => boolean;
 }
 
-export const needsAddress = (spec: JsonObject): boolean => textAt(spec, "type") !== "ExternalName";
-export const isExternal = (spec: JsonObject): boolean => ["NodePort", "LoadBalancer"].includes(textAt(spec, "type"));
+export const needsAddress = (spec: JsonObject): boolean => stringAt(spec, ["type"]) !== "ExternalName";
+export const isExternal = (spec: JsonObject): boolean =>
+  ["NodePort", "LoadBalancer"].includes(stringAt(spec, ["type"]));
 
 /** A balancer may do without ports of nodes. */
 export const needsPorts = (spec: JsonObject): boolean =>
-  isExternal(spec) && (textAt(spec, "type") === "NodePort" || spec["allocateLoadBalancerNodePorts"] !== false);
+  isExternal(spec) && (stringAt(spec, ["type"]) === "NodePort" || spec["allocateLoadBalancerNodePorts"] !== false);
 
 export const needsHealthPort = (spec: JsonObject): boolean =>
-  textAt(spec, "type") === "LoadBalancer" && textAt(spec, "externalTrafficPolicy") === "Local";
+  stringAt(spec, ["type"]) === "LoadBalancer" && stringAt(spec, ["externalTrafficPolicy"]) === "Local";
 
 /** The spec of a Service with everything it needs and does not have yet. */
 export function allocated(spec: JsonObject, taken: TakenPlaces): JsonObject {
@@ -34,10 +37,10 @@ function withAddress(spec: JsonObject, { isAddressTaken }: TakenPlaces): JsonObj
   if (!needsAddress(spec)) {
     return spec;
   }
-  const given = textAt(spec, "clusterIP");
+  const given = stringAt(spec, ["clusterIP"]);
   const address = given === "" ? freeAddress(isAddressTaken) : given;
   // Where nothing is selected, addresses of any family may be told of.
-  const isOpen = address === "None" && Object.keys(objectAt(spec, "selector")).length === 0;
+  const isOpen = address === "None" && Object.keys(objectAt(spec, ["selector"])).length === 0;
   return {
     ...spec,
     clusterIP: address,
@@ -53,7 +56,7 @@ function withPorts(spec: JsonObject, taken: TakenPlaces): JsonObject {
   }
   const own = new Set<number>();
   const ports = listAt(spec, "ports").map((port) => {
-    const nodePort = valueAt(port, "nodePort") || freePort(taken, own);
+    const nodePort = memberAt(port, ["nodePort"]) || freePort(taken, own);
     own.add(Number(nodePort));
     return { ...port, nodePort };
   });
@@ -88,9 +91,9 @@ function freePort({ isPortTaken }: TakenPlaces, own: ReadonlySet<number>): numbe
 
 /** What is wrong with the ports of nodes a Service asks for, beyond those it has. */
 export function nodePortErrors(spec: JsonObject, old: JsonObject, { isPortTaken }: TakenPlaces): FieldError[] {
-  const had = new Set(listAt(old, "ports").map((port) => valueAt(port, "nodePort")));
+  const had = new Set(listAt(old, "ports").map((port) => memberAt(port, ["nodePort"])));
   return listAt(spec, "ports").flatMap((port, index) => {
-    const wanted = valueAt(port, "nodePort");
+    const wanted = memberAt(port, ["nodePort"]);
     if (typeof wanted !== "number" || wanted === 0 || had.has(wanted)) {
       return [];
     }

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { isIP } from "node:net";
-import {
-  dns1123SubdomainProblems,
-  type FieldError,
-  forbiddenValue,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  labelKeyProblems,
-  unsupportedValue,
-  validateLabels,
-} from "@purlin/kube-objects";
+import { type FieldError, forbiddenValue, invalidValue, unsupportedValue } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { dns1123SubdomainProblems, labelKeyProblems, validateLabels } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { addressErrors } from "../address-text.ts";
 import { maybeNamed, named, oneOf } from "../pods/checks.ts";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
 import { servicePortErrors } from "./service-ports.ts";
 
 const TYPES = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
@@ -22,11 +15,11 @@ const DAY_SECONDS = 86_400;
 
 /** What is wrong with a Service. */
 export function serviceErrors(service: JsonObject): FieldError[] {
-  const spec = objectAt(service, "spec");
+  const spec = objectAt(service, ["spec"]);
   return [
     ...servicePortErrors(spec),
     ...clusterAddressErrors(spec),
-    ...validateLabels(objectAt(spec, "selector") as Record<string, string>, "spec.selector"),
+    ...validateLabels(objectAt(spec, ["selector"]) as Record<string, string>, "spec.selector"),
     ...affinityErrors(spec),
     ...externalErrors(spec),
     ...typeErrors(spec),
@@ -35,13 +28,13 @@ export function serviceErrors(service: JsonObject): FieldError[] {
 }
 
 const texts = (spec: JsonObject, name: string): string[] => {
-  const value = valueAt(spec, name);
+  const value = memberAt(spec, [name]);
   return Array.isArray(value) ? value.map(String) : [];
 };
 
 /** Addresses of this cluster are of one family, IPv4. */
 function clusterAddressErrors(spec: JsonObject): FieldError[] {
-  const [type, address] = [textAt(spec, "type"), textAt(spec, "clusterIP")];
+  const [type, address] = [stringAt(spec, ["type"]), stringAt(spec, ["clusterIP"])];
   if (type === "ExternalName") {
     return address === "" ? [] : [forbiddenValue("spec.clusterIPs", "may not be set for ExternalName services")];
   }
@@ -51,7 +44,7 @@ function clusterAddressErrors(spec: JsonObject): FieldError[] {
     return type === "ClusterIP" ? [] : [invalidValue(path, "None", why)];
   }
   const families = texts(spec, "ipFamilies").flatMap((family, index) => familyErrors(family, index));
-  const policy = textAt(spec, "ipFamilyPolicy");
+  const policy = stringAt(spec, ["ipFamilyPolicy"]);
   const why = "this cluster is not configured for dual-stack services";
   return [
     ...families,
@@ -69,8 +62,8 @@ function familyErrors(family: string, index: number): FieldError[] {
 }
 
 function affinityErrors(spec: JsonObject): FieldError[] {
-  const seconds = valueAt(spec, "sessionAffinityConfig", "clientIP", "timeoutSeconds");
-  const isTimed = textAt(spec, "sessionAffinity") === "ClientIP" && typeof seconds === "number";
+  const seconds = memberAt(spec, ["sessionAffinityConfig", "clientIP", "timeoutSeconds"]);
+  const isTimed = stringAt(spec, ["sessionAffinity"]) === "ClientIP" && typeof seconds === "number";
   const path = "spec.sessionAffinityConfig.clientIP.timeoutSeconds";
   const why = `must be greater than 0 and less than ${DAY_SECONDS}`;
   return [
@@ -92,7 +85,7 @@ function externalErrors(spec: JsonObject): FieldError[] {
 }
 
 function typeErrors(spec: JsonObject): readonly FieldError[] {
-  const type = textAt(spec, "type");
+  const type = stringAt(spec, ["type"]);
   const ranges = isJsonObject(spec) ? texts(spec, "loadBalancerSourceRanges") : [];
   return [
     ...(TYPES.includes(type) ? [] : [unsupportedValue("spec.type", type, TYPES)]),
@@ -111,12 +104,12 @@ function rangeErrors(range: string, path: string): FieldError[] {
 }
 
 function trafficErrors(spec: JsonObject): readonly FieldError[] {
-  const policy = textAt(spec, "externalTrafficPolicy");
+  const policy = stringAt(spec, ["externalTrafficPolicy"]);
   const isExternal =
-    ["NodePort", "LoadBalancer"].includes(textAt(spec, "type")) || texts(spec, "externalIPs").length > 0;
-  const probe = valueAt(spec, "healthCheckNodePort");
+    ["NodePort", "LoadBalancer"].includes(stringAt(spec, ["type"])) || texts(spec, "externalIPs").length > 0;
+  const probe = memberAt(spec, ["healthCheckNodePort"]);
   const onlyLocal = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
-  const isLocal = textAt(spec, "type") === "LoadBalancer" && policy === "Local";
+  const isLocal = stringAt(spec, ["type"]) === "LoadBalancer" && policy === "Local";
   return [
     ...(policy !== "" && !isExternal
       ? [invalidValue("spec.externalTrafficPolicy", policy, "may only be set for externally-accessible services")]

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import {
-  dns1123LabelProblems,
   duplicatePrinted,
   duplicateValue,
   type FieldError,
   forbiddenValue,
-  goJson,
   invalidValue,
-  type JsonObject,
   requiredValue,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
+import { goJson, type JsonObject } from "@purlin/kube-objects/json";
+import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { isPort, listAt, named, oneOf, PORT_RANGE, portProblems } from "../pods/checks.ts";
-import { textAt, valueAt } from "../read-field.ts";
 
 const PROTOCOLS = ["SCTP", "TCP", "UDP"];
 
 /** What is wrong with the ports of a Service. */
 export function servicePortErrors(spec: JsonObject): FieldError[] {
   const ports = listAt(spec, "ports");
-  const needsPorts = textAt(spec, "type") !== "ExternalName" && textAt(spec, "clusterIP") !== "None";
+  const needsPorts = stringAt(spec, ["type"]) !== "ExternalName" && stringAt(spec, ["clusterIP"]) !== "None";
   if (ports.length === 0) {
     return needsPorts ? [requiredValue("spec.ports")] : [];
   }
@@ -37,7 +37,7 @@ interface Names {
 
 /** Of several ports each has a name. */
 function nameErrors(port: JsonObject, path: string, { names, isOne }: Names): readonly FieldError[] {
-  const name = textAt(port, "name");
+  const name = stringAt(port, ["name"]);
   if (name === "" && isOne) {
     return [];
   }
@@ -50,21 +50,21 @@ function nameErrors(port: JsonObject, path: string, { names, isOne }: Names): re
 }
 
 function numberErrors(port: JsonObject, path: string): FieldError[] {
-  const number = valueAt(port, "port");
+  const number = memberAt(port, ["port"]);
   return [
     ...(isPort(number) ? [] : [invalidValue(`${path}.port`, number ?? 0, PORT_RANGE)]),
     ...oneOf("protocol", PROTOCOLS)(port, path),
-    ...portProblems(valueAt(port, "targetPort"), `${path}.targetPort`),
+    ...portProblems(memberAt(port, ["targetPort"]), `${path}.targetPort`),
   ];
 }
 
 function nodePortErrors(spec: JsonObject, ports: readonly JsonObject[]): FieldError[] {
-  const type = textAt(spec, "type");
+  const type = stringAt(spec, ["type"]);
   if (type !== "ClusterIP") {
     return [];
   }
   return ports.flatMap((port, index) =>
-    valueAt(port, "nodePort")
+    memberAt(port, ["nodePort"])
       ? [forbiddenValue(`spec.ports[${index}].nodePort`, "may not be used when `type` is 'ClusterIP'")]
       : [],
   );
@@ -74,7 +74,7 @@ function nodePortErrors(spec: JsonObject, ports: readonly JsonObject[]): FieldEr
 function repeatedErrors(ports: readonly JsonObject[]): FieldError[] {
   const seen = new Set<string>();
   return ports.flatMap((port, index) => {
-    const [protocol, number] = [textAt(port, "protocol"), valueAt(port, "port") ?? 0];
+    const [protocol, number] = [stringAt(port, ["protocol"]), memberAt(port, ["port"]) ?? 0];
     const key = `${protocol}/${String(number)}`;
     const isTaken = seen.has(key);
     seen.add(key);

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { type FieldError, invalidValue, requiredValue, unsupportedValue } from "@purlin/kube-objects/errors";
 import {
-  type FieldError,
   goQuote,
-  invalidValue,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   jsonEqual,
-  requiredValue,
-  unsupportedValue,
   utf8Length,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { metaOf, withMeta } from "../../rest/object-meta.ts";
 import type { KindRules } from "../kind-rules.ts";
 import { notNegative, oneOf } from "../pods/checks.ts";
 import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
 import { scheduleProblem } from "./cron-schedule.ts";
 import { selectorErrors } from "./selector.ts";
 import { endingTemplateErrors } from "./template.ts";
@@ -25,29 +23,29 @@ const NAME_LABEL = "batch.kubernetes.io/job-name";
 
 /** A Job without labels has those of its Pods. */
 function withLabels(job: JsonObject): JsonObject {
-  const labels = valueAt(job, "spec", "template", "metadata", "labels");
+  const labels = memberAt(job, ["spec", "template", "metadata", "labels"]);
   const isBare = Object.keys(metaOf(job).labels ?? {}).length === 0;
   return isBare && isJsonObject(labels) ? withMeta(job, { labels: labels as Record<string, string> }) : job;
 }
 
 /** A Job that does not choose its Pods itself gets labels that pick exactly them. */
 function withOwnSelector(job: JsonObject): JsonObject {
-  const spec = objectAt(job, "spec");
+  const spec = objectAt(job, ["spec"]);
   if (spec["manualSelector"] === true) {
     return job;
   }
   const { uid = "", name = "" } = metaOf(job);
-  const template = objectAt(spec, "template");
+  const template = objectAt(spec, ["template"]);
   const own: JsonObject = { [UID_LABEL]: uid, [NAME_LABEL]: name, "controller-uid": uid, "job-name": name };
-  const labels = { ...own, ...objectAt(template, "metadata", "labels"), ...own };
-  const metadata = { ...objectAt(template, "metadata"), labels };
+  const labels = { ...own, ...objectAt(template, ["metadata", "labels"]), ...own };
+  const metadata = { ...objectAt(template, ["metadata"]), labels };
   const selector = {
-    ...objectAt(spec, "selector"),
-    matchLabels: { ...objectAt(spec, "selector", "matchLabels"), [UID_LABEL]: uid },
+    ...objectAt(spec, ["selector"]),
+    matchLabels: { ...objectAt(spec, ["selector", "matchLabels"]), [UID_LABEL]: uid },
   };
   const made = { ...job, spec: { ...spec, selector, template: { ...template, metadata } } };
   // Labels taken from the Pods follow them.
-  const isShared = jsonEqual((metaOf(job).labels ?? {}) as JsonObject, objectAt(template, "metadata", "labels"));
+  const isShared = jsonEqual((metaOf(job).labels ?? {}) as JsonObject, objectAt(template, ["metadata", "labels"]));
   return isShared ? withMeta(made, { labels: labels as Record<string, string> }) : made;
 }
 
@@ -64,12 +62,12 @@ const NUMBERS = [
 /** What is wrong with the spec of a Job, its selector aside. */
 function specErrors(spec: JsonObject, path: string): FieldError[] {
   const isIndexed = spec["completionMode"] === "Indexed";
-  const perIndex = valueAt(spec, "backoffLimitPerIndex");
+  const perIndex = memberAt(spec, ["backoffLimitPerIndex"]);
   const needed = (name: string, why: string): FieldError[] =>
-    valueAt(spec, name) === undefined ? [requiredValue(`${path}.${name}`, why)] : [];
+    memberAt(spec, [name]) === undefined ? [requiredValue(`${path}.${name}`, why)] : [];
   return [
     ...NUMBERS.flatMap((name) => notNegative(name)(spec, path)),
-    ...(valueAt(spec, "maxFailedIndexes") === undefined
+    ...(memberAt(spec, ["maxFailedIndexes"]) === undefined
       ? []
       : needed("backoffLimitPerIndex", "when maxFailedIndexes is specified")),
     ...oneOf("completionMode", ["NonIndexed", "Indexed"])(spec, path),
@@ -78,13 +76,13 @@ function specErrors(spec: JsonObject, path: string): FieldError[] {
       ? [invalidValue(`${path}.backoffLimitPerIndex`, perIndex, "requires indexed completion mode")]
       : []),
     ...oneOf("podReplacementPolicy", ["Failed", "TerminatingOrFailed"])(spec, path),
-    ...endingTemplateErrors(objectAt(spec, "template"), `${path}.template`),
+    ...endingTemplateErrors(objectAt(spec, ["template"]), `${path}.template`),
   ];
 }
 
 function ownSelectorErrors(job: JsonObject): FieldError[] {
-  const [spec, { uid = "" }] = [objectAt(job, "spec"), metaOf(job)];
-  const selector = objectAt(spec, "selector");
+  const [spec, { uid = "" }] = [objectAt(job, ["spec"]), metaOf(job)];
+  const selector = objectAt(spec, ["selector"]);
   const isOwn = jsonEqual(selector, { matchLabels: { [UID_LABEL]: uid } });
   const why = "`selector` not auto-generated";
   return [
@@ -98,9 +96,9 @@ const FIXED = ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "ma
 /** What a Job does and how it knows its Pods stays as it is. */
 function changeErrors(job: JsonObject, old: JsonObject): FieldError[] {
   const members = ["selector", "template", ...FIXED];
-  const isIndexed = valueAt(job, "spec", "completionMode") === "Indexed";
+  const isIndexed = memberAt(job, ["spec", "completionMode"]) === "Indexed";
   return (isIndexed ? members : ["completions", ...members]).flatMap((name) => {
-    const [now, before] = [valueAt(job, "spec", name), valueAt(old, "spec", name)];
+    const [now, before] = [memberAt(job, ["spec", name]), memberAt(old, ["spec", name])];
     const same = jsonEqual((now ?? null) as JsonValue, (before ?? null) as JsonValue);
     return same ? [] : [invalidValue(`spec.${name}`, now ?? null, "field is immutable")];
   });
@@ -111,9 +109,9 @@ const MANY =
 
 /** What is told about the spec of a Job, its template included. */
 function specWarnings(spec: JsonObject, path: string): string[] {
-  const above = (name: string, limit: number): boolean => Number(valueAt(spec, name) ?? 0) > limit;
+  const above = (name: string, limit: number): boolean => Number(memberAt(spec, [name]) ?? 0) > limit;
   const isMuch = spec["completionMode"] === "Indexed" && above("completions", 100_000) && above("parallelism", 10_000);
-  return [...(isMuch ? [`${path}: ${MANY}`] : []), ...podWarnings(objectAt(spec, "template"), `${path}.template`)];
+  return [...(isMuch ? [`${path}: ${MANY}`] : []), ...podWarnings(objectAt(spec, ["template"]), `${path}.template`)];
 }
 
 /** Told about what is new: all of it, or a spec that changed. */
@@ -121,7 +119,7 @@ function warningsAt(...path: readonly string[]) {
   return (object: JsonObject, old: JsonObject | undefined): string[] => {
     const name = old === undefined ? nameWarnings(object, "Pod names and hostnames") : [];
     const isChanged = old === undefined || metaOf(object).generation !== metaOf(old).generation;
-    return [...name, ...(isChanged ? specWarnings(objectAt(object, ...path), path.join(".")) : [])];
+    return [...name, ...(isChanged ? specWarnings(objectAt(object, path), path.join(".")) : [])];
   };
 }
 
@@ -131,14 +129,14 @@ export const jobRules: KindRules = {
   warnings: warningsAt("spec"),
   decode: withLabels,
   prepareCreate: withOwnSelector,
-  validate: (job) => [...specErrors(objectAt(job, "spec"), "spec"), ...ownSelectorErrors(job)],
+  validate: (job) => [...specErrors(objectAt(job, ["spec"]), "spec"), ...ownSelectorErrors(job)],
   validateChange: changeErrors,
-  fields: { "status.successful": (job) => String(valueAt(job, "status", "succeeded") ?? 0) },
+  fields: { "status.successful": (job) => String(memberAt(job, ["status", "succeeded"]) ?? 0) },
   fieldProblem: (field) => (SELECTABLE.has(field) ? undefined : `field label ${goQuote(field)} not supported for Job`),
 };
 
 function scheduleErrors(spec: JsonObject): FieldError[] {
-  const schedule = textAt(spec, "schedule");
+  const schedule = stringAt(spec, ["schedule"]);
   if (schedule === "") {
     return [requiredValue("spec.schedule")];
   }
@@ -152,7 +150,7 @@ function scheduleErrors(spec: JsonObject): FieldError[] {
 }
 
 function zoneErrors(spec: JsonObject): FieldError[] {
-  const zone = valueAt(spec, "timeZone");
+  const zone = memberAt(spec, ["timeZone"]);
   if (typeof zone !== "string" || isZone(zone)) {
     return [];
   }
@@ -180,14 +178,14 @@ export const cronJobRules: KindRules = {
   warnings: warningsAt("spec", "jobTemplate", "spec"),
   validateNew: nameErrors,
   validate: (cron) => {
-    const spec = objectAt(cron, "spec");
-    const policy = textAt(spec, "concurrencyPolicy");
+    const spec = objectAt(cron, ["spec"]);
+    const policy = stringAt(spec, ["concurrencyPolicy"]);
     return [
       ...scheduleErrors(spec),
       ...notNegative("startingDeadlineSeconds")(spec, "spec"),
       ...zoneErrors(spec),
       ...(CONCURRENCY.includes(policy) ? [] : [unsupportedValue("spec.concurrencyPolicy", policy, CONCURRENCY)]),
-      ...specErrors(objectAt(spec, "jobTemplate", "spec"), "spec.jobTemplate.spec"),
+      ...specErrors(objectAt(spec, ["jobTemplate", "spec"]), "spec.jobTemplate.spec"),
       ...notNegative("successfulJobsHistoryLimit")(spec, "spec"),
       ...notNegative("failedJobsHistoryLimit")(spec, "spec"),
     ];

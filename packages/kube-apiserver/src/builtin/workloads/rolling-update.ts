@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import {
   type FieldError,
   forbiddenValue,
-  goJson,
   invalidPrinted,
   invalidValue,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
   requiredValue,
   unsupportedPrinted,
-} from "@purlin/kube-objects";
+} from "@purlin/kube-objects/errors";
+import { goJson, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { notNegative } from "../pods/checks.ts";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
 
 const PERCENT_TEXT =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
@@ -27,7 +25,7 @@ function amountOf(value: JsonValue | undefined): number {
 }
 
 function amountErrors(update: JsonObject, name: string, path: string): readonly FieldError[] {
-  const value = valueAt(update, name);
+  const value = memberAt(update, [name]);
   if (typeof value === "string") {
     return percentOf(value) === undefined ? [invalidValue(`${path}.${name}`, value, PERCENT_TEXT)] : [];
   }
@@ -35,7 +33,7 @@ function amountErrors(update: JsonObject, name: string, path: string): readonly 
 }
 
 function atMostAll(update: JsonObject, name: string, path: string): FieldError[] {
-  const value = valueAt(update, name);
+  const value = memberAt(update, [name]);
   return (percentOf(value) ?? 0) > 100
     ? [invalidValue(`${path}.${name}`, value ?? 0, "must not be greater than 100%")]
     : [];
@@ -43,14 +41,14 @@ function atMostAll(update: JsonObject, name: string, path: string): FieldError[]
 
 /** How Go shows a strategy that is none: with the names and the order of its fields there. */
 function inGo(strategy: JsonObject): string {
-  return `{"Type":${goJson(textAt(strategy, "type"))},"RollingUpdate":null}`;
+  return `{"Type":${goJson(stringAt(strategy, ["type"]))},"RollingUpdate":null}`;
 }
 
 /** What is wrong with how a Deployment replaces its Pods. */
 export function deploymentStrategyErrors(object: JsonObject): FieldError[] {
-  const strategy = objectAt(object, "spec", "strategy");
-  const [path, update] = ["spec.strategy.rollingUpdate", valueAt(strategy, "rollingUpdate")];
-  switch (textAt(strategy, "type")) {
+  const strategy = objectAt(object, ["spec", "strategy"]);
+  const [path, update] = ["spec.strategy.rollingUpdate", memberAt(strategy, ["rollingUpdate"])];
+  switch (stringAt(strategy, ["type"])) {
     case "Recreate":
       return isJsonObject(update)
         ? [forbiddenValue(path, "may not be specified when strategy `type` is 'Recreate'")]
@@ -63,8 +61,8 @@ export function deploymentStrategyErrors(object: JsonObject): FieldError[] {
 }
 
 function deploymentUpdateErrors(update: JsonObject, path: string): FieldError[] {
-  const unavailable = valueAt(update, "maxUnavailable");
-  const isStuck = amountOf(unavailable) === 0 && amountOf(valueAt(update, "maxSurge")) === 0;
+  const unavailable = memberAt(update, ["maxUnavailable"]);
+  const isStuck = amountOf(unavailable) === 0 && amountOf(memberAt(update, ["maxSurge"])) === 0;
   return [
     ...amountErrors(update, "maxUnavailable", path),
     ...amountErrors(update, "maxSurge", path),
@@ -75,20 +73,20 @@ function deploymentUpdateErrors(update: JsonObject, path: string): FieldError[] 
 
 /** What is wrong with how a DaemonSet replaces its Pods. */
 export function daemonStrategyErrors(object: JsonObject): FieldError[] {
-  const strategy = objectAt(object, "spec", "updateStrategy");
+  const strategy = objectAt(object, ["spec", "updateStrategy"]);
   const path = "spec.updateStrategy.rollingUpdate";
-  switch (textAt(strategy, "type")) {
+  switch (stringAt(strategy, ["type"])) {
     case "OnDelete":
       return [];
     case "RollingUpdate":
-      return daemonUpdateErrors(objectAt(strategy, "rollingUpdate"), path);
+      return daemonUpdateErrors(objectAt(strategy, ["rollingUpdate"]), path);
     default:
       return [unsupportedPrinted("spec.updateStrategy", inGo(strategy), ["RollingUpdate", "OnDelete"])];
   }
 }
 
 function daemonUpdateErrors(update: JsonObject, path: string): FieldError[] {
-  const [unavailable, surge] = [valueAt(update, "maxUnavailable"), valueAt(update, "maxSurge")];
+  const [unavailable, surge] = [memberAt(update, ["maxUnavailable"]), memberAt(update, ["maxSurge"])];
   const [hasUnavailable, hasSurge] = [amountOf(unavailable) !== 0, amountOf(surge) !== 0];
   return [
     ...amountErrors(update, "maxUnavailable", path),
@@ -104,9 +102,9 @@ function daemonUpdateErrors(update: JsonObject, path: string): FieldError[] {
 
 /** What is wrong with how a StatefulSet replaces its Pods. */
 export function statefulStrategyErrors(object: JsonObject): FieldError[] {
-  const strategy = objectAt(object, "spec", "updateStrategy");
-  const [path, update] = ["spec.updateStrategy.rollingUpdate", valueAt(strategy, "rollingUpdate")];
-  switch (textAt(strategy, "type")) {
+  const strategy = objectAt(object, ["spec", "updateStrategy"]);
+  const [path, update] = ["spec.updateStrategy.rollingUpdate", memberAt(strategy, ["rollingUpdate"])];
+  switch (stringAt(strategy, ["type"])) {
     case "OnDelete": {
       const { partition = 0, maxUnavailable = null } = isJsonObject(update) ? update : {};
       const shown = `{"Partition":${goJson(partition)},"MaxUnavailable":${goJson(maxUnavailable)}}`;

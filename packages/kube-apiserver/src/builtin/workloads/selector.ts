@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  type FieldError,
-  forbiddenValue,
-  invalidValue,
-  isJsonObject,
-  type JsonObject,
-  type LabelSelectorObject,
-  labelKeyProblems,
-  labelSelectorOf,
-  labelValueProblems,
-  matchesLabels,
-  requiredValue,
-  validateLabels,
-} from "@purlin/kube-objects";
+
+import { type FieldError, forbiddenValue, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { labelKeyProblems, labelValueProblems, validateLabels } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
 import { all, type Check, eachItem, listAt } from "../pods/checks.ts";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
 
 const expression: Check = (one, path) => {
-  const [operator, key] = [textAt(one, "operator"), textAt(one, "key")];
-  const values = valueAt(one, "values");
+  const [operator, key] = [stringAt(one, ["operator"]), stringAt(one, ["key"])];
+  const values = memberAt(one, ["values"]);
   const texts = Array.isArray(values) ? values.map(String) : [];
   return [
     ...operatorErrors(operator, texts.length > 0, path),
@@ -47,7 +38,7 @@ function operatorErrors(operator: string, hasValues: boolean, path: string): Fie
 /** What is wrong with a selector of labels itself. */
 export const selectorProblems: Check = all(
   (selector, path) =>
-    validateLabels(objectAt(selector, "matchLabels") as Record<string, string>, `${path}.matchLabels`),
+    validateLabels(objectAt(selector, ["matchLabels"]) as Record<string, string>, `${path}.matchLabels`),
   eachItem("matchExpressions", expression),
 );
 
@@ -62,8 +53,8 @@ interface SelectorRules {
 
 /** What is wrong with the selector of a workload, and with its template when the selector does not pick its Pods. */
 export function selectorErrors(object: JsonObject, { noun, isRequired, unreadable }: SelectorRules): FieldError[] {
-  const selector = valueAt(object, "spec", "selector");
-  const labels = valueAt(object, "spec", "template", "metadata", "labels") ?? null;
+  const selector = memberAt(object, ["spec", "selector"]);
+  const labels = memberAt(object, ["spec", "template", "metadata", "labels"]) ?? null;
   const mismatch = [
     invalidValue("spec.template.metadata.labels", labels, "`selector` does not match template `labels`"),
   ];
@@ -71,7 +62,7 @@ export function selectorErrors(object: JsonObject, { noun, isRequired, unreadabl
     return [...(isRequired ? [requiredValue("spec.selector")] : []), ...mismatch];
   }
   const own = selectorProblems(selector, "spec.selector");
-  if (Object.keys(objectAt(selector, "matchLabels")).length + listAt(selector, "matchExpressions").length === 0) {
+  if (Object.keys(objectAt(selector, ["matchLabels"])).length + listAt(selector, "matchExpressions").length === 0) {
     return [...own, invalidValue("spec.selector", {}, `empty selector is invalid for ${noun}`)];
   }
   if (own.length > 0) {

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  type FieldError,
-  forbiddenValue,
-  type JsonObject,
-  requiredValue,
-  unsupportedValue,
-  validateAnnotations,
-  validateLabels,
-} from "@purlin/kube-objects";
+
+import { type FieldError, forbiddenValue, requiredValue, unsupportedValue } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { validateAnnotations, validateLabels } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { listAt } from "../pods/checks.ts";
 import { podSpec } from "../pods/pod-spec.ts";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
 
 /** What is wrong with a Pod's template, whatever it is for. */
 function templateErrors(template: JsonObject, path: string): FieldError[] {
   const texts = (name: string): Record<string, string> =>
-    objectAt(template, "metadata", name) as Record<string, string>;
+    objectAt(template, ["metadata", name]) as Record<string, string>;
   const ephemeral = "ephemeral containers not allowed in pod template";
   return [
     ...validateLabels(texts("labels"), `${path}.labels`),
     ...validateAnnotations(texts("annotations"), `${path}.annotations`),
-    ...podSpec(objectAt(template, "spec"), `${path}.spec`),
+    ...podSpec(objectAt(template, ["spec"]), `${path}.spec`),
     ...(listAt(template, "spec", "ephemeralContainers").length > 0
       ? [forbiddenValue(`${path}.spec.ephemeralContainers`, ephemeral)]
       : []),
@@ -29,9 +24,9 @@ function templateErrors(template: JsonObject, path: string): FieldError[] {
 
 /** What is wrong with a template for Pods that are to run for ever. */
 export function lastingTemplateErrors(object: JsonObject, noun: string): FieldError[] {
-  const template = objectAt(object, "spec", "template");
-  const policy = textAt(template, "spec", "restartPolicy");
-  const deadline = valueAt(template, "spec", "activeDeadlineSeconds");
+  const template = objectAt(object, ["spec", "template"]);
+  const policy = stringAt(template, ["spec", "restartPolicy"]);
+  const deadline = memberAt(template, ["spec", "activeDeadlineSeconds"]);
   const path = "spec.template.spec";
   return [
     ...templateErrors(template, "spec.template"),
@@ -44,7 +39,7 @@ export function lastingTemplateErrors(object: JsonObject, noun: string): FieldEr
 
 /** What is wrong with a template for Pods that come to an end. */
 export function endingTemplateErrors(template: JsonObject, path: string): FieldError[] {
-  const policy = textAt(template, "spec", "restartPolicy");
+  const policy = stringAt(template, ["spec", "restartPolicy"]);
   const supported = ["OnFailure", "Never"];
   const at = `${path}.spec.restartPolicy`;
   return [

@@ -1,32 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  dns1123LabelProblems,
-  type FieldError,
-  invalidValue,
-  type JsonObject,
-  type JsonValue,
-  jsonEqual,
-  unsupportedValue,
-} from "@purlin/kube-objects";
+
+import { type FieldError, invalidValue, unsupportedValue } from "@purlin/kube-objects/errors";
+import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { metaOf, withMeta } from "../../rest/object-meta.ts";
 import type { Endpoint } from "../../rest/object-strategy.ts";
 import type { KindRules } from "../kind-rules.ts";
 import { listAt, maybeNamed, notNegative } from "../pods/checks.ts";
 import { fractionOfBytes } from "../pods/container-warnings.ts";
 import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
-import { objectAt, textAt, valueAt } from "../read-field.ts";
 import { daemonStrategyErrors, deploymentStrategyErrors, statefulStrategyErrors } from "./rolling-update.ts";
 import { selectorErrors } from "./selector.ts";
 import { lastingTemplateErrors } from "./template.ts";
 
 /** Numbers of the spec that are not below zero. */
 function numbers(object: JsonObject, ...names: readonly string[]): FieldError[] {
-  return names.flatMap((name) => notNegative(name)(objectAt(object, "spec"), "spec"));
+  return names.flatMap((name) => notNegative(name)(objectAt(object, ["spec"]), "spec"));
 }
 
 function immutable(member: string) {
   return (object: JsonObject, old: JsonObject): FieldError[] => {
-    const [now, before] = [object, old].map((one) => valueAt(one, "spec", member) ?? null) as [JsonValue, JsonValue];
+    const [now, before] = [object, old].map((one) => memberAt(one, ["spec", member]) ?? null) as [JsonValue, JsonValue];
     return jsonEqual(now, before) ? [] : [invalidValue(`spec.${member}`, now, "field is immutable")];
   };
 }
@@ -37,8 +32,8 @@ function keepsLabels(object: JsonObject, old: JsonObject, endpoint: Endpoint): J
 }
 
 function deadlineErrors(object: JsonObject): FieldError[] {
-  const deadline = valueAt(object, "spec", "progressDeadlineSeconds");
-  const ready = valueAt(object, "spec", "minReadySeconds");
+  const deadline = memberAt(object, ["spec", "progressDeadlineSeconds"]);
+  const ready = memberAt(object, ["spec", "minReadySeconds"]);
   const isFine = typeof deadline !== "number" || deadline > (typeof ready === "number" ? ready : 0);
   return isFine ? [] : [invalidValue("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")];
 }
@@ -48,7 +43,7 @@ const required = { isRequired: true, unreadable: "invalid label selector" };
 /** Told when the template may be another one. */
 function templateWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
   const isChanged = old === undefined || metaOf(object).generation !== metaOf(old).generation;
-  return isChanged ? podWarnings(objectAt(object, "spec", "template"), "spec.template") : [];
+  return isChanged ? podWarnings(objectAt(object, ["spec", "template"]), "spec.template") : [];
 }
 
 /** New ones are told about their names too. */
@@ -59,7 +54,10 @@ function namedTemplateWarnings(object: JsonObject, old: JsonObject | undefined):
 
 /** Every change of a template is a new generation of it, and no other change is. */
 function daemonWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
-  const [now, before] = [object, old ?? {}].map((one) => objectAt(one, "spec", "template")) as [JsonObject, JsonObject];
+  const [now, before] = [object, old ?? {}].map((one) => objectAt(one, ["spec", "template"])) as [
+    JsonObject,
+    JsonObject,
+  ];
   return old !== undefined && jsonEqual(now, before) ? [] : podWarnings(now, "spec.template");
 }
 
@@ -67,7 +65,7 @@ function daemonWarnings(object: JsonObject, old: JsonObject | undefined): string
 function statefulWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
   const isChanged = old === undefined || metaOf(object).generation !== metaOf(old).generation;
   const claims = isChanged ? listAt(object, "spec", "volumeClaimTemplates") : [];
-  const limit = valueAt(object, "spec", "revisionHistoryLimit");
+  const limit = memberAt(object, ["spec", "revisionHistoryLimit"]);
   const advice = "a negative value retains all historical revisions; a value >= 0 is recommended";
   return [
     ...templateWarnings(object, old),
@@ -77,7 +75,7 @@ function statefulWarnings(object: JsonObject, old: JsonObject | undefined): stri
 }
 
 function claimWarnings(claim: JsonObject, path: string): string[] {
-  const resources = objectAt(claim, "spec", "resources");
+  const resources = objectAt(claim, ["spec", "resources"]);
   return ["requests", "limits"].flatMap((member) => [...fractionOfBytes(resources, { member, name: "storage", path })]);
 }
 
@@ -121,35 +119,35 @@ export const daemonSetChecks: KindRules = {
 const CLAIM_POLICIES = ["Retain", "Delete"];
 
 function statefulErrors(object: JsonObject): FieldError[] {
-  const policy = textAt(object, "spec", "podManagementPolicy");
+  const policy = stringAt(object, ["spec", "podManagementPolicy"]);
   const claims = "spec.persistentVolumeClaimRetentionPolicy";
-  const retention = objectAt(object, "spec", "persistentVolumeClaimRetentionPolicy");
+  const retention = objectAt(object, ["spec", "persistentVolumeClaimRetentionPolicy"]);
   return [
     ...(["OrderedReady", "Parallel"].includes(policy)
       ? []
       : [invalidValue("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")]),
     ...statefulStrategyErrors(object),
     ...["whenDeleted", "whenScaled"]
-      .filter((name) => !CLAIM_POLICIES.includes(textAt(retention, name)))
-      .map((name) => unsupportedValue(`${claims}.${name}`, textAt(retention, name), CLAIM_POLICIES)),
+      .filter((name) => !CLAIM_POLICIES.includes(stringAt(retention, [name])))
+      .map((name) => unsupportedValue(`${claims}.${name}`, stringAt(retention, [name]), CLAIM_POLICIES)),
     ...numbers(object, "replicas", "minReadySeconds"),
-    ...maybeNamed("serviceName", dns1123LabelProblems)(objectAt(object, "spec"), "spec"),
+    ...maybeNamed("serviceName", dns1123LabelProblems)(objectAt(object, ["spec"]), "spec"),
   ];
 }
 
 /** Every replica gets these volumes of its own, so its containers may mount them. */
 function withClaims(object: JsonObject): JsonObject {
-  const claims = valueAt(object, "spec", "volumeClaimTemplates");
+  const claims = memberAt(object, ["spec", "volumeClaimTemplates"]);
   if (!Array.isArray(claims) || claims.length === 0) {
     return object;
   }
-  const template = objectAt(object, "spec", "template");
-  const own = valueAt(template, "spec", "volumes");
-  const made = claims.map((claim) => ({ name: textAt(claim as JsonObject, "metadata", "name"), emptyDir: {} }));
+  const template = objectAt(object, ["spec", "template"]);
+  const own = memberAt(template, ["spec", "volumes"]);
+  const made = claims.map((claim) => ({ name: stringAt(claim as JsonObject, ["metadata", "name"]), emptyDir: {} }));
   const names = new Set(made.map(({ name }) => name));
-  const kept = (Array.isArray(own) ? own : []).filter((one) => !names.has(textAt(one as JsonObject, "name")));
-  const spec = { ...objectAt(template, "spec"), volumes: [...kept, ...made] };
-  return { ...object, spec: { ...objectAt(object, "spec"), template: { ...template, spec } } };
+  const kept = (Array.isArray(own) ? own : []).filter((one) => !names.has(stringAt(one as JsonObject, ["name"])));
+  const spec = { ...objectAt(template, ["spec"]), volumes: [...kept, ...made] };
+  return { ...object, spec: { ...objectAt(object, ["spec"]), template: { ...template, spec } } };
 }
 
 const MUTABLE = [
@@ -165,7 +163,7 @@ const MUTABLE_TEXT =
   "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
 
 function fixedSpec(object: JsonObject): JsonObject {
-  const entries = Object.entries(objectAt(object, "spec")).filter(([name]) => !MUTABLE.includes(name));
+  const entries = Object.entries(objectAt(object, ["spec"])).filter(([name]) => !MUTABLE.includes(name));
   return Object.fromEntries(entries);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { metaOf } from "../../rest/object-meta.ts";
 import { answerValue } from "../../testing/test-request.ts";
 import { startTestServer, type TestServer } from "../../testing/test-server.ts";

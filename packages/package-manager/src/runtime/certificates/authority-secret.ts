@@ -2,7 +2,8 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createAuthority, type KeyPair, renewAuthority, shouldRenew } from "@purlin/certificates";
 import type { Clock, ControllerClient } from "@purlin/kube-controller";
-import { during, type KubeObject } from "@purlin/kube-objects/object";
+import { during } from "@purlin/kube-objects/errors";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { packageFieldManagers } from "../../manager/package-manager-ports.ts";
 import { otherKinds } from "../../package-kinds.ts";
 import { secretData, secretText } from "./secret-data.ts";

@@ -2,8 +2,8 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { type CertificateUsage, issueCertificate, type KeyPair, readValidity, shouldRenew } from "@purlin/certificates";
 import type { ControllerClient } from "@purlin/kube-controller";
-import type { OwnerReference } from "@purlin/kube-objects";
-import { annotationOf, during, type KubeObject } from "@purlin/kube-objects/object";
+import { during } from "@purlin/kube-objects/errors";
+import { annotationOf, type KubeObject, type OwnerReference } from "@purlin/kube-objects/object";
 import { otherKinds } from "../../package-kinds.ts";
 import { applyOwned } from "../apply-owned.ts";
 import { type CertificatePorts, ensureAuthority } from "./authority-secret.ts";

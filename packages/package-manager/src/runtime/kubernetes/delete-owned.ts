@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ControllerClient } from "@purlin/kube-controller";
-import { isConflict, isNotFound } from "@purlin/kube-objects";
+import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import { isControlledBy, isDeleted, type KubeObject } from "@purlin/kube-objects/object";
 import { runtimeKinds } from "./runtime-kinds.ts";
 

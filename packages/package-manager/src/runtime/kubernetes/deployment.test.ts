@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { packageTypes } from "../../package-kinds.ts";
 import { deploymentOf } from "./deployment.ts";
@@ -151,7 +151,7 @@ const rows: Readonly<Record<string, Row>> = {
     reason: "names, labels and annotations of the template are those of the Deployment",
     config: template({}, { name: "fixed", labels: { a: "b" }, annotations: { c: "d" } }),
     want: withMember(plain, ["metadata"], {
-      ...(plain.metadata as unknown as JsonObject),
+      ...plain.metadata,
       name: "fixed",
       labels: { a: "b" },
       annotations: { c: "d" },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt, textMapAt } from "@purlin/kube-objects/object";
 import type { PackageType } from "../../package-kinds.ts";
 import { mergeByName, withoutNulls } from "./merge-lists.ts";

@@ -4,7 +4,7 @@ import {
   conditionsOf,
   controllerReference,
   type KubeObject,
-  memberAt,
+  numberAt,
   textAt,
 } from "@purlin/kube-objects/object";
 import type { PackageKind } from "@purlin/oci";
@@ -162,11 +162,6 @@ export function deploymentState(deployment: KubeObject, kind: PackageKind): Depl
     isServing: isSeen,
     isRolledOut: isSeen && updated >= wanted && all <= updated,
   };
-}
-
-function numberAt(object: KubeObject, path: readonly string[]): number {
-  const value = memberAt(object, path);
-  return typeof value === "number" ? value : 0;
 }
 
 /**

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 
 /** Items of a template and our own after them. Of two with the same key ours stays, as Kubernetes lets the last one win. */
 export function mergeByName(

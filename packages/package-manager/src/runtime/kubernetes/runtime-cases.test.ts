@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { buildImage, createRegistryClient, parseReference, pushPackage, runtimeLabel } from "@purlin/oci";
 import { otherKinds } from "../../package-kinds.ts";

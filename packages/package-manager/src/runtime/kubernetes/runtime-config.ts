@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ControllerClient } from "@purlin/kube-controller";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt, textAt } from "@purlin/kube-objects/object";
 import { selectImageConfig } from "../../image-configs/select-image-config.ts";
 import { otherKinds } from "../../package-kinds.ts";

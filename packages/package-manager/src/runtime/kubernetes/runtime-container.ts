@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonObject, JsonValue } from "@purlin/kube-objects";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { textAt } from "@purlin/kube-objects/object";
 import { packageLabels } from "../../package-kinds.ts";
 import type { DeploymentInput } from "./deployment.ts";

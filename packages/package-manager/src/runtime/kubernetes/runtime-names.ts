@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { secretName } from "../../manager/desired-revision.ts";
 import { type PackageType, packageLabels } from "../../package-kinds.ts";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { ReconcileFailure } from "@purlin/kube-controller";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects";
-import { during, type KubeObject, textAt } from "@purlin/kube-objects/object";
+import { during } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { numberOf } from "../../manager/revision-identity.ts";
 import { otherKinds, packageLabels } from "../../package-kinds.ts";
 import type { RuntimePass } from "../package-runtime.ts";

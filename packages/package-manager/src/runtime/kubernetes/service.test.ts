@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject } from "@purlin/kube-objects/object";
 import { packageTypes } from "../../package-kinds.ts";
 import { serviceAccountOf } from "./service-account.ts";

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonObject, OwnerReference } from "@purlin/kube-objects";
-import { controllerOf, controllerReference, type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import {
+  controllerOf,
+  controllerReference,
+  type KubeObject,
+  memberAt,
+  type OwnerReference,
+  textAt,
+} from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels } from "../../package-kinds.ts";
 import { applyOwned } from "../apply-owned.ts";
 import { runtimeKinds, runtimePort } from "./runtime-kinds.ts";

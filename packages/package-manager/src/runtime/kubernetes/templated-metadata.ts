@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonObject, OwnerReference } from "@purlin/kube-objects";
-import { type KubeObject, textMapAt } from "@purlin/kube-objects/object";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { type KubeObject, type OwnerReference, textMapAt } from "@purlin/kube-objects/object";
 
 /** Where an object is and whose it is. */
 export interface ObjectPlace {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CacheChange } from "@purlin/kube-client";
-import type { JsonObject } from "@purlin/kube-objects";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { otherKinds, packageTypes } from "../../package-kinds.ts";
 import { kubernetesWatches } from "./watches.ts";

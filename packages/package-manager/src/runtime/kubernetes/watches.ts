@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CacheChange } from "@purlin/kube-client";
 import type { WatchSpec } from "@purlin/kube-controller";
-import { isJsonObject } from "@purlin/kube-objects";
+import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, labelOf, memberAt, type ObjectKey, textAt } from "@purlin/kube-objects/object";
 import { concernsPulling, longestPrefix } from "../../image-configs/select-image-config.ts";
 import { otherKinds, type PackageType, packageLabels } from "../../package-kinds.ts";

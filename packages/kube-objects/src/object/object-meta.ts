@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject } from "./json/json-value.ts";
+import type { JsonObject } from "../json/json-value.ts";
 
 /** One reference of a dependent to an owner. */
-export interface OwnerReference {
+export type OwnerReference = {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
   readonly uid: string;
   readonly controller?: boolean;
   readonly blockOwnerDeletion?: boolean;
-}
+};
 
 /** Who set which fields, with which operation, at which version. */
-export interface ManagedFieldsEntry {
+export type ManagedFieldsEntry = {
   readonly manager?: string;
   readonly operation?: string;
   readonly apiVersion?: string;
@@ -20,10 +20,10 @@ export interface ManagedFieldsEntry {
   readonly fieldsType?: string;
   readonly fieldsV1?: JsonObject;
   readonly subresource?: string;
-}
+};
 
 /** The metadata every Kubernetes object has. Everything may be absent in an object under construction. */
-export interface ObjectMeta {
+export type ObjectMeta = {
   readonly name?: string;
   readonly generateName?: string;
   readonly namespace?: string;
@@ -39,4 +39,4 @@ export interface ObjectMeta {
   readonly finalizers?: readonly string[] | null;
   readonly managedFields?: readonly ManagedFieldsEntry[] | null;
   readonly selfLink?: string;
-}
+};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules for metadata.name. Each kind of object follows one of them. The functions return what is wrong, in the
 // reference's words; an empty list means nothing is.
-import { utf8Length } from "./json/utf8.ts";
-import { patternText, tooLongText } from "./metadata-name-texts.ts";
+import { utf8Length } from "../json/utf8.ts";
+import { patternText, tooLongText } from "./name-texts.ts";
 
 /**
  * A rule for names. With `isPrefix` the name will get random characters appended, so a trailing dash is fine.

@@ -48,7 +48,7 @@ export const isMethodNotSupported: Guard = byReasonOrCode("MethodNotAllowed", 40
 export const isServiceUnavailable: Guard = byReasonOrCode("ServiceUnavailable", 503);
 /** The request makes no sense. */
 export const isBadRequest: Guard = byReasonOrCode("BadRequest", 400);
-/** Nobody knows who asks. */
+/** The request is not authenticated. */
 export const isUnauthorized: Guard = byReasonOrCode("Unauthorized", 401);
 /** The user may not do that. */
 export const isForbidden: Guard = byReasonOrCode("Forbidden", 403);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OwnerReference } from "./metadata.ts";
-import { validateOwnerReferences } from "./metadata-owner-references.ts";
+import type { OwnerReference } from "../object/object-meta.ts";
+import { validateOwnerReferences } from "./owner-references.ts";
 
 const path = "metadata.ownerReferences";
 const owner = (name: string, more: Partial<OwnerReference> = {}): OwnerReference => ({
@@ -17,15 +17,15 @@ const shown = (name: string): string =>
   `{"apiVersion":"v1","kind":"ConfigMap","name":"${name}","uid":"uid-of-${name}","controller":true}`;
 
 const cases: Record<string, { reason: string; references: OwnerReference[]; want: string[] }> = {
-  None: { reason: "nobody owns it", references: [], want: [] },
+  None: { reason: "an object without owners", references: [], want: [] },
   Fine: { reason: "several owners, one of them the controller", references: [owner("a"), controller("b")], want: [] },
   NotTrue: {
-    reason: "what is no controller may be said as often as one likes",
+    reason: "any number of references that are not controllers",
     references: [controller("a"), owner("b", { controller: false }), owner("c", { controller: false })],
     want: [],
   },
   Empty: {
-    reason: "every member is needed, and each is told",
+    reason: "every member is required, and each missing one is reported",
     references: [{} as OwnerReference],
     want: [
       `${path}.apiVersion Invalid value: "": version must not be empty`,
@@ -76,7 +76,7 @@ test("an event owns nothing, in whatever way its version is written", () => {
   assert.deepEqual(validateOwnerReferences([owner("a", { apiVersion: "events.k8s.io/v1", kind: "Event" })], path), []);
 });
 
-test("a list of thousands of controllers is not told thousands of times", () => {
+test("thousands of controllers do not cause thousands of errors", () => {
   const many = Array.from({ length: 5_000 }, (_, index) => controller(`n${index}`));
   const errors = validateOwnerReferences(many, path);
   assert.equal(errors.length, 10);

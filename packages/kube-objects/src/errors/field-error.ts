@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Validation findings about single fields, worded as the reference server words them.
+
+import { goJson, goNumber, goQuote } from "../json/go-text.ts";
+import type { JsonValue } from "../json/json-value.ts";
 import type { FieldPath } from "./field-path.ts";
-import { goJson, goNumber, goQuote } from "./json/go-text.ts";
-import type { JsonValue } from "./json/json-value.ts";
 
 /** The kinds of findings, named as the causes of a Status name them. */
 export type FieldErrorType =

@@ -34,7 +34,7 @@ function withRest(seconds: number, { unit, name, rest, restName }: Units): strin
   return `${Math.floor(seconds / unit)}${name}${left === 0 ? "" : `${left}${restName}`}`;
 }
 
-/** The age of a timestamp: `<unknown>` when there is none, `<invalid>` when it is no time. */
+/** The age of a timestamp: `<unknown>` without a timestamp, `<invalid>` when it is not a time. */
 export function ageOf(timestamp: unknown, now: number): string {
   if (timestamp === undefined || timestamp === null || timestamp === "") return "<unknown>";
   const time = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FieldError, invalidPrinted, invalidValue } from "./field-error.ts";
-import { childPath, type FieldPath } from "./field-path.ts";
-import { goJsonString } from "./json/go-text.ts";
-import type { OwnerReference } from "./metadata.ts";
+import { type FieldError, invalidPrinted, invalidValue } from "../errors/field-error.ts";
+import { childPath, type FieldPath } from "../errors/field-path.ts";
+import { goJsonString } from "../json/go-text.ts";
+import type { OwnerReference } from "../object/object-meta.ts";
 
-/** Each of these errors shows the whole list, so of many controllers only the first ones are told. */
+/** Each of these errors shows the whole list, so of many controllers only the first ones are reported. */
 const mostControllers = 10;
 
 /** What is wrong with a list of owner references. Paths carry no index, as in the reference. */
 export function validateOwnerReferences(references: readonly OwnerReference[], path: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
   const [first, ...others] = references.filter(({ controller }) => controller === true);
-  const told = new Set(others.slice(0, mostControllers));
-  const printed = told.size === 0 ? "" : `[${references.map(printReference).join(",")}]`;
+  const reported = new Set(others.slice(0, mostControllers));
+  const printed = reported.size === 0 ? "" : `[${references.map(printReference).join(",")}]`;
   for (const reference of references) {
     errors.push(...referenceErrors(reference, path));
-    if (first === undefined || !told.has(reference)) continue;
+    if (first === undefined || !reported.has(reference)) continue;
     const detail = `Only one reference can have Controller set to true. Found "true" in references for ${shortName(first)} and ${shortName(reference)}`;
     errors.push(invalidPrinted(path, printed, detail));
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a label key and a label value may look like. Each function returns what is wrong, in the reference's words; an
 // empty list means nothing is.
-import { utf8Length } from "./json/utf8.ts";
-import { patternText, tooLongText } from "./metadata-name-texts.ts";
-import { dns1123SubdomainProblems } from "./metadata-names.ts";
+import { utf8Length } from "../json/utf8.ts";
+import { patternText, tooLongText } from "./name-texts.ts";
+import { dns1123SubdomainProblems } from "./names.ts";
 
 const maxLength = 63;
 const keyPattern = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";

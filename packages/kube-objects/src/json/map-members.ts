@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { setOwnValue } from "../json/own-value.ts";
+import type { JsonObject, JsonValue } from "./json-value.ts";
+import { setOwnValue } from "./own-value.ts";
 
 /** Says that a member goes. */
 export const removed: unique symbol = Symbol("removed");

@@ -2,7 +2,7 @@
 // One error class for everything an API server answers with a Status, on the server that makes it and on the client
 // that receives it.
 
-/** Why a request failed, in a word clients can switch on. The empty reason is an error nobody classified. */
+/** Why a request failed, as a word that clients can switch on. An unclassified error has the empty reason. */
 export type StatusReason =
   | ""
   | "Unauthorized"
@@ -28,25 +28,25 @@ export type StatusReason =
   | "NotImplemented";
 
 /** One of possibly many causes of a failure. */
-export interface StatusCause {
+export type StatusCause = {
   readonly reason?: string;
   readonly message?: string;
   /** The field at fault, as a path. */
   readonly field?: string;
-}
+};
 
 /** What a failure is about. `kind` is the plural resource, except for Invalid where it is the kind. */
-export interface StatusDetails {
+export type StatusDetails = {
   readonly name?: string;
   readonly group?: string;
   readonly kind?: string;
   readonly uid?: string;
   readonly causes?: readonly StatusCause[];
   readonly retryAfterSeconds?: number;
-}
+};
 
 /** A Kubernetes Status object: the body of every failed request. */
-export interface Status {
+export type Status = {
   readonly kind: "Status";
   readonly apiVersion: "v1";
   readonly metadata: { readonly continue?: string; readonly resourceVersion?: string };
@@ -55,7 +55,7 @@ export interface Status {
   readonly reason?: StatusReason;
   readonly details?: StatusDetails;
   readonly code: number;
-}
+};
 
 const brand = Symbol.for("purlin.dev/kube-objects/StatusError");
 
@@ -75,7 +75,7 @@ export class StatusError extends Error {
     return this.status.code;
   }
 
-  /** Why it failed; empty when nobody classified the failure. */
+  /** Why it failed; empty for an unclassified failure. */
   get reason(): StatusReason {
     return this.status.reason ?? "";
   }

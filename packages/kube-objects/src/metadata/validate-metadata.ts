@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules every object's metadata obeys, whatever its kind, with the reference's texts in the reference's order.
-import { type FieldError, firstErrors, forbiddenValue, invalidValue, requiredValue, tooLong } from "./field-error.ts";
-import { childPath, type FieldPath } from "./field-path.ts";
-import { goQuote } from "./json/go-text.ts";
-import { jsonEqual } from "./json/json-equal.ts";
-import type { JsonValue } from "./json/json-value.ts";
-import { compareUtf8, sortedKeys, utf8Length } from "./json/utf8.ts";
+import {
+  type FieldError,
+  firstErrors,
+  forbiddenValue,
+  invalidValue,
+  requiredValue,
+  tooLong,
+} from "../errors/field-error.ts";
+import { childPath, type FieldPath } from "../errors/field-path.ts";
+import { goQuote } from "../json/go-text.ts";
+import { jsonEqual } from "../json/json-equal.ts";
+import type { JsonValue } from "../json/json-value.ts";
+import { compareUtf8, sortedKeys, utf8Length } from "../json/utf8.ts";
+import type { ObjectMeta } from "../object/object-meta.ts";
 import { labelKeyProblems, labelValueProblems } from "./label-syntax.ts";
-import type { ObjectMeta } from "./metadata.ts";
-import { validateManagedFieldEntries } from "./metadata-managed-fields.ts";
-import { labelName, type NameRule } from "./metadata-names.ts";
-import { validateOwnerReferences } from "./metadata-owner-references.ts";
+import { validateManagedFieldEntries } from "./managed-fields.ts";
+import { labelName, type NameRule } from "./names.ts";
+import { validateOwnerReferences } from "./owner-references.ts";
 
 /** All annotations of an object together, keys and values, may not take more bytes than this. */
 export const maxAnnotationsBytes: number = 256 * 1024;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The failures an API server answers with, in the reference server's codes, reasons and words.
+
+import { goQuote } from "../json/go-text.ts";
 import { type FieldError, fieldErrorsText } from "./field-error.ts";
-import { goQuote } from "./json/go-text.ts";
 import { type Status, type StatusCause, type StatusDetails, StatusError, type StatusReason } from "./status-error.ts";
 
 /** A resource as error texts name it: the plural and its group, which is empty for the core group. */
@@ -97,18 +98,18 @@ export function applyConflict(message: string, causes: readonly StatusCause[]): 
 
 /** 422: `<Kind.group> "<name>" is invalid: <findings>`, one cause for each finding in the given order. */
 export function invalid({ group, kind }: KindName, name: string, errors: readonly FieldError[]): StatusError {
-  const told = tellable(errors);
-  const causes = told.map(({ type, body, field }) => ({ reason: type, message: body, field }));
+  const shown = firstWithinLimit(errors);
+  const causes = shown.map(({ type, body, field }) => ({ reason: type, message: body, field }));
   const text = `${qualified(kind, group)} ${goQuote(name)} is invalid`;
-  const rest = told.length < errors.length ? ` and ${errors.length - told.length} more` : "";
-  const message = errors.length === 0 ? text : `${text}: ${fieldErrorsText(told)}${rest}`;
+  const rest = shown.length < errors.length ? ` and ${errors.length - shown.length} more` : "";
+  const message = errors.length === 0 ? text : `${text}: ${fieldErrorsText(shown)}${rest}`;
   return failure({ code: 422, reason: "Invalid", message, details: details({ name, group, kind, causes }) });
 }
 
-/** As much of what is wrong with one object as anybody may be told: many findings that each show a long list would have no end. */
+/** The first errors of one object, up to a size limit: many errors that each show a long list would be unbounded. */
 const mostFindingsText = 1 << 20;
 
-function tellable(errors: readonly FieldError[]): readonly FieldError[] {
+function firstWithinLimit(errors: readonly FieldError[]): readonly FieldError[] {
   let length = 0;
   const beyond = errors.findIndex(({ field, body }) => {
     length += field.length + body.length;

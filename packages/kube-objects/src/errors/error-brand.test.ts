@@ -14,7 +14,7 @@ test("marked errors are known, also by another copy of the brand, and nothing el
   for (const value of [new Error("x"), {}, null, undefined, "text", 7]) assert.equal(brand?.has(value), false);
 });
 
-test("a mark is nobody's business: it is not listed, copied or changed", () => {
+test("a brand is invisible: it is not listed, copied or changed", () => {
   const brand = createErrorBrand("purlin.dev/test/hidden");
   const error = new Error("x");
   brand.mark(error);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { JsonValue } from "../json/json-value.ts";
 import * as fields from "./field-error.ts";
 import { childPath, indexPath, keyPath } from "./field-path.ts";
-import type { JsonValue } from "./json/json-value.ts";
 import {
   findStatusError,
   isStatusError,
@@ -134,7 +134,7 @@ test("texts the reference builds outside its error package", () => {
   );
 });
 
-test("an error nobody classified is 500 without reason and details", () => {
+test("an unclassified error is 500 without reason and details", () => {
   const want = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message: "raw", code: 500 };
   assert.deepEqual(make.unclassifiedError("raw").status, want);
   assert.deepEqual(toStatus(new Error("raw")), want);
@@ -195,7 +195,7 @@ test("each guard holds for its reason, and for its code when the reason says not
   assert.ok(!guards.isNotFound(status("Forbidden", 404)), "a known reason wins over the code");
 });
 
-test("a suggested delay is told where the server tells one", () => {
+test("a suggested delay is returned when the server sent one", () => {
   const resource = { group: "", resource: "pods" };
   assert.equal(guards.suggestedDelaySeconds(make.tooManyRequests("x", 2)), 2);
   assert.equal(guards.suggestedDelaySeconds(make.serverTimeout(resource, "get", 0)), 0);
@@ -221,7 +221,7 @@ test("paths print as messages show them", () => {
   );
 });
 
-test("of findings without end the first ones are told, and how many more there are", () => {
+test("of very many errors the first ones are shown, with the number of the rest", () => {
   const errors = Array.from({ length: 3_000 }, (_, index) =>
     fields.invalidValue(`spec.items[${index}]`, "x".repeat(1_000), "no"),
   );
@@ -234,6 +234,6 @@ test("of findings without end the first ones are told, and how many more there a
   assert.deepEqual(
     alone.details?.causes?.map(({ field }) => field),
     ["spec.a"],
-    "one at least is told",
+    "at least one is shown",
   );
 });

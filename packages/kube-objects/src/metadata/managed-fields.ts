@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FieldError, invalidValue, tooLong } from "./field-error.ts";
-import { childPath, type FieldPath, indexPath } from "./field-path.ts";
-import { isGoPrintable } from "./json/go-text.ts";
-import { utf8Length } from "./json/utf8.ts";
-import type { ManagedFieldsEntry } from "./metadata.ts";
+import { type FieldError, invalidValue, tooLong } from "../errors/field-error.ts";
+import { childPath, type FieldPath, indexPath } from "../errors/field-path.ts";
+import { isGoPrintable } from "../json/go-text.ts";
+import { utf8Length } from "../json/utf8.ts";
+import type { ManagedFieldsEntry } from "../object/object-meta.ts";
 
 /** A field manager's name may not take more bytes than this. */
 export const maxFieldManagerBytes = 128;

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import type { ObjectMeta } from "../object/object-meta.ts";
+import { generateName } from "./generate-name.ts";
 import { labelKeyProblems, labelValueProblems } from "./label-syntax.ts";
-import type { ObjectMeta } from "./metadata.ts";
-import { generateName } from "./metadata-generate-name.ts";
-import { validateFieldManager } from "./metadata-managed-fields.ts";
-import { label1035Name, labelName, type NameRule, pathSegmentName, subdomainName } from "./metadata-names.ts";
-import { validateObjectMeta, validateObjectMetaUpdate } from "./metadata-validation.ts";
+import { validateFieldManager } from "./managed-fields.ts";
+import { label1035Name, labelName, type NameRule, pathSegmentName, subdomainName } from "./names.ts";
 // Observed from the reference's ValidateObjectMeta and ValidateObjectMetaUpdate.
 import observed from "./testdata/metadata-validation.json" with { type: "json" };
+import { validateObjectMeta, validateObjectMetaUpdate } from "./validate-metadata.ts";
 
 const rules: Readonly<Record<string, NameRule>> = {
   subdomain: subdomainName,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type GroupVersionKind, parseApiVersion } from "../gvk.ts";
 import type { JsonObject } from "../json/json-value.ts";
-import { findSchema } from "../openapi/find-schema.ts";
-import { openAPIPathKey } from "../openapi/path-key.ts";
+import { type GroupVersionKind, parseApiVersion } from "../object/gvk.ts";
 import { builtinComponentsForCustomResources, builtinOpenAPI, componentClosure } from "./builtin-openapi.ts";
+import { findSchema } from "./find-schema.ts";
+import { openAPIPathKey } from "./path-key.ts";
 
 const documents = builtinOpenAPI();
 const metaV1 = "io.k8s.apimachinery.pkg.apis.meta.v1";

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** An API group and one of its versions. The core group is the empty string. */
-export interface GroupVersion {
+export type GroupVersion = {
   readonly group: string;
   readonly version: string;
-}
+};
 
 /** The type of a Kubernetes object. */
-export interface GroupVersionKind extends GroupVersion {
+export type GroupVersionKind = GroupVersion & {
   readonly kind: string;
-}
+};
 
 /**
  * Reads an `apiVersion`: `v1` is the core group, `apps/v1` names its group, the empty string is the core group without

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FieldError, invalidValue, requiredValue } from "../field-error.ts";
-import { parseApiVersion } from "../gvk.ts";
+import { type FieldError, invalidValue, requiredValue } from "../errors/field-error.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
-import type { ObjectMeta } from "../metadata.ts";
-import { dns1035LabelProblems, pathSegmentName } from "../metadata-names.ts";
-import { validateObjectMeta } from "../metadata-validation.ts";
+import { dns1035LabelProblems, pathSegmentName } from "../metadata/names.ts";
+import { validateObjectMeta } from "../metadata/validate-metadata.ts";
+import { parseApiVersion } from "../object/gvk.ts";
+import type { ObjectMeta } from "../object/object-meta.ts";
+import { bracketedText, fieldPlace, type SchemaFinding } from "../schema/finding.ts";
+import { walkStructure } from "../schema/structural-walk.ts";
+import { wholeValue } from "../schema/whole-value.ts";
 import { TypedFormError } from "../typed/typed-error.ts";
 import { toTypedMetadata } from "../typed/typed-form.ts";
-import { bracketedText, fieldPlace, type SchemaFinding } from "./finding.ts";
-import { walkStructure } from "./structural-walk.ts";
-import { wholeValue } from "./whole-value.ts";
 
 /**
  * Checks objects declared as resources of their own (`x-kubernetes-embedded-resource`): they must say what they are by a

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type GroupVersion, type GroupVersionKind, parseApiVersion } from "../gvk.ts";
-import type { JsonValue } from "../json/json-value.ts";
-import { kindsExtension, type OpenAPIDocument, type OpenAPISchema } from "../openapi/open-api-document.ts";
-import { parseOpenAPIPathKey } from "../openapi/path-key.ts";
-import { referredComponent } from "../openapi/reference.ts";
+
+import { type GroupVersion, type GroupVersionKind, parseApiVersion } from "../object/gvk.ts";
 import { builtinSchemaJson } from "./gen/builtin-schemas.ts";
+import { kindsExtension, type OpenAPIDocument, type OpenAPISchema } from "./open-api-document.ts";
+import { parseOpenAPIPathKey } from "./path-key.ts";
+import { referredComponent } from "./reference.ts";
 
 const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null;
 
@@ -28,7 +28,7 @@ export interface OpenAPIDocuments {
   readonly source: string;
   /** The keys of all documents, sorted: `api/v1`, `apis/apps/v1`, … */
   readonly keys: readonly string[];
-  /** The document of one key, built on first use and then the same object; undefined when there is none. */
+  /** The document of one key, built on first use and then the same object; undefined for an unknown key. */
   document(key: string): OpenAPIDocument | undefined;
 }
 
@@ -96,10 +96,10 @@ function withKinds(schema: OpenAPISchema, groupVersions: readonly GroupVersion[]
   const kinds = schema[kindsExtension] as unknown as readonly GroupVersionKind[];
   const kind = kinds[0]?.kind ?? "";
   const added = groupVersions.map(({ group, version }) => ({ group, kind, version }));
-  return { ...schema, [kindsExtension]: [...kinds, ...added] as unknown as JsonValue };
+  return { ...schema, [kindsExtension]: [...kinds, ...added] };
 }
 
-/** The data, parsed on first use: whoever only imports this package does not pay for it. */
+/** The data, parsed on first use: importing this package alone does not pay for it. */
 function builtinData(): BuiltinData {
   parsed ??= JSON.parse(builtinSchemaJson) as BuiltinData;
   return parsed;

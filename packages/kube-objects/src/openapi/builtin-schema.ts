@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { GroupVersionKind } from "../gvk.ts";
+
 import type { JsonObject } from "../json/json-value.ts";
-import { findSchema } from "../openapi/find-schema.ts";
-import { inlineReferences } from "../openapi/inline-references.ts";
-import { openAPIPathKey } from "../openapi/path-key.ts";
+import type { GroupVersionKind } from "../object/gvk.ts";
 import { builtinOpenAPI } from "./builtin-openapi.ts";
+import { findSchema } from "./find-schema.ts";
+import { inlineReferences } from "./inline-references.ts";
+import { openAPIPathKey } from "./path-key.ts";
 
 /** The schema of a built-in kind with its references inlined; undefined when the kind is not built in. */
 export function builtinSchema(gvk: GroupVersionKind): JsonObject | undefined {

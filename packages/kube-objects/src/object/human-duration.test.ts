@@ -40,15 +40,15 @@ for (const [seconds, text] of rows) {
 
 const now = Date.parse("2026-11-15T12:00:00Z");
 const ages: Record<string, { reason: string; timestamp: unknown; want: string }> = {
-  None: { reason: "nobody set it", timestamp: undefined, want: "<unknown>" },
-  Null: { reason: "as Go writes a time that is none", timestamp: null, want: "<unknown>" },
+  None: { reason: "no timestamp", timestamp: undefined, want: "<unknown>" },
+  Null: { reason: "as Go writes the zero time", timestamp: null, want: "<unknown>" },
   Empty: { reason: "the same as text", timestamp: "", want: "<unknown>" },
   Past: { reason: "how long ago", timestamp: "2026-11-15T11:55:00Z", want: "5m" },
   Micro: { reason: "with fractions", timestamp: "2026-11-15T11:59:30.123456Z", want: "29s" },
   JustAhead: { reason: "clocks differ a little", timestamp: "2026-11-15T12:00:01Z", want: "0s" },
   Ahead: { reason: "and a lot", timestamp: "2026-11-15T13:00:00Z", want: "<invalid>" },
-  NoTime: { reason: "a text that is none", timestamp: "yesterday", want: "<invalid>" },
-  NoText: { reason: "a number is no time here", timestamp: 5, want: "<invalid>" },
+  NoTime: { reason: "a string that is not a time", timestamp: "yesterday", want: "<invalid>" },
+  NoText: { reason: "a number is not a time here", timestamp: 5, want: "<invalid>" },
 };
 
 for (const [name, { reason, timestamp, want }] of Object.entries(ages)) {

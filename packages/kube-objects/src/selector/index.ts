@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Label selectors and field selectors.
+export {
+  exactFieldValue,
+  type FieldSelector,
+  fieldLabelNotSupported,
+  formatFieldSelector,
+  matchesFields,
+  parseFieldSelector,
+  unknownFieldSelector,
+} from "./field-selector.ts";
+export { formatLabelSelector, type LabelSelector, matchesLabels, parseLabelSelector } from "./label-selector.ts";
+export { type LabelSelectorObject, labelSelectorOf } from "./label-selector-object.ts";

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// Built-in kinds in the form in which the Kubernetes API server stores them, and their protobuf encoding.
+export { decodeProtobuf } from "../protobuf/decode-protobuf.ts";
+export { ProtobufError } from "../protobuf/protobuf-reader.ts";
+export { requireConvertible } from "./map-conversion.ts";
+export { canonicalQuantity, compareQuantities, quantityValue } from "./quantity.ts";
+export { TypedFormError } from "./typed-error.ts";
+export { hasTypedForm, toTypedForm, toTypedMetadata, typing } from "./typed-form.ts";
+export { inTypedOrder } from "./typed-order.ts";
