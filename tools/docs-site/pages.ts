@@ -34,7 +34,17 @@ const plan: ReadonlyArray<{ readonly title: string; readonly patterns: readonly 
       "docs/guide/**/*.md",
     ],
   },
-  { title: "Kinds and their fields", patterns: ["docs/reference/fields/README.md", "docs/reference/fields/*.md"] },
+  {
+    title: "Kinds and their fields",
+    patterns: [
+      "docs/reference/fields/README.md",
+      "docs/reference/fields/apiextensions-comp*.md",
+      "docs/reference/fields/composite-resource.md",
+      "docs/reference/fields/c*.md",
+      "docs/reference/fields/pkg-*.md",
+      "docs/reference/fields/*.md",
+    ],
+  },
   { title: "Reference", patterns: ["docs/glossary.md", "docs/reference/cli.md", "docs/reference/**/*.md"] },
   { title: "Examples", patterns: ["examples/*/README.md", "examples/**/*.md"] },
   {

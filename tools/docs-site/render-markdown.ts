@@ -22,12 +22,14 @@ export function renderMarkdown(page: MarkdownPage, links: PageLinks): string {
         return headingHtml(token.depth, page.ids.get(token) ?? "", inner);
       },
       code: ({ text, lang = "" }) => codeHtml(text, lang),
+      codespan: ({ text }) => `<code>${breakable(escapeHtml(text))}</code>`,
       table(token) {
         const cells = (row: readonly Tokens.TableCell[], tag: "td" | "th"): string =>
           row.map((cell) => cellHtml(tag, this.parser.parseInline(cell.tokens))).join("");
-        const head = `<tr>${cells(token.header, "th")}</tr>`;
+        const isTitled = token.header.some(({ text }) => text !== "");
+        const head = isTitled ? `<thead><tr>${cells(token.header, "th")}</tr></thead>\n` : "";
         const rows = token.rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("\n");
-        return `${tableStart}<thead>${head}</thead>\n<tbody>${rows}</tbody></table></div>\n`;
+        return `${tableStart}${head}<tbody>${rows}</tbody></table></div>\n`;
       },
       link(token) {
         const inner = this.parser.parseInline(token.tokens);
@@ -38,6 +40,11 @@ export function renderMarkdown(page: MarkdownPage, links: PageLinks): string {
     },
   });
   return marked.parser([...page.tokens]);
+}
+
+/** Paths of files and fields may break where their parts begin. */
+function breakable(html: string): string {
+  return html.replaceAll(/(?<=\w)[./](?=\w{3})/g, "$&<wbr>");
 }
 
 /** A wide table scrolls by itself; one that scrolls must take the focus to be scrolled by keys. */
