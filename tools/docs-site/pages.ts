@@ -80,7 +80,12 @@ export function addressOf(file: string): string {
   if (file === frontPage) return "index.html";
   if (file.endsWith("/README.md")) return `${withoutDocs(file.slice(0, -"/README.md".length))}/index.html`;
   if (file.endsWith(".md")) return `${withoutDocs(file.slice(0, -".md".length)).toLowerCase()}.html`;
-  return `source/${file}.html`;
+  return isPicture(file) ? withoutDocs(file) : `source/${file}.html`;
+}
+
+/** Whether a file is shown as a picture. SVG is text, follows the theme and stays sharp. */
+export function isPicture(file: string): boolean {
+  return file.endsWith(".svg");
 }
 
 function withoutDocs(path: string): string {

@@ -8,8 +8,8 @@ import { isExternal, type MarkdownPage } from "./markdown.ts";
 export interface PageLinks {
   /** The address of a link to a file of the repository. */
   readonly resolve: (href: string) => string;
-  /** The text of an SVG file of the repository; undefined for other files. */
-  readonly picture: (href: string) => string | undefined;
+  /** The address of a picture of the repository. */
+  readonly picture: (href: string) => string;
 }
 
 /** The HTML of a page's body. */
@@ -35,7 +35,7 @@ export function renderMarkdown(page: MarkdownPage, links: PageLinks): string {
         const inner = this.parser.parseInline(token.tokens);
         return linkHtml(isExternal(token.href) ? token.href : links.resolve(token.href), inner);
       },
-      image: ({ href, text }) => pictureHtml(links, href, text),
+      image: ({ href, text }) => pictureHtml(links.picture(href), text),
       html: ({ text }) => text.replaceAll(/<!--[\s\S]*?-->/g, ""),
     },
   });
@@ -72,11 +72,8 @@ function linkHtml(href: string, inner: string): string {
   return `<a href="${escapeHtml(href)}"${isOther ? ' rel="noreferrer"' : ""}>${inner}</a>`;
 }
 
-/** A picture is part of the page, so it follows the theme and costs no request. */
-function pictureHtml(links: PageLinks, href: string, text: string): string {
-  const svg = links.picture(href);
-  if (svg === undefined) throw new Error(`picture ${href} is not an SVG file of the repository`);
-  const own = svg.replaceAll(/<\?xml[\s\S]*?\?>|<!--[\s\S]*?-->|<style>[\s\S]*?<\/style>/g, "").trim();
-  const labelled = own.replace(/<svg\b/, `<svg role="img" aria-label="${escapeHtml(text)}"`);
-  return `<span class="picture" tabindex="0" role="group" aria-label="Picture">${labelled}</span>`;
+/** A wide picture scrolls by itself, as a wide table does. */
+function pictureHtml(address: string, text: string): string {
+  const image = `<img src="${escapeHtml(address)}" alt="${escapeHtml(text)}">`;
+  return `<span class="picture" tabindex="0" role="group" aria-label="Picture">${image}</span>`;
 }

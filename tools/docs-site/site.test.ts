@@ -77,6 +77,8 @@ const planted: ReadonlyArray<readonly [address: string, text: string]> = [
   ["a.html", '<button onclick="load()">'],
   ["a.css", '@import "https://fonts.example/css";'],
   ["a.css", "body { background: url(//cdn.example/a.png) }"],
+  ["a.svg", '<svg><image href="https://cdn.example/a.png"/></svg>'],
+  ["a.svg", "<svg><style>@import url(https://fonts.example/css);</style></svg>"],
   ["a.js", 'script.src = "https://cdn.example/a.js";'],
   ["a.js", "void fetch(address);"],
   ["assets/search-index.js", "globalThis.purlinSearchIndex={};load();\n"],
@@ -112,6 +114,8 @@ test("every page can be read without eyes, without a mouse and without scripts",
       named("pre").length,
       named("button").filter(({ attributes }) => attributes.get("class") === "copy").length,
     );
+    const alternatives = named("img").map(({ attributes }) => attributes.get("alt") ?? "");
+    assert.ok(!alternatives.includes(""), `${address}: a picture without a text`);
     const needsScript = named("button").filter(({ attributes }) => !attributes.has("hidden"));
     assert.deepEqual(needsScript, [], `${address}: a button that does nothing without scripts is hidden`);
   }

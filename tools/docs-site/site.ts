@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the site in memory: every file of it by its address.
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 import { escapeHtml } from "./html.ts";
 import { type NavigationSection, renderPage, rootOf } from "./layout.ts";
 import { isExternal, type MarkdownPage, parseMarkdown, splitHref } from "./markdown.ts";
-import { addressOf, linkedFile, repositoryPages, sectionsOf } from "./pages.ts";
+import { addressOf, isPicture, linkedFile, repositoryPages, sectionsOf } from "./pages.ts";
 import { codeHtml, type PageLinks, renderMarkdown } from "./render-markdown.ts";
 import { buildSearchIndex, entriesOf } from "./search-index.ts";
 
@@ -21,17 +21,18 @@ export function buildSite(root: string): Site {
   const files = repositoryPages(root);
   const parsed = new Map(files.map((file) => [file, parseMarkdown(readFileSync(join(root, file), "utf8"))]));
   const sections = navigationOf(files, parsed);
-  const sources = new Set<string>();
+  const linked = new Set<string>();
   const site = new Map(assets());
   for (const [file, page] of parsed) {
-    const links = linksOfPage(root, file, (to) => {
-      if (!parsed.has(to)) sources.add(to);
-    });
+    const links = linksOfPage(root, file, (to) => linked.add(to));
     const address = addressOf(file);
     const content = { address, title: titleOf(page, file), body: renderMarkdown(page, links), headings: page.headings };
     site.set(address, renderPage(content, sections));
   }
-  for (const source of sources) site.set(addressOf(source), sourcePage(root, source, sections));
+  for (const file of [...linked].filter((one) => !parsed.has(one))) {
+    const text = isPicture(file) ? readFileSync(join(root, file), "utf8") : sourcePage(root, file, sections);
+    site.set(addressOf(file), text);
+  }
   const entries = [...parsed].flatMap(([file, page]) => entriesOf(addressOf(file), page));
   site.set("assets/search-index.js", `globalThis.purlinSearchIndex=${JSON.stringify(buildSearchIndex(entries))};\n`);
   return site;
@@ -51,19 +52,22 @@ function titleOf(page: MarkdownPage | undefined, file: string): string {
 
 /** Links between pages lead to pages; links to other files of the repository to a page with their text. */
 function linksOfPage(root: string, file: string, onLink: (to: string) => void): PageLinks {
-  const pathOf = (target: string): string => posix.join(posix.dirname(file), target);
+  const addressFrom = (target: string): string => {
+    const to = linkedFile(root, posix.join(posix.dirname(file), target));
+    if (to === undefined) throw new Error(`${file}: link to ${target}: no such file`);
+    onLink(to);
+    return rootOf(addressOf(file)) + addressOf(to);
+  };
   return {
     resolve: (href) => {
       const { target, anchor } = splitHref(href);
-      if (target === "") return `#${anchor}`;
-      const to = linkedFile(root, pathOf(target));
-      if (to === undefined) throw new Error(`${file}: link to ${target}: no such file`);
-      onLink(to);
-      return rootOf(addressOf(file)) + addressOf(to) + (anchor === "" ? "" : `#${anchor}`);
+      const suffix = anchor === "" ? "" : `#${anchor}`;
+      return target === "" ? suffix : addressFrom(target) + suffix;
     },
     picture: (href) => {
-      const path = join(root, pathOf(href));
-      return !isExternal(href) && href.endsWith(".svg") && existsSync(path) ? readFileSync(path, "utf8") : undefined;
+      if (isExternal(href) || !isPicture(href))
+        throw new Error(`${file}: ${href}: pictures are SVG files of the repository`);
+      return addressFrom(href);
     },
   };
 }

@@ -26,7 +26,15 @@ export function externalRequests(address: string, text: string): readonly string
   if (address.endsWith(".css")) return inStyle(text);
   if (address === "assets/search-index.js") return inIndex(text);
   if (address.endsWith(".js")) return inScript(text);
+  if (address.endsWith(".svg")) return inPicture(text);
   return elementsOf(text).flatMap(inElement);
+}
+
+/** A picture brings its own styles, which load nothing; scripts never run in one. */
+function inPicture(text: string): readonly string[] {
+  const styles = [...text.matchAll(/<style[^>]*>([\s\S]*?)<\/style>/g)].flatMap(([, style = ""]) => inStyle(style));
+  const elements = elementsOf(text).filter(({ name }) => name !== "style");
+  return [...styles, ...elements.flatMap(inElement)];
 }
 
 function inElement({ name, attributes }: HtmlElement): readonly string[] {
