@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-export { defaultFunctionLimits, type FunctionLimits, limitsOfRuntimeConfig } from "./limits/function-limits.ts";
-export { collectFunctionLogs, type FunctionLog, functionLogFolder, listFunctionLogs } from "./process/function-logs.ts";
+// The processes of all functions of a control plane:
+
 export type {
   FunctionProcess,
   FunctionSpec,
@@ -14,21 +14,38 @@ export {
   type FunctionProcesses,
   type FunctionProcessesOptions,
 } from "./process/function-processes.ts";
-export { closeInheritedDescriptors } from "./process/inherited-descriptors.ts";
-export type { Launch, LaunchEvents, Launched } from "./process/launch.ts";
 export type { FunctionProgram } from "./process/launch-function.ts";
-export { type LogFile, openLogFile } from "./process/log-file.ts";
+
+// Functions that run from a source file:
+
 export type { SourceFolders } from "./process/source-file.ts";
 export { createSourceRuntime, type SourceOptions, sourceSpec } from "./process/source-runtime.ts";
-export type { SupervisionOptions } from "./process/supervision.ts";
+
+// A trial run of an image:
+
+export { type ImageTrial, type StartFailure, tryImage } from "./process/try-image.ts";
+
+// One supervised function, with restarts and a new version on save:
+
 export {
   type RestartPolicy,
   Supervisor,
   type SupervisorObserver,
   type SupervisorOptions,
 } from "./process/supervisor.ts";
-export { type ImageTrial, type StartFailure, tryImage } from "./process/try-image.ts";
-export { isWorkerMessage, type WorkerMessage } from "./process/worker-message.ts";
 export { workerProgram } from "./process/worker-program.ts";
+export type { Launch, LaunchEvents, Launched } from "./spawn/launch.ts";
+export { isWorkerMessage, type WorkerMessage } from "./spawn/worker-message.ts";
+
+// Limits and sandboxes:
+
+export { defaultFunctionLimits, type FunctionLimits, limitsOfRuntimeConfig } from "./limits/function-limits.ts";
 export { findSandbox, type SandboxSupport } from "./sandbox/find-sandbox.ts";
 export { mountPoints, type Sandbox } from "./sandbox/sandbox-arguments.ts";
+export { closeInheritedDescriptors } from "./spawn/inherited-descriptors.ts";
+export type { SupervisionOptions } from "./spawn/supervision.ts";
+
+// Logs of functions:
+
+export { collectFunctionLogs, type FunctionLog, functionLogFolder, listFunctionLogs } from "./process/function-logs.ts";
+export { type LogFile, openLogFile } from "./process/function-output.ts";

@@ -34,7 +34,7 @@ test("libraries are files for the same processor, and their number is small", ()
   assert.ok(files.length < 40, files.join());
 });
 
-test("what is not linked with anything needs nothing", () => {
+test("a static program needs no linked files", () => {
   assert.deepEqual(linkedFiles(new URL(import.meta.url).pathname), {});
 });
 

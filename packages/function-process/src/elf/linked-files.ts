@@ -79,7 +79,7 @@ function isFor(file: string, machine: number): boolean {
   return existsSync(file) && readElf(file)?.machine === machine;
 }
 
-/** The folder of the C library, in which the loader looks without being told. */
+/** The folder of the C library, which the loader searches by default. */
 function homeOf(found: ReadonlyMap<string, string>, interpreter: string): string {
   const c = [...found].find(([name]) => name.startsWith("libc.so") || name.startsWith("libc.musl"));
   return dirname(c?.[1] ?? interpreter);

@@ -5,7 +5,7 @@ import type { PidNamespace } from "./pid-namespace.ts";
 /** Which limits a shell sets for a program. */
 interface ScriptLimits {
   readonly limits: FunctionLimits;
-  /** Only where processes of nobody else count: in a user namespace. */
+  /** Only in a user namespace, where no other processes count. */
   readonly countProcesses: boolean;
   /** Largest file; not for programs that write results of their own. */
   readonly limitFiles: boolean;

@@ -13,9 +13,9 @@ import { type CpuClock, cpusUsed, type HeldFiles, heldFiles, proportionalBytes, 
 /** What an entry of a folder takes at least. */
 const entryBytes = 1024;
 
-/** Measures what functions use, and says when it is too much. */
+/** Measures what functions use and reports when a limit is exceeded. */
 export interface LimitWatch {
-  /** Begins to measure a function; call the result when it has ended. */
+  /** Starts to measure a function; call the result when it has ended. */
   add(watched: WatchedFunction): () => void;
   close(): void;
 }
@@ -29,9 +29,9 @@ interface WatchedFunction {
   readonly tmp?: string | undefined;
   /** The kernel holds it to its CPU limit. */
   readonly isCpuLimited: boolean;
-  /** It must be stopped. Told once. */
+  /** It must be stopped. Called once. */
   exceeded(text: string): void;
-  /** It is held to a limit and goes on. Told once for each limit. */
+  /** It is throttled or refused at a limit and keeps running. Called once for each limit. */
   held(text: string): void;
 }
 
@@ -47,7 +47,7 @@ const defaultPace: WatchPace = { usualMs: 2_000, closeMs: 250 };
 /** Open files are counted only so often. */
 const filesEvery = 4;
 
-/** A function is slowed down at once, and this is said when it goes on for so many measurements. */
+/** A function is throttled at once; this is reported after so many measurements in a row. */
 const patience = 3;
 
 /** Up to this above its CPU limit a function is left alone. */
@@ -57,7 +57,7 @@ interface Measured {
   readonly watched: WatchedFunction;
   readonly cpu: CpuClock;
   readonly throttle: Throttle;
-  readonly told: Set<string>;
+  readonly reported: Set<string>;
   files: HeldFiles;
   duty: number;
   overs: number;
@@ -65,7 +65,7 @@ interface Measured {
 
 const noFiles: HeldFiles = { openFiles: 0, memoryBytes: 0, deletedBytes: 0 };
 
-/** Makes a watch over the functions of a run. Nothing is measured while there are none. */
+/** Creates a watch over the functions of a run. Measures nothing while there are no functions. */
 export function createLimitWatch(run: MarkedRun, pace: WatchPace = defaultPace): LimitWatch {
   const all = new Map<number, Measured>();
   const census: Census = createCensus(run);
@@ -99,7 +99,7 @@ export function createLimitWatch(run: MarkedRun, pace: WatchPace = defaultPace):
   return {
     add(watched) {
       const one: Measured = {
-        ...{ watched, cpu: new Map(), throttle: createThrottle(), told: new Set<string>() },
+        ...{ watched, cpu: new Map(), throttle: createThrottle(), reported: new Set<string>() },
         ...{ files: noFiles, duty: 1, overs: 0 },
       };
       all.set(watched.mark, one);
@@ -120,7 +120,7 @@ export function createLimitWatch(run: MarkedRun, pace: WatchPace = defaultPace):
 
 /** Judges one function. True when it is close to a limit. */
 async function check(one: Measured, family: readonly ProcessStat[], elapsedMs: number): Promise<boolean> {
-  const { watched, files, told } = one;
+  const { watched, files, reported } = one;
   const { limits, tmp } = watched;
   const tmpBytes = files.deletedBytes + (tmp === undefined ? 0 : await folderSize(tmp, limits.tmpBytes));
   const processes = family.reduce((sum, { threads }) => sum + threads, 0);
@@ -128,14 +128,14 @@ async function check(one: Measured, family: readonly ProcessStat[], elapsedMs: n
   const memoryBytes = rough > limits.memoryBytes ? proportionalBytes(family) + files.memoryBytes : rough;
   const usage = { memoryBytes, processes, tmpBytes };
   const finding = judge(usage, limits);
-  if (finding !== undefined && !told.has("exceeded")) {
-    told.add("exceeded");
+  if (finding !== undefined && !reported.has("exceeded")) {
+    reported.add("exceeded");
     one.throttle.end();
     watched.exceeded(finding.text);
     return true;
   }
-  if (files.openFiles >= limits.openFiles) tellOnce(one, "openFiles");
-  if (!told.has("exceeded")) slowDown(one, family, elapsedMs);
+  if (files.openFiles >= limits.openFiles) reportOnce(one, "openFiles");
+  if (!reported.has("exceeded")) slowDown(one, family, elapsedMs);
   return isClose(usage, limits);
 }
 
@@ -146,7 +146,7 @@ function slowDown(one: Measured, family: readonly ProcessStat[], elapsedMs: numb
   const used = cpusUsed(family, cpu, elapsedMs);
   const isOver = used > limit * tolerance;
   one.overs = isOver || one.duty < 1 ? one.overs + 1 : 0;
-  if (one.overs >= patience) tellOnce(one, "cpus");
+  if (one.overs >= patience) reportOnce(one, "cpus");
   if (watched.isCpuLimited) return;
   if (isOver || one.duty < 1) one.duty = nextDuty(one.duty, used, limit);
   one.throttle.set(one.duty, busy);
@@ -160,9 +160,9 @@ function busyIn(family: readonly ProcessStat[], clock: CpuClock, elapsedMs: numb
   return family.filter(({ pid, start, ticks }) => ticks - (clock.get(`${pid} ${start}`) ?? 0) >= least);
 }
 
-function tellOnce(one: Measured, limit: "cpus" | "openFiles"): void {
-  if (one.told.has(limit)) return;
-  one.told.add(limit);
+function reportOnce(one: Measured, limit: "cpus" | "openFiles"): void {
+  if (one.reported.has(limit)) return;
+  one.reported.add(limit);
   one.watched.held(heldText(limit, one.watched.limits));
 }
 

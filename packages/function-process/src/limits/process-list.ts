@@ -56,6 +56,13 @@ export function readProc(pid: number, file: string): string | undefined {
   }
 }
 
+/** The descendants of a process, parents first. Empty where there is no /proc. */
+export function processesBelow(pid: number): readonly number[] {
+  const children = Map.groupBy(listPids(), (one) => readStat(one)?.parent);
+  const below = (parent: number): number[] => (children.get(parent) ?? []).flatMap((one) => [one, ...below(one)]);
+  return below(pid);
+}
+
 const slice = 64;
 
 /** Handles items one after the other, and lets other work in between. */

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { createLogRate } from "./log-rate.ts";
 import { createThrottle, nextDuty } from "./throttle.ts";
 import { cpusUsed } from "./usage.ts";
 
@@ -43,19 +42,4 @@ test("processor time counts since the last measurement", () => {
     "its pid belongs to another one",
   );
   assert.equal(cpusUsed([], clock, 0), 0);
-});
-
-test("output above the rate is discarded, with a line that says so", () => {
-  let now = 0;
-  let told = 0;
-  const clock = { now: () => now, schedule: () => () => {} };
-  const rate = createLogRate(100, clock, () => told++);
-  assert.equal(rate.keep("a".repeat(400)).length, 400, "a burst");
-  assert.equal(rate.keep("b"), "");
-  assert.equal(rate.keep("bb"), "");
-  now = 1_000;
-  assert.equal(rate.keep("c"), "\n[3 characters were discarded: more than the log limit]\nc");
-  now = 100_000;
-  assert.equal(rate.keep("d".repeat(401)), "");
-  assert.equal(told, 1);
 });

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** What a program needs to find others, write temporary files and know where in the world it is. */
+/** What a program needs to find other programs, write temporary files and know its locale and time zone. */
 const harmless = new Set(["PATH", "TMPDIR", "LANG", "TZ"]);
 
 /**
- * The part of an environment that a function may have. Functions are other people's code: tokens and passwords of whoever
- * started the control plane are none of their business.
+ * The part of an environment that functions get. Functions are third-party code and must not see the tokens and passwords of the user who
+ * started the control plane.
  */
 export function cleanEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const kept: Record<string, string> = {};

@@ -16,7 +16,7 @@ test("ports are free and none is handed out twice at a time", async () => {
   for (const taken of ports) pool.giveBack(taken);
 });
 
-test("a port that is wanted is given if it is free, and another one if not", async () => {
+test("the wanted port is returned if it is free, otherwise another one", async () => {
   const pool = createPortPool();
   const port = await pool.take();
   assert.notEqual(await pool.take(port), port, "it was handed out");

@@ -50,7 +50,7 @@ test("a certificate is renewed in another folder when a third of its life is lef
   assert.equal(await certificates.serverFolder("fn"), second);
 });
 
-test("nothing stays of a function that is gone, nor of an earlier control plane", async () => {
+test("the files of a removed function and of an earlier control plane are removed", async () => {
   using folder = tempFolder();
   let now = Date.now();
   const times = { now: () => now, days: 30 };
@@ -62,12 +62,12 @@ test("nothing stays of a function that is gone, nor of an earlier control plane"
   await certificates.serverFolder("fn");
   assert.deepEqual(readdirSync(folder.path).sort(), ["fn", "fn~2", "other"]);
   await certificates.forget("fn");
-  await certificates.forget("nobody");
+  await certificates.forget("unknown");
   assert.deepEqual(readdirSync(folder.path), ["other"]);
   assert.equal(await certificates.serverFolder("fn"), join(folder.path, "fn"), "it may come back");
 });
 
-test("our own certificate is renewed as well", () => {
+test("the client certificate is renewed too", () => {
   using folder = tempFolder();
   let now = Date.now();
   const { client } = createFunctionCertificates(folder.path, { now: () => now, days: 30 });
@@ -77,7 +77,7 @@ test("our own certificate is renewed as well", () => {
   assert.notEqual(client.current(), first);
 });
 
-test("our own certificate is written down where somebody asks for it, before the first call, and anew with each renewal", () => {
+test("the client certificate is written to clientFolder before the first call and again at each renewal", () => {
   using folder = tempFolder();
   const clientFolder = join(folder.path, "client");
   let now = Date.now();
@@ -113,7 +113,7 @@ test("a function that comes back while its folder is being removed has its files
   assert.deepEqual(readdirSync(folder.path), ["fn"]);
 });
 
-test("what the disk does not let go of stops nobody: whoever is forgotten is forgotten", async () => {
+test("forget succeeds when the files of a function cannot be removed", async () => {
   using folder = tempFolder();
   const path = join(folder.path, "certificates");
   const certificates = createFunctionCertificates(path, year);

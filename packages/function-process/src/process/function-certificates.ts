@@ -7,16 +7,16 @@ import { createTlsIdentity, type TlsIdentity } from "@purlin/certificates/peer";
 
 /** The certificates of functions that run on this machine. */
 export interface FunctionCertificates {
-  /** Our side of every call. */
+  /** The client side of every call. */
   readonly client: { current(): TlsIdentity };
   /**
    * The folder with `ca.crt`, `tls.crt` and `tls.key` that a function is to be served with from now on: the same until its
    * certificate is renewed, another one afterwards. What is served with the old one should be replaced then.
    */
   serverFolder(functionName: string): Promise<string>;
-  /** How long until that is another one. */
+  /** How long until the certificate is renewed. */
   renewInMs(functionName: string): number;
-  /** Removes what was made for a function that is gone, as far as the disk allows. */
+  /** Removes the files of a function that is gone; errors are ignored. */
   forget(functionName: string): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ interface CertificateTimes {
   readonly now: () => number;
   /** Renewed when a third of this is left. */
   readonly days: number;
-  /** Where our side of calls is written down, for programs of the same user that shall call functions too; nowhere unless given. */
+  /** Where to write the client certificate, for other programs of the same user that call functions; not written unless given. */
   readonly clientFolder?: string | undefined;
 }
 
@@ -34,8 +34,8 @@ const authorityYears = 10;
 const yearMs = 365 * 86_400_000;
 
 /**
- * An authority for as long as this process runs. Its key is never written down, and a function's certificate is good for
- * serving only, so no function can call another one.
+ * An authority for the lifetime of this process. Its key is never written to disk, and a function's certificate is valid for serving only, so
+ * no function can call another one.
  */
 export function createFunctionCertificates(directory: string, times: CertificateTimes): FunctionCertificates {
   const { days, clientFolder } = times;
@@ -47,11 +47,11 @@ export function createFunctionCertificates(directory: string, times: Certificate
     days: 2 * authorityYears * 365,
   });
   const client = keepClientContext(authority, { now, days, clientFolder });
-  // Whoever reads it may come before the first call of ours.
+  // Another program may read the files before this process makes its first call.
   if (clientFolder !== undefined) client.current();
   const issued = new Map<string, Issued>();
   const leaving = new Map<string, Promise<unknown>>();
-  // What an earlier process left was signed by an authority that is no more.
+  // Files of an earlier process were signed by an authority that no longer exists.
   const emptied = rm(directory, { recursive: true, force: true });
   emptied.catch(() => {});
 
@@ -72,7 +72,7 @@ export function createFunctionCertificates(directory: string, times: Certificate
     // A function may come back while its folder is still being removed.
     const isFree = Promise.all([emptied, leaving.get(name)]);
     const written = isFree.then(() => writeFiles(folder, pair, authority.certPem));
-    // The last but one is of no use to anybody any more.
+    // The certificate before the previous one is no longer in use.
     if (number > 2) void rm(folderOf(name, number - 2), { recursive: true, force: true }).catch(() => {});
     written.catch(() => issued.delete(name));
     return { number, certPem: pair.certPem, written };
@@ -98,7 +98,7 @@ export function createFunctionCertificates(directory: string, times: Certificate
       const folders = [known.number, known.number - 1].map((number) => folderOf(name, number));
       const written = known.written.catch(() => {});
       const removed = written.then(() => Promise.all(folders.map((one) => rm(one, { recursive: true, force: true }))));
-      // What cannot be removed now goes when the next control plane starts, and is of no use to anybody until then.
+      // Files that cannot be removed now are removed when the next control plane starts; their certificates are not trusted by then.
       const left = removed.catch(() => {});
       leaving.set(name, left);
       await left;

@@ -16,7 +16,7 @@ test("logs are kept by Function and found again, those written last coming last"
     folder.write(`${path.slice(folder.path.length + 1)}.1`, "older");
     utimesSync(path, 100 - index, 100 - index);
   }
-  folder.write("stray.log", "nobody's");
+  folder.write("stray.log", "not in a function's folder");
   const found = (await listFunctionLogs(folder.path)).map(({ functionName, revision }) => [functionName, revision]);
   assert.deepEqual(found, [
     ["fn", "fn-a"],
@@ -25,7 +25,7 @@ test("logs are kept by Function and found again, those written last coming last"
   ]);
 });
 
-test("of what is gone the last logs of each Function stay, and of what is there all", async () => {
+test("the last logs of deleted revisions of each Function are kept, and all logs of existing ones", async () => {
   using folder = tempFolder();
   const write = (functionName: string, name: string, time: number): string => {
     const path = functionLogPath(folder.path, { name, functionName });

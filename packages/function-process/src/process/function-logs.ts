@@ -19,14 +19,14 @@ export const functionLogFolder = "logs";
 
 const ending = ".log";
 
-/** Where the output of a function is kept: by Function, so that all its revisions are found without asking anybody. */
+/** The log file of a function: grouped by Function, so that the logs of all its revisions are found without an API server. */
 export function functionLogPath(directory: string, { name, functionName = name }: LogName): string {
   return join(directory, functionName, `${name}${ending}`);
 }
 
 type LogName = Pick<FunctionSpec, "name" | "functionName">;
 
-/** All logs in a folder, whether or not anything runs: those written last come last. */
+/** All logs in a folder, whether or not a function runs; the most recently written last. */
 export async function listFunctionLogs(directory: string): Promise<readonly FunctionLog[]> {
   const functions = await readdir(directory, { withFileTypes: true }).catch(() => []);
   const found = functions.filter((entry) => entry.isDirectory()).map(({ name }) => logsOf(directory, name));
@@ -38,7 +38,7 @@ async function logsOf(directory: string, functionName: string): Promise<Function
   const logs = names.filter((name) => name.endsWith(ending)).map((name) => join(directory, functionName, name));
   const found = await Promise.all(
     logs.map(async (path) => {
-      // One that is gone by now was collected, or is just being moved aside.
+      // It was collected or rotated since the folder was read.
       const stats = await stat(path).catch(() => undefined);
       return stats && { functionName, revision: basename(path, ending), path, writtenMs: stats.mtimeMs };
     }),
@@ -51,8 +51,8 @@ function byTime(a: FunctionLog, b: FunctionLog): number {
 }
 
 /**
- * Removes logs of what is gone, but the last few of each Function: they may tell why it went. `isThere` says whether a revision
- * still exists, or a process still writes.
+ * Removes the logs of deleted revisions, except the last few of each Function, which may show why it failed. `isThere` says whether a revision
+ * still exists or a process still writes.
  */
 export async function collectFunctionLogs(
   directory: string,

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@purlin/function-runner";
+import type { SandboxNetworkPool } from "../image/sandbox-network-pool.ts";
 import type { FunctionLimits } from "../limits/function-limits.ts";
 import { heldText } from "../limits/judge.ts";
-import { createLogRate, type LogRate } from "../limits/log-rate.ts";
-import type { CellPool } from "./cell-pool.ts";
+import type { ResourceSupervision } from "../spawn/supervision.ts";
 import type { PortPool } from "./free-port.ts";
 import type { FunctionCertificates } from "./function-certificates.ts";
+import { createLogRate, createLogTail, type LogFile, type LogRate } from "./function-output.ts";
 import { untilItAnswers } from "./grpc-probe.ts";
 import { createLaunch, type FunctionProgram, isBare } from "./launch-function.ts";
-import type { LogFile } from "./log-file.ts";
-import { createLogTail } from "./log-tail.ts";
 import { createRenewal, type Renewal } from "./renewal.ts";
-import type { ResourceSupervision } from "./supervision.ts";
 import { type RestartPolicy, Supervisor, type SupervisorObserver } from "./supervisor.ts";
 import { createUses, type Uses } from "./uses.ts";
 
@@ -43,11 +41,11 @@ export interface ServedFunction {
   readonly replaced?: AbortSignal | undefined;
 }
 
-/** What there is to say about a function's process right now. */
+/** The state of a function's process. */
 export type ProcessState =
   | { readonly phase: "starting" }
   | { readonly phase: "serving"; readonly endpoint: string; readonly problem?: string; readonly notice?: string }
-  /** It does not serve; it is tried again by itself. */
+  /** It does not serve; the supervisor restarts it. */
   | { readonly phase: "failed"; readonly problem: string };
 
 /** A function that is kept running. */
@@ -55,11 +53,11 @@ export interface FunctionProcess {
   readonly name: string;
   /** The unpacked image it runs from; undefined where it runs from something else. */
   readonly root: string | undefined;
-  /** A problem beside "serving" is that of a newer version which did not come up; a notice, a limit that it was held to or stopped for. */
+  /** While "serving", `problem` is why a newer version did not start, and `notice` a limit that throttled or stopped the function. */
   readonly state: ProcessState;
   /** Waits for a version that is starting. Rejects with the reason when the function does not serve. */
   served(signal?: AbortSignal): Promise<ServedFunction>;
-  /** What answers right now, if anything does. */
+  /** What serves now; undefined when nothing does. */
   readonly current: ServedFunction | undefined;
   /** Tells that a run begins at an address that was served; call the result when it is over. */
   hold(endpoint: string): () => void;
@@ -70,19 +68,19 @@ export interface FunctionProcess {
   settled(): Promise<void>;
   /** Resolves when no run uses what it serves and none can be on its way, within limits. */
   released(): Promise<void>;
-  /** Another process serves in its place: calls to a source file end after a short grace. */
+  /** Another process serves in its place: calls to a source file are aborted after a grace period. */
   replace(): void;
-  /** Sees whether its certificate is still good by the clock of the machine, and replaces the process if not. */
+  /** Checks whether its certificate is still valid by the clock of the machine, and replaces the process if not. */
   checkCertificate(): void;
-  /** Ends it now; only calls that have arrived may finish. */
+  /** Ends it now; only calls in flight may finish. */
   stop(): Promise<void>;
 }
 
 /** What the processes of one control plane share. */
-export interface ProcessSurroundings {
+export interface ProcessDeps {
   readonly certificates: FunctionCertificates;
   readonly ports: PortPool;
-  readonly cells: CellPool;
+  readonly networks: SandboxNetworkPool;
   readonly env: Readonly<Record<string, string>>;
   readonly clock: Clock;
   /** Where a function's output goes, besides the lines kept in memory. */
@@ -92,9 +90,9 @@ export interface ProcessSurroundings {
   readonly resources: ResourceSupervision;
 }
 
-/** How patient to be. */
+/** Timeouts of function processes. */
 export interface ProcessLimits {
-  /** Until the first answer. */
+  /** Until the first response. */
   readonly startMs: number;
   /** For calls in flight when a process is stopped. */
   readonly graceMs: number;
@@ -112,14 +110,14 @@ const bareAdvice =
   "without a sandbox it must listen where --address says; install bubblewrap for one that does not: it gives each function a network of its own";
 
 /** Starts a function and keeps it running until it is stopped. */
-export function startFunctionProcess(spec: FunctionSpec, surroundings: ProcessSurroundings): FunctionProcess {
-  return new RunningProcess(spec, surroundings);
+export function startFunctionProcess(spec: FunctionSpec, deps: ProcessDeps): FunctionProcess {
+  return new RunningProcess(spec, deps);
 }
 
 class RunningProcess implements FunctionProcess {
   readonly name: string;
   readonly root: string | undefined;
-  readonly #surroundings: ProcessSurroundings;
+  readonly #deps: ProcessDeps;
   readonly #log: LogFile;
   readonly #uses: Uses;
   readonly #renewal: Renewal;
@@ -127,21 +125,21 @@ class RunningProcess implements FunctionProcess {
   readonly #tail = createLogTail(logCharacters);
   readonly #waiting = new Set<() => void>();
   readonly #rate: LogRate;
-  /** What limits did to it, in the order in which it happened. */
+  /** The limits that throttled or stopped it, oldest first. */
   readonly #notices = new Set<string>();
   #state: ProcessState = { phase: "starting" };
   #version = "";
-  /** Ends the calls to the version that serves; undefined for packages, whose calls are waited for. */
+  /** Aborts the calls to the serving version; undefined for packages, whose calls may finish. */
   #calls: AbortController | undefined;
 
-  constructor(spec: FunctionSpec, surroundings: ProcessSurroundings) {
-    const { certificates, limits, clock, ports, cells, env, resources } = surroundings;
+  constructor(spec: FunctionSpec, deps: ProcessDeps) {
+    const { certificates, limits, clock, ports, networks, env, resources } = deps;
     const { name, program, cwd } = spec;
     this.name = name;
     this.root = program.kind === "image" ? program.root : undefined;
     this.#calls = program.kind === "source" ? new AbortController() : undefined;
-    this.#surroundings = surroundings;
-    this.#log = surroundings.logFile(spec);
+    this.#deps = deps;
+    this.#log = deps.logFile(spec);
     this.#uses = createUses({ clock, lingerMs: limits.lingerMs, limitMs: limits.holdMs });
     const supervision = resources.of(spec);
     const tooMuch = (): void => this.#notice(heldText("logBytesPerSecond", supervision.limits));
@@ -154,7 +152,7 @@ class RunningProcess implements FunctionProcess {
         cwd,
         env,
         ports,
-        cell: (maker) => cells.take(name, maker),
+        openNetwork: (maker) => networks.take(name, maker),
         certificates: folder,
         graceMs: limits.graceMs,
         supervision,
@@ -210,7 +208,7 @@ class RunningProcess implements FunctionProcess {
     const calls = this.#calls;
     if (calls === undefined) return;
     this.#calls = new AbortController();
-    const { clock, limits } = this.#surroundings;
+    const { clock, limits } = this.#deps;
     clock.schedule(limits.replacedMs, () =>
       calls.abort(new Error("the function has been replaced by a newer version")),
     );
@@ -256,31 +254,31 @@ class RunningProcess implements FunctionProcess {
     };
   }
 
-  /** A limit that it was held to: it goes on, and users see why it is slow or incomplete. */
+  /** Records a limit that throttled the function, so that users see why it is slow or its log incomplete. */
   #notice(text: string): void {
     if (this.#notices.has(text)) return;
     this.#notices.add(text);
-    this.#log.add(`${new Date(this.#surroundings.clock.now()).toISOString()}  WARN  ${text}\n`);
+    this.#log.add(`${new Date(this.#deps.clock.now()).toISOString()}  WARN  ${text}\n`);
     if (this.#state.phase === "serving") this.#become(this.#withNotices(this.#state));
   }
 
   #withNotices<S extends ProcessState>(state: S): S {
-    // What it used is another number each time; the last one is enough.
+    // The measured number differs each time; the last notice is enough.
     const notice = [...this.#notices].at(-1);
     return notice === undefined ? state : { ...state, notice };
   }
 
-  /** A function that cannot start writes nothing itself, so its log says why. Each restart fails alike: one line is enough. */
+  /** Writes the reason to the log of a function that cannot start, once: each restart fails the same way. */
   #logProblem(problem: string): void {
     if (problem === problemOf(this.#state)) return;
-    this.#log.add(`${new Date(this.#surroundings.clock.now()).toISOString()}  ERROR  ${problem}\n`);
+    this.#log.add(`${new Date(this.#deps.clock.now()).toISOString()}  ERROR  ${problem}\n`);
   }
 
   #become(state: ProcessState): void {
     this.#state = state;
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
-    this.#surroundings.onChange(this);
+    this.#deps.onChange(this);
   }
 
   #changed(signal?: AbortSignal): Promise<void> {
@@ -304,7 +302,7 @@ function problemOf(state: ProcessState): string | undefined {
   return state.phase === "starting" ? undefined : state.problem;
 }
 
-/** While an earlier version serves, a newer one that fails is a problem and no outage. */
+/** While an earlier version serves, a newer one that fails is a problem, not an outage. */
 function withProblem(state: ProcessState, problem: string): ProcessState {
   return state.phase === "serving" ? { ...state, problem } : { phase: "failed", problem };
 }

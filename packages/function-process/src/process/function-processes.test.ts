@@ -118,7 +118,7 @@ test("a function that is broken at the start says where, and serves once it is p
   assert.equal(await on.call(fn), "one");
 });
 
-test("who cannot wait for a function that starts is told so, and takes nothing from those who can", async () => {
+test("a caller that times out waiting for a function to start gets an error; other callers keep waiting", async () => {
   const slow = 'while (!existsSync("go")) await new Promise((resolve) => setTimeout(resolve, 5));\n';
   await using on = scene({ "fn.ts": slow + functionSource("one") });
   const fn = on.processes.run(on.source("fn"));
@@ -131,7 +131,7 @@ test("who cannot wait for a function that starts is told so, and takes nothing f
   assert.equal(await patient, "one");
 });
 
-test("a file that is not there is missed by name, and served once it is there", async () => {
+test("a missing file is named in the error and served once it exists", async () => {
   await using on = scene({});
   const fn = on.processes.run({
     name: "fn",
@@ -144,7 +144,7 @@ test("a file that is not there is missed by name, and served once it is there", 
   assert.equal(await on.call(fn), "one");
 });
 
-test("a version that is broken on reload changes nothing but the problem that is shown", async () => {
+test("a version that fails on reload only sets the problem", async () => {
   await using on = scene({ "fn.ts": functionSource("one") });
   const fn = on.processes.run(on.source("fn"));
   assert.equal(await on.call(fn), "one");
@@ -161,7 +161,7 @@ test("a version that is broken on reload changes nothing but the problem that is
   assert.equal(await on.call(fn), "two");
 });
 
-test("two functions live side by side; one that is killed comes back and the other notices nothing", async () => {
+test("a killed function restarts without affecting another one", async () => {
   const withPid = (word: string): string =>
     `import { writeFileSync } from "node:fs";\nwriteFileSync("${word}.pid", String(process.pid));\n${functionSource(word)}`;
   await using on = scene({ "a.ts": withPid("a"), "b.ts": withPid("b") });
@@ -182,8 +182,8 @@ test("two functions live side by side; one that is killed comes back and the oth
   assert.equal(on.processes.get("b"), undefined);
 });
 
-test("any program that takes the flags of functions will do, on another port when its own is taken", async () => {
-  // Serves by itself, as a function in any language does. The first time, somebody else was quicker.
+test("any program that accepts the flags of functions can serve, and moves to another port when its own is taken", async () => {
+  // Serves by itself, as a function in any language does. The first time, another process took the port.
   const program = `import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { main } from "@purlin/function-sdk";
@@ -240,7 +240,7 @@ function abruptSource(text: string, pidFile: string): string {
 
 const pidIn = (on: Scene, file: string): number => Number(readFileSync(join(on.folder.path, file), "utf8"));
 
-test("a function whose file is named anew is handed over: who uses the old file finishes, who comes now waits for the new one", async () => {
+test("when the file of a function is renamed, running calls finish on the old process and new calls wait for the new one", async () => {
   await using on = scene({ "one.ts": abruptSource("one", "pid-one"), "two.ts": abruptSource("two", "pid-two") });
   const named = (file: string): FunctionSpec => ({ ...on.source(file), name: "fn" });
   const before = on.processes.run(named("one"));
@@ -259,7 +259,7 @@ test("a function whose file is named anew is handed over: who uses the old file 
   assert.equal(await on.call(after), "two");
 });
 
-test("one that does not come up is replaced all the same, and what it replaced ends", async () => {
+test("a process that does not start is replaced too, and the one before it ends", async () => {
   await using on = scene({ "one.ts": abruptSource("one", "pid-one"), "broken.ts": "throw new Error('broken');\n" });
   const before = on.processes.run({ ...on.source("one"), name: "fn" });
   await before.served();
@@ -268,7 +268,7 @@ test("one that does not come up is replaced all the same, and what it replaced e
   await until(() => !isAlive(pidIn(on, "pid-one")));
 });
 
-test("one that is wanted again before it has ended goes on", async () => {
+test("a retiring process that is requested again keeps running", async () => {
   await using on = scene({ "fn.ts": abruptSource("one", "pid") });
   const fn = on.processes.run(on.source("fn"));
   await fn.served();
@@ -283,7 +283,7 @@ test("one that is wanted again before it has ended goes on", async () => {
   assert.notEqual(on.processes.run(on.source("fn")), fn, "one that has ended does not come back");
 });
 
-test("one that is killed comes back where it was: who called it meanwhile is answered", async () => {
+test("a killed function restarts at its old address; calls made meanwhile succeed", async () => {
   await using on = scene({ "fn.ts": abruptSource("one", "pid") });
   const fn = on.processes.run(on.source("fn"));
   const { endpoint } = await fn.served();
@@ -314,7 +314,7 @@ async function accepts(address: string): Promise<boolean> {
   return answer;
 }
 
-test("what is still being stopped when all ends takes nothing from whoever comes next in the same folder", async () => {
+test("stopping a function during close leaves the files of the next run in the same folder alone", async () => {
   await using on = scene({ "fn.ts": functionSource("one") });
   const fn = on.processes.run(on.source("fn"));
   assert.equal(await on.call(fn), "one");

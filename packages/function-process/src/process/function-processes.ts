@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
 import { type Clock, systemClock, type TlsSource } from "@purlin/function-runner";
-import { openBehind } from "../sandbox/network-door.ts";
+import { openSandboxNetwork } from "../image/sandbox-network.ts";
+import { createSandboxNetworkPool } from "../image/sandbox-network-pool.ts";
+import { openBehind } from "../sandbox/proxy-socket.ts";
 import type { Sandbox } from "../sandbox/sandbox-arguments.ts";
-import { createCellPool } from "./cell-pool.ts";
+import { openSupervision, type SupervisionOptions } from "../spawn/supervision.ts";
 import { cleanEnvironment } from "./clean-environment.ts";
 import { createPortPool } from "./free-port.ts";
 import { createFunctionCertificates } from "./function-certificates.ts";
 import { collectFunctionLogs, functionLogFolder, functionLogPath } from "./function-logs.ts";
+import { openLogFile } from "./function-output.ts";
 import {
   type FunctionProcess,
   type FunctionSpec,
+  type ProcessDeps,
   type ProcessLimits,
-  type ProcessSurroundings,
   startFunctionProcess,
 } from "./function-process.ts";
-import { openLogFile } from "./log-file.ts";
-import { openCell } from "./network-cell.ts";
 import { refusedProcess, sandboxRefusal } from "./refused-process.ts";
-import { openSupervision, type SupervisionOptions } from "./supervision.ts";
 
 /** How functions run on this machine. */
 export interface FunctionProcessesOptions {
@@ -39,7 +39,7 @@ export interface FunctionProcessesOptions {
   readonly supervision?: SupervisionOptions | undefined;
   /** Refuses programs that would run without a sandbox: they fail with the reason. */
   readonly requireSandbox?: boolean | undefined;
-  /** Told whenever a function begins to serve, fails or dies. */
+  /** Called whenever a function starts to serve, fails or dies. */
   readonly onChange?: ((process: FunctionProcess) => void) | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface FunctionProcesses extends AsyncDisposable {
   readonly mechanism: string;
   /**
    * The process of a function: the one that runs when it is the same program, a new one otherwise. What it replaces stays until the
-   * new one serves or fails, and until nobody uses it.
+   * new one serves or fails, and until no call uses it.
    */
   run(spec: FunctionSpec): FunctionProcess;
   /** Makes ready what a function that is about to be run in a sandbox needs, and nothing of the function itself. */
@@ -66,7 +66,7 @@ export interface FunctionProcesses extends AsyncDisposable {
   collectLogs(isThere: (name: string) => boolean): Promise<void>;
   /** To be called when the clock of the machine was set: certificates that are not valid now are replaced, with what serves with them. */
   checkCertificates(): void;
-  /** Nobody is given it any more; it ends when nobody uses it. */
+  /** Takes no new calls and ends when no call uses it. */
   stop(name: string): Promise<void>;
   /** Ends all of them, also those that are still used. */
   close(): Promise<void>;
@@ -93,10 +93,10 @@ export function createFunctionProcesses(options: FunctionProcessesOptions): Func
   const times = { now: () => clock.now(), days, clientFolder };
   const certificates = createFunctionCertificates(join(directory, "certificates"), times);
   const resources = openSupervision(directory, options.supervision);
-  const surroundings: ProcessSurroundings = {
+  const deps: ProcessDeps = {
     certificates,
     ports: createPortPool(),
-    cells: createCellPool(clock, (sandbox) => openCell(sandbox, resources.general)),
+    networks: createSandboxNetworkPool(clock, (sandbox) => openSandboxNetwork(sandbox, resources.general)),
     resources,
     env: cleanEnvironment(env),
     clock,
@@ -106,13 +106,13 @@ export function createFunctionProcesses(options: FunctionProcessesOptions): Func
   };
   const begin = (spec: FunctionSpec): FunctionProcess => {
     const refusal = options.requireSandbox === true ? sandboxRefusal(spec) : undefined;
-    if (refusal === undefined) return startFunctionProcess(spec, surroundings);
+    if (refusal === undefined) return startFunctionProcess(spec, deps);
     const refused = refusedProcess(spec.name, refusal);
     // Once the caller has it: it may look at the process only when it is in the table.
     queueMicrotask(() => onChange(refused));
     return refused;
   };
-  return new ProcessTable({ surroundings, begin, logFolder: join(directory, functionLogFolder) });
+  return new ProcessTable({ deps, begin, logFolder: join(directory, functionLogFolder) });
 }
 
 /** The name of the process, and of its certificate: a function without a package has its endpoint behind it. */
@@ -120,7 +120,7 @@ function processOf({ revisionName }: { readonly revisionName: string }): string 
   return revisionName.split("@", 1)[0] ?? "";
 }
 
-/** The same program, whoever asks for it and in whatever order its members are. */
+/** Equal for equal programs, whatever the order of their members. */
 function identityOf({ cwd, program, limits = {} }: FunctionSpec): string {
   return JSON.stringify([cwd, limits, Object.entries(program).sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
@@ -128,12 +128,12 @@ function identityOf({ cwd, program, limits = {} }: FunctionSpec): string {
 interface Entry {
   readonly spec: string;
   readonly process: FunctionProcess;
-  /** It has been told to end. */
+  /** It is being stopped. */
   isEnding: boolean;
 }
 
-interface TableParts {
-  readonly surroundings: ProcessSurroundings;
+interface TableDeps {
+  readonly deps: ProcessDeps;
   /** Starts a function, or refuses it. */
   readonly begin: (spec: FunctionSpec) => FunctionProcess;
   readonly logFolder: string;
@@ -142,21 +142,21 @@ interface TableParts {
 class ProcessTable implements FunctionProcesses {
   readonly security: TlsSource;
   readonly mechanism: string;
-  readonly #surroundings: ProcessSurroundings;
+  readonly #deps: ProcessDeps;
   readonly #begin: (spec: FunctionSpec) => FunctionProcess;
   readonly #logFolder: string;
   readonly #entries = new Map<string, Entry>();
-  /** Those that nobody is given any more, unless they are wanted again. */
+  /** Processes that take no new calls, unless they are requested again. */
   readonly #retiring = new Set<Entry>();
   readonly #forgetting = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor({ surroundings, begin, logFolder }: TableParts) {
-    this.#surroundings = surroundings;
+  constructor({ deps, begin, logFolder }: TableDeps) {
+    this.#deps = deps;
     this.#begin = begin;
     this.#logFolder = logFolder;
-    this.mechanism = surroundings.resources.mechanism;
-    const { client } = surroundings.certificates;
+    this.mechanism = deps.resources.mechanism;
+    const { client } = deps.certificates;
     this.security = { current: () => client.current(), commonName: processOf, open: openBehind };
   }
 
@@ -176,7 +176,7 @@ class ProcessTable implements FunctionProcesses {
   }
 
   warm(name: string, sandbox: Sandbox): void {
-    if (!this.#entries.has(name)) this.#surroundings.cells.warm(name, sandbox);
+    if (!this.#entries.has(name)) this.#deps.networks.warm(name, sandbox);
   }
 
   #wantedAgain(name: string, spec: string): Entry | undefined {
@@ -188,7 +188,7 @@ class ProcessTable implements FunctionProcesses {
   }
 
   certificates(name: string): Promise<string> {
-    return this.#surroundings.certificates.serverFolder(name);
+    return this.#deps.certificates.serverFolder(name);
   }
 
   list(): readonly FunctionProcess[] {
@@ -219,10 +219,10 @@ class ProcessTable implements FunctionProcesses {
     if (!this.#entries.has(name)) await this.#forget(name);
   }
 
-  /** After the end the folder is that of whoever comes next, who starts with an empty one. */
+  /** After close the folder belongs to the next run, which empties it first. */
   async #forget(name: string): Promise<void> {
     if (this.#isClosed) return;
-    const forgetting = this.#surroundings.certificates.forget(name);
+    const forgetting = this.#deps.certificates.forget(name);
     this.#forgetting.add(forgetting);
     await forgetting.finally(() => this.#forgetting.delete(forgetting));
   }
@@ -231,16 +231,16 @@ class ProcessTable implements FunctionProcesses {
     this.#isClosed = true;
     const all = [...this.#entries.values(), ...this.#retiring];
     this.#entries.clear();
-    await Promise.all([...all.map((entry) => end(entry)), this.#surroundings.cells.close()]);
+    await Promise.all([...all.map((entry) => end(entry)), this.#deps.networks.close()]);
     await Promise.allSettled(this.#forgetting);
-    this.#surroundings.resources.close();
+    this.#deps.resources.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Ends a process once its successor has had its chance and nobody uses it, unless it is wanted again by then. */
+  /** Ends a process once its successor serves or failed and no call uses it, unless it was requested again by then. */
   async #retire(entry: Entry, successor: Promise<void> = Promise.resolve()): Promise<void> {
     const { process } = entry;
     this.#retiring.add(entry);

@@ -55,7 +55,7 @@ const servers: Record<string, { readonly peer: () => Server; readonly answers: b
   NotGrpc: {
     peer: () => grpcServer((stream) => stream.respond({ ":status": 404 }, { endStream: true })),
     answers: false,
-    why: "somebody else listens there",
+    why: "another server listens there",
   },
   HangsUp: { peer: () => createServer((socket) => socket.destroy()), answers: false, why: "no TLS" },
 };
@@ -66,7 +66,7 @@ for (const [name, { peer, answers: expected, why }] of Object.entries(servers)) 
   });
 }
 
-test("a peer that our authority did not certify is not the function", async () => {
+test("a peer with a certificate of another authority is rejected", async () => {
   const other: SecureContext = createSecureContext({ ca: createAuthority({ commonName: "other" }).certPem });
   await using at = await listening(grpcServer(reply(12)));
   assert.equal(await answers({ address: at.address, tls: other, signal: AbortSignal.timeout(30_000) }), false);
@@ -80,7 +80,7 @@ test("another function that took the port is not the function", async () => {
   assert.equal(await ask("s"), true);
 });
 
-test("a peer that says nothing is asked again, until the signal", async () => {
+test("a silent peer is probed again until the signal aborts", async () => {
   await using at = await listening(createServer(() => {}));
   const stop = new AbortController();
   const waiting = untilItAnswers({ address: at.address, tls, signal: stop.signal });

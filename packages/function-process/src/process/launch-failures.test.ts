@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessConfig } from "@purlin/oci";
 import { tempFolder } from "@purlin/oci/testing";
-import { openBehind } from "../sandbox/network-door.ts";
+import { takeSocket } from "../image/prepare-sandboxed.ts";
+import { openSandboxNetwork } from "../image/sandbox-network.ts";
+import { openBehind } from "../sandbox/proxy-socket.ts";
+import { openSupervision } from "../spawn/supervision.ts";
 import { createPortPool } from "./free-port.ts";
 import { createLaunch } from "./launch-function.ts";
-import { takeSocket } from "./launch-image.ts";
-import { openCell } from "./network-cell.ts";
-import { openSupervision } from "./supervision.ts";
 
 const runnable: ProcessConfig = { entrypoint: ["/fn"], cmd: [], env: [], workingDir: "/", user: "" };
 const rows: { why: string; config: Partial<ProcessConfig>; socket?: string; says: RegExp }[] = [
@@ -43,7 +43,7 @@ for (const { why, config, socket = "fn", says } of rows) {
       env: {},
       certificates: async () => folder.path,
       ports: createPortPool(),
-      cell: openCell,
+      openNetwork: openSandboxNetwork,
       graceMs: 0,
       supervision: resources.general,
     });
@@ -52,7 +52,7 @@ for (const { why, config, socket = "fn", says } of rows) {
       launch({ message() {}, output() {}, exceeded() {}, held() {}, ended: resolve });
       assert.match(await promise, says);
     }
-    assert.equal(openBehind(wanted), undefined, "nobody is behind it");
+    assert.equal(openBehind(wanted), undefined, "no network is attached");
     const next = await takeSocket(wanted);
     assert.equal(next.path, wanted, "it is free");
     await next.dispose();

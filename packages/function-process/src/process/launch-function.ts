@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Readable } from "node:stream";
-import { certificateFlags, ownPorts, prepareBare } from "../bare/prepare-bare.ts";
-import { prepareNetworked } from "../bare/prepare-networked.ts";
+import { certificateFlags, ownPorts, prepareBare } from "../image/prepare-bare.ts";
+import { prepareNetworked } from "../image/prepare-networked.ts";
+import { type ImageProgram, type PreparedProgram, prepareSandboxed } from "../image/prepare-sandboxed.ts";
+import type { NetworkMaker, SandboxNetwork } from "../image/sandbox-network.ts";
 import { stoppedText } from "../limits/judge.ts";
 import { limitedCommand } from "../limits/limit-script.ts";
+import { type GuardedProcess, type Program, spawnGuarded } from "../spawn/guarded-process.ts";
+import type { Launch, LaunchEvents } from "../spawn/launch.ts";
+import type { Supervision } from "../spawn/supervision.ts";
+import { isWorkerMessage } from "../spawn/worker-message.ts";
 import type { PortPool } from "./free-port.ts";
-import { type GuardedProcess, type Program, spawnGuarded } from "./guarded-process.ts";
-import type { Launch, LaunchEvents } from "./launch.ts";
-import { type ImageProgram, type PreparedProgram, prepareSandboxed } from "./launch-image.ts";
 import { relativeTo } from "./load-error.ts";
-import type { CellMaker, NetworkCell } from "./network-cell.ts";
 import { findSourceFile, type SourceFolders } from "./source-file.ts";
-import type { Supervision } from "./supervision.ts";
-import { isWorkerMessage } from "./worker-message.ts";
 import { workerProgram } from "./worker-program.ts";
 
-/** How much is read in one go, and how long nothing is then: some megabytes a second, more than any log keeps. */
+/** How much is read at once, and the pause after it: some megabytes a second, more than any log keeps. */
 const turnCharacters = 128 * 1024;
 
 const pauseMs = 50;
 
-/** What a function is run from. */
+/** What a function runs from. */
 export type FunctionProgram =
   /** A TypeScript or JavaScript file that exports a function, or serves one by itself. */
   | SourceProgram
@@ -47,8 +47,8 @@ interface LaunchOptions {
   /** Makes the folder with the certificates it is served with. */
   readonly certificates: () => Promise<string>;
   readonly ports: PortPool;
-  /** A private network for a function that runs in a sandbox. */
-  readonly cell: (maker: CellMaker) => NetworkCell;
+  /** Opens a private network for a function that runs in a sandbox. */
+  readonly openNetwork: (maker: NetworkMaker) => SandboxNetwork;
   /** How long calls in flight may take when it is stopped. */
   readonly graceMs: number;
   readonly supervision: Supervision;
@@ -102,14 +102,14 @@ async function start(wanted: LaunchOptions, listeners: Listeners, wantedPort: nu
     const first = await runOnce(options, { certificates, port, certificateFlag: usual }, listeners);
     const mayRefuse = isBare(options.program) && listeners.isWanted();
     if (!mayRefuse || !first.said.includes(usual)) return first.how;
-    // It ended with a complaint about the flag: it may know the other one.
+    // It rejected the flag: it may accept the other one.
     return (await runOnce(options, { certificates, port, certificateFlag: other }, listeners)).how;
   } finally {
     options.ports.giveBack(port);
   }
 }
 
-/** A source file is looked for at each start, and only what was found is run. A text says why it is not. */
+/** Resolves the source file at each start. Returns a message when the file must not run. */
 async function confined(options: LaunchOptions): Promise<LaunchOptions | string> {
   const { program, cwd } = options;
   if (program.kind !== "source" || program.within === undefined) return options;
@@ -127,13 +127,13 @@ interface Place {
 interface Listeners {
   readonly events: LaunchEvents;
   readonly onStart: (child: GuardedProcess) => void;
-  /** False as soon as it is told to stop. */
+  /** False as soon as stop or kill is called. */
   readonly isWanted: () => boolean;
 }
 
 const keptCharacters = 4096;
 
-/** Runs the program until it ends, and tells how and with which last words. */
+/** Runs the program until it ends. Returns how it ended and its last output. */
 async function runOnce(
   options: LaunchOptions,
   place: Place,
@@ -177,7 +177,7 @@ function hasOwnNetwork(program: FunctionProgram): boolean {
   return program.kind === "image" && (program.sandbox !== undefined || program.network !== undefined);
 }
 
-/** Whether it is an image that runs as any other program of this machine. */
+/** Whether it is an image that runs without a sandbox. */
 export function isBare(program: FunctionProgram): boolean {
   return program.kind === "image" && program.sandbox === undefined;
 }
@@ -191,7 +191,7 @@ async function prepare(options: LaunchOptions, place: Place): Promise<PreparedPr
     const bare = { ...place, machineEnv: env, supervision };
     return network === undefined
       ? prepareBare(program, bare)
-      : prepareNetworked({ ...program, network }, bare, options.cell);
+      : prepareNetworked({ ...program, network }, bare, options.openNetwork);
   }
   const address = `127.0.0.1:${port}`;
   const flags = [`--address=${address}`, `--tls-certs-dir=${certificates}`];
@@ -215,7 +215,7 @@ function programOf(
   if (program.kind === "command") {
     return { command: program.command, args: [...program.args, ...flags], cwd, env: { ...env, ...ownPorts } };
   }
-  // Two functions would otherwise quarrel over the port for metrics.
+  // Otherwise two functions would conflict over the port for metrics.
   const args = [workerProgram, program.file, ...flags, "--metrics-address="];
   return { command: process.execPath, args, cwd, env };
 }
@@ -231,8 +231,8 @@ function listenTo({ child }: GuardedProcess, events: LaunchEvents): void {
 }
 
 /**
- * Hands on what a program writes, as text. One that writes without end is made to wait: it would keep this process from everything else,
- * and nobody could read it all.
+ * Reads what a program writes, as text. A program that writes without end is slowed down, because it would keep this process busy and fill the
+ * log with more than a user can read.
  */
 export function readPaced(
   output: Readable,

@@ -26,13 +26,13 @@ function compilerPlace(error: Error): Place | undefined {
   return { file: first[1] ?? "", line: `${first[2]}${column}` };
 }
 
-/** A module that is missing is missing where it is imported. */
+/** A missing module is reported at its importer. */
 function importerPlace(error: Error): Place | undefined {
   const importer = / imported from (.+)$/.exec(error.message)?.[1];
   return codeOf(error) === "ERR_MODULE_NOT_FOUND" && importer !== undefined ? { file: importer } : undefined;
 }
 
-/** A file that is no program is to blame itself, not who tried to load it. */
+/** A file that is not a program: the error is in the file, not in its importer. */
 function unloadable(error: Error): Place | undefined {
   const file = / for (\S.*)$/.exec(error.message)?.[1];
   return codeOf(error) === "ERR_UNKNOWN_FILE_EXTENSION" && file !== undefined ? { file } : undefined;

@@ -25,7 +25,7 @@ async function turns(count: number): Promise<void> {
   for (let at = 0; at < count; at++) await turn();
 }
 
-test("one that writes without end waits after each 128 KiB, and is read on from there", async () => {
+test("a program that writes without end is paused after each 128 KiB and resumed", async () => {
   const { output, asked } = writer(Number.POSITIVE_INFINITY);
   const waiting: (() => void)[] = [];
   let taken = "";
@@ -47,7 +47,7 @@ test("one that writes without end waits after each 128 KiB, and is read on from 
   assert.match(taken, /^a+b+c+d+e+f+$/);
 });
 
-test("whoever ends is read to the end, whatever was in the middle of a character", async () => {
+test("output is read to its end, with characters split across chunks intact", async () => {
   const text = "grüße ☃\n".repeat(60_000);
   const bytes = Buffer.from(text);
   const pieces = Array.from({ length: Math.ceil(bytes.length / 10_001) }, (_, at) =>

@@ -124,7 +124,7 @@ test("a function is handed over to a process with the new certificate, and no ca
   await survivesRenewal(folder, { kind: "source", file: join(folder.path, "fn.ts") });
 });
 
-test("a function whose certificate is not valid yet, as the clock was set back, is replaced as soon as that is told", async () => {
+test("after the clock was set back, checkCertificate replaces a function whose certificate is not valid yet", async () => {
   using folder = functionProject({ "fn.ts": functionSource("one") });
   await using on = scene(folder);
   const { clock, processes } = on;
@@ -143,7 +143,7 @@ test("a function whose certificate is not valid yet, as the clock was set back, 
   assert.equal(await on.call(fn), "one");
 });
 
-test("the same in a sandbox, whose socket is another one meanwhile", async (t) => {
+test("a sandboxed function is handed over on another socket", async (t) => {
   const support = await findSandbox();
   if (!support.isSupported) {
     assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);

@@ -20,7 +20,7 @@ const link = (target: string, ...parts: string[]): void => {
   symlinkSync(target, at(...parts));
 };
 
-// A project with its data directory inside, another project beside it, and a control plane of somebody else below it.
+// A project with its data directory inside, another project beside it, and another control plane's data directory below it.
 file("project/fn.ts");
 file("project/src/deep/fn.ts");
 file("project/..fn.ts");
@@ -74,7 +74,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "a link to a file of the folder": { path: at("project/links/up.ts"), file: "project/fn.ts" },
   "a hard link of the folder": { path: at("project/hard.ts"), file: "project/hard.ts" },
-  "a folder named roots that is no data directory": {
+  "a folder named roots that is not in a data directory": {
     path: at("project/sub/roots/fine.ts"),
     file: "project/sub/roots/fine.ts",
   },
@@ -169,7 +169,7 @@ for (const [name, { path, folders = [at("project")], except = [at("project/.purl
   });
 }
 
-test("what a path leads to is looked up each time", async () => {
+test("links of a path are resolved each time", async () => {
   const within = { folders: [at("project")], except: [] };
   link("../fn.ts", "project/links/changing.ts");
   assert.deepEqual(await findSourceFile(at("project/links/changing.ts"), within), { file: at("project/fn.ts") });

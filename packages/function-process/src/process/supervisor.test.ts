@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import type { LaunchEvents } from "../spawn/launch.ts";
 import { createTestClock, type TestClock } from "../testing/test-clock.ts";
-import type { LaunchEvents } from "./launch.ts";
 import { type RestartPolicy, Supervisor } from "./supervisor.ts";
 
 /** A supervisor whose processes are played by the test, and everything that happens, in words. */
@@ -15,7 +15,7 @@ interface Stage {
   process(number: number): LaunchEvents;
   /** Says that the process at an address answers. */
   answer(address: string): Promise<void>;
-  /** Says that nobody uses an address any more. */
+  /** Reports that no call uses an address. */
   release(address: string): Promise<void>;
 }
 
@@ -90,10 +90,10 @@ test("the new version serves before the old one stops, and the old one stays whi
   await release("one");
   assert.deepEqual(log, ["start 2", "serving two", "stop 1"]);
   process(1).ended("exit code 0");
-  assert.equal(log.length, 3, "that a replaced process ends is no news");
+  assert.equal(log.length, 3, "the end of a replaced process is not reported");
 });
 
-test("a new version that fails changes nothing, is told once, and is tried again later", async () => {
+test("a new version that fails leaves the old one serving, is reported once and retried later", async () => {
   const { log, supervisor, process, clock } = await serving();
   supervisor.reload();
   process(2).message({ type: "failed", text: "fn.ts:3:1: no", setup: false });
@@ -115,7 +115,7 @@ test("a version that is saved over while it starts never serves", async () => {
   assert.deepEqual(log, ["start 2", "kill 2", "start 3", "serving three"]);
 });
 
-test("what dies is started again, each time a little later, up to a limit", () => {
+test("a function that dies is restarted with exponential backoff", () => {
   const { log, process, clock } = stage();
   const waits: number[] = [];
   for (let number = 1; number <= 5; number++) {
@@ -128,7 +128,7 @@ test("what dies is started again, each time a little later, up to a limit", () =
   assert.equal(log.filter((line) => line.startsWith("failed: the function ended before it served")).length, 5);
 });
 
-test("one that had served counts as healthy: its first failure is answered at once", async () => {
+test("a function that served long enough counts as healthy: its next failure restarts it at once", async () => {
   const { log, process, clock } = await serving();
   process(1).ended("SIGKILL");
   assert.deepEqual(log, ["died: the function ended by itself (SIGKILL)"]);
@@ -144,7 +144,7 @@ test("a version that never answers is given up", async () => {
   assert.equal(log.length, 3, "it comes too late");
 });
 
-test("without a restart policy, what fails waits for a save", () => {
+test("without a restart policy, a failed version waits for the next save", () => {
   const { log, process, clock, supervisor } = stage({});
   process(1).ended("exit code 1");
   clock.advance(1e9);
@@ -153,7 +153,7 @@ test("without a restart policy, what fails waits for a save", () => {
   assert.equal(log.at(-1), "start 2");
 });
 
-test("after stop, nothing is started, announced or told", async () => {
+test("after stop, nothing is started, announced or reported", async () => {
   const { log, process, supervisor, clock, answer } = await serving();
   supervisor.reload();
   process(2).message({ type: "serving", address: "two" });

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock } from "@purlin/function-runner";
-import type { Launch, Launched } from "./launch.ts";
+import type { Launch, Launched } from "../spawn/launch.ts";
+import type { WorkerMessage } from "../spawn/worker-message.ts";
 import { type FileWatcher, watchFiles } from "./watch-files.ts";
-import type { WorkerMessage } from "./worker-message.ts";
 
-/** What happens to a function that is being served. */
+/** Gets the events of a supervised function. */
 export interface SupervisorObserver {
   /** A version took over. */
   serving(at: { readonly address: string; readonly startMs: number }): void;
-  /** A version did not start; `setup` when not its code is to blame, `lastGood` when an earlier one goes on serving. */
+  /** A version did not start; `setup` when the cause is not its code, `lastGood` when an earlier version keeps serving. */
   failed(why: { readonly text: string; readonly setup: boolean; readonly lastGood: boolean }): void;
   /** The version that was serving ended by itself. */
   died(text: string): void;
@@ -34,17 +34,17 @@ export interface SupervisorOptions {
   readonly file?: string | undefined;
   /** Resolves when a version takes calls at its address. */
   readonly answers: (address: string, signal: AbortSignal) => Promise<void>;
-  /** Resolves when nobody needs the version at this address any more; it is stopped then. */
+  /** Resolves when no call uses the version at this address; the version is then stopped. */
   readonly released: (address: string) => Promise<void>;
   /** A version that takes longer to answer counts as failed. */
   readonly startLimitMs: number;
-  /** What else there is to say of one that runs and does not answer. */
+  /** Added to the error of a version that runs but does not answer. */
   readonly advice?: string | undefined;
-  /** Without it, what fails waits for the next save. */
+  /** Without it, a failed version waits for the next save. */
   readonly restart?: RestartPolicy | undefined;
   readonly clock: Clock;
   readonly observer: SupervisorObserver;
-  /** Where it answered before, in another life of this process. */
+  /** Its address before the control plane restarted. */
   readonly before?: string | undefined;
 }
 
@@ -63,8 +63,8 @@ interface Version {
 }
 
 /**
- * Keeps one version of a function serving. A new one is started beside it and takes over once it answers; the old one
- * stays until it is not needed. What does not come up changes nothing.
+ * Keeps one version of a function serving. A new version starts beside it and takes over once it answers; the old one runs until its calls are
+ * done. A version that does not start changes nothing.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -72,7 +72,7 @@ export class Supervisor {
   readonly #versions = new Set<Version>();
   #starting: Version | undefined;
   #current: Version | undefined;
-  /** Where one answered that is gone. */
+  /** The address of the last version that ended. */
   #before: string | undefined;
   #failures = 0;
   #cancelRestart: () => void = () => {};
@@ -106,7 +106,7 @@ export class Supervisor {
   #start(): void {
     this.#cancelRestart();
     if (this.#options.file !== undefined) this.#watcher.add(this.#options.file);
-    // What was still starting is outdated before it ever served.
+    // A version that is still starting is outdated.
     this.#starting?.giveUp.abort();
     this.#starting?.launched.kill();
     const events = {
@@ -116,7 +116,7 @@ export class Supervisor {
       held: (text: string) => this.#options.observer.held?.(text),
       ended: (how: string) => this.#ended(version, how),
     };
-    // Tried once: one that does not come up there is started elsewhere.
+    // Tried once: if the version does not start there, the next start uses another address.
     const before = this.#current === undefined ? this.#before : undefined;
     this.#before = undefined;
     const launched = this.#options.launch(events, before);
@@ -151,14 +151,14 @@ export class Supervisor {
     }
   }
 
-  /** Nobody hears of a version before it answers. */
+  /** Announces a version once it answers. */
   async #announce(version: Version, address: string): Promise<void> {
     if (version.address !== undefined) return;
     version.address = address;
     try {
       await this.#options.answers(address, version.giveUp.signal);
     } catch {
-      // It ended, or something newer took its place: that is told where it happens.
+      // It ended or was superseded: both are reported elsewhere.
       return;
     }
     if (version !== this.#starting || version.over || this.#stopping) return;

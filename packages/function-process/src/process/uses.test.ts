@@ -14,7 +14,7 @@ async function isDone(promise: Promise<void>): Promise<boolean> {
   return done;
 }
 
-test("an address is released after a moment, once the last run there is over", async () => {
+test("released resolves after the linger time, once the last call is over", async () => {
   const clock = createTestClock();
   const uses = createUses({ clock, lingerMs: 10, limitMs: 1_000 });
   const first = uses.hold("a");

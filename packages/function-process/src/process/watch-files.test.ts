@@ -8,17 +8,17 @@ import { type FileWatcher, watchFiles } from "./watch-files.ts";
 
 /** A watcher and the next save it tells of. */
 function watching(): { watcher: FileWatcher; next: () => Promise<string> } {
-  let told = Promise.withResolvers<string>();
-  const watcher = watchFiles((file) => told.resolve(file));
+  let saved = Promise.withResolvers<string>();
+  const watcher = watchFiles((file) => saved.resolve(file));
   const next = async (): Promise<string> => {
-    const file = await told.promise;
-    told = Promise.withResolvers<string>();
+    const file = await saved.promise;
+    saved = Promise.withResolvers<string>();
     return file;
   };
   return { watcher, next };
 }
 
-test("a save is told once, a file that is moved over another too, strangers never", async () => {
+test("each save is reported once, also a file moved over another; other files are ignored", async () => {
   using folder = tempFolder({ "a.ts": "1", "b.ts": "1", "lib/c.ts": "1" });
   const { watcher, next } = watching();
   using _ = watcher;
@@ -44,7 +44,7 @@ test("after a failed start a new source file counts", async () => {
   assert.equal(await next(), "missing.ts");
 });
 
-test("a folder that is not there yet is watched when it is asked for again", async () => {
+test("a folder that did not exist is watched when it is added again", async () => {
   using folder = tempFolder({});
   const { watcher, next } = watching();
   using _ = watcher;
@@ -56,7 +56,7 @@ test("a folder that is not there yet is watched when it is asked for again", asy
   assert.equal(await next(), "a.ts");
 });
 
-test("what is added after the end is not watched, so that nothing keeps the process alive", () => {
+test("files added after dispose are not watched", () => {
   using folder = tempFolder({ "a.ts": "1" });
   const { watcher } = watching();
   watcher[Symbol.dispose]();

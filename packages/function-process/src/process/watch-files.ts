@@ -7,7 +7,7 @@ const settleMs = 60;
 
 const sourceEndings = new Set([".ts", ".mts", ".cts", ".js", ".mjs", ".cjs", ".json"]);
 
-/** Tells when files of a growing set are saved. */
+/** Reports when files of a growing set are saved. */
 export interface FileWatcher extends Disposable {
   add(file: string): void;
   /** After a failed start, any source file beside the watched ones may be the missing piece. */
@@ -33,7 +33,7 @@ export function watchFiles(onSave: (file: string) => void): FileWatcher {
   };
   return {
     add(file) {
-      // A program that is being stopped may still tell what it loads; watching that would keep this process alive for ever.
+      // A program that is being stopped may still report modules; watching them would keep this process alive forever.
       if (isClosed) return;
       const folder = dirname(file);
       const known = names.get(folder);
@@ -44,7 +44,7 @@ export function watchFiles(onSave: (file: string) => void): FileWatcher {
       const watcher = tryToWatch(folder, (name) => changed(folder, name));
       if (watcher === undefined) return;
       names.set(folder, new Set([basename(file)]));
-      // A folder that is removed stops telling; the next start reports what is missing.
+      // A removed folder sends no more events; the next start reports what is missing.
       watcher.on("error", () => watcher.close());
       folders.set(folder, watcher);
     },
@@ -59,7 +59,7 @@ export function watchFiles(onSave: (file: string) => void): FileWatcher {
   };
 }
 
-/** A folder that is not there cannot be watched; whoever asks again later may be luckier. */
+/** Returns undefined for a folder that does not exist; a later call may succeed. */
 function tryToWatch(folder: string, onChange: (name: string) => void): FSWatcher | undefined {
   try {
     return watch(folder, (_, name) => onChange(name ?? ""));

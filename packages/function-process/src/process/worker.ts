@@ -4,8 +4,8 @@ import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { FunctionHandler } from "@purlin/function-sdk";
+import type { WorkerMessage } from "../spawn/worker-message.ts";
 import { describeLoadError, relativeTo } from "./load-error.ts";
-import type { WorkerMessage } from "./worker-message.ts";
 
 const names = ["default", "fn", "handler"] as const;
 
@@ -19,7 +19,7 @@ process.on("SIGINT", () => {});
 registerHooks({
   load(url, context, nextLoad) {
     if (url.startsWith("file:") && !url.includes("/node_modules/")) {
-      void tell({ type: "module", file: fileURLToPath(url) });
+      void send({ type: "module", file: fileURLToPath(url) });
     }
     return nextLoad(url, context);
   },
@@ -37,7 +37,7 @@ async function run(): Promise<void> {
   }
   const handler = findHandler(module);
   if (typeof handler === "string") return fail(`${relativeTo(process.cwd(), file)}: ${handler}`, { setup: false });
-  await tell({ type: "loaded" });
+  await send({ type: "loaded" });
   const { newLogger, parseFlags, start } = await import("@purlin/function-sdk");
   try {
     // biome-ignore lint/style/noProcessEnv: a program of its own, which takes the environment variables of functions
@@ -50,7 +50,7 @@ async function run(): Promise<void> {
         () => process.exit(1),
       );
     });
-    await tell({ type: "serving", address: running.address });
+    await send({ type: "serving", address: running.address });
   } catch (error) {
     await fail(error instanceof Error ? error.message : String(error), { setup: true });
   }
@@ -60,18 +60,18 @@ function writeLine(line: string): void {
   process.stderr.write(line);
 }
 
-/** What the function itself logs, in lines for people. That it serves is told by the supervisor, in better words. */
+/** Lines for function authors: what the function itself logs. The supervisor reports that it serves. */
 function writeLineForAuthors(line: string): void {
   if (!/^\S+ {2}(DEBUG|INFO) {2,}(?:\S*\/)?runtime\/start\.[jt]s:/.test(line) && !/^\S+ {2}DEBUG/.test(line))
     writeLine(line);
 }
 
 async function fail(text: string, { setup }: { readonly setup: boolean }): Promise<void> {
-  await tell({ type: "failed", text, setup });
+  await send({ type: "failed", text, setup });
   process.exit(1);
 }
 
-function tell(message: WorkerMessage): Promise<void> {
+function send(message: WorkerMessage): Promise<void> {
   return new Promise((resolve) => {
     process.send?.(message, () => resolve());
   });

@@ -7,7 +7,7 @@ import { type TempFolder, tempFolder } from "@purlin/oci/testing";
 import { findBwrap, sandboxVariable } from "./find-bwrap.ts";
 
 const isRoot = process.getuid?.() === 0;
-/** No user of this number is needed: files can belong to anybody. */
+/** Files can belong to a uid without an account. */
 const stranger = 64_123;
 
 /** Puts a program called bwrap into a folder. */
@@ -98,7 +98,7 @@ test("a link is judged by the folder it is in and by the program it leads to", (
   assert.notEqual(firstIn(join(folder.path, "links")), join(folder.path, "links", "bwrap"));
 });
 
-test("what is not a program is passed over: a folder, a file that nobody may execute", () => {
+test("folders and files without the execute permission are skipped", () => {
   using folder = tempFolder({ "plain/bwrap": "x" });
   mkdirSync(join(folder.path, "folder", "bwrap"), { recursive: true });
   const path = plant(folder, "bin");
@@ -106,7 +106,7 @@ test("what is not a program is passed over: a folder, a file that nobody may exe
 });
 
 const chosen: Record<string, { readonly value: string; readonly says: RegExp }> = {
-  None: { value: "none", says: /^PURLIN_SANDBOX is none$/ },
+  None: { value: "none", says: /^PURLIN_SANDBOX=none$/ },
   Relative: { value: "bin/bwrap", says: /^PURLIN_SANDBOX must be an absolute path or none, not "bin\/bwrap"$/ },
   Missing: { value: "/nowhere/bwrap", says: /^PURLIN_SANDBOX names \/nowhere\/bwrap, which is not a program$/ },
 };

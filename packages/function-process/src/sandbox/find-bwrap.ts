@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join } from "node:path";
 /** The environment variable that names the sandbox program, or turns the sandbox off with `none`. */
 export const sandboxVariable = "PURLIN_SANDBOX";
 
-/** Where a program is, or why there is none to use. */
+/** The path of a program, or why none can be used. */
 type FoundProgram = { readonly path: string } | { readonly reason: string };
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -29,7 +29,7 @@ const systemFolders: readonly string[] = [
  */
 export function findBwrap(env: Environment): FoundProgram {
   const chosen = env[sandboxVariable];
-  if (chosen === "none") return { reason: `${sandboxVariable} is none` };
+  if (chosen === "none") return { reason: `${sandboxVariable}=none` };
   return chosen ? checkChosen(chosen) : findProgram("bwrap", env);
 }
 
@@ -59,12 +59,12 @@ function isProgram(path: string): boolean {
     const found = statSync(path);
     return found.isFile() && (found.mode & 0o111) !== 0;
   } catch {
-    // It is not there, or this user may not look into the folder.
+    // Not found, or no permission to read the folder.
     return false;
   }
 }
 
-/** How another user could change what runs from a path; undefined when none can. */
+/** How another user could change what runs from a path; undefined when no user can. */
 function dangerOf(path: string): string | undefined {
   const isSystem = systemFolders.includes(dirname(path));
   const real = realpathSync(path);

@@ -39,13 +39,13 @@ test("sockets that were opened elsewhere are handed over, also several at once",
   for (const socket of sockets) socket.destroy();
 });
 
-test("a program that does not listen yet is told as that, and found later", async (t) => {
+test("open fails with ECONNREFUSED while the program does not listen and succeeds later", async (t) => {
   const { server, port } = await greeter(t);
   server.close();
   await once(server, "close");
   await using child = startConnector(port);
   const network = privateNetworkOf(child);
-  await assert.rejects(network.open(), /the function cannot be reached: ECONNREFUSED/);
+  await assert.rejects(network.open(), /cannot connect in the sandbox network: ECONNREFUSED/);
   const later = createServer((socket) => void socket.end("late")).listen(port, "127.0.0.1");
   t.after(() => later.close());
   await once(later, "listening");
@@ -62,15 +62,15 @@ test("it outlives requests to end, but not its parent's channel", async () => {
   const exit = once(child, "exit");
   child.disconnect();
   assert.deepEqual(await exit, [0, null]);
-  await assert.rejects(privateNetworkOf(child).open(), /the function cannot be reached/);
+  await assert.rejects(privateNetworkOf(child).open(), /cannot connect in the sandbox network/);
 });
 
-test("whoever waits when it ends is told so", async () => {
+test("pending opens fail when the connector exits", async () => {
   await using child = startConnector(1);
   const network = privateNetworkOf(child);
   await assert.rejects(network.open(), /ECONNREFUSED/);
   child.kill("SIGSTOP");
-  const waiting = assert.rejects(network.open(), /the function cannot be reached: it ended/);
+  const waiting = assert.rejects(network.open(), /cannot connect in the sandbox network: it exited/);
   child.kill("SIGKILL");
   await waiting;
 });

@@ -2,14 +2,14 @@
 import type { ChildProcess } from "node:child_process";
 import { Socket } from "node:net";
 
-/** The way into the network of a sandboxed function. */
+/** Opens sockets in the network of a sandboxed function. */
 export interface PrivateNetwork {
   /** A socket that is connected with the function. Rejects when it does not listen. */
   open(): Promise<Socket>;
 }
 
-/** A connector that does not answer for so long is not there. */
-const patienceMs = 10_000;
+/** How long to wait for the connector's response. */
+const timeoutMs = 10_000;
 
 interface Answer {
   readonly opened?: number;
@@ -22,7 +22,7 @@ export function privateNetworkOf(child: ChildProcess): PrivateNetwork {
   const asked = new Map<number, { resolve: (socket: Socket) => void; reject: (error: Error) => void }>();
   let last = 0;
   const refuse = (id: number, why: string): void => {
-    asked.get(id)?.reject(new Error(`the function cannot be reached: ${why}`));
+    asked.get(id)?.reject(new Error(`cannot connect in the sandbox network: ${why}`));
     asked.delete(id);
   };
   child.on("message", ({ opened, failed, code = "" }: Answer, handle: unknown) => {
@@ -30,19 +30,19 @@ export function privateNetworkOf(child: ChildProcess): PrivateNetwork {
     if (opened === undefined || !(handle instanceof Socket)) return;
     const waiting = asked.get(opened);
     asked.delete(opened);
-    // Nobody waits any more.
+    // The request timed out.
     if (waiting === undefined) handle.destroy();
     else waiting.resolve(handle);
   });
   child.once("exit", () => {
-    for (const id of asked.keys()) refuse(id, "it ended");
+    for (const id of asked.keys()) refuse(id, "it exited");
   });
   return {
     open() {
       const id = ++last;
       const { promise, resolve, reject } = Promise.withResolvers<Socket>();
       asked.set(id, { resolve, reject });
-      const limit = setTimeout(() => refuse(id, "no answer from its network"), patienceMs);
+      const limit = setTimeout(() => refuse(id, `no response from its network for ${timeoutMs / 1000}s`), timeoutMs);
       child.send({ open: id }, (error) => {
         if (error !== null) refuse(id, error.message);
       });

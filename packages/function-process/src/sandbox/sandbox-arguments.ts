@@ -3,15 +3,15 @@ import { lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { machineFilter } from "./seccomp/filter.ts";
 
-/** The program that makes sandboxes on this machine. */
+/** The program that creates sandboxes on this machine. */
 export interface Sandbox {
   /** Its absolute path. */
   readonly program: string;
-  /** Whether it can keep what is inside from making user namespaces. */
+  /** Whether it can keep processes in the sandbox from creating user namespaces. */
   readonly canDisableUserns: boolean;
 }
 
-/** A program of an image, and what it is to see of the world. */
+/** A program of an image, and what it may see. */
 export interface SandboxedProgram {
   /** The unpacked image; read only. */
   readonly root: string;
@@ -35,8 +35,7 @@ const user = "2000";
 const sharedMemoryBytes = 16 * 1024 * 1024;
 
 /**
- * What separates a function from everything else: namespaces of its own, no privileges and none to be had, no terminal, and an end that
- * comes with the process that started it.
+ * Isolates a function: separate namespaces, no privileges and no way to gain them, no terminal, and it ends with the process that started it.
  */
 export function isolationArguments({ canDisableUserns }: Sandbox): string[] {
   return [
@@ -56,7 +55,7 @@ function viewArguments({ root, cwd, env, tmpBytes, folders, files }: SandboxedPr
   return [
     ...(files === undefined ? ["--ro-bind", root, "/"] : smallRoot(root, files)),
     ...["--dev", "/dev"],
-    // Outside it is whoever started the control plane, to whom the kernel's settings belong where that is root.
+    // Outside the sandbox its uid is the user who started the control plane; if that is root, it could write kernel settings.
     ...["--proc", "/proc", "--remount-ro", "/proc"],
     ...["--size", String(sharedMemoryBytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
     ...["--size", String(Math.round(tmpBytes)), "--tmpfs", "/tmp"],
@@ -88,17 +87,17 @@ function smallRoot(root: string, files: Readonly<Record<string, string>>): strin
   return [...shown, ...bind(files), ...system];
 }
 
-/** A command for a cell, and the bytes that it reads at file descriptors {@link firstInput} and following. */
-export interface CellCommand {
+/** A command for a sandbox network, and the bytes that it reads at file descriptors {@link firstInput} and following. */
+export interface NetworkCommand {
   readonly words: readonly string[];
   readonly inputs: readonly Buffer[];
   /** What it reads at the file descriptors after those, from {@link firstText} on: a few lines each. */
   readonly texts?: readonly string[] | undefined;
 }
 
-/** The file descriptor of a cell's first input. */
+/** The file descriptor of the first input of a sandbox network. */
 export const firstInput = 5;
-/** How many inputs a cell has. */
+/** How many inputs a sandbox network has. */
 export const inputCount = 2;
 const firstText = firstInput + inputCount;
 
@@ -113,7 +112,7 @@ const systemFiles: Readonly<Record<string, string>> = {
  * The command that runs a program in a sandbox. Its arguments and its filter come through file descriptors: the function can read the command
  * line of the process that made its sandbox, and so can every user of this machine.
  */
-export function sandboxCommand(sandbox: Sandbox, program: SandboxedProgram): CellCommand {
+export function sandboxCommand(sandbox: Sandbox, program: SandboxedProgram): NetworkCommand {
   if (program.files === undefined)
     refuseLinksOut(program.root, ["/proc", "/dev", "/tmp", ...Object.keys(program.folders)]);
   const words = [...isolationArguments(sandbox), ...viewArguments(program)];
@@ -145,7 +144,7 @@ export interface Connector {
  * other. The function gets neither that descriptor nor the channel to us, file descriptor 3. It is what is waited for; when it ends, so does
  * everything in its process group, and without a connector it must end.
  */
-export const cellScript = `
+export const networkScript = `
 ("$1" --input-type=module --eval "$2" "$3" </dev/null 4<&- 5<&- 6<&-; kill "$$") &
 command=$(cat <&4 5<&- 6<&-)
 [ -n "$command" ] || exit 1
@@ -156,20 +155,20 @@ eval "exec $command
 const endOfText = "PURLIN_END_OF_TEXT";
 
 /**
- * The arguments that give a program, which sees this machine's files, a network of its own. Its loopback belongs to nobody else, so whatever
- * runs inside can listen on any port it likes.
+ * The arguments that give a program, which sees this machine's files, a private network. No other process shares its loopback interface, so it
+ * can listen on any port.
  */
 export function privateNetworkArguments(command: readonly string[]): string[] {
   return ["--unshare-user", "--unshare-net", "--die-with-parent", "--dev-bind", "/", "/", "--", ...command];
 }
 
 /** The same with a connector that opens sockets in it, for a function whose command comes later, as {@link shellCommand} writes it. */
-export function cellArguments({ node, program, port }: Connector): string[] {
-  return privateNetworkArguments(["/bin/sh", "-c", cellScript, "purlin-cell", node, program, port]);
+export function sandboxNetworkArguments({ node, program, port }: Connector): string[] {
+  return privateNetworkArguments(["/bin/sh", "-c", networkScript, "purlin-network", node, program, port]);
 }
 
-/** A command as the shell of a cell reads it: word by word what it is here, without the inputs that it does not read. */
-export function shellCommand({ words, inputs, texts = [] }: CellCommand): string {
+/** A command as the shell of a sandbox network reads it, with each word quoted and unused inputs closed. */
+export function shellCommand({ words, inputs, texts = [] }: NetworkCommand): string {
   if (words.some((word) => word.includes("\0"))) throw new Error("its command or environment has null bytes");
   const unused = Array.from({ length: inputCount - inputs.length }, (_, at) => `${firstInput + inputs.length + at}<&-`);
   const here = texts.map((_, at) => `${firstText + at}<<'${endOfText}'`);
@@ -192,7 +191,7 @@ function refuseLinksOut(root: string, places: readonly string[]): void {
   }
 }
 
-/** The part of a path that is there, be it a link to nothing. */
+/** The longest existing part of a path, which may be a dangling link. */
 function deepest(path: string): string {
   return lstatSync(path, { throwIfNoEntry: false }) === undefined ? deepest(dirname(path)) : path;
 }

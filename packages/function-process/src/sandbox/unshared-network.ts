@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { findProgram } from "./find-bwrap.ts";
-import { type Connector, cellScript } from "./sandbox-arguments.ts";
+import { type Connector, networkScript } from "./sandbox-arguments.ts";
 
 /** How a function gets a network of its own where there is no bubblewrap: by the program `unshare` of util-linux. */
 export interface UnsharedNetwork {
@@ -32,8 +32,8 @@ export function asOwnUser({ unshare }: UnsharedNetwork, command: readonly string
 }
 
 /** A network with a connector in it, for a function whose command comes later. */
-export function unsharedCell(network: UnsharedNetwork, { node, program, port }: Connector): string[] {
-  return inNetwork(network, cellScript, ["purlin-cell", node, program, port]);
+export function unsharedNetworkCommand(network: UnsharedNetwork, { node, program, port }: Connector): string[] {
+  return inNetwork(network, networkScript, ["purlin-network", node, program, port]);
 }
 
 /** Looks whether this user can make networks without bubblewrap; undefined where that is not so. */

@@ -4,7 +4,7 @@ import type { Clock } from "@purlin/function-runner";
 /** A clock that a test moves by hand. */
 export interface TestClock extends Clock {
   advance(ms: number): void;
-  /** How long the tasks that wait were told to wait. */
+  /** The delays of the scheduled tasks. */
   delays(): number[];
 }
 

@@ -169,7 +169,7 @@ test("the x32 calls of x64 do not exist", () => {
   }
 });
 
-test("the program is short enough for the kernel, and there is none for other architectures", () => {
+test("the program is short enough for the kernel and undefined for other architectures", () => {
   for (const architecture of architectures) {
     const bytes = machineFilter(architecture) ?? assert.fail("there is no filter");
     assert.deepEqual(bytes, encode(filterProgram(architecture)));

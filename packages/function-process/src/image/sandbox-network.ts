@@ -2,45 +2,48 @@
 import type { ChildProcess } from "node:child_process";
 import type { Writable } from "node:stream";
 import { cappedCommand } from "../limits/limit-script.ts";
+import { processesBelow } from "../limits/process-list.ts";
 import { connectorProgram } from "../sandbox/connector-program.ts";
 import {
-  type CellCommand,
-  cellArguments,
   firstInput,
   inputCount,
+  type NetworkCommand,
   type Sandbox,
+  sandboxNetworkArguments,
   shellCommand,
 } from "../sandbox/sandbox-arguments.ts";
-import { type UnsharedNetwork, unsharedCell } from "../sandbox/unshared-network.ts";
-import { type GuardedProcess, spawnGuarded } from "./guarded-process.ts";
+import { type UnsharedNetwork, unsharedNetworkCommand } from "../sandbox/unshared-network.ts";
+import { type GuardedProcess, spawnGuarded } from "../spawn/guarded-process.ts";
+import type { Supervision } from "../spawn/supervision.ts";
 import { defaultPath } from "./image-process.ts";
-import { processesBelow } from "./processes-below.ts";
-import type { Supervision } from "./supervision.ts";
 
 /** A private network with a connector in it, for one function. */
-export interface NetworkCell {
+export interface SandboxNetwork {
   readonly process: GuardedProcess;
   /** Starts the function. Once. */
-  start(command: CellCommand): void;
+  start(command: NetworkCommand): void;
 }
 
-/** What holds a cell together. */
-type CellSupervision = Pick<Supervision, "containment" | "limits">;
+/** What supervises the processes of a network. */
+type NetworkSupervision = Pick<Supervision, "containment" | "limits">;
 
-/** Functions listen here unless they are told otherwise, and some cannot be told. */
+/** The default port of functions; some cannot be configured to use another. */
 export const defaultPort = "9443";
 
-/** The file descriptor through which a cell is told what to run. */
+/** The file descriptor from which the shell of the network reads the command to run. */
 const commandDescriptor = 4;
 
-/** What makes private networks: bubblewrap, or the system where that is missing. */
-export type CellMaker = Sandbox | UnsharedNetwork;
+/** What creates private networks: bubblewrap, or `unshare` where bubblewrap is missing. */
+export type NetworkMaker = Sandbox | UnsharedNetwork;
 
-/** Opens a cell. It ends with its function, and with this process. */
-export function openCell(maker: CellMaker, supervision?: CellSupervision): NetworkCell {
+/** Opens a sandbox network. It ends with its function, and with this process. */
+export function openSandboxNetwork(maker: NetworkMaker, supervision?: NetworkSupervision): SandboxNetwork {
   const connector = { node: process.execPath, program: connectorProgram, port: defaultPort };
-  const cell = "unshare" in maker ? unsharedCell(maker, connector) : [maker.program, ...cellArguments(connector)];
-  const [command = "", ...words] = inPidNamespace(cell, supervision);
+  const inNetwork =
+    "unshare" in maker
+      ? unsharedNetworkCommand(maker, connector)
+      : [maker.program, ...sandboxNetworkArguments(connector)];
+  const [command = "", ...words] = inPidNamespace(inNetwork, supervision);
   const program = { command, args: words, cwd: "/", env: { PATH: defaultPath } };
   const enclosure = supervision?.containment.enclose();
   const guarded = spawnGuarded(program, { channel: true, inlets: 1 + inputCount, enclosure });
@@ -48,7 +51,7 @@ export function openCell(maker: CellMaker, supervision?: CellSupervision): Netwo
     const inlet = guarded.child.stdio?.[descriptor] as Writable | null | undefined;
     inlet?.end(bytes);
   };
-  // A cell that ended before it was told anything says so by its end.
+  // A network that ended before it got its command reports that by its exit, not by a write error.
   for (const inlet of guarded.child.stdio?.slice(commandDescriptor) ?? []) inlet?.on("error", () => {});
   return {
     process: withSandbox(guarded),
@@ -60,7 +63,7 @@ export function openCell(maker: CellMaker, supervision?: CellSupervision): Netwo
 }
 
 /** Root's processes are not counted in a user namespace, but the largest pid of a PID namespace caps them. */
-function inPidNamespace(command: readonly string[], supervision: CellSupervision | undefined): readonly string[] {
+function inPidNamespace(command: readonly string[], supervision: NetworkSupervision | undefined): readonly string[] {
   const namespace = supervision?.containment.namespace;
   return supervision !== undefined && namespace?.ownPidMax === true
     ? cappedCommand(command, namespace, supervision.limits)
@@ -68,9 +71,9 @@ function inPidNamespace(command: readonly string[], supervision: CellSupervision
 }
 
 /**
- * A sandbox leaves the process group of its cell, and ends when its parent does. But while it is being made there is a moment in which it has
- * left and would not hear that its parent has died: ended in that moment, the function would go on for ever. So the group is held while all
- * below it are looked for, that nobody is started meanwhile, and each of them is ended, wherever it has gone.
+ * A sandbox leaves the process group of its network and ends when its parent does. While bubblewrap sets it up there is a moment in which it
+ * has left the group but does not yet get the signal of its parent's death: killed in that moment, the function would run forever. So the group
+ * is stopped (SIGSTOP) while its descendants are listed, so that no new one can start, and then each descendant is killed.
  */
 function withSandbox(guarded: GuardedProcess): GuardedProcess {
   const { child } = guarded;
@@ -84,7 +87,7 @@ function withSandbox(guarded: GuardedProcess): GuardedProcess {
     async stop(graceMs) {
       const all = holdAll(child);
       const stopped = guarded.stop(graceMs);
-      // A sandbox that is asked to end does so at once, with all that is in it. The guard hears of it when it goes on.
+      // A sandbox ends at once, with everything in it. The guard notices when it continues.
       endAll(all);
       signal(-(child.pid ?? 0), "SIGCONT");
       await stopped;
@@ -92,7 +95,7 @@ function withSandbox(guarded: GuardedProcess): GuardedProcess {
   };
 }
 
-/** Holds the process group of a child. Returns all that was started below it. */
+/** Stops the process group of a child. Returns all descendants. */
 function holdAll({ pid, exitCode, signalCode }: ChildProcess): readonly number[] {
   if (pid === undefined || exitCode !== null || signalCode !== null) return [];
   signal(-pid, "SIGSTOP");
@@ -104,7 +107,7 @@ function endAll(all: readonly number[]): void {
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {
-  // 0 would be our own group.
+  // 0 would signal the process group of the control plane.
   if (pid === 0) return;
   try {
     process.kill(pid, name);

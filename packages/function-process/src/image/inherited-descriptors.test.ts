@@ -15,17 +15,17 @@ const from = (file: string): string => JSON.stringify(new URL(file, import.meta.
 
 const starters = {
   "a program": `
-    import { spawnGuarded } from ${from("./guarded-process.ts")};
+    import { spawnGuarded } from ${from("../spawn/guarded-process.ts")};
     const program = { command: "/bin/sh", args: ["-c", process.argv.at(-1)], cwd: "/", env: { PATH: "/usr/bin:/bin" } };
     const { child, ended } = spawnGuarded(program, { channel: false });`,
   "a program with a channel": `
-    import { spawnGuarded } from ${from("./guarded-process.ts")};
+    import { spawnGuarded } from ${from("../spawn/guarded-process.ts")};
     const program = { command: "/bin/sh", args: ["-c", process.argv.at(-1)], cwd: "/", env: { PATH: "/usr/bin:/bin" } };
     const { child, ended } = spawnGuarded(program, { channel: true });`,
-  "a program in a cell": `
-    import { openCell } from ${from("./network-cell.ts")};
+  "a program in a sandbox network": `
+    import { openSandboxNetwork } from ${from("./sandbox-network.ts")};
     import { findSandbox } from ${from("../sandbox/find-sandbox.ts")};
-    const { process: { child, ended }, start } = openCell(await findSandbox());
+    const { process: { child, ended }, start } = openSandboxNetwork(await findSandbox());
     start({ words: ["/bin/sh", "-c", process.argv.at(-1)], inputs: [] });`,
 } as const;
 
@@ -49,7 +49,7 @@ async function descriptorsIn(starter: string, inherited: readonly number[]): Pro
 for (const [name, starter] of Object.entries(starters)) {
   test(`${name} gets no file descriptor that its parent inherited`, async (t) => {
     const support = await findSandbox();
-    if (name.includes("cell") && !support.isSupported) {
+    if (name.includes("sandbox") && !support.isSupported) {
       assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
       return t.skip(`${support.reason}: apt-get install bubblewrap`);
     }

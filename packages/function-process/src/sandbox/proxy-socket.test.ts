@@ -6,10 +6,10 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/oci/testing";
-import { openBehind, openDoor } from "./network-door.ts";
 import type { PrivateNetwork } from "./private-network.ts";
+import { openBehind, openProxySocket } from "./proxy-socket.ts";
 
-/** A network with somebody in it who says everything twice, and how often it was entered. */
+/** A network with a server that echoes each message twice; counts how often it was opened. */
 async function echoing(): Promise<PrivateNetwork & AsyncDisposable & { opened: number }> {
   const server = createServer((socket) => {
     socket.on("data", (bytes) => socket.write(`${bytes}${bytes}`)).on("error", () => {});
@@ -33,12 +33,12 @@ async function echoing(): Promise<PrivateNetwork & AsyncDisposable & { opened: n
 
 const said = async (socket: Socket): Promise<string> => String((await once(socket, "data"))[0]);
 
-test("whoever comes to the door is let in, and whoever knows the way needs no door", async () => {
+test("the proxy socket and openBehind both reach the attached network", async () => {
   using folder = tempFolder();
   await using network = await echoing();
-  const path = join(folder.path, "door");
-  const door = await openDoor(path);
-  door.lead(network);
+  const path = join(folder.path, "socket");
+  const proxy = await openProxySocket(path);
+  proxy.attach(network);
   const outside = connect(path);
   outside.write("a");
   assert.equal(await said(outside), "aa");
@@ -50,40 +50,40 @@ test("whoever comes to the door is let in, and whoever knows the way needs no do
   const closed = once(outside, "close");
   outside.end();
   await closed;
-  door.close();
+  proxy.close();
 });
 
-test("nothing is opened for somebody who says nothing", async () => {
+test("no connection is opened for a client that sends nothing", async () => {
   using folder = tempFolder();
   await using network = await echoing();
-  const door = await openDoor(join(folder.path, "door"));
-  door.lead(network);
-  const outside = connect(join(folder.path, "door"));
+  const proxy = await openProxySocket(join(folder.path, "socket"));
+  proxy.attach(network);
+  const outside = connect(join(folder.path, "socket"));
   await once(outside, "connect");
   const closed = once(outside, "close");
   outside.destroy();
   await closed;
-  const second = connect(join(folder.path, "door"));
+  const second = connect(join(folder.path, "socket"));
   second.write("x");
   assert.equal(await said(second), "xx");
   assert.equal(network.opened, 1, "only the one that spoke");
   second.destroy();
-  door.close();
+  proxy.close();
 });
 
-test("a door that leads nowhere closes in one's face, and so does one whose network is not there", async () => {
+test("connections are closed while no network is attached or the network is unreachable", async () => {
   using folder = tempFolder();
-  const path = join(folder.path, "door");
-  const door = await openDoor(path);
+  const path = join(folder.path, "socket");
+  const proxy = await openProxySocket(path);
   const early = connect(path);
   await once(early, "close");
   assert.equal(openBehind(path), undefined);
-  door.lead({ open: () => Promise.reject(new Error("nobody listens")) });
+  proxy.attach({ open: () => Promise.reject(new Error("connection refused")) });
   const outside = connect(path);
   outside.on("error", () => {}).write("x");
   await once(outside, "close");
-  await assert.rejects(openBehind(path) ?? Promise.resolve(), /nobody listens/);
-  door.close();
+  await assert.rejects(openBehind(path) ?? Promise.resolve(), /connection refused/);
+  proxy.close();
   assert.equal(openBehind(path), undefined);
   assert.equal(existsSync(path), false);
 });

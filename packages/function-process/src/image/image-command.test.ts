@@ -38,7 +38,7 @@ test("a script is started with the interpreter of the image", async () => {
   assert.deepEqual(await imageCommand(root, "three", path), [python, "-u", one, join(root, "bin/three")]);
 });
 
-test("what is missing is named, also an interpreter", async () => {
+test("a missing program or interpreter is named in the error", async () => {
   using folder = image({ "bin/script": "#!/bin/nope\n", "etc/file": "not executable" });
   const { root } = folder;
   await assert.rejects(imageCommand(root, "nope", path), /the image has no nope to start/);

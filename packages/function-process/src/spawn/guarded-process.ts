@@ -14,8 +14,8 @@ export interface Program {
 }
 
 /**
- * Lives beside a program and ends it when this process is gone, however it went: a process that is killed cannot clean
- * up, and a function in an endless loop notices nothing, so neither of the two can be relied on. The guard's standard
+ * Runs beside a program and ends it when this process is gone for any reason: a killed process cannot clean up, and a function in an endless
+ * loop notices nothing, so neither of the two can be relied on. The guard's standard
  * input is a pipe without data; its end is the sign. File descriptors 3 to 6 are the program's own. The shell's own
  * report of a signal ("Terminated") is discarded, because it would appear in the log of the program. Its first two words are shell texts
  * of what holds the program and its descendants together: one to begin with, one to end all of them when this process is gone.
@@ -51,7 +51,7 @@ export interface GuardedProcess {
   readonly ended: Promise<string>;
   /** What holds it and its descendants together. */
   readonly enclosure?: Enclosure | undefined;
-  /** Asks it to end, and makes it after the grace period. */
+  /** Sends SIGTERM, and SIGKILL after the grace period. */
   stop(graceMs: number): Promise<void>;
   kill(): void;
 }
@@ -97,7 +97,7 @@ export function spawnGuarded(program: Program, options: GuardedOptions): Guarded
 }
 
 /** A process that cannot be ended, as that of another user, may keep the pipes open: output is not waited for longer than this. */
-const lastWordsMs = 2_000;
+const lastOutputMs = 2_000;
 
 function endOf(child: ChildProcess, enclosure: Enclosure | undefined): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -116,9 +116,9 @@ function endOf(child: ChildProcess, enclosure: Enclosure | undefined): Promise<s
 function closeOf(child: ChildProcess): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const limit = setTimeout(() => {
-    letGo(child);
+    closePipes(child);
     resolve();
-  }, lastWordsMs);
+  }, lastOutputMs);
   child.once("close", () => {
     clearTimeout(limit);
     resolve();
@@ -126,8 +126,8 @@ function closeOf(child: ChildProcess): Promise<void> {
   return promise;
 }
 
-/** Closes our ends of all pipes: who holds the others hears of it, and does not keep this process from ending. */
-function letGo(child: ChildProcess): void {
+/** Closes our ends of all pipes, so that a process that holds the other ends does not keep this one from exiting. */
+function closePipes(child: ChildProcess): void {
   for (const pipe of child.stdio) pipe?.destroy();
   if (child.connected) child.disconnect();
 }
@@ -143,6 +143,6 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // Nobody is left in the group.
+    // The group is empty.
   }
 }

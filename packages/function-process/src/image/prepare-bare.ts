@@ -2,35 +2,35 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { limitedCommand, namespacedCommand } from "../limits/limit-script.ts";
-import { type GuardedProcess, type Program, spawnGuarded } from "../process/guarded-process.ts";
-import { commandOf, defaultPath, parseEnv } from "../process/image-process.ts";
-import type { ImageProgram, PreparedProgram } from "../process/launch-image.ts";
-import type { Supervision } from "../process/supervision.ts";
+import { type GuardedProcess, type Program, spawnGuarded } from "../spawn/guarded-process.ts";
+import type { Supervision } from "../spawn/supervision.ts";
 import { imageCommand } from "./image-command.ts";
 import { locate, type Mounts, translate } from "./image-paths.ts";
+import { commandOf, defaultPath, parseEnv } from "./image-process.ts";
+import type { ImageProgram, PreparedProgram } from "./prepare-sandboxed.ts";
 
-/** Where a function without a sandbox is to listen, and with what. */
+/** Where a function without a sandbox listens, and its certificates. */
 export interface BareOptions {
   readonly certificates: string;
   readonly port: number;
-  /** What functions may see of this machine's environment. */
+  /** The environment variables of this machine that functions may see. */
   readonly machineEnv: Readonly<Record<string, string>>;
-  /** How it calls the folder of its certificates: {@link certificateFlags}. */
+  /** The flag that takes the certificate folder: one of {@link certificateFlags}. */
   readonly certificateFlag: string;
   readonly supervision: Supervision;
-  /** How the program is started; as any other one of this machine unless given. */
+  /** Starts the program; by default as a plain child process. */
   readonly run?: ((program: Program) => GuardedProcess) | undefined;
 }
 
-/** Functions agree on the name of the first; those of the public TypeScript SDK know only the second, and take no word they do not know. */
+/** Most SDKs accept the first flag. The public TypeScript SDK accepts only the second and rejects unknown flags. */
 export const certificateFlags: readonly [string, string] = ["--tls-certs-dir", "--tls-server-certs-dir"];
 
-/** A port of its own on loopback for metrics. In the environment: not every function takes a flag for it, and some refuse unknown flags. */
+/** Metrics on a free loopback port. Set in the environment, because some functions reject flags they do not know. */
 export const ownPorts = { METRICS_ADDRESS: "127.0.0.1:0" } as const;
 
 /**
- * Prepares the process of an image without a sandbox: it sees this machine, finds the files of its image where they are, and listens where
- * it is told.
+ * Prepares the process of an image without a sandbox. The process sees this machine's files, finds the files of its image at their unpacked
+ * paths, and listens on the given port.
  */
 export async function prepareBare(program: ImageProgram, options: BareOptions): Promise<PreparedProgram> {
   const { root, process: config, needsNode } = program;
@@ -63,13 +63,13 @@ export async function prepareBare(program: ImageProgram, options: BareOptions): 
   };
 }
 
-/** A temporary folder for one process: what it holds can be measured, and is removed with it. */
+/** A temporary folder for one process, so that its size can be measured and its files removed with the process. */
 async function makeTmp(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return await mkdtemp(join(folder, "function-"));
 }
 
-/** In a PID namespace where there are some: what a program leaves behind ends with it, wherever it went. */
+/** Runs in a PID namespace where they are available, so that all descendants end with the program. */
 function limited(command: readonly string[], { limits, containment }: Supervision): readonly string[] {
   const { namespace } = containment;
   const options = { limits, countProcesses: namespace?.ownUser === true, limitFiles: true };

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/oci/testing";
-import { takeSocket } from "./launch-image.ts";
+import { takeSocket } from "./prepare-sandboxed.ts";
 
 test("a function listens where it did last, and elsewhere while that is in use", async () => {
   using folder = tempFolder();
@@ -22,7 +22,7 @@ test("a function listens where it did last, and elsewhere while that is in use",
   await again.dispose();
 });
 
-test("what a killed process left behind is not in the way, and nothing stays", async () => {
+test("a socket left by a killed process is replaced, and disposed sockets are removed", async () => {
   using folder = tempFolder({ fn: "left behind" });
   const wanted = join(folder.path, "fn");
   const socket = await takeSocket(wanted);

@@ -3,11 +3,10 @@ import { join } from "node:path";
 import { type Containment, type ContainmentOptions, openContainment } from "../limits/containment.ts";
 import { defaultFunctionLimits, type FunctionLimits } from "../limits/function-limits.ts";
 import { createLimitWatch, type LimitWatch, type WatchPace } from "../limits/limit-watch.ts";
-import type { FunctionSpec } from "./function-process.ts";
 import type { GuardedProcess } from "./guarded-process.ts";
 import type { LaunchEvents } from "./launch.ts";
 
-/** How the processes of one function are held together, limited and measured. */
+/** How the processes of one function are contained, limited and measured. */
 export interface Supervision {
   readonly limits: FunctionLimits;
   readonly containment: Containment;
@@ -19,12 +18,17 @@ export interface Supervision {
 
 /** The same for all functions of a control plane. */
 export interface ResourceSupervision {
-  /** What limits are enforced by, in words. */
+  /** What enforces the limits, as text. */
   readonly mechanism: string;
-  /** What of all functions holds before anything is known of one. */
+  /** The default limits, before the function is known. */
   readonly general: Supervision;
-  of(spec: Pick<FunctionSpec, "limits">): Supervision;
+  of(spec: LimitedFunction): Supervision;
   close(): void;
+}
+
+/** The limits of one function; the others are those of all functions. */
+interface LimitedFunction {
+  readonly limits?: Partial<FunctionLimits> | undefined;
 }
 
 /** What functions may use, and how that is enforced. */
@@ -38,7 +42,7 @@ export function openSupervision(directory: string, options: SupervisionOptions =
   const containment = openContainment({ ...options, directory });
   const watch = createLimitWatch(containment.run, options.pace);
   const usual = { ...defaultFunctionLimits, ...options.limits };
-  const of = ({ limits }: Pick<FunctionSpec, "limits">): Supervision =>
+  const of = ({ limits }: LimitedFunction): Supervision =>
     superviseWith({ ...usual, ...limits }, { containment, watch, tmpFolder: join(directory, "tmp") });
   return {
     mechanism: describeMechanism(containment),
@@ -74,7 +78,7 @@ function superviseWith(limits: FunctionLimits, { containment, watch, tmpFolder }
   };
 }
 
-/** What enforces the limits of functions here, in words. */
+/** What enforces the limits of functions on this machine, as text. */
 function describeMechanism({ groups, namespace }: Pick<Containment, "groups" | "namespace">): string {
   const controllers = groups?.controllers ?? new Set<string>();
   const by = ["memory", "pids", "cpu"].filter((name) => controllers.has(name));

@@ -16,7 +16,7 @@ import { type Listener, listenersOf } from "../testing/listeners.ts";
 import { commandLineOf, processesBelow } from "../testing/process-tree.ts";
 import { createFunctionProcesses } from "./function-processes.ts";
 
-/** Answers with what it can find out about its surroundings; it ignores where it is told to listen. */
+/** Responds with what it can find out about its environment; it ignores the flag for its address. */
 const spy = (secret: string, { mayWrite }: { readonly mayWrite: boolean }): string => `
 import { openSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -154,7 +154,7 @@ test("without a sandbox, two functions listen on loopback alone, each on ports o
   assert.equal(new Set(listeners.map(({ port }) => port)).size, 4);
 });
 
-test("without a sandbox, one that listens elsewhere is told what would help", async () => {
+test("without a sandbox, a function that ignores --address fails with advice to install bubblewrap", async () => {
   using folder = functionProject({});
   const elsewhere = "require('node:net').createServer().listen(0, '127.0.0.1')";
   const config = { entrypoint: ["node", "-e", elsewhere, "--"], cmd: [], env: [], workingDir: "/", user: "" };

@@ -3,17 +3,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { createTestClock, type TestClock } from "../testing/test-clock.ts";
-import { type CellPool, createCellPool } from "./cell-pool.ts";
-import type { CellMaker, NetworkCell } from "./network-cell.ts";
+import type { NetworkMaker, SandboxNetwork } from "./sandbox-network.ts";
+import { createSandboxNetworkPool, type SandboxNetworkPool } from "./sandbox-network-pool.ts";
 
 const bwrap = { program: "bwrap", canDisableUserns: true };
 
 interface Scene {
   readonly clock: TestClock;
-  readonly pool: CellPool;
-  /** What happened to cells, which are numbered. */
+  readonly pool: SandboxNetworkPool;
+  /** What happened to networks, which are numbered. */
   readonly log: string[];
-  /** Ends a cell as if by itself. */
+  /** Ends a network as if by itself. */
   end(number: number): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ function scene(): Scene {
   const clock = createTestClock();
   const log: string[] = [];
   const ends: (() => void)[] = [];
-  const open = (maker: CellMaker): NetworkCell => {
+  const open = (maker: NetworkMaker): SandboxNetwork => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const number = ends.push(() => resolve("it ended"));
     log.push(`open ${number} with ${"program" in maker ? maker.program : maker.unshare}`);
@@ -36,12 +36,12 @@ function scene(): Scene {
     ends[number - 1]?.();
     await setImmediate();
   };
-  return { clock, pool: createCellPool(clock, open), log, end };
+  return { clock, pool: createSandboxNetworkPool(clock, open), log, end };
 }
 
-const numberOf = ({ process }: NetworkCell): unknown => (process.child as unknown as { number: number }).number;
+const numberOf = ({ process }: SandboxNetwork): unknown => (process.child as unknown as { number: number }).number;
 
-test("a function gets the cell that waits for it; the next time, and any other function, a new one", () => {
+test("a function gets the network that waits for it; later calls and other functions get a new one", () => {
   const { pool, log } = scene();
   pool.warm("a", bwrap);
   pool.warm("a", bwrap);
@@ -51,7 +51,7 @@ test("a function gets the cell that waits for it; the next time, and any other f
   assert.equal(numberOf(pool.take("a", bwrap)), 3);
 });
 
-test("a cell for which nobody comes goes; one that was taken stays", () => {
+test("a network that is not taken in time is closed; a taken one stays open", () => {
   const { clock, pool, log } = scene();
   pool.warm("a", bwrap);
   pool.warm("b", bwrap);
@@ -63,7 +63,7 @@ test("a cell for which nobody comes goes; one that was taken stays", () => {
   assert.equal(numberOf(pool.take("a", bwrap)), 3);
 });
 
-test("a cell that ended by itself is given to nobody", async () => {
+test("a network whose process exited is not handed out", async () => {
   const { clock, pool, log, end } = scene();
   pool.warm("a", bwrap);
   await end(1);
@@ -72,7 +72,7 @@ test("a cell that ended by itself is given to nobody", async () => {
   assert.deepEqual(log, ["open 1 with bwrap", "open 2 with bwrap"]);
 });
 
-test("the end of a cell that was taken does not touch the one that waits since", async () => {
+test("the end of a taken network does not affect the one opened since", async () => {
   const { pool, end } = scene();
   pool.warm("a", bwrap);
   pool.take("a", bwrap);
@@ -81,7 +81,7 @@ test("the end of a cell that was taken does not touch the one that waits since",
   assert.equal(numberOf(pool.take("a", bwrap)), 2);
 });
 
-test("when it is closed, those that wait end, and no others; none is opened to wait", async () => {
+test("close ends the waiting networks only and opens no more", async () => {
   const { pool, log } = scene();
   for (const name of ["a", "b", "c"]) pool.warm(name, bwrap);
   pool.take("b", bwrap);

@@ -2,30 +2,30 @@
 import { createServer, type Socket } from "node:net";
 import type { PrivateNetwork } from "./private-network.ts";
 
-/** A Unix socket that leads into the network of a sandboxed function. */
-interface NetworkDoor {
-  /** Whoever connects from now on reaches this network. */
-  lead(to: PrivateNetwork): void;
-  /** Nobody comes in any more. */
+/** A Unix socket that forwards connections into the network of a sandboxed function. */
+interface ProxySocket {
+  /** Forwards new connections to this network. */
+  attach(to: PrivateNetwork): void;
+  /** Accepts no more connections. */
   close(): void;
 }
 
-/** Who each path leads to. */
+/** The attached network of each path. */
 const networks = new Map<string, PrivateNetwork>();
 
-/** A socket in the network behind a path, without the detour through it; undefined where nothing of ours is behind it. */
+/** A direct connection to the network attached to a path; undefined when none is attached in this process. */
 export function openBehind(path: string): Promise<Socket> | undefined {
   return networks.get(path)?.open();
 }
 
-/** Opens a door at a path that nobody else uses. */
-export async function openDoor(path: string): Promise<NetworkDoor> {
+/** Listens at a path that no other process uses. */
+export async function openProxySocket(path: string): Promise<ProxySocket> {
   const server = createServer({ noDelay: true }, (outside) => admit(outside, networks.get(path)));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(path, resolve);
   });
   return {
-    lead: (to) => void networks.set(path, to),
+    attach: (to) => void networks.set(path, to),
     close() {
       networks.delete(path);
       server.close();
@@ -33,21 +33,21 @@ export async function openDoor(path: string): Promise<NetworkDoor> {
   };
 }
 
-/** Nothing is opened for a caller before its first words: those who know a shorter way only look whether somebody is there. */
+/** Opens the inner connection with the client's first bytes: clients that connect directly only check whether the path accepts connections. */
 function admit(outside: Socket, network: PrivateNetwork | undefined): void {
   outside.on("error", () => {});
   if (network === undefined) return void outside.destroy();
   outside.once("readable", () => {
     if (outside.readableLength === 0) return void outside.destroy();
     network.open().then(
-      (inside) => join(outside, inside),
+      (inside) => forward(outside, inside),
       () => outside.destroy(),
     );
   });
 }
 
-/** What ends one side ends the other: the caller sees the same as if it had been connected directly. */
-function join(outside: Socket, inside: Socket): void {
+/** Closes both sockets when either closes, so that the client sees the same as on a direct connection. */
+function forward(outside: Socket, inside: Socket): void {
   const end = (): void => {
     outside.destroy();
     inside.destroy();

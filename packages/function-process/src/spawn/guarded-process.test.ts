@@ -26,10 +26,10 @@ const ends: Record<string, { readonly code: string; readonly how: string }> = {
   ByKill: { code: "process.kill(process.pid, 'SIGKILL'); setTimeout(() => {}, 1e6)", how: "SIGKILL" },
 };
 for (const [name, { code, how }] of Object.entries(ends)) {
-  test(`how a program ended is told: ${name}`, async () => assert.equal(await node(code).ended, how));
+  test(`ended resolves to how the program ended: ${name}`, async () => assert.equal(await node(code).ended, how));
 }
 
-test("a command that does not exist, and a folder that does not, are told", async () => {
+test("a missing command and a missing working directory are reported", async () => {
   const missing = node("", { command: "/nowhere/program" });
   assert.equal(await missing.ended, "exit code 127");
   assert.match(await node("", { cwd: "/nowhere" }).ended, /^it could not be started: .*ENOENT/);
@@ -61,7 +61,7 @@ test("a program that is stopped leaves nothing in its log that it did not write"
   assert.deepEqual(await written, ["", ""]);
 });
 
-test("everything a program wrote has been read when its end is told", async () => {
+test("all output has been read when ended resolves", async () => {
   const lines = 20_000;
   const { child, ended } = node("", { command: "/bin/sh", args: ["-c", `seq ${lines}; exit 7`] });
   let read = "";
@@ -72,7 +72,7 @@ test("everything a program wrote has been read when its end is told", async () =
   assert.ok(read.endsWith(`\n${lines}\n`), `the last that was read: ${read.slice(-20)}`);
 });
 
-test("the end is told also while somebody that fled keeps the output open", async () => {
+test("ended resolves while a detached process keeps the output open", async () => {
   const args = ["-c", "setsid sh -c 'echo $$; exec sleep 1000' & sleep 1000"];
   const { child, ended, stop } = node("", { command: "/bin/sh", args });
   const [pid] = (await once(child.stdout?.setEncoding("utf8") as never, "data")) as [string];
@@ -80,7 +80,7 @@ test("the end is told also while somebody that fled keeps the output open", asyn
     await stop(60_000);
     assert.equal(await ended, "SIGTERM");
     assert.ok(isAlive(Number(pid)), "it is still there");
-    assert.ok(child.stdout?.destroyed && child.stderr?.destroyed, "but keeps nobody from ending");
+    assert.ok(child.stdout?.destroyed && child.stderr?.destroyed, "but does not keep this process alive");
   } finally {
     process.kill(Number(pid), "SIGKILL");
   }
@@ -99,7 +99,7 @@ test("nothing of our environment is inherited", async () => {
   );
 });
 
-test("stop lets a program finish, and takes one by force that does not", async () => {
+test("stop lets a program finish and kills it after the grace period", async () => {
   const polite = node("process.on('SIGTERM', () => process.exit(3)); setInterval(() => {}, 1e6); process.send(1)");
   await once(polite.child, "message");
   await polite.stop(60_000);
@@ -110,7 +110,7 @@ test("stop lets a program finish, and takes one by force that does not", async (
   assert.equal(await stubborn.ended, "SIGKILL");
 });
 
-test("a long farewell is not cut short by the guard", async () => {
+test("the guard does not shorten the grace period of a program", async () => {
   const code =
     "process.on('SIGTERM', () => setTimeout(() => process.exit(4), 2500)); setInterval(() => {}, 1e6); process.send(1)";
   const slow = node(code);
@@ -119,7 +119,7 @@ test("a long farewell is not cut short by the guard", async () => {
   assert.equal(await slow.ended, "exit code 4");
 });
 
-test("what a program started and left behind goes with it", async () => {
+test("background processes of a program end with it", async () => {
   const code = `
     const { spawn } = require("node:child_process");
     const left = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)"], { stdio: "ignore" });

@@ -5,19 +5,19 @@ import { dirname } from "node:path";
 import type { ProcessConfig } from "@purlin/oci";
 import { linkedFiles } from "../elf/linked-files.ts";
 import { limitedCommand } from "../limits/limit-script.ts";
-import { openDoor } from "../sandbox/network-door.ts";
 import { privateNetworkOf } from "../sandbox/private-network.ts";
-import { type CellCommand, type Sandbox, sandboxCommand } from "../sandbox/sandbox-arguments.ts";
+import { openProxySocket } from "../sandbox/proxy-socket.ts";
+import { type NetworkCommand, type Sandbox, sandboxCommand } from "../sandbox/sandbox-arguments.ts";
 import type { UnsharedNetwork } from "../sandbox/unshared-network.ts";
-import type { GuardedProcess } from "./guarded-process.ts";
+import type { GuardedProcess } from "../spawn/guarded-process.ts";
+import type { Supervision } from "../spawn/supervision.ts";
 import { commandOf, defaultPath, parseEnv } from "./image-process.ts";
-import type { CellMaker, NetworkCell } from "./network-cell.ts";
-import type { Supervision } from "./supervision.ts";
+import type { NetworkMaker, SandboxNetwork } from "./sandbox-network.ts";
 
-/** A path for a socket that nobody else uses. */
+/** The path of a socket, reserved for one process. */
 interface TakenSocket {
   readonly path: string;
-  /** Gives it back. */
+  /** Releases the path. */
   readonly dispose: () => Promise<void>;
 }
 
@@ -33,13 +33,13 @@ export interface ImageProgram {
   readonly process: ProcessConfig;
   /** What the control plane adds to the image's environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** It brings no Node of its own and runs on ours. */
+  /** The image contains no Node; the function runs on this process's Node. */
   readonly needsNode: boolean;
-  /** What makes its sandbox; without it the function runs as any other program of this machine. */
+  /** Without it the function runs as a plain child process. */
   readonly sandbox: Sandbox | undefined;
-  /** What gives it a network of its own without a sandbox; without it the function shares the machine's. */
+  /** Gives it a private network without a sandbox; without it the function shares the machine's network. */
   readonly network?: UnsharedNetwork | undefined;
-  /** Where the socket of a sandboxed function is, or beside it while one that is replaced still serves there. */
+  /** The socket of a sandboxed function; a path beside it is used while a replaced process still serves there. */
   readonly socket: string;
 }
 
@@ -58,10 +58,10 @@ const certificatesInside = "/tls/server";
 
 const nodeInside = "/purlin/node/node";
 
-/** Our Node, its loader and the libraries that it is linked with, by where a function without a base finds them. */
+/** This process's Node, its loader and its shared libraries, by their path in the sandbox of a function without a base image. */
 const ownNode = once(() => ({ ...linkedFiles(process.execPath), [nodeInside]: process.execPath }));
 
-/** Looked for at the first use: files are read for it. */
+/** Computed at first use, because it reads files. */
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
@@ -70,21 +70,21 @@ function once<T>(make: () => T): () => T {
 /** An image that runs in a sandbox. */
 type SandboxedImage = ImageProgram & { readonly sandbox: Sandbox };
 
-/** What a sandboxed function is started with. */
+/** What a sandboxed function needs to start. */
 interface SandboxedOptions {
   /** The folder with the certificates it is served with. */
   readonly certificates: string;
-  /** A private network for it. */
-  readonly cell: (maker: CellMaker) => NetworkCell;
+  /** Opens its private network. */
+  readonly openNetwork: (maker: NetworkMaker) => SandboxNetwork;
   readonly supervision: Pick<Supervision, "limits">;
 }
 
-/** Prepares the process of an image in a sandbox: a network of its own, joined with a socket only we can open. */
+/** Prepares the process of an image in a sandbox with a private network, reachable through a socket that only this user can open. */
 export async function prepareSandboxed(
   { root, process: config, env, needsNode, sandbox, socket: wanted }: SandboxedImage,
-  { certificates, cell: openCell, supervision: { limits } }: SandboxedOptions,
+  { certificates, openNetwork, supervision: { limits } }: SandboxedOptions,
 ): Promise<PreparedProgram> {
-  // Whatever may be wrong with the image shows before anything is taken: such an image is tried again and again.
+  // Fails before anything is reserved when the image is invalid: such an image is retried again and again.
   const sandboxed = sandboxCommand(sandbox, {
     root,
     command: needsNode ? [nodeInside, ...commandOf(config).slice(1)] : commandOf(config),
@@ -94,51 +94,51 @@ export async function prepareSandboxed(
     folders: { [certificatesInside]: certificates },
     files: needsNode ? ownNode() : undefined,
   });
-  // In the user namespace of the cell, so that only processes of this function count.
+  // In the user namespace of the sandbox network, so that only processes of this function count.
   const words = limitedCommand(sandboxed.words, { limits, countProcesses: true, limitFiles: true });
   const command = { ...sandboxed, words };
-  const door = await openFunctionDoor(wanted);
+  const socket = await openFunctionSocket(wanted);
   return {
-    address: door.address,
-    start: () => door.start(openCell(sandbox), command),
-    dispose: door.dispose,
+    address: socket.address,
+    start: () => socket.start(openNetwork(sandbox), command),
+    dispose: socket.dispose,
   };
 }
 
 /** The address of a function that has a network of its own. */
-interface FunctionDoor {
+interface FunctionSocket {
   /** `unix:path`. */
   readonly address: string;
-  /** Starts a command in a cell, whose network the address leads to from then on. */
-  start(cell: NetworkCell, command: CellCommand): GuardedProcess;
-  /** Nobody comes in any more. */
+  /** Starts a command in a sandbox network and attaches the address to it. */
+  start(network: SandboxNetwork, command: NetworkCommand): GuardedProcess;
+  /** Closes the socket. */
   dispose(): Promise<void>;
 }
 
-/** Opens the door of a function at the wanted socket, or beside it while another process serves there. */
-export async function openFunctionDoor(wanted: string): Promise<FunctionDoor> {
+/** Opens the socket of a function at the wanted path, or beside it while another process serves there. */
+export async function openFunctionSocket(wanted: string): Promise<FunctionSocket> {
   const { path: socket, dispose } = await takeSocket(wanted);
-  const door = await openDoor(socket).catch(async (error: unknown) => {
+  const proxy = await openProxySocket(socket).catch(async (error: unknown) => {
     await dispose();
     throw error;
   });
   return {
     address: `unix:${socket}`,
-    start(cell, command) {
-      door.lead(privateNetworkOf(cell.process.child));
-      cell.start(command);
-      return cell.process;
+    start(network, command) {
+      proxy.attach(privateNetworkOf(network.process.child));
+      network.start(command);
+      return network.process;
     },
     async dispose() {
-      door.close();
+      proxy.close();
       await dispose();
     },
   };
 }
 
 /**
- * Takes the socket of a function: the one it had last, so that whoever calls while it is started again waits there; another
- * one while that is in use, as a process that is replaced serves until the new one does.
+ * Reserves a socket path for a function: its last one, so that clients that call during a restart keep waiting at the right path, or another
+ * one while that is in use, because a replaced process serves until its successor does.
  */
 export async function takeSocket(wanted: string): Promise<TakenSocket> {
   const path = freePath(wanted);
@@ -146,7 +146,7 @@ export async function takeSocket(wanted: string): Promise<TakenSocket> {
   last.set(wanted, path);
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    // What a process that was killed left behind would be in the way.
+    // A killed process may have left its socket file behind.
     await rm(path, { force: true });
   } catch (error) {
     giveBack(wanted, path);

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real sandbox networks, with processes in them.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { findSandbox } from "../sandbox/find-sandbox.ts";
+import { privateNetworkOf } from "../sandbox/private-network.ts";
+import { shellCommand } from "../sandbox/sandbox-arguments.ts";
+import { isAlive, until } from "../testing/process-alive.ts";
+import { processesBelow } from "../testing/process-tree.ts";
+import { openSandboxNetwork, type SandboxNetwork } from "./sandbox-network.ts";
+
+/** A sandbox network, where this machine supports it. */
+async function open(skip: (why: string) => void): Promise<SandboxNetwork | undefined> {
+  const support = await findSandbox();
+  if (support.isSupported) return openSandboxNetwork(support);
+  assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
+  skip(`${support.reason}: apt-get install bubblewrap`);
+  return undefined;
+}
+
+test("a socket can be requested before the program listens; the end of the program ends the network", async (t) => {
+  const sandboxed = await open((why) => t.skip(why));
+  if (sandboxed === undefined) return;
+  const network = privateNetworkOf(sandboxed.process.child);
+  await assert.rejects(network.open(), /ECONNREFUSED/, "no process listens yet");
+  const listens = "require('node:net').createServer((s) => s.end('hello', () => process.exit(5))).listen(9443)";
+  sandboxed.start({
+    words: [process.execPath, "-e", `${listens}.on('listening', () => console.log('up'))`],
+    inputs: [],
+  });
+  for await (const line of sandboxed.process.child.stdout ?? []) if (String(line).includes("up")) break;
+  assert.equal(await text(await network.open()), "hello");
+  assert.equal(await sandboxed.process.ended, "exit code 5");
+});
+
+test("the program gets its arguments unchanged and no extra file descriptors", async (t) => {
+  const sandboxed = await open((why) => t.skip(why));
+  if (sandboxed === undefined) return;
+  const words = ["", "a b", "it's", '"$HOME" `id` \\', "two\nlines\n", "Á\u0081ü€😀", "-n", "*"];
+  const code =
+    "for fd in 3 4 5 6 7 8 9; do [ -e /proc/self/fd/$fd ] && printf 'open %s' $fd; done; printf '%s\\0' \"$@\"";
+  sandboxed.start({ words: ["/bin/sh", "-c", code, "sh", ...words], inputs: [] });
+  const [said] = await Promise.all([text(sandboxed.process.child.stdout as never), sandboxed.process.ended]);
+  assert.deepEqual(said.split("\0"), [...words, ""]);
+});
+
+test("a network without a command runs nothing and ends when it is killed", async (t) => {
+  const sandboxed = await open((why) => t.skip(why));
+  if (sandboxed === undefined) return;
+  sandboxed.process.kill();
+  assert.equal(await sandboxed.process.ended, "SIGKILL");
+  sandboxed.start({ words: ["true"], inputs: [] });
+});
+
+test("a waiting network ends, with all its processes, when the process that opened it is killed", async (t) => {
+  const support = await findSandbox();
+  if (!support.isSupported) {
+    assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
+    return t.skip(`${support.reason}: apt-get install bubblewrap`);
+  }
+  const importing = (file: string): string => `await import(${JSON.stringify(new URL(file, import.meta.url).href)})`;
+  const code = `
+    const { openSandboxNetwork } = ${importing("./sandbox-network.ts")};
+    const { privateNetworkOf } = ${importing("../sandbox/private-network.ts")};
+    const { child } = openSandboxNetwork(${JSON.stringify(support)}).process;
+    await privateNetworkOf(child).open().catch(() => {});
+    console.log(child.pid);`;
+  const parent = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: ["ignore", "pipe", "inherit"] });
+  const [pid] = (await once(parent.stdout.setEncoding("utf8"), "data")) as [string];
+  const all = [Number(pid), ...processesBelow(Number(pid))];
+  assert.ok(all.length > 3, "its connector is there");
+  parent.kill("SIGKILL");
+  await until(() => !all.some(isAlive));
+});
+
+test("processes that left the process group end with the network, by kill or by stop", async (t) => {
+  for (const how of ["kill", "stop"] as const) {
+    const sandboxed = await open((why) => t.skip(why));
+    if (sandboxed === undefined) return;
+    // As a sandbox does that is just being made: it has left, and its parent's end means nothing to it yet.
+    sandboxed.start({ words: ["/bin/sh", "-c", "setsid /bin/sh -c 'echo up; exec sleep 1000' & wait"], inputs: [] });
+    for await (const line of sandboxed.process.child.stdout ?? []) if (String(line).includes("up")) break;
+    const all = processesBelow(sandboxed.process.child.pid ?? 0);
+    assert.ok(all.length > 4, "it is among them");
+    await (how === "kill" ? sandboxed.process.kill() : sandboxed.process.stop(60_000));
+    await sandboxed.process.ended;
+    await until(() => !all.some(isAlive));
+  }
+});
+
+test("words with null bytes are refused: a shell would drop them", () => {
+  assert.throws(() => shellCommand({ words: ["a", "b\0c"], inputs: [] }), /null bytes/);
+});
