@@ -66,8 +66,8 @@ test("a registry that hangs is named before that time is up, with what was asked
   await caughtUp(cluster, [type.package, type.revision]);
   const pass = reconcilePackage({ ...cluster.ports, packages }, type, { key: { name: "f" }, stopping });
   const said =
-    `cannot unpack package: cannot reach ${host}: it takes the connection, and does no TLS in 2 s (GET /v2/); ` +
-    "check the name of the registry, whether it runs, and the way to it";
+    `cannot unpack package: cannot reach ${host}: TLS handshake timed out after 2s (GET /v2/); ` +
+    "check the registry's name, that it is running, and the network";
   await assert.rejects(pass, { message: said });
   const f = { kind: "Function", name: "f" } as const;
   assert.equal(await packageCondition(cluster, f, "Healthy"), `False UnhealthyPackageRevision: ${said}`);

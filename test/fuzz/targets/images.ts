@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { parseElf } from "../../../packages/function-process/src/elf/read-elf.ts";
-import { parseChallenges } from "../../../packages/oci/src/client/auth-challenge.ts";
+import { parseChallenges } from "../../../packages/oci/src/client/registry-auth.ts";
 import { parseManifest } from "../../../packages/oci/src/content/manifest.ts";
 import { mediaTypes } from "../../../packages/oci/src/content/media-types.ts";
 import {

@@ -96,7 +96,7 @@ test("--wait ends when the package is installed and healthy, and tells what was 
 });
 
 const refused: Record<string, { readonly args: string[]; readonly says: RegExp }> = {
-  NoKind: { args: ["thing", image], says: /^error: "thing" is no kind of package: use function, provider or conf/ },
+  NoKind: { args: ["thing", image], says: /^error: "thing" is not a kind of package: use function, provider or conf/ },
   NoTag: {
     args: ["function", "registry.example.org/x"],
     says: /^error: .* names no image: it has neither tag nor digest/,

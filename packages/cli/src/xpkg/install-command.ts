@@ -66,7 +66,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
 function typeOf(kind: string): PackageType {
   const found = Object.values(packageTypes).find((type) => type.kind.toLowerCase() === kind.toLowerCase());
   if (found !== undefined) return found;
-  throw new UserError(`${JSON.stringify(kind)} is no kind of package: use function, provider or configuration`, {
+  throw new UserError(`${JSON.stringify(kind)} is not a kind of package: use function, provider or configuration`, {
     exitCode: 2,
   });
 }

@@ -152,7 +152,7 @@ test("what a registry has under a name, and what comes for it, is told", async (
   try {
     const host = `127.0.0.1:${(lying.address() as AddressInfo).port}`;
     const digest = await xpkg(project, ["pull", `${host}/acme/f@sha256:${"0".repeat(64)}`]);
-    assert.match(digest.stderr, /^error: .*\/acme\/f@sha256:0+: what came has the digest sha256:\w+\n$/);
+    assert.match(digest.stderr, /^error: .*\/acme\/f@sha256:0+: digest mismatch: got sha256:\w+\n$/);
     const shape = await xpkg(project, ["inspect", `${host}/acme/f:v1`]);
     assert.match(shape.stderr, /^error: .*\/acme\/f:v1: config has no media type or no sha256 digest\n$/);
     assert.deepEqual([unknown.exitCode, digest.exitCode, shape.exitCode], [1, 1, 1]);
@@ -177,12 +177,12 @@ test("an image that is no package is told by pull, inspect and push", async () =
     const { exitCode, stderr } = await xpkg(project, [command, formatReference(reference)]);
     assert.deepEqual(
       [exitCode, stderr],
-      [1, `error: ${formatReference(reference)} is no package: it has no package.yaml\n`],
+      [1, `error: ${formatReference(reference)} is not a package: it has no package.yaml\n`],
     );
   }
   await writeArchive(store, { manifest: bare }, join(project.path, "plain.xpkg"));
   const pushed = await xpkg(project, ["push", "-f", "plain.xpkg", formatReference(reference)]);
-  assert.deepEqual([pushed.exitCode, pushed.stderr], [1, "error: plain.xpkg is no package: it has no package.yaml\n"]);
+  assert.deepEqual([pushed.exitCode, pushed.stderr], [1, "error: plain.xpkg is not a package: it has no package.yaml\n"]);
 });
 
 const refused: Record<string, { readonly args: string[]; readonly code?: number; readonly says: RegExp }> = {
@@ -191,17 +191,17 @@ const refused: Record<string, { readonly args: string[]; readonly code?: number;
     args: ["push", "-f", "n.xpkg", "r.example.org/x:v1"],
     says: /^error: cannot read n\.xpkg: there is no such/,
   },
-  NoPackage: { args: ["push", "-f", "a.yaml", "r.example.org/x:v1"], says: /^error: a\.yaml is no package file: / },
+  NoPackage: { args: ["push", "-f", "a.yaml", "r.example.org/x:v1"], says: /^error: a\.yaml is not a package file: / },
   NoTag: { args: ["push", `r.example.org/x@sha256:${"0".repeat(64)}`], says: /a package is pushed under a tag/ },
   NoImage: { args: ["pull", "x"], says: /^error: "x" names no image: it has no registry/ },
   Unreachable: { args: ["pull", "127.0.0.1:1/x:v1"], says: /cannot reach 127\.0\.0\.1:1: .*check the name of the/ },
   NoPackageToInspect: {
     args: ["inspect", "a.yaml"],
-    says: /^error: a\.yaml is no package file: it ends too early; .*, or make one with "purlin xpkg build"/,
+    says: /^error: a\.yaml is not a package file: unexpected end of file; .*, or build one with "purlin xpkg build"/,
   },
   FolderToInspect: {
     args: ["inspect", "."],
-    says: /^error: cannot read \.: it is a folder: name a file in it; make one with /,
+    says: /^error: cannot read \.: it is a folder: name a file in it; build one with /,
   },
   Neither: { args: ["inspect", "x"], says: /^error: there is no file x, and "x" names no image/ },
   NoFormat: { args: ["inspect", "x", "-o", "xml"], code: 2, says: /^error: --output xml: expected text, json or yaml/ },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type AuthChallenge, parseChallenges } from "./auth-challenge.ts";
+import { type AuthChallenge, parseChallenges } from "./registry-auth.ts";
 
 const rows: { header: string; expected: AuthChallenge[] }[] = [
   { header: "", expected: [] },

@@ -66,7 +66,7 @@ for (const times of [1, 2, 3, 12]) {
   });
 }
 
-test("a pull that is given up leaves what came, and another process continues there", async (t) => {
+test("an aborted pull keeps its partial blob, and another process continues it", async (t) => {
   const { folder, line, client, reference, direct } = await scene(t);
   await client.pushBlob(direct, blob, open);
   const directory = join(folder, "store");
@@ -87,7 +87,7 @@ test("a pull that is given up leaves what came, and another process continues th
   assert.deepEqual(await readdir(join(directory, "partial")), []);
 });
 
-test("a pull that somebody stops leaves nothing that looks whole", async (t) => {
+test("an aborted pull leaves no blob that looks complete", async (t) => {
   const { folder, line, client, reference, direct } = await scene(t);
   await client.pushBlob(direct, blob, open);
   const directory = join(folder, "store");
@@ -126,7 +126,7 @@ test("a push that is given up leaves nothing in the registry; the next one arriv
   while ((await readdir(join(folder, "registry", "uploads"))).length > 0) await new Promise((go) => setImmediate(go));
 });
 
-test("a manifest whose line breaks is asked for again", async (t) => {
+test("a manifest request is retried after a lost connection", async (t) => {
   const { line, client, reference, direct, registry } = await scene(t);
   const config = Buffer.from("{}");
   const descriptor = { mediaType: mediaTypes.ociConfig, digest: digestOf(config), size: 2 };

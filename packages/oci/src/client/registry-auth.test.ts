@@ -12,7 +12,7 @@ import { createRegistryHttp, type RegistrySend } from "./registry-http.ts";
 const scope: RegistryScope = { repository: "acme/f", actions: "pull" };
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
 
-/** Sends a request to a server that challenges whoever has no authorization. */
+/** Sends a request to a server that challenges clients without authorization. */
 async function status(host: string, credentials?: RegistryCredentials, now = () => 0): Promise<number> {
   const send = createAuthorizedSend(createRegistryHttp(), () => credentials, now);
   const response = await send({ method: "GET", url: new URL(`http://${host}/v2/acme/f/manifests/v1`) }, scope);
@@ -29,14 +29,14 @@ const challenging =
 
 const refused: { why: string; challenge: string; credentials?: RegistryCredentials; says: RegExp }[] = [
   {
-    why: "nobody's password",
+    why: "no credentials",
     challenge: 'Basic realm="x"',
-    says: /wants a user name and password; give a pull secret for it/,
+    says: /requires a user name and password; create a pull secret for it/,
   },
-  { why: "a scheme nobody knows", challenge: "Negotiate", says: /wants an authentication we do not know/ },
-  { why: "no challenge at all", challenge: "", says: /wants an authentication we do not know/ },
-  { why: "a token server without an address", challenge: "Bearer service=x", says: /names no token server/ },
-  { why: "an address that is none", challenge: 'Bearer realm="not a url"', says: /names no token server/ },
+  { why: "an unknown scheme", challenge: "Negotiate", says: /requires an unsupported authentication scheme/ },
+  { why: "no challenge at all", challenge: "", says: /requires an unsupported authentication scheme/ },
+  { why: "a token server without an address", challenge: "Bearer service=x", says: /sent no valid token server address/ },
+  { why: "an invalid address", challenge: 'Bearer realm="not a url"', says: /sent no valid token server address/ },
 ];
 for (const { why, challenge, credentials, says } of refused) {
   test(`a registry that cannot be satisfied: ${why}`, async (t) => {
@@ -49,25 +49,25 @@ for (const { why, challenge, credentials, says } of refused) {
 }
 
 const answers: { why: string; body: string; code?: number; says: RegExp }[] = [
-  { why: "refuses", code: 403, body: "", says: /the token server .* answers 403 for acme\/f; give a pull secret/ },
-  { why: "answers in another language", body: "<html>", says: /does not answer in JSON/ },
-  { why: "answers without a token", body: "{}", says: /answers without a token/ },
-  { why: "answers with something else for a token", body: '{"token": 7}', says: /answers without a token/ },
-  { why: "answers without end", body: `"${"x".repeat(2_000_000)}"`, says: /larger than/ },
+  { why: "403", code: 403, body: "", says: /the token server .* answers 403 for acme\/f; create a pull secret/ },
+  { why: "a response that is not JSON", body: "<html>", says: /returned invalid JSON/ },
+  { why: "a response without a token", body: "{}", says: /returned no token/ },
+  { why: "a token that is not a string", body: '{"token": 7}', says: /returned no token/ },
+  { why: "a response that is too large", body: `"${"x".repeat(2_000_000)}"`, says: /larger than/ },
 ];
 for (const { why, body, code = 200, says } of answers) {
-  test(`a token server that ${why}`, async (t) => {
+  test(`an invalid token response: ${why}`, async (t) => {
     const tokens = await serveHttp(t, (_, response) => void response.writeHead(code).end(body));
     const { host } = await serveHttp(t, challenging(`Bearer realm="http://${tokens.host}/t"`));
     await assert.rejects(status(host), says);
   });
 }
 
-test("of several ways the token is preferred; without credentials it is asked for as nobody", async (t) => {
+test("of several challenges the token is preferred; without credentials the token request is anonymous", async (t) => {
   const tokens = await serveHttp(t, (_, response) => void response.end('{"access_token": "x"}'));
   const { host, asked } = await serveHttp(t, challenging(`Basic realm="a", Bearer realm="http://${tokens.host}/t"`));
   assert.equal(await status(host), 200);
-  assert.deepEqual(tokens.asked, ["GET /t?scope=repository%3Aacme%2Ff%3Apull nobody"]);
+  assert.deepEqual(tokens.asked, ["GET /t?scope=repository%3Aacme%2Ff%3Apull anonymous"]);
   assert.equal(asked.at(-1), "GET /v2/acme/f/manifests/v1 Bearer x");
 });
 
@@ -104,11 +104,11 @@ test("credentials are looked up only when they are asked for, and a known token 
   assert.deepEqual([issued, lookups], [2, 2]);
   assert.deepEqual(
     asked.map((line) => line.split(" ").at(-1)),
-    ["nobody", "t1", "t1", "t1", "nobody", "t2"],
+    ["anonymous", "t1", "t1", "t1", "anonymous", "t2"],
   );
 });
 
-test("what is for reading is not shown to whoever writes: tokens are kept by scope", async (t) => {
+test("tokens are kept by scope: a pull token is not sent with a push", async (t) => {
   const tokens = await serveHttp(t, (_, response) => void response.end('{"token": "x"}'));
   const { host } = await serveHttp(t, challenging(`Bearer realm="http://${tokens.host}/t"`));
   const send = createAuthorizedSend(

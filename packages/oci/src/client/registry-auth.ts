@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { OciError } from "../content/oci-error.ts";
-import { type AuthChallenge, parseChallenges } from "./auth-challenge.ts";
 import type { RegistryCredentials } from "./registry-credentials.ts";
 import { type RegistryRequest, type RegistryResponse, type RegistrySend, readBody } from "./registry-http.ts";
 
-/** What a request is for, as token servers want to hear it. */
+/** What a request is for, as token servers expect it. */
 export interface RegistryScope {
   readonly repository: string;
   readonly actions: "pull" | "pull,push";
 }
 
-/** Sends with whatever authentication the registry asks for. */
+/** Sends a request with the authentication that the registry requires. */
 export type AuthorizedSend = (request: RegistryRequest, scope: RegistryScope) => Promise<RegistryResponse>;
 
 const maxTokenBytes = 1024 * 1024;
-/** Token servers that say nothing mean this. */
+/** The lifetime of a token without expires_in. */
 const defaultTokenSeconds = 60;
 
 interface Token {
@@ -23,7 +21,7 @@ interface Token {
   readonly expires: number;
 }
 
-/** Makes a sender that answers challenges: basic at once, bearer by way of the token server it names. */
+/** Creates a sender that responds to challenges: basic directly, bearer with a token of the named token server. */
 export function createAuthorizedSend(
   send: RegistrySend,
   findCredentials: () => RegistryCredentials | undefined | Promise<RegistryCredentials | undefined>,
@@ -62,10 +60,10 @@ async function answer(challenges: readonly AuthChallenge[], asked: Asked): Promi
   if (bearer !== undefined) return fetchToken(bearer, asked);
   const { host } = asked.request.url;
   if (!challenges.some(({ scheme }) => scheme === "basic")) {
-    throw new OciError("unauthorized", `${host} wants an authentication we do not know`);
+    throw new OciError("unauthorized", `${host} requires an unsupported authentication scheme`);
   }
   if (asked.credentials?.username === undefined) {
-    throw new OciError("unauthorized", `${host} wants a user name and password; give a pull secret for it`);
+    throw new OciError("unauthorized", `${host} requires a user name and password; create a pull secret for it`);
   }
   return { header: basic(asked.credentials), expires: Number.POSITIVE_INFINITY };
 }
@@ -78,11 +76,11 @@ async function fetchToken(challenge: AuthChallenge, asked: Asked): Promise<Token
   const { realm, service } = challenge.parameters;
   const { scope, request, credentials, send, now } = asked;
   if (realm === undefined || !URL.canParse(realm)) {
-    throw new OciError("unauthorized", `${request.url.host} names no token server`);
+    throw new OciError("unauthorized", `${request.url.host} sent no valid token server address`);
   }
   // Redirects to plain text are not followed either: what is secret on one way is secret on the other.
   if (request.url.protocol === "https:" && new URL(realm).protocol !== "https:") {
-    throw new OciError("unauthorized", `${request.url.host} sends for its tokens to ${realm}, which is not HTTPS`);
+    throw new OciError("unauthorized", `${request.url.host} uses the token server ${realm}, which is not HTTPS`);
   }
   const parameters = new URLSearchParams({ scope: `repository:${scope.repository}:${scope.actions}` });
   if (service !== undefined) parameters.set("service", service);
@@ -92,13 +90,13 @@ async function fetchToken(challenge: AuthChallenge, asked: Asked): Promise<Token
     throw new OciError(
       "unauthorized",
       `the token server ${new URL(realm).host} answers ${response.status} for ${scope.repository}` +
-        (credentials === undefined ? "; give a pull secret for the registry" : "; check the pull secret"),
+        (credentials === undefined ? "; create a pull secret for the registry" : "; check the pull secret"),
     );
   }
   return tokenOf(await readBody(response.body, maxTokenBytes), new URL(realm).host, now);
 }
 
-/** A refresh token is exchanged by POST; a user name and password, or nobody at all, ask by GET. */
+/** A refresh token is exchanged by POST; a user name and password, or an anonymous client, use GET. */
 function tokenRequest(
   realm: URL,
   parameters: URLSearchParams,
@@ -122,13 +120,51 @@ function tokenOf(body: Buffer, host: string, now: () => number): Token {
   try {
     answered = JSON.parse(body.toString("utf8")) as typeof answered;
   } catch (cause) {
-    throw new OciError("unauthorized", `the token server ${host} does not answer in JSON`, { cause });
+    throw new OciError("unauthorized", `the token server ${host} returned invalid JSON`, { cause });
   }
   const text = answered.token ?? answered.access_token;
   if (typeof text !== "string" || text === "") {
-    throw new OciError("unauthorized", `the token server ${host} answers without a token`);
+    throw new OciError("unauthorized", `the token server ${host} returned no token`);
   }
   const seconds = typeof answered.expires_in === "number" ? answered.expires_in : defaultTokenSeconds;
   // Half the time it has left: a clock that is off must not make a request fail.
   return { header: `Bearer ${text}`, expires: now() + seconds * 500 };
+}
+
+/** One authentication scheme that a server offers in `WWW-Authenticate`. */
+export interface AuthChallenge {
+  /** Lower case. */
+  readonly scheme: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+const parameter = /([A-Za-z0-9_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/y;
+const scheme = /([A-Za-z][A-Za-z0-9_-]*)(?=\s|$|,)(?!\s*=)/y;
+const separator = /[\s,]*/y;
+
+/** Reads a `WWW-Authenticate` header: any number of schemes, each with its parameters. */
+export function parseChallenges(header: string): AuthChallenge[] {
+  const challenges: { scheme: string; parameters: Record<string, string> }[] = [];
+  let at = 0;
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(header);
+    if (found !== null) at = pattern.lastIndex;
+    return found;
+  };
+  while (at < header.length) {
+    take(separator);
+    const pair = take(parameter);
+    if (pair !== null) {
+      const [, name = "", quoted, bare = ""] = pair;
+      const value = quoted === undefined ? bare : quoted.replaceAll(/\\(.)/g, "$1");
+      const current = challenges.at(-1);
+      if (current !== undefined) current.parameters[name.toLowerCase()] = value;
+      continue;
+    }
+    const name = take(scheme);
+    if (name === null) break;
+    challenges.push({ scheme: (name[1] ?? "").toLowerCase(), parameters: {} });
+  }
+  return challenges;
 }

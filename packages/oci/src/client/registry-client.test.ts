@@ -36,8 +36,8 @@ test("a registry that wants a password gets it, and only after it asked", async 
   assert.equal((await known.manifest(reference)).descriptor.digest, digestOf(manifest));
   await known.manifest(reference);
   const manifests = asked.filter((line) => line.includes("manifests")).map((line) => line.split(" ")[2]);
-  assert.deepEqual(manifests, ["nobody", "Basic", "Basic"], "the second time it is sent at once");
-  await rejects(client().manifest(reference), "unauthorized", /wants a user name and password; give a pull secret/);
+  assert.deepEqual(manifests, ["anonymous", "Basic", "Basic"], "the second time it is sent at once");
+  await rejects(client().manifest(reference), "unauthorized", /requires a user name and password; create a pull secret/);
   const wrong = client({ credentials: () => ({ username: "me", password: "wrong" }) });
   await rejects(wrong.manifest(reference), "unauthorized", /answers 401; check the pull secret/);
 });
@@ -96,17 +96,17 @@ test("credentials do not follow a redirect to another host", async (t) => {
   });
   const reader = client({ credentials: () => ({ username: "me", password: "secret" }) });
   await reader.manifest(parseReference(`${host}/acme/f:v1`));
-  assert.deepEqual(elsewhere.asked, ["GET /blob nobody"]);
+  assert.deepEqual(elsewhere.asked, ["GET /blob anonymous"]);
 });
 
-test("a redirect without end is given up", async (t) => {
+test("too many redirects fail", async (t) => {
   const { host } = await serveHttp(t, (request, response) => {
     response.writeHead(302, { location: request.url ?? "/" }).end();
   });
   await rejects(client().manifest(parseReference(`${host}/f:v1`)), "refused", /redirects more than 5 times/);
 });
 
-test("what passes is tried again, and not for ever", async (t) => {
+test("transient errors are retried a limited number of times", async (t) => {
   let failures = 2;
   const pauses: number[] = [];
   const { host } = await serveHttp(t, (request, response) => {
@@ -124,15 +124,15 @@ test("what passes is tried again, and not for ever", async (t) => {
   assert.equal(pauses.length, 2 + 3);
 });
 
-test("a registry that is not there", async () => {
+test("an unreachable registry", async () => {
   await rejects(client().manifest(parseReference("127.0.0.1:1/f:v1")), "unreachable", /cannot reach 127\.0\.0\.1:1/);
 });
 
-test("a registry that hangs: who it is, what was asked, and what to do", async (t) => {
+test("the error of a registry that hangs names the host, the request and advice", async (t) => {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
     sockets.push(socket.on("error", () => {}));
-    // Whoever speaks no TLS hangs up, or says something that is none.
+    // A server without TLS closes the connection or responds in plain text.
     socket.once("data", (bytes) => speaksPlain && bytes[0] === 22 && socket.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -141,20 +141,20 @@ test("a registry that hangs: who it is, what was asked, and what to do", async (
     for (const socket of sockets) socket.destroy();
   });
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const advice = "check the name of the registry, whether it runs, and the way to it";
+  const advice = "check the registry's name, that it is running, and the network";
   let speaksPlain = false;
   const hanging = client({ connectTimeoutMs: 3_000, idleTimeoutMs: 200 });
   await rejects(
     hanging.resolve(parseReference(`${host}/acme/f:v1`)),
     "unreachable",
-    new RegExp(`^cannot reach ${host}: it takes the connection, and does no TLS in 3 s \\(GET /v2/\\); ${advice}$`),
+    new RegExp(`^cannot reach ${host}: TLS handshake timed out after 3s \\(GET /v2/\\); ${advice}$`),
   );
   assert.equal(sockets.length, 1, "it is asked once: it would not do better in plain text");
   speaksPlain = true;
   await rejects(
     hanging.resolve(parseReference(`${host}/acme/f:v1`)),
     "unreachable",
-    new RegExp(`^cannot reach ${host}: it answers nothing for 0.2 s \\(HEAD /v2/acme/f/manifests/v1\\); ${advice}$`),
+    new RegExp(`^cannot reach ${host}: no response for 0.2s \\(HEAD /v2/acme/f/manifests/v1\\); ${advice}$`),
   );
 });
 
@@ -185,15 +185,15 @@ test("a blob whose transfer breaks is continued where it broke", async (t) => {
 test("a manifest that is not what was asked for is refused", async (t) => {
   const { host } = await serveHttp(t, sendManifest);
   const reference = parseReference(`${host}/f@${digestOf("another")}`);
-  await rejects(client().manifest(reference), "digest-mismatch", /what came has the digest/);
+  await rejects(client().manifest(reference), "digest-mismatch", /digest mismatch: got sha256:/);
 });
 
 test("manifests that cannot be used say so", async (t) => {
   const part = { mediaType: "x", digest: digestOf("x"), size: 1 };
   const rows: { body: string; problem: RegExp; code: OciErrorCode }[] = [
     { body: "<html>", problem: /is not JSON/, code: "not-an-image" },
-    { body: "[]", problem: /is no image manifest of version 2/, code: "not-an-image" },
-    { body: JSON.stringify({ schemaVersion: 1 }), problem: /is no image manifest of version 2/, code: "not-an-image" },
+    { body: "[]", problem: /is not an image manifest of schema version 2/, code: "not-an-image" },
+    { body: JSON.stringify({ schemaVersion: 1 }), problem: /is not an image manifest of schema version 2/, code: "not-an-image" },
     { body: JSON.stringify({ schemaVersion: 2, config: part }), problem: /layers is not a list/, code: "not-an-image" },
     {
       body: JSON.stringify({ schemaVersion: 2, config: part, layers: [{ ...part, digest: "md5:1" }] }),

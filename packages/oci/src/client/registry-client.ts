@@ -101,7 +101,7 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
     const bytes = await readBody(response.body, maxManifestBytes);
     const digest = digestOf(bytes);
     if (reference.digest !== undefined && digest !== reference.digest) {
-      throw new OciError("digest-mismatch", `${name}: what came has the digest ${digest}`);
+      throw new OciError("digest-mismatch", `${name}: digest mismatch: got ${digest}`);
     }
     const parsed = parseManifest(bytes, response.headers["content-type"] ?? "", name);
     const { mediaType } = parsed.kind === "image" ? parsed.image : parsed.index;
@@ -156,8 +156,8 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
 }
 
 /**
- * HTTPS everywhere. A registry on loopback, or one the user calls insecure, may do without: it is asked once with TLS, and spoken to
- * in plain text when that is no TLS server.
+ * HTTPS everywhere. A registry on loopback, or one the user calls insecure, may use plain HTTP: it is probed once with TLS, and used over
+ * plain HTTP when it is not a TLS server.
  */
 export function createSchemes(send: RegistrySend, insecure: readonly string[]): RegistrySchemes {
   const known = new Map<string, Promise<string>>();
@@ -169,7 +169,7 @@ export function createSchemes(send: RegistrySend, insecure: readonly string[]): 
       body.destroy();
       return `https://${registry}`;
     } catch (error) {
-      // One that hangs would hang in plain text, too: whoever speaks that refuses TLS at once.
+      // A plain HTTP server rejects TLS at once; one that hangs would hang over plain HTTP too.
       if (isTimeout(error)) throw unreachable(request, error);
       if (!isNotTls(error)) throw error;
       return `http://${registry}`;
@@ -181,7 +181,7 @@ export function createSchemes(send: RegistrySend, insecure: readonly string[]): 
     const asked = known.get(registry) ?? probe(registry, signal);
     known.set(registry, asked);
     return asked.catch((error: unknown) => {
-      // One that could not be reached at all is asked again.
+      // An unreachable registry is probed again.
       known.delete(registry);
       if (isOciError(error, "unreachable")) throw error;
       return `http://${registry}`;

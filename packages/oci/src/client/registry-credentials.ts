@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createErrorBrand } from "@purlin/kube-objects/errors";
 
-/** What a registry is told about who asks. */
+/** The credentials that a client sends to a registry. */
 export interface RegistryCredentials {
   readonly username?: string | undefined;
   readonly password?: string | undefined;

@@ -46,28 +46,28 @@ test("authorization goes along on the same host, whatever its case, and stays be
     (await send({ method: "GET", url: url(host, path), headers: { AUTHORIZATION: "Bearer x" } })).body.resume();
   }
   assert.deepEqual(asked, ["GET /same Bearer x", "GET /end Bearer x", "GET /other Bearer x"]);
-  assert.deepEqual(other.asked, ["GET /end nobody"]);
+  assert.deepEqual(other.asked, ["GET /end anonymous"]);
 });
 
-test("a redirect without a place is an answer like any other", async (t) => {
+test("a redirect without a Location is returned as a response", async (t) => {
   const { host } = await serveHttp(t, (_, response) => void response.writeHead(302).end());
   const response = await send({ method: "GET", url: url(host) });
   response.body.resume();
   assert.equal(response.status, 302);
 });
 
-test("a server that says nothing is given up", async (t) => {
+test("a server that sends nothing times out", async (t) => {
   const silent = createServer(() => {});
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
   t.after(() => silent.close());
   const host = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
   await assert.rejects(createRegistryHttp({ idleTimeoutMs: 50 })({ method: "GET", url: url(host) }), {
-    message: "it answers nothing for 0.05 s",
+    message: "no response for 0.05s",
     code: "ETIMEDOUT",
   });
 });
 
-test("an answer that comes before everything was sent counts", async (t) => {
+test("a response sent before the end of the upload counts", async (t) => {
   const { host } = await serveHttp(t, (request, response) => {
     response.writeHead(413, { connection: "close" }).end("too large");
     request.socket.once("drain", () => request.socket.destroy());
@@ -80,7 +80,7 @@ test("an answer that comes before everything was sent counts", async (t) => {
   response.body.destroy();
 });
 
-test("a body that cannot be opened is the error", async (t) => {
+test("an upload body that cannot be opened fails the request", async (t) => {
   const { host } = await serveHttp(t, (request) => void request.resume());
   const failing = (): Readable =>
     new Readable({
@@ -91,7 +91,7 @@ test("a body that cannot be opened is the error", async (t) => {
   await assert.rejects(send({ method: "PUT", url: url(host), body: failing }), /no such file/);
 });
 
-test("who stops waiting gets no answer", async (t) => {
+test("an aborted request gets no response", async (t) => {
   const stopping = new AbortController();
   const { host } = await serveHttp(t, () => stopping.abort(new Error("enough")));
   await assert.rejects(send({ method: "GET", url: url(host), signal: stopping.signal }), { name: "AbortError" });

@@ -17,7 +17,7 @@ export interface RegistryRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The answer; whoever gets it reads or destroys the body. */
+/** The response; the caller must read or destroy the body. */
 export interface RegistryResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -26,7 +26,7 @@ export interface RegistryResponse {
   readonly url: URL;
 }
 
-/** Sends one request. Resolves with any HTTP answer, rejects when there is none. */
+/** Sends one request. Resolves with any HTTP response, rejects when there is no response. */
 export type RegistrySend = (request: RegistryRequest) => Promise<RegistryResponse>;
 
 /** What connections are made with. */
@@ -116,7 +116,7 @@ export async function readBody(body: Readable, maxBytes: number): Promise<Buffer
     size += chunk.length;
     if (size > maxBytes) {
       body.destroy();
-      throw new OciError("too-large", `the answer is larger than ${maxBytes} bytes`);
+      throw new OciError("too-large", `the response is larger than ${maxBytes} bytes`);
     }
     chunks.push(chunk);
   }

@@ -44,14 +44,14 @@ const rows: {
   { why: "four times in all", answers: [response(503)], calls: 4, outcome: 503 },
   { why: "a line that breaks is tried again", answers: [broken, broken, response(200)], calls: 3, outcome: 200 },
   {
-    why: "and then told",
+    why: "and then reported",
     answers: [broken],
     calls: 4,
     outcome:
-      /^cannot reach registry\.example\.org: read ECONNRESET \(GET \/v2\/\); check the name of the registry, whether it runs, and the way to it$/,
+      /^cannot reach registry\.example\.org: read ECONNRESET \(GET \/v2\/\); check the registry's name, that it is running, and the network$/,
   },
   {
-    why: "an error without a text is told by its code",
+    why: "an error without a message is reported by its code",
     answers: [Object.assign(new Error(""), { code: "ECONNREFUSED" })],
     calls: 4,
     outcome: /: ECONNREFUSED \(GET/,
@@ -91,7 +91,7 @@ const slow: { why: string; seconds: number; answer: RegistryResponse | Error; ca
   },
 ];
 for (const { why, seconds, answer, calls, total } of slow) {
-  test(`a pass can wait for all tries: ${why}`, async () => {
+  test(`a reconcile can wait for all retries: ${why}`, async () => {
     let now = 1_000_000;
     const made = script(answer);
     const send: RegistrySend = (asked) => {
@@ -116,13 +116,13 @@ test("pauses grow, are never the same for two clients, and are as long as the re
   assert.equal(third, 7000);
   const long = script(response(429, { "retry-after": "86400" }), response(200));
   await retrying(long.send, async (ms) => void pauses.push(ms))(request);
-  assert.equal(pauses.at(-1), 30_000, "nobody waits a day");
+  assert.equal(pauses.at(-1), 30_000, "Retry-After is capped");
   const odd = script(response(429, { "retry-after": "Fri, 31 Dec 1999 23:59:59 GMT" }), response(200));
   await retrying(odd.send, async (ms) => void pauses.push(ms))(request);
   assert.ok((pauses.at(-1) ?? 0) <= 375);
 });
 
-test("whoever stops is not kept trying", async () => {
+test("an aborted request is not retried", async () => {
   const stopping = new AbortController();
   const made = script(broken);
   const send = retrying(made.send, async () => stopping.abort());
@@ -130,7 +130,7 @@ test("whoever stops is not kept trying", async () => {
   assert.ok(made.calls() <= 2);
 });
 
-test("which answers pass", () => {
+test("transient response statuses", () => {
   const statuses = [200, 400, 401, 404, 408, 425, 429, 500, 501, 502, 503, 504];
   assert.deepEqual(statuses.filter(isPassing), [408, 425, 429, 500, 502, 503, 504]);
 });
@@ -143,7 +143,7 @@ const transfers: { why: string; errors: unknown[]; progress?: number[]; runs: nu
     why: "one that always breaks",
     errors: Array(9).fill(broken),
     runs: 4,
-    says: /^the connection to registry\.example\.org broke: read ECONNRESET$/,
+    says: /^connection to registry\.example\.org lost: read ECONNRESET$/,
   },
   {
     why: "one that breaks often, and gets further each time",
@@ -208,7 +208,7 @@ for (const { why, error, seconds, grows = false, runs } of stuck) {
   });
 }
 
-test("a line that broke is a registry that cannot be reached", async () => {
+test("a lost connection is an unreachable error", async () => {
   const run = (): Promise<never> => Promise.reject(broken);
   await assert.rejects(retryTransfer(run, { registry, pause: async () => {} }), (error) =>
     isOciError(error, "unreachable"),

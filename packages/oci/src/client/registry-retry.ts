@@ -10,18 +10,18 @@ export type Sleep = (ms: number, signal: AbortSignal | undefined) => Promise<voi
 export const sleep: Sleep = async (ms, signal) => wait(ms, undefined, signal && { signal });
 
 const attempts = 4;
-/** Nothing is tried again that first failed so long ago: a pass has a minute in all, and must tell what it waited for. */
+/** No retries after this time: a reconcile has a minute in all and must report what it waited for. */
 const tryingMs = 25_000;
 const firstPauseMs = 250;
 const maxPauseMs = 30_000;
 const passing = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-/** Whether an answer says that asking again may help. */
+/** Whether a response status is transient, so that a retry may help. */
 export function isPassing(status: number): boolean {
   return passing.has(status);
 }
 
-/** Sends again what failed for a reason that passes. The bytes of an upload are not: where they got to, nobody knows. */
+/** Retries requests that failed for a transient reason, except uploads: how much of one arrived is unknown. */
 export function retrying(send: RegistrySend, pause: Sleep, now: () => number = Date.now): RegistrySend {
   return async (request) => {
     const begun = now();
@@ -50,16 +50,16 @@ async function attemptOnce(send: RegistrySend, request: RegistryRequest): Promis
   }
 }
 
-/** Failures of requests that need not be sent once more by whoever made them. */
+/** Errors of requests that were already retried here, so that callers do not retry them. */
 const final = new WeakSet<object>();
 
-/** That a request got no answer: from whom, why, what was asked, and what to do. */
+/** The error of a request without a response: host, cause, request and advice. */
 export function unreachable({ method, url, body }: RegistryRequest, cause: unknown): OciError {
   const { code, message } = cause as NodeJS.ErrnoException;
   const why = `${message || code || "unknown error"} (${method} ${url.pathname})`;
-  const advice = "check the name of the registry, whether it runs, and the way to it";
+  const advice = "check the registry's name, that it is running, and the network";
   const error = new OciError("unreachable", `cannot reach ${url.host}: ${why}; ${advice}`, { cause });
-  // An upload was sent once: only who opened it can begin it anew.
+  // An upload is sent once: only its caller can restart it.
   if (typeof body !== "function") final.add(error);
   return error;
 }
@@ -70,18 +70,18 @@ function pauseAfter(attempt: number, response: RegistryResponse | undefined): nu
   return firstPauseMs * 2 ** (attempt - 1) * (0.5 + Math.random());
 }
 
-/** How a transfer is run again. */
+/** How a transfer is retried. */
 interface TransferOptions {
   /** Where it comes from or goes to, for the message. */
   readonly registry: string;
   readonly pause: Sleep;
   readonly signal?: AbortSignal | undefined;
-  /** How far it has got: while that grows, a line may break as often as it likes. */
+  /** The bytes transferred so far: while they grow, the number of retries is not limited. */
   readonly progress?: (() => number) | undefined;
   readonly now?: (() => number) | undefined;
 }
 
-/** Runs a transfer again that broke half-way. A line that keeps breaking is a registry that cannot be reached. */
+/** Retries a transfer whose connection was lost. A connection that is lost repeatedly counts as an unreachable registry. */
 export async function retryTransfer<T>(run: () => Promise<T>, options: TransferOptions): Promise<T> {
   const { registry, pause, signal, progress = () => 0, now = Date.now } = options;
   let reached = progress();
@@ -96,10 +96,10 @@ export async function retryTransfer<T>(run: () => Promise<T>, options: TransferO
       return await run();
     } catch (cause) {
       if (signal?.aborted || final.has(cause as object)) throw cause;
-      // Not since it began: how far it got is known once it goes on.
+      // Not since the start: progress is known only when it continues.
       stuckSince ??= now();
       const error = isBrokenLine(cause)
-        ? new OciError("unreachable", `the connection to ${registry} broke: ${cause.message}`, { cause })
+        ? new OciError("unreachable", `connection to ${registry} lost: ${cause.message}`, { cause })
         : cause;
       const isLast = attempt === attempts || now() - stuckSince >= tryingMs;
       if (!isOciError(error, "unreachable") || isLast) throw error;
@@ -117,7 +117,7 @@ const brokenLines = new Set([
   "ERR_STREAM_PREMATURE_CLOSE",
 ]);
 
-/** Sockets fail in many ways; files fail in others, which no second try puts right. */
+/** Errors of sockets; errors of files are not retried. */
 function isBrokenLine(error: unknown): error is Error {
   const { code } = (error ?? {}) as NodeJS.ErrnoException;
   return error instanceof Error && code !== undefined && brokenLines.has(code);

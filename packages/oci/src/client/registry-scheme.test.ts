@@ -66,7 +66,7 @@ const rows: {
     asked: 1,
   },
   {
-    why: "one that is not reached at all is told of by whoever asks next",
+    why: "an unreachable registry is reported by the next request",
     registry: "127.0.0.1:1",
     answers: [failing("ECONNREFUSED")],
     base: "http",
@@ -81,15 +81,15 @@ for (const { why, registry, insecure = [], answers = [], base, asked } of rows) 
   });
 }
 
-test("what was found out is remembered; what could not be is asked again", async () => {
+test("the scheme of a registry is remembered; a failed probe is repeated", async () => {
   const made = sending(failing("ECONNREFUSED"), failing("EPROTO"));
   const schemes = createSchemes(made.send, []);
   for (let time = 0; time < 4; time++) await schemes("127.0.0.1:1");
   assert.equal(made.asked.length, 2);
 });
 
-test("one that hangs is told at once, and asked again the next time", async () => {
-  const hanging = Object.assign(new Error("it takes the connection, and does no TLS in 10 s"), { code: "ETIMEDOUT" });
+test("a registry that hangs is reported at once and probed again next time", async () => {
+  const hanging = Object.assign(new Error("TLS handshake timed out after 10s"), { code: "ETIMEDOUT" });
   const made = sending(hanging, hanging, failing("EPROTO"));
   const schemes = createSchemes(made.send, ["r.local:5000"]);
   for (const registry of ["127.0.0.1:1", "r.local:5000"]) {

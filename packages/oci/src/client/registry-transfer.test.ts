@@ -70,13 +70,13 @@ const refusals: { status: number; body: string; code: OciErrorCode; says: RegExp
   { status: 400, body: "x".repeat(200_000), code: "refused", says: /answers 400$/ },
 ];
 for (const { status, body, code, says } of refusals) {
-  test(`an answer ${status} is told: ${says.source.slice(0, 40)}`, async (t) => {
+  test(`a ${status} response is reported: ${says.source.slice(0, 40)}`, async (t) => {
     const { reference } = await referenceTo(t, (_, response) => void response.writeHead(status).end(body));
     await assert.rejects(openBlob(ask, reference, { descriptor, offset: 0, signal: undefined }), fails(code, says));
   });
 }
 
-test("tags are followed from page to page, and what is no tag is left out", async (t) => {
+test("tags are listed page by page; entries that are not tags are ignored", async (t) => {
   const { reference, asked } = await referenceTo(t, (request, response) => {
     const isSecond = request.url?.includes("last=");
     if (!isSecond) response.setHeader("link", '</v2/acme/f/tags/list?last=b>; rel="next"');
@@ -98,7 +98,7 @@ const lists: {
 }[] = [
   { why: "none", body: '{"tags": null}', outcome: [] },
   { why: "something else", body: "[]", outcome: [] },
-  { why: "no JSON", body: "<html>", outcome: /does not list the tags of 127\.0\.0\.1:\d+\/acme\/f in JSON/ },
+  { why: "no JSON", body: "<html>", outcome: /the tag list of 127\.0\.0\.1:\d+\/acme\/f is not valid JSON/ },
   { why: "a refusal", status: 404, body: "", outcome: /cannot read 127\.0\.0\.1:\d+\/acme\/f: .* answers 404/ },
   {
     why: "pages elsewhere",
@@ -123,7 +123,7 @@ for (const { why, headers = {}, body, status = 200, outcome } of lists) {
   });
 }
 
-test("a list of more tags than a call has room for arguments comes whole", async (t) => {
+test("a very long tag list is complete", async (t) => {
   const tags = Array.from({ length: 300_000 }, (_, at) => `v${at}`);
   const { reference } = await referenceTo(t, (_, response) => void response.end(JSON.stringify({ tags })));
   assert.equal((await listTags(ask, reference, undefined)).length, tags.length);
@@ -135,11 +135,11 @@ test("lists of tags are not read without end, however few pages they have", asyn
     response.setHeader("link", '</v2/acme/f/tags/list>; rel="next"');
     response.end(page);
   });
-  await assert.rejects(listTags(ask, reference, undefined), fails("too-large", /the answer is larger than \d+ bytes/));
+  await assert.rejects(listTags(ask, reference, undefined), fails("too-large", /the response is larger than \d+ bytes/));
   assert.equal(asked.length, 4);
 });
 
-/** A registry that answers HEAD, POST and PUT as told, and notes what it was sent. */
+/** A registry with scripted responses to HEAD, POST and PUT; records the requests. */
 async function uploading(
   t: TestContext,
   answers: { head?: number; post?: number; put?: number; location?: string | undefined },
@@ -158,7 +158,7 @@ async function uploading(
 }
 const upload = { descriptor, open: () => Readable.from([bytes]), signal: undefined };
 
-test("a blob is uploaded in one piece, to where the registry says, which may have words of its own", async (t) => {
+test("a blob is uploaded in one request to the location that the registry returns, with its query", async (t) => {
   const { reference, asked, sent } = await uploading(t, {});
   await uploadBlob(ask, reference, upload);
   assert.deepEqual(sent, ["hello world"]);
@@ -168,7 +168,7 @@ test("a blob is uploaded in one piece, to where the registry says, which may hav
   );
 });
 
-test("what is there is not sent", async (t) => {
+test("a blob that the registry has is not uploaded", async (t) => {
   const { reference, asked } = await uploading(t, { head: 200 });
   await uploadBlob(ask, reference, upload);
   assert.equal(asked.length, 1);

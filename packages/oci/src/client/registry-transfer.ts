@@ -65,11 +65,11 @@ function tagsOf(body: Buffer, source: string): string[] {
     const { tags } = JSON.parse(body.toString("utf8")) as { tags?: unknown };
     return Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === "string") : [];
   } catch (cause) {
-    throw new OciError("refused", `the registry does not list the tags of ${source} in JSON`, { cause });
+    throw new OciError("refused", `the tag list of ${source} is not valid JSON`, { cause });
   }
 }
 
-/** The next page is where this one was: nobody is sent elsewhere with credentials. */
+/** The URL of the next page. It must be on the same host, so that credentials are not sent to another. */
 function nextPage(link: string, from: URL): string {
   const next = new URL(link, from);
   if (next.origin === from.origin) return next.href;

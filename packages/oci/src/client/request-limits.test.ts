@@ -29,7 +29,7 @@ async function failureOf(outgoing: ClientRequest): Promise<Error> {
   return error as Error;
 }
 
-test("a connection that is not made is told so, and not as one on which nothing came", async (t) => {
+test("a connection that is not established fails with a connection timeout", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   // Theirs is the time for which a connection may idle between two requests; it runs while one is made, too.
   const agent = new HttpAgent({ keepAlive: true, timeout: 20 });
@@ -42,10 +42,10 @@ test("a connection that is not made is told so, and not as one on which nothing 
   assert.equal(outgoing.destroyed, false, "the agent's time is not ours");
   t.mock.timers.tick(1);
   const [error] = (await failed) as [Error];
-  assert.deepEqual([error.message, isTimeout(error)], ["no connection in 10 s", true]);
+  assert.deepEqual([error.message, isTimeout(error)], ["connection timed out after 10s", true]);
 });
 
-test("a server that takes a connection and does no TLS is told so", async (t) => {
+test("a server that accepts the connection but does no TLS fails with a handshake timeout", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const outgoing = requestHttps(`https://${await silentServer(t)}/`);
   limitRequest(outgoing, limits);
@@ -53,17 +53,17 @@ test("a server that takes a connection and does no TLS is told so", async (t) =>
   const [socket] = (await once(outgoing, "socket")) as [Socket];
   await once(socket, "connect");
   t.mock.timers.tick(10_000);
-  assert.equal((await failed).message, "it takes the connection, and does no TLS in 10 s");
+  assert.equal((await failed).message, "TLS handshake timed out after 10s");
 });
 
-test("a server that answers nothing is told so", async (t) => {
+test("a server that sends no response fails with an idle timeout", async (t) => {
   const outgoing = requestHttp(`http://${await silentServer(t)}/`);
   limitRequest(outgoing, { ...limits, idleTimeoutMs: 50 });
   outgoing.end();
-  assert.equal((await failureOf(outgoing)).message, "it answers nothing for 0.05 s");
+  assert.equal((await failureOf(outgoing)).message, "no response for 0.05s");
 });
 
-test("once there is a connection, new or used before, an answer may take longer than connecting may", async (t) => {
+test("the connect timeout ends with the connection, new or reused", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const connections = new Set<Socket>();
   const { host } = await serveHttp(t, (request, response) => {
@@ -82,9 +82,9 @@ test("once there is a connection, new or used before, an answer may take longer 
   assert.equal(connections.size, 1);
 });
 
-test("what is no timeout", () => {
+test("errors that are not timeouts", () => {
   const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
-  for (const error of [reset, new Error("it answers nothing"), { code: "ETIMEDOUT" }, undefined]) {
+  for (const error of [reset, new Error("no response"), { code: "ETIMEDOUT" }, undefined]) {
     assert.equal(isTimeout(error), false, String(error));
   }
 });

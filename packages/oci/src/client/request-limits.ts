@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ClientRequest } from "node:http";
 
-/** How long a request may stand still. */
+/** Timeouts of a request. */
 export interface RequestLimits {
-  /** Until there is a connection, with TLS where that is spoken. */
+  /** Until the connection is established, including TLS. */
   readonly connectTimeoutMs: number;
-  /** Between one byte and the next, once there is one. */
+  /** Between two bytes, once connected. */
   readonly idleTimeoutMs: number;
 }
 
-/** Ends a request that stands still, with what it waited for in the error. Whoever wraps that knows the host. */
+/** Aborts a stalled request. The error names what it waited for; the caller adds the host. */
 export function limitRequest(outgoing: ClientRequest, { connectTimeoutMs, idleTimeoutMs }: RequestLimits): void {
   let isTaken = false;
   let isConnected = false;
   const connecting = setTimeout(() => {
-    const seconds = `${connectTimeoutMs / 1000} s`;
-    const why = isTaken ? `it takes the connection, and does no TLS in ${seconds}` : `no connection in ${seconds}`;
+    const seconds = `${connectTimeoutMs / 1000}s`;
+    const why = isTaken ? `TLS handshake timed out after ${seconds}` : `connection timed out after ${seconds}`;
     outgoing.destroy(timeout(why));
   }, connectTimeoutMs);
   const connected = (): void => {
@@ -32,16 +32,16 @@ export function limitRequest(outgoing: ClientRequest, { connectTimeoutMs, idleTi
   });
   // While it connects, this is the time after which an agent drops idle connections, which means nothing here.
   outgoing.setTimeout(idleTimeoutMs, () => {
-    if (isConnected) outgoing.destroy(timeout(`it answers nothing for ${idleTimeoutMs / 1000} s`));
+    if (isConnected) outgoing.destroy(timeout(`no response for ${idleTimeoutMs / 1000}s`));
   });
 }
 
-/** Broken off in the middle, a transfer is continued like one whose line broke. */
+/** With the code of a connection error, so that an interrupted transfer is continued. */
 function timeout(message: string): Error {
   return Object.assign(new Error(message), { code: "ETIMEDOUT" });
 }
 
-/** Whether a request ended because nothing moved. */
+/** Whether a request timed out. */
 export function isTimeout(error: unknown): boolean {
   return error instanceof Error && (error as NodeJS.ErrnoException).code === "ETIMEDOUT";
 }

@@ -62,12 +62,12 @@ test("a partial blob that was damaged is found out and thrown away", async (t) =
   await store.ingest(named(bytes), breaking(bytes, 1000, []));
 });
 
-test("what is not what its name says never gets in", async (t) => {
+test("content that does not match its digest is not stored", async (t) => {
   const { store, directory } = await storeIn(t);
   const bytes = randomBytes(100);
   const rows: { what: string; sent: Buffer; problem: RegExp }[] = [
     { what: "other bytes", sent: randomBytes(100), problem: /has the digest/ },
-    { what: "more", sent: Buffer.concat([bytes, Buffer.of(1)]), problem: /more came/ },
+    { what: "more", sent: Buffer.concat([bytes, Buffer.of(1)]), problem: /received more than/ },
     { what: "less", sent: bytes.subarray(0, 99), problem: /only 99 of 100 bytes/ },
   ];
   for (const { what, sent, problem } of rows) {
@@ -78,7 +78,7 @@ test("what is not what its name says never gets in", async (t) => {
   assert.deepEqual(await readdir(join(directory, "blobs", "sha256")), []);
 });
 
-test("two who want the same blob at once fetch it once", async (t) => {
+test("concurrent requests for a blob fetch it once", async (t) => {
   const { store } = await storeIn(t);
   const bytes = randomBytes(100);
   const asked: number[] = [];
@@ -94,9 +94,9 @@ test("an empty blob is a blob", async (t) => {
   assert.deepEqual(await store.read(named(empty)), empty);
 });
 
-test("names that are no digests reach no file", async (t) => {
+test("names that are not digests are rejected before a file is opened", async (t) => {
   const { store } = await storeIn(t);
-  assert.throws(() => store.pathOf("sha256:../../etc/passwd"), /is no sha256 digest/);
+  assert.throws(() => store.pathOf("sha256:../../etc/passwd"), /is not a sha256 digest/);
 });
 
 test("the least recently used go first, and what is kept stays", async (t) => {
@@ -115,7 +115,7 @@ test("the least recently used go first, and what is kept stays", async (t) => {
   assert.equal(await store.collect({ keep: new Set(), maxBytes: 1000 }), 0);
 });
 
-test("what was used lately is not collected, nor a piece that somebody may come back for", async (t) => {
+test("recently used blobs and recent partial downloads are not collected", async (t) => {
   const { store, directory } = await storeIn(t);
   const [lately, long, half] = [1, 2, 3].map((seed) => Buffer.alloc(100, seed)) as [Buffer, Buffer, Buffer];
   const old = new Date(Date.now() - 3_600_000);
@@ -135,7 +135,7 @@ test("what was used lately is not collected, nor a piece that somebody may come 
   assert.deepEqual(await readdir(pieces), []);
 });
 
-test("who is told that a blob is there finds it, however it is collected meanwhile", async (t) => {
+test("a blob that has() reported is readable while a collection runs", async (t) => {
   const { store } = await storeIn(t);
   const blobs = Array.from({ length: 30 }, (_, seed) => Buffer.alloc(100, seed));
   const old = new Date(Date.now() - 3_600_000);
@@ -144,15 +144,15 @@ test("who is told that a blob is there finds it, however it is collected meanwhi
     await utimes(store.pathOf(digestOf(bytes)), old, old);
   }
   const collected = store.collect({ keep: new Set(), maxBytes: 0, minAgeMs: 60_000 });
-  const told = await Promise.all(blobs.map((bytes) => store.has(digestOf(bytes))));
+  const found = await Promise.all(blobs.map((bytes) => store.has(digestOf(bytes))));
   await collected;
   for (const [index, bytes] of blobs.entries()) {
-    if (told[index]) assert.deepEqual(await store.read(named(bytes)), bytes);
+    if (found[index]) assert.deepEqual(await store.read(named(bytes)), bytes);
     else await assert.rejects(store.read(named(bytes)));
   }
 });
 
-test("a blob that cannot be removed is told to the collector, and troubles nobody else", async (t) => {
+test("a blob that cannot be removed fails the collection only", async (t) => {
   const { store, directory } = await storeIn(t);
   const digest = digestOf(Buffer.from("a folder in its place"));
   await mkdir(join(directory, "blobs", "sha256", digest.slice(7)));
@@ -161,7 +161,7 @@ test("a blob that cannot be removed is told to the collector, and troubles nobod
   process.on("unhandledRejection", note);
   t.after(() => process.off("unhandledRejection", note));
   await assert.rejects(store.collect({ keep: new Set(), maxBytes: -1 }), /EISDIR/);
-  // Rejections that nobody handles are told after the microtasks.
+  // Unhandled rejections are reported after the microtasks.
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(unhandled, []);
 });

@@ -8,20 +8,20 @@ import { hexOf, isDigest } from "./digest.ts";
 import type { Descriptor } from "./manifest.ts";
 import { OciError } from "./oci-error.ts";
 
-/** Opens the bytes of a blob from an offset on. A source that cannot continue says where it begins instead. */
+/** Opens the bytes of a blob from an offset. A source that cannot continue there returns the offset where it begins instead. */
 export type BlobSource = (offset: number) => Promise<{ readonly bytes: Readable; readonly offset: number }>;
 
 /** What may be collected. */
 interface CollectOptions {
   /** Digests that stay, whatever their age. */
   readonly keep: ReadonlySet<string>;
-  /** The least recently used of the others go until the store is no larger than this. */
+  /** The least recently used of the others are removed until the store is at most this large. */
   readonly maxBytes: number;
-  /** What was fetched or asked for since then stays as well: whoever did may not have said yet that it needs it. */
+  /** Blobs fetched or looked up more recently than this are kept too: their user may not be in `keep` yet. */
   readonly minAgeMs?: number | undefined;
 }
 
-/** Blobs on disk, each under its digest: what is there is whole and is what its name says. */
+/** Blobs on disk, each under its digest: complete and verified. */
 export interface ContentStore {
   has(digest: string): Promise<boolean>;
   /** Where a blob lies. */
@@ -31,9 +31,9 @@ export interface ContentStore {
   open(digest: string): Readable;
   /** Stores a blob unless it is there. What an interrupted call left behind is continued. */
   ingest(descriptor: Pick<Descriptor, "digest" | "size">, source: BlobSource): Promise<void>;
-  /** Takes a file over as a blob, if it is what the digest says; otherwise removes it. */
+  /** Moves a file into the store as a blob if it matches the digest; otherwise removes it. */
   adopt(path: string, digest: string): Promise<number>;
-  /** Removes what is not wanted, and pieces nobody came back for, and says how many bytes that gave. */
+  /** Removes unused blobs and stale partial downloads. Returns the number of bytes freed. */
   collect(options: CollectOptions): Promise<number>;
 }
 
@@ -44,7 +44,7 @@ export async function openContentStore(directory: string): Promise<ContentStore>
   await mkdir(blobs, { recursive: true, mode: 0o700 });
   await mkdir(partial, { recursive: true, mode: 0o700 });
   const running = new Map<string, Promise<void>>();
-  /** Blobs that are being removed: who asks meanwhile is told that they are gone, when they are. */
+  /** Blobs that are being removed: a lookup waits and then reports them missing. */
   const removing = new Map<string, Promise<void>>();
   const pathOf = (digest: string): string => join(blobs, checkedHex(digest));
 
@@ -99,7 +99,7 @@ export async function openContentStore(directory: string): Promise<ContentStore>
       await removeStalePieces(partial, isRunning);
       return collectFrom(blobs, options, (name) => {
         const gone = removeOldFile(join(blobs, name), options).finally(() => removing.delete(name));
-        // Who waits only wants to know when it is over; that it failed is told to whoever collects.
+        // Lookups only wait for the end; the collector gets the error.
         removing.set(
           name,
           gone.then(
@@ -114,7 +114,7 @@ export async function openContentStore(directory: string): Promise<ContentStore>
 }
 
 function checkedHex(digest: string): string {
-  if (!isDigest(digest)) throw new OciError("not-an-image", `${JSON.stringify(digest)} is no sha256 digest`);
+  if (!isDigest(digest)) throw new OciError("not-an-image", `${JSON.stringify(digest)} is not a sha256 digest`);
   return hexOf(digest);
 }
 
@@ -159,7 +159,7 @@ async function append(
     if (at > size) {
       bytes.destroy();
       await file.truncate(0);
-      throw new OciError("digest-mismatch", `more came for ${digest} than the ${size} bytes its manifest names`);
+      throw new OciError("digest-mismatch", `${digest}: received more than the ${size} bytes in its manifest`);
     }
     hash.update(chunk);
     await file.appendFile(chunk);
@@ -174,7 +174,7 @@ async function confirm(
   if (written < size) {
     throw new OciError(
       "unreachable",
-      `only ${written} of ${size} bytes came for ${digest}; the next try continues there`,
+      `received only ${written} of ${size} bytes of ${digest}; the next attempt continues from there`,
     );
   }
   const got = `sha256:${hash.digest("hex")}`;
@@ -182,7 +182,7 @@ async function confirm(
   await rm(path, { force: true });
   throw new OciError(
     "digest-mismatch",
-    `what came for ${digest} has the digest ${got}: the registry or the way to it changed it`,
+    `digest mismatch: want ${digest}, got ${got}; the content was altered by the registry or in transit`,
   );
 }
 
@@ -211,7 +211,7 @@ async function removeOldFile(path: string, { minAgeMs = 0 }: CollectOptions): Pr
   return true;
 }
 
-/** The next try continues an interrupted transfer; after a day there was none. */
+/** The next attempt continues an interrupted transfer; after a day without one, the partial file is stale. */
 const stalePieceMs = 24 * 60 * 60_000;
 
 async function removeStalePieces(directory: string, isRunning: (name: string) => boolean): Promise<void> {

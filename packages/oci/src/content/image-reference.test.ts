@@ -31,19 +31,19 @@ const unreadable: { text: string; problem: RegExp }[] = [
   { text: "", problem: /has no registry/ },
   { text: "function-bucket:v1", problem: /has no registry/ },
   { text: "registry.example.org/acme/f", problem: /neither tag nor digest/ },
-  { text: "registry.example.org/acme/f:", problem: /"" is no tag/ },
-  { text: "registry.example.org/ACME/f:v1", problem: /"ACME\/f" is no repository/ },
-  { text: "registry.example.org/../f:v1", problem: /is no repository/ },
-  { text: "registry.example.org//f:v1", problem: /is no repository/ },
+  { text: "registry.example.org/acme/f:", problem: /"" is not a valid tag/ },
+  { text: "registry.example.org/ACME/f:v1", problem: /"ACME\/f" is not a valid repository/ },
+  { text: "registry.example.org/../f:v1", problem: /is not a valid repository/ },
+  { text: "registry.example.org//f:v1", problem: /is not a valid repository/ },
   { text: "user@registry.example.org/f:v1", problem: /has no registry/ },
-  { text: "regi stry/f:v1", problem: /is no host/ },
+  { text: "regi stry/f:v1", problem: /is not a valid host/ },
   { text: "registry.example.org/f@sha256:1234", problem: /64 hexadecimal digits/ },
   { text: `registry.example.org/f@${digest}@${digest}`, problem: /64 hexadecimal digits/ },
-  { text: `registry.example.org/${"a".repeat(256)}:v1`, problem: /is no repository/ },
+  { text: `registry.example.org/${"a".repeat(256)}:v1`, problem: /is not a valid repository/ },
 ];
 
 for (const { text, problem } of unreadable) {
-  test(`${JSON.stringify(text.slice(0, 60))} is none`, () => {
+  test(`invalid image reference ${JSON.stringify(text.slice(0, 60))}`, () => {
     assert.throws(() => parseReference(text), problem);
   });
 }

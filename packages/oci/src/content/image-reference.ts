@@ -52,14 +52,14 @@ export function parseRepository(text: string): ImageReference {
   const registry = path.slice(0, slash);
   const repository = path.slice(slash + 1, colon < 0 ? undefined : colon);
   const tag = colon < 0 ? undefined : path.slice(colon + 1);
-  if (!registryPattern.test(registry)) throw new ImageReferenceError(text, `${JSON.stringify(registry)} is no host`);
+  if (!registryPattern.test(registry)) throw new ImageReferenceError(text, `${JSON.stringify(registry)} is not a valid host`);
   if (repository.length > 255 || !repositoryPattern.test(repository)) {
-    throw new ImageReferenceError(text, `${JSON.stringify(repository)} is no repository`);
+    throw new ImageReferenceError(text, `${JSON.stringify(repository)} is not a valid repository`);
   }
   if (tag !== undefined && !tagPattern.test(tag))
-    throw new ImageReferenceError(text, `${JSON.stringify(tag)} is no tag`);
+    throw new ImageReferenceError(text, `${JSON.stringify(tag)} is not a valid tag`);
   if (rest.length > 0 || (digest !== undefined && !isDigest(digest))) {
-    throw new ImageReferenceError(text, "what follows @ is not sha256: and 64 hexadecimal digits");
+    throw new ImageReferenceError(text, "the digest must be sha256: and 64 hexadecimal digits");
   }
   return { registry, repository, tag, digest };
 }

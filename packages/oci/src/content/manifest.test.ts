@@ -15,7 +15,7 @@ const parse = (document: unknown, contentType = ""): ReturnType<typeof parseMani
     "acme/f:v1",
   );
 
-test("an image: what is used is read, whoever wrote it", () => {
+test("image manifests of OCI and Docker are read", () => {
   const annotations = { a: "b", number: 7 };
   const read = parse(
     { schemaVersion: 2, config: part, layers: [{ ...part, annotations }], annotations },
@@ -73,7 +73,7 @@ const refused: { why: string; document: unknown; says: RegExp }[] = [
   { why: "no JSON", document: "{", says: /^acme\/f:v1 is not JSON$/ },
   { why: "no object", document: "7", says: /is not a JSON object/ },
   { why: "nothing", document: "null", says: /is not a JSON object/ },
-  { why: "version 1", document: { schemaVersion: 1 }, says: /is no image manifest of version 2/ },
+  { why: "version 1", document: { schemaVersion: 1 }, says: /is not an image manifest of schema version 2/ },
   { why: "no configuration", document: { schemaVersion: 2, layers: [] }, says: /config has no media type/ },
   { why: "no layers", document: { schemaVersion: 2, config: part }, says: /layers is not a list/ },
   {
@@ -102,7 +102,7 @@ const refused: { why: string; document: unknown; says: RegExp }[] = [
     says: /more than 1000 entries/,
   },
   {
-    why: "a layer that is none",
+    why: "a layer that is null",
     document: { schemaVersion: 2, config: part, layers: [null] },
     says: /layers\[0\] has no media type/,
   },
@@ -117,7 +117,7 @@ for (const { why, document, says } of refused) {
   });
 }
 
-test("bytes that are no text are no manifest", () => {
+test("bytes that are not UTF-8 are not a manifest", () => {
   assert.throws(() => parseManifest(Buffer.from([0xff, 0xfe, 0x00]), "", "x"), /x is not JSON/);
 });
 
@@ -157,7 +157,7 @@ test("an index without the platform names those it has", () => {
   assert.throws(() => selectPlatform(index(), amd, "f"), /only for nothing/);
 });
 
-test("platforms in the words of images", () => {
+test("platform names of Node and of images", () => {
   const rows: [string, string, string][] = [
     ["linux", "x64", "linux/amd64"],
     ["linux", "arm64", "linux/arm64"],
@@ -167,7 +167,7 @@ test("platforms in the words of images", () => {
   for (const [platform, arch, text] of rows) assert.equal(platformText(platformOfNode({ platform, arch })), text);
 });
 
-test("how layers are compressed, in every dialect", () => {
+test("the compression of a layer follows from its media type", () => {
   const rows: [string, "none" | "gzip" | "zstd", string][] = [
     [mediaTypes.ociLayer, "none", mediaTypes.ociLayer],
     [mediaTypes.ociLayerGzip, "gzip", mediaTypes.ociLayerGzip],

@@ -51,7 +51,7 @@ export function parseManifest(bytes: Uint8Array, contentType: string, where: str
     return { kind: "index", index: { mediaType: mediaType || mediaTypes.ociIndex, manifests } };
   }
   if (document["schemaVersion"] !== 2) {
-    throw new OciError("not-an-image", `${where} is no image manifest of version 2`);
+    throw new OciError("not-an-image", `${where} is not an image manifest of schema version 2`);
   }
   return {
     kind: "image",

@@ -12,7 +12,7 @@ export const mediaTypes = {
   dockerIndex: "application/vnd.docker.distribution.manifest.list.v2+json",
 } as const;
 
-/** What a client says it reads when it asks for a manifest. */
+/** The Accept header of manifest requests. */
 export const acceptedManifests: string = [
   mediaTypes.ociIndex,
   mediaTypes.dockerIndex,
@@ -36,7 +36,7 @@ export function compressionOf(mediaType: string): "none" | "gzip" | "zstd" {
   return mediaType.endsWith("zstd") ? "zstd" : "none";
 }
 
-/** The type of a layer in the words of OCI, whoever wrote it. */
+/** The OCI media type of a layer, also for a Docker layer. */
 export function ociLayerType(mediaType: string): string {
   const compression = compressionOf(mediaType);
   if (compression === "gzip") return mediaTypes.ociLayerGzip;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseChallenges } from "../client/auth-challenge.ts";
+import { parseChallenges } from "../client/registry-auth.ts";
 import { dnsLabel, friendlyName } from "../xpkg/friendly-name.ts";
 import { formatReference, identifierOf, isImageReferenceError, parseReference, sourceOf } from "./image-reference.ts";
 
@@ -25,7 +25,7 @@ const digest = fc.option(
   { nil: undefined },
 );
 
-test("a reference is what it was written as, and its parts are those it was made of", () => {
+test("parsing and formatting a reference round-trip", () => {
   fc.assert(
     fc.property(host, repository, tag, digest, (registry, path, named, pinned) => {
       fc.pre(named !== undefined || pinned !== undefined);
@@ -39,7 +39,7 @@ test("a reference is what it was written as, and its parts are those it was made
   );
 });
 
-test("any other text is refused, and never crashes anybody", () => {
+test("any other text is rejected with an error of ours", () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 300, unit: "binary" }), (text) => {
       try {
@@ -51,7 +51,7 @@ test("any other text is refused, and never crashes anybody", () => {
   );
 });
 
-test("a name that was made to take long does not", () => {
+test("a name crafted for slow matching is rejected quickly", () => {
   const rows = [
     `r.io/${"a-".repeat(5000)}!`,
     `r.io/${"a/".repeat(5000)}`,
@@ -105,7 +105,7 @@ test("challenges are read as they were meant, however they are quoted", () => {
   );
 });
 
-test("any header is read in no time", () => {
+test("arbitrary headers are parsed quickly", () => {
   fc.assert(fc.property(fc.string({ maxLength: 500 }), (header) => void parseChallenges(header)));
   for (const header of [
     'Bearer a="'.repeat(5000),

@@ -100,7 +100,7 @@ const refused: Record<string, (outside: string) => Buffer[]> = {
   "a size beyond the limit": () => [raw({ size: "77777777777" }), end],
   "a size that is more than there is": () => [raw({ size: "00000010000", content: "short" })],
   "a size that is less than there is": () => [raw({ size: "00000000001", content: "x".repeat(2000) }), end],
-  "a size that is no number": () => [raw({ size: "99xx", content: "abc".repeat(400) }), end],
+  "a size that is not a number": () => [raw({ size: "99xx", content: "abc".repeat(400) }), end],
   "a wrong checksum": () => [raw({ content: "x", checksum: "000001\0 " }), end],
   "an end in the middle of a header": () => [raw({ content: "x" }).subarray(0, 300)],
   "an end in the middle of a file": () => [raw({ content: "x".repeat(5000) }).subarray(0, 2048)],

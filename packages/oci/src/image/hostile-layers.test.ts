@@ -157,12 +157,12 @@ const refused: { why: string; items: (outside: string) => Item[]; says: RegExp }
   {
     why: "a hard link to what is only outside",
     items: (outside) => [hardLink("a", join(outside, "secret"))],
-    says: /is no file of the image/,
+    says: /is not a file of the image/,
   },
   {
     why: "a hard link through a link out",
     items: (outside) => [link("out", outside), hardLink("a", "out/secret")],
-    says: /is no file of the image/,
+    says: /is not a file of the image/,
   },
   {
     why: "a hard link that replaces the folder of what it links to",
@@ -215,7 +215,7 @@ test("the budget is one for all layers of an image", async (t) => {
   await assert.rejects(unpack([file("c"), file("d")], entries), /has more files than are allowed/);
 });
 
-test("a file that says it is larger than the limit is not begun for nothing: what is written stays below", async (t) => {
+test("a file whose header exceeds the limit is not written", async (t) => {
   const { root, unpack } = await scene(t);
   const many = Array.from({ length: 50 }, (_, at) => file(`f${at}`, Buffer.alloc(100_000)));
   await assert.rejects(unpack(many, { bytes: 1_000_000, entries: 100 }), (error) => isOciError(error, "too-large"));
@@ -299,7 +299,7 @@ test("random layers stay inside, whatever they hold", async (t) => {
   );
 });
 
-test("links come out as they are, for whoever runs in the root", async (t) => {
+test("symbolic links are unpacked unchanged", async (t) => {
   const { root, unpack } = await scene(t);
   await unpack([link("etc/localtime", "/usr/share/zoneinfo/UTC"), link("up", "../../x")]);
   assert.deepEqual(

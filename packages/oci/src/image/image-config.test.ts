@@ -14,14 +14,14 @@ const config: ImageConfig = {
 };
 const nothing = { entrypoint: [], cmd: [], env: [], workingDir: "/", user: "" };
 
-test("what is written is read again, and labels have an order", () => {
+test("metadata is read back as written, with sorted labels", () => {
   const bytes = formatImageConfig(config);
   assert.deepEqual(parseImageConfig(bytes, "x"), config);
   const other = formatImageConfig({ ...config, labels: { a: "1", b: "2" } });
   assert.ok(bytes.equals(other));
 });
 
-test("what images are made of, as others read it", () => {
+test("the manifest and configuration of a built image", () => {
   const document = JSON.parse(formatImageConfig(config).toString()) as Record<string, unknown>;
   assert.deepEqual(document, {
     architecture: "arm64",
@@ -53,18 +53,18 @@ const rows: { why: string; document: unknown }[] = [
   { why: "lists of other things", document: { config: { Entrypoint: [7, null], Env: {} }, rootfs: { diff_ids: [7] } } },
 ];
 for (const { why, document } of rows) {
-  test(`a configuration that says nothing: ${why}`, () => {
+  test(`an empty configuration: ${why}`, () => {
     const read = parseImageConfig(Buffer.from(JSON.stringify(document)), "x");
     assert.deepEqual(read, { os: "", architecture: "", process: nothing, labels: {}, diffIds: [] });
   });
 }
 
-test("labels that are no texts are empty ones", () => {
+test("labels that are not strings become empty", () => {
   const read = parseImageConfig(Buffer.from('{"config": {"Labels": {"a": 7, "b": "x"}}}'), "x");
   assert.deepEqual(read.labels, { a: "", b: "x" });
 });
 
-test("what is not JSON is no image", () => {
+test("a configuration that is not JSON is rejected", () => {
   assert.throws(
     () => parseImageConfig(Buffer.from("{"), "acme/f:v1"),
     (error: Error) => isOciError(error, "not-an-image") && error.message === "acme/f:v1: the configuration is not JSON",

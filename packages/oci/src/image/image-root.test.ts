@@ -55,7 +55,7 @@ test("an image is unpacked once, also for several who want it at once", async ()
   assert.deepEqual(readdirSync(on.directory), [basename(paths[0] ?? "")]);
 });
 
-test("what is kept, used or was asked for lately stays, everything else goes", async () => {
+test("kept, used and recently requested roots stay; all others are removed", async () => {
   using on = await scene();
   const images = await Promise.all(["kept", "used", "gone"].map(on.build));
   const [kept, used, gone] = (await Promise.all(images.map((image) => on.roots.rootOf(imageOf(image))))) as [
@@ -65,12 +65,12 @@ test("what is kept, used or was asked for lately stays, everything else goes", a
   ];
   const collection = { keep: new Set([images[0]?.descriptor.digest ?? ""]), used: new Set([used]), minAgeMs: 60_000 };
   await on.roots.collect(collection);
-  assert.deepEqual([kept, used, gone].map(existsSync), [true, true, true], "somebody asked for it just now");
+  assert.deepEqual([kept, used, gone].map(existsSync), [true, true, true], "it was requested just now");
   await on.roots.collect({ ...collection, minAgeMs: 0 });
   assert.deepEqual([kept, used, gone].map(existsSync), [true, true, false]);
 });
 
-test("what a process that was killed left half unpacked or half removed goes, and an image is whole or not there", async () => {
+test("leftovers of a killed process are removed; an image root is complete or absent", async () => {
   using on = await scene();
   const root = await on.roots.rootOf(imageOf(await on.build("one")));
   mkdirSync(join(on.directory, "unpacking-x7k2p/etc"), { recursive: true });

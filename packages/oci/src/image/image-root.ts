@@ -21,7 +21,7 @@ export interface RootCollection {
   readonly keep: ReadonlySet<string>;
   /** Folders that something runs from. */
   readonly used: ReadonlySet<string>;
-  /** Whoever asked for a folder since then may not have started anything there yet. */
+  /** Folders requested more recently than this are kept: their function may not have started yet. */
   readonly minAgeMs: number;
 }
 
@@ -36,7 +36,7 @@ const draftPrefix = "unpacking-";
 
 const defaultLimits: UnpackLimits = { bytes: 4 * 1024 ** 3, entries: 500_000 };
 
-/** Opens the folder of unpacked images. Folders in `mounts` are made in each, for whoever mounts something there. */
+/** Opens the folder of unpacked images. Folders in `mounts` are created in each, as mount points. */
 export function openImageRoots(
   directory: string,
   store: ContentStore,
@@ -97,7 +97,7 @@ export function openImageRoots(
         const isDraft = name.startsWith(draftPrefix) && running.size > 0;
         if (isDraft || running.has(root) || keep.has(`sha256:${name}`) || used.has(root) || isRecent(root)) continue;
         const gone = remove(root).finally(() => removing.delete(root));
-        // Nothing was awaited since the questions above, so nobody can have asked for it in between.
+        // Nothing was awaited since the checks above, so it cannot have been requested in between.
         removing.set(
           root,
           gone.catch(() => {}),

@@ -4,7 +4,7 @@ import { lstat, readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 
-/** One thing in a layer. Who owns it is not told: everything belongs to root, as in every image. */
+/** One entry of a layer. It has no owner: everything belongs to root, as in every image. */
 export type LayerEntry =
   | {
       readonly type: "file";

@@ -5,9 +5,9 @@ import { OciError } from "../content/oci-error.ts";
 import { folderInside } from "./path-inside.ts";
 
 /**
- * Makes a folder in an unpacked image where something will be mounted. Links of the image are followed as if its root were `/`, so nothing is
- * made outside of it. Links on the way become relative ones to the same place: whoever mounts follows them as the kernel does, where an
- * absolute link, or one that climbs, would lead to files of this machine.
+ * Creates a mount point in an unpacked image. Links of the image are followed as if its root were `/`, so nothing is created outside of it. Links
+ * on the path become relative links to the same place: mount follows links as the kernel does, and an absolute link, or one with `..`, would lead
+ * to files of this machine.
  */
 export async function makeMountPoint(root: string, mount: string): Promise<void> {
   const parts = mount.split("/").filter((part) => part !== "");

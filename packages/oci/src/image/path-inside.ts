@@ -37,7 +37,7 @@ async function followed(root: string, parts: readonly string[], path: string): P
       done.push(part);
       continue;
     }
-    if (++links > maxLinks) throw new OciError("unsafe-layer", `${JSON.stringify(path)} leads in a circle of links`);
+    if (++links > maxLinks) throw new OciError("unsafe-layer", `${JSON.stringify(path)} is in a loop of links`);
     if (target.startsWith("/")) done.length = 0;
     todo.push(...linkParts(target).toReversed());
   }
@@ -48,14 +48,14 @@ async function linkAt(path: string): Promise<string | undefined> {
   try {
     return (await lstat(path)).isSymbolicLink() ? await readlink(path) : undefined;
   } catch (error) {
-    // A file in the way gives way to whoever needs a folder there; below it there is nothing yet.
+    // A file in the path is replaced where a folder is needed; there is nothing below it yet.
     const { code = "" } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw error;
   }
 }
 
-/** The parts of a name in a tar file. One that climbs is no mistake but an attack. */
+/** The parts of a name in a tar file. A name that climbs out (`..`) is an attack. */
 function partsOf(path: string): string[] {
   const parts = linkParts(path);
   if (parts.includes(".."))

@@ -52,7 +52,7 @@ test("files, folders, links, modes and times come out as they went in", async (t
     { name: "bin/run", content: "#!", mode: 0o4755, mtime },
     { name: "locked", type: "directory", mode: 0o555 },
     file("locked/inside"),
-    file("deep/er/than/told"),
+    file("deep/er/than/listed"),
     link("etc", "deep"),
     hardLink("bin/same", "bin/run"),
     { name: "dev/null", type: "character-device", devmajor: 1, devminor: 3 },
@@ -64,7 +64,7 @@ test("files, folders, links, modes and times come out as they went in", async (t
   assert.equal((await stat(join(root, "bin/same"))).ino, run.ino);
   assert.equal(await readFile(join(root, "locked/inside"), "utf8"), "locked/inside");
   assert.equal(await readlink(join(root, "etc")), "deep");
-  assert.equal(await readFile(join(root, "deep/er/than/told"), "utf8"), "deep/er/than/told");
+  assert.equal(await readFile(join(root, "deep/er/than/listed"), "utf8"), "deep/er/than/listed");
   assert.deepEqual((await readdir(root)).toSorted(), ["bin", "deep", "dev", "etc", "locked"]);
   assert.deepEqual(await readdir(join(root, "dev")), [], "devices and pipes are left out");
 });
@@ -116,7 +116,7 @@ test("a later layer replaces, hides, and clears", async (t) => {
     "what the same layer brought stays, whichever comes first",
   );
   assert.ok((await lstat(join(root, "h"))).isFile(), "a file in the place of a folder");
-  assert.deepEqual(await readdir(join(root, "x")), ["y"], "a folder told again keeps what is in it");
+  assert.deepEqual(await readdir(join(root, "x")), ["y"], "a folder listed again keeps its contents");
 });
 
 test("links of the image are followed inside of it, wherever they point", async (t) => {
@@ -138,15 +138,15 @@ const hostile: { what: string; items: Item[]; problem: RegExp }[] = [
   { what: "a path that climbs", items: [file("../outside/secret")], problem: /outside of the image/ },
   { what: "a path that climbs later", items: [file("a/../../outside/secret")], problem: /outside of the image/ },
   { what: "a hard link out", items: [hardLink("a", "../outside/secret")], problem: /outside of the image/ },
-  { what: "a hard link to nothing", items: [hardLink("a", "/etc/passwd")], problem: /is no file of the image/ },
+  { what: "a hard link to nothing", items: [hardLink("a", "/etc/passwd")], problem: /is not a file of the image/ },
   {
     what: "a hard link to a folder",
     items: [{ name: "d", type: "directory" }, hardLink("a", "d")],
-    problem: /is no file/,
+    problem: /is not a file/,
   },
   { what: "a whiteout of the root", items: [file("a/.wh...", "")], problem: /hides \.wh\.\.\./ },
   { what: "a whiteout of nothing", items: [file("a/.wh.", "")], problem: /hides/ },
-  { what: "a circle of links", items: [link("a", "b"), link("b", "a"), file("a/x")], problem: /circle of links/ },
+  { what: "a circle of links", items: [link("a", "b"), link("b", "a"), file("a/x")], problem: /loop of links/ },
 ];
 
 for (const { what, items, problem } of hostile) {

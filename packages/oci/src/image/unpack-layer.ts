@@ -26,7 +26,7 @@ interface LayerSource {
 
 /**
  * Unpacks a layer over what lower layers left in `root`. Nothing is written outside of it or beyond the budget. Devices, pipes and
- * setuid bits are left out, and everything belongs to whoever unpacks.
+ * setuid bits are left out, and everything belongs to the current user.
  */
 export async function unpackLayer(layer: LayerSource, root: string, budget: UnpackBudget): Promise<void> {
   const tar = extract();
@@ -132,7 +132,7 @@ async function create(entry: Entry, path: string, layer: LayerState): Promise<vo
       return createFolder(path, modeOf(header));
     case "symlink":
       await rm(path, { recursive: true, force: true });
-      // Links may say what they like: whoever follows one, follows it inside the root.
+      // Links keep their target: they are only followed inside the root.
       return symlink(header.linkname, path);
     case "link":
       return createLink(path, header, layer);
@@ -148,7 +148,7 @@ async function createFolder(path: string, mode: number): Promise<void> {
   const there = await lstat(path).catch(() => undefined);
   if (there !== undefined && !there.isDirectory()) await rm(path, { force: true });
   if (!there?.isDirectory()) await mkdir(path);
-  // Whoever unpacks must be able to fill it, and to remove it again.
+  // The current user must be able to fill the folder and to remove it again.
   await chmod(path, mode | 0o700);
 }
 
@@ -156,7 +156,7 @@ async function createLink(path: string, { linkname }: Header, { root, name }: La
   const target = await pathInside(root, linkname);
   const there = await lstat(target).catch(() => undefined);
   if (there === undefined || there.isDirectory()) {
-    throw new OciError("unsafe-layer", `${name} links to ${JSON.stringify(linkname)}, which is no file of the image`);
+    throw new OciError("unsafe-layer", `${name} links to ${JSON.stringify(linkname)}, which is not a file of the image`);
   }
   if (target === path) return;
   // The folder gives way to the link, and what it would link to goes with it.

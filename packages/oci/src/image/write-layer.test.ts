@@ -140,7 +140,7 @@ test("a folder comes in an order that is always the same, with rights reduced to
   assert.equal(dated?.mtime.getTime(), 1_000_000_000, "whole seconds");
 });
 
-test("sockets are left out, and an empty folder is one", async (t) => {
+test("sockets are skipped and empty folders kept", async (t) => {
   using folder = tempFolder();
   await mkdir(join(folder.path, "empty"));
   const server = createServer();

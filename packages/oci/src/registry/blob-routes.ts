@@ -6,7 +6,7 @@ import { isDigest } from "../content/digest.ts";
 import { isOciError } from "../content/oci-error.ts";
 import type { Exchange } from "./registry-handler.ts";
 import type { RegistryPath } from "./registry-path.ts";
-import { RegistryProblem, reply } from "./registry-reply.ts";
+import { RegistryError, reply } from "./registry-reply.ts";
 
 type BlobPath = Extract<RegistryPath, { kind: "blob" | "uploads" | "upload" }>;
 
@@ -16,12 +16,12 @@ export async function blobRoutes(exchange: Exchange, path: BlobPath): Promise<vo
   if (path.kind === "blob" && (method === "GET" || method === "HEAD")) return readBlob(exchange, path.digest);
   if (path.kind === "uploads" && method === "POST") return startUpload(exchange, path.repository);
   if (path.kind === "upload") return continueUpload(exchange, path);
-  throw new RegistryProblem("UNSUPPORTED", `a blob cannot be asked to ${method}`);
+  throw new RegistryError("UNSUPPORTED", `method ${method} not allowed for blobs`);
 }
 
 async function readBlob({ state, request, response }: Exchange, digest: string): Promise<void> {
-  if (!isDigest(digest)) throw new RegistryProblem("DIGEST_INVALID", `${digest} is no sha256 digest`);
-  if (!(await state.store.has(digest))) throw new RegistryProblem("BLOB_UNKNOWN", `there is no blob ${digest}`);
+  if (!isDigest(digest)) throw new RegistryError("DIGEST_INVALID", `${digest} is not a sha256 digest`);
+  if (!(await state.store.has(digest))) throw new RegistryError("BLOB_UNKNOWN", `there is no blob ${digest}`);
   const path = state.store.pathOf(digest);
   const { size } = await stat(path);
   const range = rangeOf(request.headers.range, size);
@@ -43,7 +43,7 @@ function rangeOf(header: string | undefined, size: number): { start: number; end
   if (found === null) return undefined;
   const start = Number(found[1]);
   const end = found[2] ? Math.min(Number(found[2]), size - 1) : size - 1;
-  if (start > end) throw new RegistryProblem("BLOB_UPLOAD_INVALID", `the blob has ${size} bytes`);
+  if (start > end) throw new RegistryError("BLOB_UPLOAD_INVALID", `the blob has ${size} bytes`);
   return { start, end };
 }
 
@@ -80,24 +80,24 @@ async function continueUpload(exchange: Exchange, path: UploadPath): Promise<voi
     case "PUT":
       return finishUpload(exchange, path, url.searchParams.get("digest") ?? "");
     default:
-      throw new RegistryProblem("UNSUPPORTED", `an upload cannot be asked to ${request.method}`);
+      throw new RegistryError("UNSUPPORTED", `method ${request.method} not allowed for uploads`);
   }
 }
 
 async function finishUpload(exchange: Exchange, path: UploadPath, digest: string): Promise<void> {
   const { state, request } = exchange;
-  if (!isDigest(digest)) throw new RegistryProblem("DIGEST_INVALID", `${JSON.stringify(digest)} is no sha256 digest`);
+  if (!isDigest(digest)) throw new RegistryError("DIGEST_INVALID", `${JSON.stringify(digest)} is not a sha256 digest`);
   try {
     await state.uploads.append(path.id, request, firstByte(exchange));
   } catch (error) {
     // The last piece is not sent again in part: who was cut off here starts anew.
-    if (!(error instanceof RegistryProblem)) await state.uploads.cancel(path.id);
+    if (!(error instanceof RegistryError)) await state.uploads.cancel(path.id);
     throw error;
   }
   try {
     await state.store.adopt(state.uploads.pathOf(path.id), digest);
   } catch (error) {
-    if (isOciError(error, "digest-mismatch")) throw new RegistryProblem("DIGEST_INVALID", error.message);
+    if (isOciError(error, "digest-mismatch")) throw new RegistryError("DIGEST_INVALID", error.message);
     throw error;
   }
   replyCreated(exchange, path.repository, digest);

@@ -6,7 +6,7 @@ import { type Manifest, maxManifestBytes, parseManifest } from "../content/manif
 import { isManifestType } from "../content/media-types.ts";
 import { isOciError } from "../content/oci-error.ts";
 import type { Exchange } from "./registry-handler.ts";
-import { RegistryProblem, reply } from "./registry-reply.ts";
+import { RegistryError, reply } from "./registry-reply.ts";
 
 interface ManifestPath {
   readonly repository: string;
@@ -19,7 +19,7 @@ export async function manifestRoutes(exchange: Exchange, path: ManifestPath): Pr
   if (method === "GET" || method === "HEAD") return readManifest(exchange, path);
   if (method === "PUT") return writeManifest(exchange, path);
   if (method === "DELETE") return removeManifest(exchange, path);
-  throw new RegistryProblem("UNSUPPORTED", `a manifest cannot be asked to ${method}`);
+  throw new RegistryError("UNSUPPORTED", `method ${method} not allowed for manifests`);
 }
 
 async function readManifest({ state, request, response }: Exchange, path: ManifestPath): Promise<void> {
@@ -27,7 +27,7 @@ async function readManifest({ state, request, response }: Exchange, path: Manife
   const digest = isDigest(reference) ? reference : await state.index.tag(repository, reference);
   const mediaType = digest && (await state.index.mediaType(repository, digest));
   if (digest === undefined || !mediaType) throw unknownManifest(path);
-  // Whoever names it by its digest may go on to pull it, or to push an index of it.
+  // A client that names it by its digest may pull it next, or push an index of it.
   if (digest === reference) await state.index.use(repository, digest);
   const bytes = await state.store.read({ digest });
   response.writeHead(200, {
@@ -43,19 +43,19 @@ async function writeManifest({ state, request, response }: Exchange, path: Manif
   const { repository, reference } = path;
   // Refused before it is read: who is cut off in the middle hears nothing of the reason.
   if (Number(request.headers["content-length"] ?? 0) > maxManifestBytes) {
-    throw new RegistryProblem("SIZE_INVALID", `a manifest may have ${maxManifestBytes} bytes at most`);
+    throw new RegistryError("SIZE_INVALID", `a manifest may have ${maxManifestBytes} bytes at most`);
   }
   const bytes = await readBody(request, maxManifestBytes).catch((error: unknown) => {
-    if (isOciError(error, "too-large")) throw new RegistryProblem("SIZE_INVALID", error.message);
+    if (isOciError(error, "too-large")) throw new RegistryError("SIZE_INVALID", error.message);
     throw error;
   });
   const digest = digestOf(bytes);
   if (reference.includes(":") && reference !== digest) {
-    throw new RegistryProblem("DIGEST_INVALID", `the manifest has the digest ${digest}, not ${reference}`);
+    throw new RegistryError("DIGEST_INVALID", `digest mismatch: want ${reference}, got ${digest}`);
   }
   const manifest = parsed(bytes, request.headers["content-type"] ?? "");
   const { mediaType } = manifest.kind === "image" ? manifest.image : manifest.index;
-  if (!isManifestType(mediaType)) throw new RegistryProblem("MANIFEST_INVALID", `${mediaType} is no manifest we know`);
+  if (!isManifestType(mediaType)) throw new RegistryError("MANIFEST_INVALID", `unsupported manifest media type ${mediaType}`);
   await requireParts(state.store, manifest);
   // Parts that were pushed long ago are not collected before the index that names them is there.
   for (const part of manifest.kind === "index" ? manifest.index.manifests : []) {
@@ -74,7 +74,7 @@ function parsed(bytes: Uint8Array, contentType: string): Manifest {
   try {
     return parseManifest(bytes, contentType, "the manifest");
   } catch (error) {
-    throw new RegistryProblem("MANIFEST_INVALID", error instanceof Error ? error.message : String(error));
+    throw new RegistryError("MANIFEST_INVALID", error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -83,7 +83,7 @@ async function requireParts(store: Exchange["state"]["store"], manifest: Manifes
     manifest.kind === "index" ? manifest.index.manifests : [manifest.image.config, ...manifest.image.layers];
   for (const { digest } of parts) {
     if (await store.has(digest)) continue;
-    throw new RegistryProblem("MANIFEST_BLOB_UNKNOWN", `the manifest names ${digest}, which was not pushed`);
+    throw new RegistryError("MANIFEST_BLOB_UNKNOWN", `the manifest names ${digest}, which was not pushed`);
   }
 }
 
@@ -94,6 +94,6 @@ async function removeManifest({ state, response }: Exchange, path: ManifestPath)
   reply(response, 202);
 }
 
-function unknownManifest({ repository, reference }: ManifestPath): RegistryProblem {
-  return new RegistryProblem("MANIFEST_UNKNOWN", `${repository} has nothing called ${reference}`);
+function unknownManifest({ repository, reference }: ManifestPath): RegistryError {
+  return new RegistryError("MANIFEST_UNKNOWN", `manifest ${reference} not found in ${repository}`);
 }

@@ -17,7 +17,7 @@ export async function reachableFrom(store: ContentStore, manifests: readonly str
   return reached;
 }
 
-/** One that is not there, or is no manifest after all, needs nothing else. */
+/** A missing blob, or one that is not a manifest, references nothing. */
 async function manifestAt(store: ContentStore, digest: string): Promise<ReturnType<typeof parseManifest> | undefined> {
   if (!(await store.has(digest))) return undefined;
   const bytes = await store.read({ digest });

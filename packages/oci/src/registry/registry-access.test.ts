@@ -28,7 +28,7 @@ const requests: Record<string, { readonly method: string; readonly path: string 
 };
 
 const strangers: Record<string, string | undefined> = {
-  nobody: undefined,
+  "no credentials": undefined,
   "a wrong password": basic(registryUser, "wrong"),
   "the token of another length": basic(registryUser, token.slice(1)),
   "another user": basic("admin", token),
@@ -82,7 +82,7 @@ test("a registry proves that it has the token; another program on a port cannot,
   assert.ok(!seen.join().includes(token));
 });
 
-test("a registry that must not be asked is not", async (t) => {
+test("a registry on the deny list gets no request", async (t) => {
   let asked = 0;
   const server = createServer((_, response) => {
     asked++;

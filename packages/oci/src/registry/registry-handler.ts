@@ -4,7 +4,7 @@ import { blobRoutes } from "./blob-routes.ts";
 import { manifestRoutes } from "./manifest-routes.ts";
 import { challenge, isAuthorized } from "./registry-access.ts";
 import { parseRegistryPath, type RegistryPath } from "./registry-path.ts";
-import { RegistryProblem, replyJson, replyProblem } from "./registry-reply.ts";
+import { RegistryError, replyJson, replyError } from "./registry-reply.ts";
 import type { RegistryState } from "./registry-state.ts";
 
 /** Answers requests of the OCI distribution API. */
@@ -15,12 +15,12 @@ export function createRegistryHandler(state: RegistryState): RegistryHandler {
   return async (request, response) => {
     response.setHeader("docker-distribution-api-version", "registry/2.0");
     try {
-      // Nobody but programs pushes here: a page in a browser always says where it comes from.
-      if (request.headers.origin !== undefined) throw new RegistryProblem("DENIED", "not for web pages");
+      // Only programs push here: a page in a browser always sends its origin.
+      if (request.headers.origin !== undefined) throw new RegistryError("DENIED", "cross-origin requests are not allowed");
       authorize(state, request, response);
       const url = new URL(request.url ?? "/", "http://registry");
       const path = parseRegistryPath(url.pathname);
-      if (path === undefined) throw new RegistryProblem("NAME_UNKNOWN", `${url.pathname} is not a path of a registry`);
+      if (path === undefined) throw new RegistryError("NAME_UNKNOWN", `${url.pathname} is not a path of a registry`);
       await route({ state, request, response, url }, path);
     } catch (error) {
       fail(request, response, error);
@@ -32,7 +32,7 @@ export function createRegistryHandler(state: RegistryState): RegistryHandler {
 function authorize({ token }: RegistryState, request: IncomingMessage, response: ServerResponse): void {
   if (token === undefined || isAuthorized(request, token)) return;
   challenge(request, response, token);
-  throw new RegistryProblem("UNAUTHORIZED", "this registry requires the token of its control plane");
+  throw new RegistryError("UNAUTHORIZED", "this registry requires the token of its control plane");
 }
 
 /** One request and what it is answered with. */
@@ -53,13 +53,13 @@ async function route(exchange: Exchange, path: RegistryPath): Promise<void> {
   }
   if (path.kind === "tags" && isRead) {
     const tags = await state.index.tags(path.repository);
-    if (tags === undefined) throw new RegistryProblem("NAME_UNKNOWN", `there is no repository ${path.repository}`);
+    if (tags === undefined) throw new RegistryError("NAME_UNKNOWN", `there is not a valid repository ${path.repository}`);
     const { page, headers } = pageOf(tags, url);
     return replyJson(response, { name: path.repository, tags: page }, headers);
   }
   if (path.kind === "manifest") return manifestRoutes(exchange, path);
   if (path.kind === "blob" || path.kind === "uploads" || path.kind === "upload") return blobRoutes(exchange, path);
-  throw new RegistryProblem("UNSUPPORTED", `${request.method} is not for ${url.pathname}`);
+  throw new RegistryError("UNSUPPORTED", `method ${request.method} not allowed for ${url.pathname}`);
 }
 
 /** A page of names: `?n=` long, after `?last=`, and the link to the next one. */
@@ -83,5 +83,5 @@ function fail(request: IncomingMessage, response: ServerResponse, error: unknown
   // What the client still sends would be taken for its next request.
   response.setHeader("connection", "close");
   const message = error instanceof Error ? error.message : String(error);
-  replyProblem(response, error instanceof RegistryProblem ? error : new RegistryProblem("UNKNOWN", message));
+  replyError(response, error instanceof RegistryError ? error : new RegistryError("UNKNOWN", message));
 }

@@ -14,13 +14,13 @@ const statusOf = {
   NAME_UNKNOWN: 404,
   SIZE_INVALID: 413,
   UNAUTHORIZED: 401,
-  /** Our own fault, such as a full disk. */
+  /** An internal error, such as a full disk. */
   UNKNOWN: 500,
   UNSUPPORTED: 405,
 } as const;
 
-/** Why the registry refuses, in the words of its specification. */
-export class RegistryProblem extends Error {
+/** An error response of the registry, with a code of the distribution specification. */
+export class RegistryError extends Error {
   readonly code: keyof typeof statusOf;
 
   constructor(code: keyof typeof statusOf, message: string) {
@@ -29,12 +29,12 @@ export class RegistryProblem extends Error {
   }
 }
 
-/** Answers without a body. */
+/** Sends a response without a body. */
 export function reply(response: ServerResponse, status: number, headers: Readonly<Record<string, string>> = {}): void {
   response.writeHead(status, { "content-length": "0", ...headers }).end();
 }
 
-/** Answers with a JSON document, or only with its headers. */
+/** Sends a JSON document. */
 export function replyJson(
   response: ServerResponse,
   body: unknown,
@@ -45,8 +45,8 @@ export function replyJson(
   response.end(text);
 }
 
-/** Answers with a problem. */
-export function replyProblem(response: ServerResponse, { code, message }: RegistryProblem): void {
+/** Sends an error response. */
+export function replyError(response: ServerResponse, { code, message }: RegistryError): void {
   const text = Buffer.from(JSON.stringify({ errors: [{ code, message }] }));
   response.writeHead(statusOf[code], { "content-type": "application/json", "content-length": String(text.length) });
   response.end(text);

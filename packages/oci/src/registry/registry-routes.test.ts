@@ -55,7 +55,7 @@ suite("the registry, request by request", () => {
     return { text, response: await ask(`/v2/${repository}/manifests/${at}`, { method: "PUT", body: text, headers }) };
   }
 
-  test("the version of the API is told, and on every answer", async () => {
+  test("the API version is served, and sent with every response", async () => {
     const base = await ask("/v2/");
     assert.deepEqual([base.status, await base.json()], [200, {}]);
     const missing = await ask("/v2/acme/f/blobs/sha256:00");
@@ -97,13 +97,13 @@ suite("the registry, request by request", () => {
     assert.equal((await ask(unknown.headers.get("location") ?? "", { method: "DELETE" })).status, 204);
   });
 
-  test("an empty blob is one", async () => {
+  test("the store holds an empty blob", async () => {
     const digest = await blob(Buffer.alloc(0));
     const response = await ask(`/v2/acme/f/blobs/${digest}`);
     assert.deepEqual([response.status, (await response.arrayBuffer()).byteLength], [200, 0]);
   });
 
-  test("a manifest: by tag and by digest, read as it was written, and tags are told of", async () => {
+  test("a manifest is read back unchanged by tag and by digest, and onTag reports the tag", async () => {
     const { text, response } = await manifest("acme/m", "v1");
     const digest = digestOf(text);
     assert.deepEqual([response.status, response.headers.get("docker-content-digest")], [201, digest]);
@@ -179,14 +179,14 @@ suite("the registry, request by request", () => {
       code: "UNSUPPORTED",
     },
     {
-      why: "an upload nobody started",
+      why: "an unknown upload",
       method: "PATCH",
       path: "/v2/acme/f/blobs/uploads/123e4567-e89b-42d3-a456-426614174000",
       status: 404,
       code: "BLOB_UPLOAD_UNKNOWN",
     },
     {
-      why: "a manifest nobody pushed",
+      why: "an unknown manifest",
       method: "DELETE",
       path: "/v2/acme/f/manifests/none",
       status: 404,
@@ -227,7 +227,7 @@ suite("the registry, request by request", () => {
     assert.equal((await ask("/v2/acme/f/manifests/v9")).status, 404);
   });
 
-  test("clients that go away in the middle of anything end nothing but themselves", async () => {
+  test("a client that disconnects does not affect the server", async () => {
     const digest = await blob(randomBytes(900_000));
     const requests = [
       `GET /v2/acme/f/blobs/${digest} HTTP/1.1\r\nhost: x\r\n\r\n`,

@@ -10,6 +10,6 @@ export interface RegistryState {
   readonly uploads: Uploads;
   /** Required for every request; undefined: nothing is. */
   readonly token?: string | undefined;
-  /** Told what a tag points to now, whenever one is written. */
+  /** Called whenever a tag is written, with its new digest. */
   readonly onTag?: ((repository: string, tag: string, digest: string) => void) | undefined;
 }

@@ -43,7 +43,7 @@ async function pushImage(client: RegistryClient, name: string, layer: Uint8Array
   return client.pushManifest(reference, manifest, mediaTypes.ociManifest);
 }
 
-test("what is pushed is pulled again, by tag and by digest, and survives a restart", async (t) => {
+test("a pushed image is pulled by tag and by digest, also after a restart", async (t) => {
   const directory = await folder(t);
   const first = await startRegistry({ directory });
   const client = createRegistryClient();
@@ -140,7 +140,7 @@ test("ranges of blobs", async (t) => {
   }
 });
 
-test("what is refused, and how", async (t) => {
+test("error responses of the registry", async (t) => {
   const { address } = await serve(t);
   const unknown = digestOf("nothing");
   const rows: { what: string; path: string; init?: RequestInit; status: number; code: string }[] = [
@@ -153,7 +153,7 @@ test("what is refused, and how", async (t) => {
     { what: "a name that climbs", path: "/v2/acme/..%2f..%2fetc/tags/list", status: 404, code: "NAME_UNKNOWN" },
     { what: "a name that hides", path: "/v2/acme/_tags/tags/list", status: 404, code: "NAME_UNKNOWN" },
     {
-      what: "a manifest that is none",
+      what: "an invalid manifest",
       path: "/v2/acme/f/manifests/v1",
       init: { method: "PUT", body: "hello" },
       status: 400,

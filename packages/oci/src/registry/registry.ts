@@ -17,7 +17,7 @@ export interface ManifestPlaces {
 
 /** What is left alone. */
 interface Kept {
-  /** Digests of manifests that stay with all they need, whoever points to them. */
+  /** Digests of manifests to keep with everything they reference, tagged or not. */
   readonly keep: readonly string[];
   /** So does what was pushed or used, or lost its tag, since then. */
   readonly sinceMs: number;
@@ -52,7 +52,7 @@ export interface Registry {
 /** A push sends its manifest last; what it sent before is left alone for this long. */
 const pushLimitMs = 6 * 60 * 60_000;
 
-/** Whoever goes back to what a tag pointed to has this long to name it by its digest. */
+/** How long a manifest can be pulled by its digest after its tag moved. */
 const untaggedMs = 7 * 24 * 60 * 60_000;
 
 const defaultMaxBlobBytes: number = 4 * 1024 ** 3;

@@ -36,7 +36,7 @@ test("a repository knows its manifests and what its tags point to, also after a 
   assert.deepEqual(await again.manifests("none"), []);
 });
 
-test("a manifest takes its tags along, and nobody else's", async () => {
+test("removing a manifest removes its own tags only", async () => {
   using folder = tempFolder();
   const index = openRepositoryIndex(join(folder.path, "r"));
   for (const digest of [one, two]) await index.put("f", digest, mediaTypes.ociManifest);
@@ -50,7 +50,7 @@ test("a manifest takes its tags along, and nobody else's", async () => {
   assert.equal(await index.remove("none", { digest: one }), false);
 });
 
-test("a write that was cut off is seen by nobody, and each is whole", async () => {
+test("an interrupted write is not visible, and each write is atomic", async () => {
   using folder = tempFolder();
   const index = openRepositoryIndex(join(folder.path, "r"));
   await index.put("f", one, mediaTypes.ociManifest);
@@ -65,7 +65,7 @@ test("a write that was cut off is seen by nobody, and each is whole", async () =
   );
 });
 
-test("everything that manifests need is reached, through indexes too, and what is missing is no matter", async () => {
+test("reachableFrom follows manifests and indexes and ignores missing blobs", async () => {
   using folder = tempFolder();
   const store = await openContentStore(folder.path);
   const add = async (document: object): Promise<string> => {

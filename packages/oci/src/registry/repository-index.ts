@@ -13,11 +13,11 @@ export interface RepositoryIndex {
   repositories(): Promise<string[]>;
   put(repository: string, digest: string, mediaType: string): Promise<void>;
   setTag(repository: string, tag: string, digest: string): Promise<void>;
-  /** Removes a tag, or a manifest with all tags that point to it. False when there was none. */
+  /** Removes a tag, or a manifest with all tags that point to it. False when it did not exist. */
   remove(repository: string, reference: { readonly tag: string } | { readonly digest: string }): Promise<boolean>;
   /** The digests of the manifests of a repository. */
   manifests(repository: string): Promise<string[]>;
-  /** Somebody counts on a manifest being there. */
+  /** Marks a manifest as in use. */
   use(repository: string, digest: string): Promise<void>;
   /** Whether a manifest was pushed or used, or lost a tag, since a time. */
   isUsedSince(repository: string, digest: string, sinceMs: number): Promise<boolean>;

@@ -89,7 +89,7 @@ const rows: Record<string, { why: string; act: (on: Scene, digest: string) => Pr
     },
     stays: true,
   },
-  Pulled: { why: "somebody named it by its digest", act: ({ index }, digest) => index.use("f", digest), stays: true },
+  Pulled: { why: "a client named it by its digest", act: ({ index }, digest) => index.use("f", digest), stays: true },
   Pushed: {
     why: "it was pushed again",
     act: ({ index }, digest) => index.put("f", digest, mediaTypes.ociManifest),
@@ -105,7 +105,7 @@ for (const [name, { why, act, stays }] of Object.entries(rows)) {
   });
 }
 
-test("what a kept manifest needs stays, however it is kept, and through indexes of indexes", async () => {
+test("everything that a kept manifest references stays, through nested indexes", async () => {
   using on = await scene();
   const [one, two, three] = [await on.push("f", "1"), await on.push("f", "2"), await on.push("g", "3")];
   const inner = await on.push("f", "inner", [one]);
@@ -122,7 +122,7 @@ test("what a kept manifest needs stays, however it is kept, and through indexes 
   assert.deepEqual(await on.left([inner]), [one, inner].toSorted(), "an index goes without its parts");
 });
 
-test("what is pushed again when everything has been looked at, and nothing removed yet, stays", async () => {
+test("a blob pushed during a collection, after the scan, stays", async () => {
   using on = await scene();
   const digest = await on.push("f", "one");
   const removeUnused: RepositoryIndex["removeUnused"] = async (...which) => {

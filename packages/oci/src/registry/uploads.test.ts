@@ -23,7 +23,7 @@ test("an upload grows piece by piece, and only at its end", async () => {
   assert.equal(await readFile(uploads.pathOf(id), "utf8"), "hello world");
 });
 
-test("what a line that broke brought stays, for the next piece", async () => {
+test("bytes received before a lost connection are kept for the next chunk", async () => {
   using folder = tempFolder();
   const uploads = await openUploads(join(folder.path, "u"), { maxBytes: 100 });
   const id = await uploads.start();
@@ -58,7 +58,7 @@ test("an upload that is cancelled, and one that never was, are unknown", async (
   }
 });
 
-test("what nobody adds to is removed after a while, and so is what an earlier process left", async () => {
+test("abandoned uploads, also those of an earlier process, are removed after a while", async () => {
   using folder = tempFolder();
   const directory = join(folder.path, "u");
   let now = Date.now();

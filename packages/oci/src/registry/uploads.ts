@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { RegistryProblem } from "./registry-reply.ts";
+import { RegistryError } from "./registry-reply.ts";
 
 /** Blobs on their way in, each a file that grows. */
 export interface Uploads {
@@ -36,7 +36,7 @@ export async function openUploads(directory: string, limits: UploadLimits): Prom
   async function sizeOf(id: string): Promise<number> {
     const found = await stat(pathOf(id)).catch(() => undefined);
     if (found === undefined)
-      throw new RegistryProblem("BLOB_UPLOAD_UNKNOWN", "there is no such upload; start a new one");
+      throw new RegistryError("BLOB_UPLOAD_UNKNOWN", "there is no such upload; start a new one");
     return found.size;
   }
 
@@ -60,14 +60,14 @@ export async function openUploads(directory: string, limits: UploadLimits): Prom
     async append(id, bytes, from) {
       const there = await sizeOf(id);
       if (from !== undefined && from !== there) {
-        throw new RegistryProblem("BLOB_UPLOAD_INVALID", `the upload continues at ${there}, not at ${from}`);
+        throw new RegistryError("BLOB_UPLOAD_INVALID", `the upload continues at ${there}, not at ${from}`);
       }
       const file = await open(pathOf(id), "a", 0o600);
       let size = there;
       try {
         for await (const chunk of bytes as AsyncIterable<Buffer>) {
           size += chunk.length;
-          if (size > maxBytes) throw new RegistryProblem("SIZE_INVALID", `a blob may have ${maxBytes} bytes at most`);
+          if (size > maxBytes) throw new RegistryError("SIZE_INVALID", `a blob may have ${maxBytes} bytes at most`);
           await file.appendFile(chunk);
         }
       } finally {

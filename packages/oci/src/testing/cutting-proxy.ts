@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A line to a server that breaks when told to. */
+/** A proxy to a server whose connections a test can cut. */
 export interface CuttingProxy extends AsyncDisposable {
   /** `127.0.0.1:<port>` */
   readonly address: string;

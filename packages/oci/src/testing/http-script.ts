@@ -9,7 +9,7 @@ export type HttpHandler = (request: IncomingMessage, response: ServerResponse) =
 /** A server that does what the test wants, and writes down what it was asked. */
 interface HttpScript {
   readonly host: string;
-  /** `METHOD path authorization`, or `nobody`. */
+  /** `METHOD path authorization`, with `anonymous` for requests without authorization. */
   readonly asked: string[];
 }
 
@@ -17,7 +17,7 @@ interface HttpScript {
 export async function serveHttp(t: TestContext, handle: HttpHandler): Promise<HttpScript> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url} ${request.headers.authorization ?? "nobody"}`);
+    asked.push(`${request.method} ${request.url} ${request.headers.authorization ?? "anonymous"}`);
     handle(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

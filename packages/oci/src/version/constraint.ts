@@ -25,7 +25,7 @@ const maxLength = 512;
 /** A constraint that cannot be read. */
 export class ConstraintError extends Error {
   constructor(text: string) {
-    super(`${JSON.stringify(text)} is no version constraint; write such as ">=v1.2.0, <v2.0.0" or "^1.2"`);
+    super(`${JSON.stringify(text)} is not a version constraint; use for example ">=v1.2.0, <v2.0.0" or "^1.2"`);
     this.name = "ConstraintError";
   }
 }

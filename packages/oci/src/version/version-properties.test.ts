@@ -25,7 +25,7 @@ function version(text: string): Version {
 }
 const allows = (constraint: string, text: string): boolean => parseConstraint(constraint).allows(version(text));
 
-test("the order of versions is one: the same each way, and through a third", () => {
+test("the order of versions is antisymmetric and transitive", () => {
   fc.assert(
     fc.property(versionText, versionText, versionText, (a, b, c) => {
       const [x, y, z] = [version(a), version(b), version(c)];
@@ -47,7 +47,7 @@ test("a version satisfies itself, and is in the ranges that start or end with it
   );
 });
 
-test("case 35: a prerelease satisfies only who names one", () => {
+test("a prerelease satisfies only a constraint that names one", () => {
   fc.assert(
     fc.property(number, number, number, identifier, (major, minor, patch, pre) => {
       const text = `${major}.${minor}.${patch}-${pre}`;
@@ -93,22 +93,22 @@ const refused = [
   "1\u00002",
 ];
 for (const text of refused) {
-  test(`${JSON.stringify(text)} is no constraint`, () => {
+  test(`invalid constraint ${JSON.stringify(text)}`, () => {
     assert.throws(
       () => parseConstraint(text),
-      /is no version constraint; write such as ">=v1\.2\.0, <v2\.0\.0" or "\^1\.2"$/,
+      /is not a version constraint; use for example ">=v1\.2\.0, <v2\.0\.0" or "\^1\.2"$/,
     );
   });
 }
 
-test("whatever somebody writes is read in no time, or refused", () => {
+test("arbitrary text is parsed or rejected quickly", () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 600 }), (text) => {
       parseVersion(text);
       try {
         parseConstraint(text);
       } catch (error) {
-        assert.match(String(error), /is no version constraint/);
+        assert.match(String(error), /is not a version constraint/);
       }
     }),
   );

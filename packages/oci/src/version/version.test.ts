@@ -21,7 +21,7 @@ function version(text: string): Version {
 
 for (const { constraint, valid, satisfied = [] } of recorded.constraints) {
   test(`constraint ${JSON.stringify(constraint)}`, () => {
-    if (!valid) return assert.throws(() => parseConstraint(constraint), /is no version constraint/);
+    if (!valid) return assert.throws(() => parseConstraint(constraint), /is not a version constraint/);
     const parsed = parseConstraint(constraint);
     assert.deepEqual(
       recorded.versions.filter((text) => parsed.allows(version(text))),
@@ -30,7 +30,7 @@ for (const { constraint, valid, satisfied = [] } of recorded.constraints) {
   });
 }
 
-test("what is a version and what is none", () => {
+test("valid and invalid versions", () => {
   for (const [text, expected] of Object.entries(recorded.parses)) {
     const parsed = parseVersion(text);
     const printed = parsed === undefined ? "error" : print(parsed);
@@ -56,7 +56,7 @@ test("how much of a version was written", () => {
   );
 });
 
-test("a long constraint does not hold anybody up", () => {
-  assert.throws(() => parseConstraint(">=1.0.0 ".repeat(10_000)), /is no version constraint/);
-  assert.throws(() => parseConstraint(`${"1.".repeat(200)}x`), /is no version constraint/);
+test("a long constraint is rejected quickly", () => {
+  assert.throws(() => parseConstraint(">=1.0.0 ".repeat(10_000)), /is not a version constraint/);
+  assert.throws(() => parseConstraint(`${"1.".repeat(200)}x`), /is not a version constraint/);
 });

@@ -15,7 +15,7 @@ export interface Version {
 const identifier = "[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*";
 const pattern = new RegExp(`^v?(\\d+)(?:\\.(\\d+))?(?:\\.(\\d+))?(?:-(${identifier}))?(?:\\+(${identifier}))?$`);
 
-/** Reads a version, with or without its `v`, whole or not. Undefined when it is none. */
+/** Parses a version, with or without its `v`, complete or partial. Undefined when the text is not a version. */
 export function parseVersion(text: string): Version | undefined {
   if (text.length > 256) return undefined;
   const found = pattern.exec(text);

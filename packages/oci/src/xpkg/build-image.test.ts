@@ -108,15 +108,15 @@ test("a base keeps its compression in a file, and a file that cannot be written 
   await assert.rejects(writeArchive(store, built, join(path, "below")), { code: "ENOTDIR" });
 });
 
-test("files that are no packages say so", async (t) => {
+test("files that are not packages are rejected", async (t) => {
   const store = await storeOf(t);
   const path = join(await folder(t), "x");
   await writeFile(path, "hello");
-  await assert.rejects(readArchive(store, path, "x.xpkg"), /x\.xpkg is no package file/);
+  await assert.rejects(readArchive(store, path, "x.xpkg"), /x\.xpkg is not a package file/);
   await writeFile(path, Buffer.alloc(1024));
   await assert.rejects(
     readArchive(store, path, "x.xpkg"),
-    /it has no manifest\.json; make one with "purlin xpkg build"/,
+    /it has no manifest\.json; build one with "purlin xpkg build"/,
   );
 });
 
@@ -164,7 +164,7 @@ test("several platforms become an index, and each finds its own", async (t) => {
   );
 });
 
-test("a package without a mark is found in the uppermost layer that has one (case 30)", async (t) => {
+test("without an annotation, package.yaml comes from the uppermost layer that has one", async (t) => {
   const store = await storeOf(t);
   const { manifest } = await buildImage(store, { ...parts, layers: [folderEntries(await sampleRoot(t))] });
   const bare = { ...manifest, layers: manifest.layers.map(({ annotations: _, ...layer }) => layer) };
@@ -172,6 +172,6 @@ test("a package without a mark is found in the uppermost layer that has one (cas
   const without = { ...manifest, layers: bare.layers.slice(0, 1) };
   await assert.rejects(
     readPackageText(without, store, "acme/x:v1"),
-    /acme\/x:v1 is no package: it has no package\.yaml/,
+    /acme\/x:v1 is not a package: it has no package\.yaml/,
   );
 });

@@ -85,7 +85,7 @@ test("errors name the lines of the sources, and the map holds nothing else", asy
   assert.deepEqual(sources.toSorted(), ["../lib/fail.ts", "function.ts", "purlin-function.js"]);
 });
 
-test("what is only odd is a warning, with its place", async () => {
+test("minor problems are warnings with their place", async () => {
   using project = functionProject({
     "fn.ts": `${sdk}export default (req) => { if (typeof req === "nothing") return; return response.to(req); };\n`,
   });
@@ -94,7 +94,7 @@ test("what is only odd is a warning, with its place", async () => {
   assert.match(warnings[0] ?? "", /^fn\.ts:2:\d+: /);
 });
 
-test("without the SDK the way to get it is told", async () => {
+test("without the SDK the error says how to install it", async () => {
   using folder = tempFolder({ "fn.ts": "export default 1;\n" });
   await assert.rejects(
     bundleFunction(join(folder.path, "fn.ts")),

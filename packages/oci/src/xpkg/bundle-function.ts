@@ -126,7 +126,7 @@ function isInProject(path: string, project: string): boolean {
   return path.startsWith(project + sep) && !path.includes(`${sep}node_modules${sep}`, project.length);
 }
 
-/** The nearest folder with a package.json, from a folder upwards; the folder itself where there is none. */
+/** The nearest folder with a package.json, from a folder upwards; the folder itself without one. */
 function projectOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, "package.json"))) return at;

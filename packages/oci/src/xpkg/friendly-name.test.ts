@@ -12,8 +12,8 @@ const revisions: { name: string; id: string; expected: string; why: string }[] =
   { name: "function-bucket", id: digest, expected: "function-bucket-2cf24dba5fb0", why: "by digest" },
   { name: "function-bucket", id: withGeneration(1), expected: "function-bucket-5d16ee38ddf6", why: "generation 1" },
   { name: "function-bucket", id: withGeneration(2), expected: "function-bucket-70c0d022c734", why: "generation 2" },
-  { name: "n".repeat(60), id: digest, expected: `${"n".repeat(50)}-2cf24dba5fb0`, why: "case 10: 63 at most" },
-  { name: "acme.function.bucket", id: digest, expected: "acme-function-bucket-2cf24dba5fb0", why: "case 11: dots" },
+  { name: "n".repeat(60), id: digest, expected: `${"n".repeat(50)}-2cf24dba5fb0`, why: "at most 63 characters" },
+  { name: "acme.function.bucket", id: digest, expected: "acme-function-bucket-2cf24dba5fb0", why: "dots" },
 ];
 
 for (const { name, id, expected, why } of revisions) {

@@ -13,7 +13,7 @@ async function metaOf(text: string): Promise<PackageMeta> {
   return (await parsePackage(text)).meta;
 }
 
-test("a package is one metadata object and what it installs; blank documents are nothing (case 33)", async () => {
+test("a package is one metadata object and its objects; blank documents are ignored", async () => {
   const text = `---\n# a comment\n---\n...\n---\n${meta()}---\n\n---\n${crd}---   \n# end\n`;
   const { meta: read, objects, findings } = await parsePackage(text);
   assert.deepEqual([read.kind, read.name], ["Function", "function-bucket"]);
@@ -52,7 +52,7 @@ spec:
   );
 });
 
-test("capabilities: absent means composition for a function, an empty list means none (case 34)", async () => {
+test("absent capabilities mean composition for a function; an empty list means none", async () => {
   assert.deepEqual((await metaOf(meta())).capabilities, ["composition"]);
   assert.deepEqual((await metaOf(meta("Function", "{capabilities: []}"))).capabilities, []);
   assert.deepEqual((await metaOf(meta("Provider"))).capabilities, []);
@@ -61,7 +61,7 @@ test("capabilities: absent means composition for a function, an empty list means
   assert.ok(!hasCapability(["composition2"], "composition"));
 });
 
-test("what does not belong is a finding, not an error (case 32)", async () => {
+test("objects that do not belong in the package are findings, not errors", async () => {
   const { findings } = await parsePackage(`${meta()}---\n${xrd}`);
   assert.deepEqual(findings, ["package.yaml:5: CompositeResourceDefinition does not belong in a Function package"]);
   assert.deepEqual((await parsePackage(`${meta("Configuration")}---\n${xrd}`)).findings, []);
@@ -69,9 +69,9 @@ test("what does not belong is a finding, not an error (case 32)", async () => {
 
 const refused: { what: string; text: string; problem: RegExp }[] = [
   { what: "no metadata", text: crd, problem: /expected exactly one object of meta\.pkg\.crossplane\.io .*found 0/ },
-  { what: "two metadata objects (case 31)", text: `${meta()}---\n${meta()}`, problem: /found 2/ },
+  { what: "two metadata objects", text: `${meta()}---\n${meta()}`, problem: /found 2/ },
   {
-    what: "an unknown kind (case 32)",
+    what: "an unknown kind",
     text: `${meta()}---\napiVersion: v1\nkind: ConfigMap\n`,
     problem: /^PackageError: package\.yaml:5: a package cannot hold ConfigMap of v1/,
   },
@@ -88,7 +88,7 @@ const refused: { what: string; text: string; problem: RegExp }[] = [
   {
     what: "a dependency of a kind that every object has",
     text: meta("Function", "{dependsOn: [{apiVersion: v1, kind: toString, package: a.b/c, version: '*'}]}"),
-    problem: /dependsOn\[0\]\.kind: toString is no kind of package/,
+    problem: /dependsOn\[0\]\.kind: toString is not a kind of package/,
   },
   { what: "an unknown version", text: meta("Function", "{}", "v1alpha1"), problem: /cannot hold Function of meta/ },
   { what: "broken YAML", text: `${meta()}---\n\na: [\n`, problem: /package\.yaml:\d+: not valid YAML/ },
@@ -110,9 +110,9 @@ const refused: { what: string; text: string; problem: RegExp }[] = [
     problem: /metadata\.name: expected the name/,
   },
   {
-    what: "a constraint that is none",
+    what: "an invalid constraint",
     text: meta("Function", "{crossplane: {version: new}}"),
-    problem: /:1: spec\.crossplane\.version: "new" is no version constraint/,
+    problem: /:1: spec\.crossplane\.version: "new" is not a version constraint/,
   },
   {
     what: "a dependency on nothing",
@@ -127,7 +127,7 @@ const refused: { what: string; text: string; problem: RegExp }[] = [
   {
     what: "a dependency of an unknown kind",
     text: meta("Function", "{dependsOn: [{apiVersion: v1, kind: Pod, package: a.b/c, version: '*'}]}"),
-    problem: /dependsOn\[0\]\.kind: Pod is no kind of package/,
+    problem: /dependsOn\[0\]\.kind: Pod is not a kind of package/,
   },
 ];
 
@@ -135,11 +135,11 @@ for (const { what, text, problem } of refused) {
   test(`refused: ${what}`, () => assert.rejects(parsePackage(text), problem));
 }
 
-test("a large package lets others have their turn", async () => {
+test("parsing a large package yields to the event loop", async () => {
   const text = `${meta("Provider")}${`---\n${crd}`.repeat(300)}`;
   let turns = 0;
   const timer = setInterval(() => turns++, 0);
   await parsePackage(text);
   clearInterval(timer);
-  assert.ok(turns > 0, "nobody else ran");
+  assert.ok(turns > 0, "the event loop was blocked");
 });

@@ -84,7 +84,7 @@ function requireKnown({ object, line }: PackageDocument, place: StreamPlace): vo
   if (!isKnown(apiVersion)) {
     throw new PackageError(`${place(line)}: a package cannot hold ${kind} of ${apiVersion}`);
   }
-  // One that the server were to name would be another one each time somebody looks.
+  // generateName would create another object at each reconcile.
   const { name } = isJsonObject(object["metadata"]) ? object["metadata"] : {};
   if (typeof name === "string" && name !== "") return;
   throw new PackageError(`${place(line)}: metadata.name: expected the name of the ${kind}`);

@@ -3,7 +3,7 @@ import { createErrorBrand } from "@purlin/kube-objects/errors";
 
 const brand = createErrorBrand<PackageError>("purlin.dev/oci/package-error");
 
-/** Something that is no package, or not the one that was asked for. */
+/** An invalid package, or not the requested one. */
 export class PackageError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -12,7 +12,7 @@ export class PackageError extends Error {
   }
 }
 
-/** Whether an error says that a package is none. */
+/** Whether an error is a {@link PackageError}. */
 export function isPackageError(error: unknown): error is PackageError {
   return brand.has(error);
 }

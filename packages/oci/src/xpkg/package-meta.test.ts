@@ -49,7 +49,7 @@ const dependencies: { why: string; item: JsonObject; expected: string }[] = [
     item: { kind: "Function", package: "r.io/f", configuration: "r.io/c", version: "*" },
     expected: "Configuration r.io/c *",
   },
-  { why: "case 38: by digest", item: { function: "r.io/f", version: digest }, expected: `Function r.io/f ${digest}` },
+  { why: "by digest", item: { function: "r.io/f", version: digest }, expected: `Function r.io/f ${digest}` },
 ];
 for (const { why, item, expected } of dependencies) {
   test(`a dependency: ${why}`, () => {
@@ -66,29 +66,29 @@ const refused: { why: string; object: JsonObject; says: RegExp }[] = [
   },
   { why: "an empty name", object: { ...meta(), metadata: { name: "" } }, says: /metadata\.name/ },
   {
-    why: "dependencies that are no list",
+    why: "dependencies that are not a list",
     object: meta({ dependsOn: {} }),
     says: /^p: spec\.dependsOn: expected a list$/,
   },
   {
-    why: "a dependency that is none",
+    why: "a dependency that is a string",
     object: meta({ dependsOn: ["r.io/f"] }),
     says: /^p: spec\.dependsOn\[0\]\.version: expected a version constraint$/,
   },
   {
-    why: "a dependency on a version that is none",
+    why: "a dependency on an invalid version",
     object: meta({ dependsOn: [{ function: "r.io/f", version: "newest" }] }),
-    says: /^p: spec\.dependsOn\[0\]\.version: "newest" is no version constraint; write such as/,
+    says: /^p: spec\.dependsOn\[0\]\.version: "newest" is not a version constraint; use for example/,
   },
   {
     why: "an empty constraint",
     object: meta({ dependsOn: [{ function: "r.io/f", version: "" }] }),
-    says: /"" is no version constraint/,
+    says: /"" is not a version constraint/,
   },
   {
     why: "half a digest",
     object: meta({ dependsOn: [{ function: "r.io/f", version: "sha256:12" }] }),
-    says: /is no version constraint/,
+    says: /is not a version constraint/,
   },
   {
     why: "the second of two",
@@ -96,9 +96,9 @@ const refused: { why: string; object: JsonObject; says: RegExp }[] = [
     says: /spec\.dependsOn\[1\]: invalid dependency/,
   },
   {
-    why: "a kind that is none",
+    why: "an unknown kind",
     object: meta({ dependsOn: [{ apiVersion: "v1", kind: "Pod", package: "r.io/f", version: "*" }] }),
-    says: /spec\.dependsOn\[0\]\.kind: Pod is no kind of package/,
+    says: /spec\.dependsOn\[0\]\.kind: Pod is not a kind of package/,
   },
   {
     why: "a version of the control plane that is a number",
@@ -115,7 +115,7 @@ for (const { why, object, says } of refused) {
   });
 }
 
-test("what is absent, or of another type, is not said", () => {
+test("absent members and members of another type are left out", () => {
   const {
     labels,
     annotations,

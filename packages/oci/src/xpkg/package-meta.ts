@@ -98,7 +98,7 @@ function dependencyOf(item: JsonObject, where: string): PackageDependency {
     typeof version === "string" && isDigest(version) ? version : checkedConstraint(version, `${where}.version`);
   const { apiVersion, kind, package: source } = item;
   if (typeof apiVersion === "string" && typeof kind === "string" && typeof source === "string") {
-    if (!versions.has(kind)) throw new PackageError(`${where}.kind: ${kind} is no kind of package`);
+    if (!versions.has(kind)) throw new PackageError(`${where}.kind: ${kind} is not a kind of package`);
     return { source, apiVersion, kind: kind as PackageKind, constraint };
   }
   for (const [field, meant] of Object.entries(deprecated)) {
@@ -109,7 +109,7 @@ function dependencyOf(item: JsonObject, where: string): PackageDependency {
   throw new PackageError(`${where}: invalid dependency: give apiVersion, kind and package, and a version`);
 }
 
-/** A function that says nothing can compose; one that says nothing at length can do nothing. */
+/** Without spec.capabilities a function can compose; an empty list means no capability. */
 function capabilitiesOf(kind: PackageKind, value: unknown): readonly string[] {
   if (Array.isArray(value)) return value.filter((one): one is string => typeof one === "string");
   return kind === "Function" ? ["composition"] : [];

@@ -8,7 +8,7 @@ const place = (line?: number): string => (line === undefined ? "p.yaml" : `p.yam
 
 const rows: { why: string; text: string; documents: [value: unknown, line: number][] }[] = [
   { why: "nothing", text: "", documents: [] },
-  { why: "case 33: blanks, comments and marks", text: "\n# x\n---\n\n---\n# y\n...\n---   \n", documents: [] },
+  { why: "blank lines, comments and separators", text: "\n# x\n---\n\n---\n# y\n...\n---   \n", documents: [] },
   { why: "one without a mark", text: "a: 1\n", documents: [[1, 1]] },
   {
     why: "several",
@@ -29,7 +29,7 @@ const rows: { why: string; text: string; documents: [value: unknown, line: numbe
   },
   { why: "a comment on the line of a mark", text: "--- # one\na: 1\n", documents: [[1, 1]] },
   { why: "lines that only look like marks", text: "a: |\n  ---\n  x\nb: ----\n", documents: [["---\nx\n", 1]] },
-  { why: "a mark of four is none", text: "a: 1\n# ----\n", documents: [[1, 1]] },
+  { why: "four dashes are not a separator", text: "a: 1\n# ----\n", documents: [[1, 1]] },
   {
     why: "Windows line ends",
     text: "a: 1\r\n---\r\na: 2\r\n",
@@ -79,7 +79,7 @@ const refused: { why: string; text: string; says: RegExp }[] = [
   { why: "a text after a good one", text: "a: 1\n---\nhello\n", says: /^p\.yaml:2: expected an object/ },
   { why: "a key twice", text: "a: 1\na: 2\n", says: /not valid YAML: duplicated mapping key/ },
   {
-    why: "more than anybody writes",
+    why: "a document that is too large",
     text: `a: ${"x".repeat(8 * 1024 * 1024)}\n`,
     says: /^p\.yaml:1: the document is larger than 8 MiB$/,
   },
@@ -91,7 +91,7 @@ const refused: { why: string; text: string; says: RegExp }[] = [
     text: `a: &x ${"x".repeat(100_000)}\nb: [${"*x, ".repeat(10_000)}]\n`,
     says: aliases,
   },
-  { why: "deeper than anybody writes", text: `a: ${"[".repeat(5000)}${"]".repeat(5000)}\n`, says: /not valid YAML/ },
+  { why: "nesting that is too deep", text: `a: ${"[".repeat(5000)}${"]".repeat(5000)}\n`, says: /not valid YAML/ },
 ];
 for (const { why, text, says } of refused) {
   test(`no stream: ${why}`, async () => {
@@ -102,7 +102,7 @@ for (const { why, text, says } of refused) {
   });
 }
 
-test("names for the same thing do not make more of it than was written", async () => {
+test("aliases are limited by their expanded size", async () => {
   const bomb = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"];
   for (let at = 1; at < 9; at++)
     bomb.push(

@@ -37,7 +37,7 @@ export async function pullImage(
     const inner = { ...reference, tag: undefined, digest: chosen.digest };
     ({ manifest, descriptor } = await manifestOf(client, store, { reference: inner, options }));
   }
-  if (manifest.kind === "index") throw new Error(`${formatReference(reference)}: an index of indexes is no image`);
+  if (manifest.kind === "index") throw new Error(`${formatReference(reference)}: nested image indexes are not supported`);
   const { image } = manifest;
   const layers = options.layers?.(image) ?? image.layers;
   requireRoomFor(image, layers, formatReference(reference));
@@ -65,7 +65,7 @@ async function manifestOf(
   return fetched;
 }
 
-/** A configuration is read as a whole, and no image is unpacked that is larger: what says it is larger need not come first. */
+/** Checked before the download: the configuration is read into memory, and larger images are never unpacked. */
 const maxConfigBytes = 4 * 1024 ** 2;
 const maxLayerBytes = 4 * 1024 ** 3;
 

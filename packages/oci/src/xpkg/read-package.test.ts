@@ -48,11 +48,11 @@ async function image(store: ContentStore, layers: readonly Files[], mark?: numbe
 
 const rows: { why: string; layers: Files[]; mark?: number; found: string | undefined }[] = [
   {
-    why: "case 30: in the flattened image, the uppermost counts",
+    why: "in the flattened image, the uppermost layer counts",
     layers: [{ "package.yaml": "old" }, { "package.yaml": "new" }],
     found: "new",
   },
-  { why: "case 30: in any folder", layers: [{ "a/b/package.yaml": "here" }], found: "here" },
+  { why: "in any folder", layers: [{ "a/b/package.yaml": "here" }], found: "here" },
   {
     why: "the marked layer, whatever the others hold",
     layers: [{ "package.yaml": "marked" }, { "package.yaml": "other" }],
@@ -86,7 +86,7 @@ const rows: { why: string; layers: Files[]; mark?: number; found: string | undef
     layers: [{ "x/package.yaml": "y" }, { "x/.wh.other": "" }],
     found: "y",
   },
-  { why: "a folder of that name is no package", layers: [{ "package.yaml": { type: "directory" } }], found: undefined },
+  { why: "a folder of that name", layers: [{ "package.yaml": { type: "directory" } }], found: undefined },
   {
     why: "nor is a link",
     layers: [{ "package.yaml": { type: "symlink", linkname: "/etc/passwd" } }],
@@ -103,7 +103,7 @@ for (const { why, layers, mark, found } of rows) {
     if (found !== undefined) return assert.equal(await reading, found);
     await assert.rejects(
       reading,
-      (error: Error) => isPackageError(error) && error.message === "acme/f:v1 is no package: it has no package.yaml",
+      (error: Error) => isPackageError(error) && error.message === "acme/f:v1 is not a package: it has no package.yaml",
     );
   });
 }
@@ -123,7 +123,7 @@ test("layers in every compression", async () => {
   }
 });
 
-test("a layer that is broken, and one that unpacks without end, are told with the name of the package", async () => {
+test("errors of a broken layer and of a decompression bomb name the package", async () => {
   using folder = tempFolder();
   const store = await openContentStore(folder.path);
   const config = { mediaType: mediaTypes.ociConfig, digest: digestOf("{}"), size: 2 };
@@ -137,7 +137,7 @@ test("a layer that is broken, and one that unpacks without end, are told with th
   );
   const cut = gzipSync(await tarOf({ a: "x".repeat(10_000) })).subarray(0, 60);
   await assert.rejects(read(cut, mediaTypes.ociLayerGzip), /cannot be read: unexpected end of file/);
-  // Zeros are the end of a tar file, again and again; nobody reads 300 MB of them.
+  // Zeros mark the end of a tar file; reading stops long before 300 MB of them.
   const bomb = zstdCompressSync(Buffer.alloc(300 * 1024 * 1024));
   assert.ok(bomb.length < 1024 * 1024);
   await assert.rejects(

@@ -47,10 +47,10 @@ export async function readPackageText(image: ImageManifest, store: ContentStore,
     const found = await findInLayer(layer, store, search);
     if (found !== undefined) return found;
   }
-  throw new PackageError(`${name} is no package: it has no ${packageFile}`);
+  throw new PackageError(`${name} is not a package: it has no ${packageFile}`);
 }
 
-/** Somebody who marks a layer puts little else in there. */
+/** A layer marked as the package contains little else. */
 const markedBytes = maxPackageBytes + 64 * 1024 * 1024;
 /** An image as large as those that are run. */
 const searchedBytes = 4 * 1024 ** 3;

@@ -93,7 +93,7 @@ test("a layer that comes twice is kept once", async () => {
   assert.equal((await readArchive(store, path, "x")).manifest.layers.length, twice.layers.length);
 });
 
-test("what cannot be written leaves nothing behind, and what was there stays", async () => {
+test("a failed write leaves no file and keeps the existing one", async () => {
   using folder = tempFolder();
   const { store, image } = await built(folder);
   const path = join(folder.path, "x.xpkg");
@@ -113,8 +113,8 @@ const table = (entry: object): string => JSON.stringify([entry]);
 const good = { "config.json": config, "l.tar": gzipSync(Buffer.alloc(1024)) };
 const refused: { why: string; files: Record<string, string | Buffer | Partial<Header>>; says: RegExp }[] = [
   { why: "nothing in it", files: {}, says: /it has no manifest\.json/ },
-  { why: "a table that is no JSON", files: { "manifest.json": "{" }, says: /manifest\.json/ },
-  { why: "a table that is no list", files: { "manifest.json": "{}" }, says: /manifest\.json/ },
+  { why: "a manifest.json that is not JSON", files: { "manifest.json": "{" }, says: /manifest\.json/ },
+  { why: "a manifest.json that is not a list", files: { "manifest.json": "{}" }, says: /manifest\.json/ },
   { why: "a table of nothing", files: { "manifest.json": "[]" }, says: /manifest\.json/ },
   {
     why: "several images",
@@ -138,7 +138,7 @@ const refused: { why: string; files: Record<string, string | Buffer | Partial<He
     says: /passwd is missing/,
   },
   {
-    why: "a configuration that is none",
+    why: "an invalid configuration",
     files: { "config.json": "{", "manifest.json": table({ Config: "config.json", Layers: [] }) },
     says: /the configuration is not JSON/,
   },
@@ -170,24 +170,24 @@ for (const { why, files, says } of refused) {
   });
 }
 
-test("files that are no archives, cut off ones, and those nobody may read: what is wrong and what to do", async () => {
+test("files that are not archives, truncated or unreadable fail with a reason and advice", async () => {
   using folder = tempFolder();
   const { store, image } = await built(folder, 100_000);
   const path = join(folder.path, "x.xpkg");
   await writeArchive(store, image, path);
   const bytes = await readFile(path);
-  const advice = '; make one with "purlin xpkg build"';
-  const early = `is no package file: it ends too early; copy it again if it should be one, or ${advice.slice(2)}`;
+  const advice = '; build one with "purlin xpkg build"';
+  const early = `is not a package file: unexpected end of file; copy it again, or ${advice.slice(2)}`;
   const rows: readonly { readonly why: string; readonly content: Buffer; readonly says: string }[] = [
-    { why: "nothing", content: Buffer.alloc(0), says: `is no package file: it has no manifest.json${advice}` },
+    { why: "nothing", content: Buffer.alloc(0), says: `is not a package file: it has no manifest.json${advice}` },
     { why: "text", content: Buffer.from("hello"), says: early },
     {
       why: "half of one",
       content: bytes.subarray(0, bytes.length / 2),
       says: early,
     },
-    { why: "no tar", content: Buffer.alloc(2048, 7), says: `is no package file: it is no tar archive${advice}` },
-    { why: "compressed", content: gzipSync(bytes), says: `is no package file: it is no tar archive${advice}` },
+    { why: "no tar", content: Buffer.alloc(2048, 7), says: `is not a package file: it is not a tar archive${advice}` },
+    { why: "compressed", content: gzipSync(bytes), says: `is not a package file: it is not a tar archive${advice}` },
   ];
   for (const { why, content, says } of rows) {
     await writeFile(path, content);
@@ -205,13 +205,13 @@ test("files that are no archives, cut off ones, and those nobody may read: what 
   });
 });
 
-test("more files than any image has are not read to their end", async () => {
+test("reading stops at the limit of files", async () => {
   using folder = tempFolder();
   const store = await openContentStore(join(folder.path, "store"));
   const path = join(folder.path, "x.xpkg");
   await writeFile(path, await tar(Object.fromEntries(Array.from({ length: 4097 }, (_, at) => [String(at), ""]))));
   await assert.rejects(readArchive(store, path, "x.xpkg"), {
-    message: 'x.xpkg is no package file: it has more than 4096 files; make one with "purlin xpkg build"',
+    message: 'x.xpkg is not a package file: it has more than 4096 files; build one with "purlin xpkg build"',
   });
 });
 

@@ -49,7 +49,7 @@ export async function writeArchive(
   writing.catch(() => {});
   const add = async (name: string, size: number, content: Readable): Promise<void> => {
     const sink = tar.entry({ name, size, mode: 0o644, mtime: new Date(0) });
-    // Whatever ends the archive ends it too, and is told by whoever ended it.
+    // An error of the archive also ends this entry; it is reported there.
     sink.on("error", () => {});
     for await (const chunk of content as AsyncIterable<Buffer>) {
       if (!sink.write(chunk)) await new Promise<void>((go) => sink.once("drain", () => go()));
@@ -126,7 +126,7 @@ async function openArchive(path: string): Promise<Readable> {
   return Readable.from([]);
 }
 
-const advice = 'make one with "purlin xpkg build"';
+const advice = 'build one with "purlin xpkg build"';
 
 /** What is wrong with a file, or with the disk it is unpacked to: then another file would not help. */
 function unreadable(name: string, error: unknown): string {
@@ -135,23 +135,23 @@ function unreadable(name: string, error: unknown): string {
   if (code !== undefined) return `cannot read ${name}: ${textOf(error)}`;
   const text = textOf(error);
   if (/^Unexpected end of data/.test(text)) {
-    return `${name} is no package file: it ends too early; copy it again if it should be one, or ${advice}`;
+    return `${name} is not a package file: unexpected end of file; copy it again, or ${advice}`;
   }
-  const why = /^Invalid tar header/.test(text) ? "it is no tar archive" : text;
-  return `${name} is no package file: ${why}; ${advice}`;
+  const why = /^Invalid tar header/.test(text) ? "it is not a tar archive" : text;
+  return `${name} is not a package file: ${why}; ${advice}`;
 }
 
 async function imageOf(store: ContentStore, files: ArchiveFiles, name: string): Promise<BuiltImage> {
   const { configName, layerNames } = tableOf(await readSmall(files, "manifest.json"), name);
   const configBytes = await readSmall(files, configName);
-  if (configBytes === undefined) throw new PackageError(`${name} is no package file: ${configName} is missing`);
+  if (configBytes === undefined) throw new PackageError(`${name} is not a package file: ${configName} is missing`);
   const { labels } = parseImageConfig(configBytes, name);
   const layers: Descriptor[] = [];
   for (const layerName of layerNames) {
     const { digest, size } = await addFile(
       store,
       files.get(layerName),
-      `${name} is no package file: the layer ${layerName}`,
+      `${name} is not a package file: the layer ${layerName}`,
     );
     const kind = labels[`${xpkgAnnotation}:${digest}`];
     const mediaType = await layerType(store, digest);
@@ -166,7 +166,7 @@ async function imageOf(store: ContentStore, files: ArchiveFiles, name: string): 
   return { descriptor, manifest, bytes };
 }
 
-/** The bytes of a file that is expected to be small; undefined when there is none, or it is not. */
+/** The bytes of a file that is expected to be small; undefined when it is missing or too large. */
 async function readSmall(files: ArchiveFiles, file: string): Promise<Buffer | undefined> {
   const path = files.get(file);
   if (path === undefined || (await stat(path)).size > maxConfigBytes) return undefined;
@@ -192,7 +192,7 @@ function tableOf(bytes: Buffer | undefined, name: string): { configName: string;
   if (typeof only?.Config === "string" && Array.isArray(only.Layers)) {
     return { configName: only.Config, layerNames: only.Layers.map(String) };
   }
-  throw new PackageError(`${name} is no package file: it has no manifest.json; ${advice}`);
+  throw new PackageError(`${name} is not a package file: it has no manifest.json; ${advice}`);
 }
 
 interface TableEntry {
