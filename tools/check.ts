@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole local gate: `npm run check`. Each step is a plain command one can run alone. With `--no-tests` all but the tests,
-// for whoever has just run them.
+// The local gate: `npm run check`. Each step is a command that can be run alone. `--no-tests` skips the tests.
 import { spawnSync } from "node:child_process";
 
 const steps: ReadonlyArray<{ readonly name: string; readonly command: string }> = [

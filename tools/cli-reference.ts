@@ -23,7 +23,7 @@ In this repository, \`npx purlin\` runs it after \`npm ci\`. Every command takes
 |---|---|
 ${rows.join("\n")}
 
-Results go to stdout, everything else to stderr. Exit codes: 0 success; 1 it did not work; 2 the command line is wrong; 130 interrupted; 141 nobody reads its output any more. An error is one
+Results go to stdout, everything else to stderr. Exit codes: 0 success; 1 failure; 2 invalid command line; 130 interrupted; 141 stdout was closed (SIGPIPE). An error is one
 line that says what is wrong, where, and what to do. Colours appear on a terminal only, and never when \`NO_COLOR\` is set.`;
 }
 

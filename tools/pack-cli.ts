@@ -52,7 +52,7 @@ export function buildCli(folder: string): void {
   copyAssets(folder);
 }
 
-/** Nobody but the command reads it, so there are no types. */
+/** Without types: only the command imports it. */
 function libraryManifest(part: Part): object {
   const exports = Object.entries(part.entries).map(([path, entry]) => [path, `./dist/${bundleName(entry)}.js`]);
   return { ...commonManifest(part), exports: Object.fromEntries(exports) };

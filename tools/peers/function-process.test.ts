@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { test } from "node:test";
 import { type FunctionCommand, startFunction } from "./function-process.ts";
 
-/** A program that listens where it is told and then runs `script`. */
+/** A program that listens on the given address and then runs `script`. */
 const listener = (script = ""): FunctionCommand => ({
   program: process.execPath,
   args: (address) => [
@@ -43,7 +43,7 @@ test("disposing of a function stops it, also when the test fails", async () => {
   assert.ok(!isAlive(pid));
 });
 
-test("how a function ends is told, and stopping it again tells the same", async () => {
+test("stop returns how the function ended, also when called again", async () => {
   const running = await startFunction(listener(`process.on("SIGTERM", () => process.exit(3))`));
   assert.deepEqual(await running.stop(), { code: 3, signal: null });
   assert.deepEqual(await running.stop(), { code: 3, signal: null });

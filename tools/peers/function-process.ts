@@ -4,13 +4,13 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** How to start a function as a process of its own, on a port it is told. */
+/** How to start a function as a child process on a given port. */
 export interface FunctionCommand {
   readonly program: string;
   /** The arguments that make it listen on `address`. */
   readonly args: (address: string) => readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Where it listens; on a port nobody uses unless given. */
+  /** Its port; a free one unless given. */
   readonly port?: number;
 }
 
@@ -57,7 +57,7 @@ export async function startFunction({ program, args, env, port: wanted }: Functi
   return { pid: child.pid as number, port, output, stop, [Symbol.asyncDispose]: dispose };
 }
 
-/** A port nobody listens on. The other SDKs do not tell the port they got when asked for any, so we have to choose. */
+/** A free port. Other SDKs do not report which port they got for port 0, so the caller has to choose one. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -84,7 +84,7 @@ async function accepts(child: ChildProcess, port: number): Promise<void> {
   try {
     await Promise.race([failed, poll()]);
   } finally {
-    // Nobody waits any longer for what has ended.
+    // The waiting loop ends.
     isOver = true;
   }
 }

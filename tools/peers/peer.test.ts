@@ -72,11 +72,11 @@ const failures = {
     change: { commands: () => [{ program: "no-such-program-here", args: [] }] },
     expected: /no-such-program-here.*ENOENT/,
   },
-  "an installation that does not work is no installation": {
+  "an installation whose proof fails is repeated": {
     change: { proof: (directory: string) => node("process.exit(1)", directory) },
     expected: /exit code 1/,
   },
-  "an installation of another version is no installation": {
+  "an installation of another version is repeated": {
     change: { proof: (directory: string) => node(`console.log("9.9.9")`, directory) },
     expected: /reports "9\.9\.9"/,
   },

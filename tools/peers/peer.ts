@@ -19,7 +19,7 @@ export interface Need {
   readonly remedy: string;
 }
 
-/** Somebody else's software at one version, and how its own package manager installs it. */
+/** Third-party software at one version, and how its own package manager installs it. */
 export interface Peer {
   readonly name: string;
   readonly version: string;

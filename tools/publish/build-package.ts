@@ -33,7 +33,7 @@ export interface Part {
 export function buildPackage(part: Part, stage: string, target: string): void {
   mkdirSync(target, { recursive: true });
   // A copy of the sources below the stage resolves what was built there instead of the sources next door. Not below
-  // node_modules, where the compiler takes every import for somebody else's.
+  // node_modules, where the compiler treats every import as external.
   const work = join(stage, "build");
   cpSync(join(root, part.source, "src"), join(work, "src"), {
     recursive: true,

@@ -31,7 +31,7 @@ export function partOf(source: string, name: string): Part {
 
 const entryOf = (file: string): string => file.replace(/^\.\/src\/(.*)\.ts$/, "$1");
 
-/** Programs are started by path, and nobody imports them: "./worker" with the ending of the file that names it. */
+/** Programs are started by path and not imported: "./worker" with the extension of the file that names it. */
 function programsOf(source: string): string[] {
   const folder = join(root, source, "src");
   return globSync("**/*.ts", { cwd: folder }).flatMap((file) => {

@@ -2,7 +2,7 @@
 import { type ClientHttp2Session, connect, constants } from "node:http2";
 import type { Access } from "./access.ts";
 
-/** What came back: the code, and how many bytes; nobody here reads them. */
+/** The response: its status and number of bytes. The body is discarded. */
 export interface Answer {
   readonly code: number;
   readonly bytes: number;

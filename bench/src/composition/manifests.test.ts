@@ -12,12 +12,12 @@ test("only a composite resource with a condition Ready that is true is ready", (
     [saying({ type: "Synced", status: "True" }, { type: "Ready", status: "True" }), true, "ready"],
     [saying({ type: "Synced", status: "True" }, { type: "Ready", status: "False" }), false, "it waits"],
     [saying({ type: "Synced", status: "True" }), false, "nothing said yet"],
-    [pair("a"), false, "nobody has looked yet"],
+    [pair("a"), false, "not reconciled yet"],
   ];
   for (const [object, expected, reason] of rows) assert.equal(isReady(object), expected, reason);
 });
 
-test("without a TTL functions are not told any", () => {
+test("without a TTL the function's input has none", () => {
   assert.match(JSON.stringify(composition(60)), /"ttlSeconds":60/);
   assert.doesNotMatch(JSON.stringify(composition(undefined)), /ttlSeconds/);
 });

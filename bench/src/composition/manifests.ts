@@ -58,7 +58,7 @@ export function functionObject(name: FunctionName, annotations: Readonly<Record<
   return asObject({ apiVersion: "pkg.crossplane.io/v1", kind: "Function", metadata: { name, annotations }, spec });
 }
 
-/** Nobody manages what we run ourselves: there is no such package to pull. */
+/** Pauses the package: the benchmark runs the function itself, and there is no such package to pull. */
 export const unmanaged: Readonly<Record<string, string>> = { "crossplane.io/paused": "true" };
 
 /** The revision of a Function that serves on a port of this machine over mutual TLS. */

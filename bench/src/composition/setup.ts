@@ -32,7 +32,7 @@ export async function serveAt(users: KubeClient, revision: KubeObject): Promise<
   });
 }
 
-/** From now on functions say nothing about how long their answers hold. Applied, this would leave the TTL of whoever created it. */
+/** Removes the TTL of function responses. Not by apply, which would leave the TTL of the field manager that created it. */
 export async function removeTtl(users: KubeClient): Promise<void> {
   const wanted = composition(undefined);
   const { metadata } = await users.get(wanted, { name: wanted.metadata.name ?? "" });

@@ -11,7 +11,7 @@ test("usage is summed by the name of the processes", () => {
   assert.ok((processorTimes({ one: [process.pid] })["one"] ?? 0) > 0);
 });
 
-test("what came on top is told by name, and what is new counts from nothing", () => {
+test("increases are listed by name; new names count from zero", () => {
   assert.deepEqual(since({ a: 1, gone: 5 }, { a: 3, b: 2 }), { a: 2, b: 2 });
 });
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { idleWrites, writeFigures } from "./writes.ts";
 
-test("writes are told one by one; what users and the election write is not the XR's", () => {
+test("writes are listed one by one, without those of users and of leader election", () => {
   const writes = {
     "POST pairs": 10,
     "PUT leases": 3,

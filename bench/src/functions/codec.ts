@@ -9,7 +9,7 @@ import { contentsOf, toPlainJson, toRequest, visitStructs } from "./request.ts";
 import { rotate } from "./rotate.ts";
 import { createWorkload, type Workload } from "./workload.ts";
 
-/** Different applications in turn, so that nobody is measured on strings it has just seen. */
+/** Different applications in turn, so that no codec is measured on strings it has just cached. */
 const variants = 16;
 
 /** Encoding and decoding a whole 32 KB request, beside JSON and protobuf-es on the same data. */
@@ -52,7 +52,7 @@ export function codecFigures(effort: Effort): Figure[] {
 
 const schema = protobufEsSchema(RunFunctionRequest.typeName);
 
-/** The same request in every form somebody starts from. */
+/** The same request in every form that a codec starts from. */
 interface Sample {
   readonly json: JsonObject;
   readonly frozen: JsonObject;

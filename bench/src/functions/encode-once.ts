@@ -11,7 +11,7 @@ const steps = 5;
 
 /**
  * How often an observed object is encoded while it does not change. Counted from outside: a member of each object is an
- * accessor, and whoever encodes the object has to ask it.
+ * accessor, which every encoder of the object calls.
  */
 export async function encodeOnceFigures(reconciles: number): Promise<Figure[]> {
   const file = join(import.meta.dirname, "..", "..", "functions", "purlin", "noop.ts");

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { PackagePlane } from "./plane.ts";
 import type { BenchProgram } from "./programs.ts";
 
-/** The same program as in a package, started by nobody but us. */
+/** The same program as in a package, started by the benchmark. */
 export interface BareProcess extends AsyncDisposable {
   readonly pid: number;
   readonly endpoint: string;

@@ -16,7 +16,7 @@ export async function callOnce({ runner }: PackagePlane, endpoint: string, conne
   await runner.run(target, request, { deadline: Date.now() + patienceMs });
 }
 
-/** Installs a package and returns the endpoint as soon as it is told. */
+/** Installs a package and returns the endpoint as soon as it is published. */
 export async function install({ users }: PackagePlane, name: string, reference: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const stop = new AbortController();
@@ -33,8 +33,8 @@ export async function install({ users }: PackagePlane, name: string, reference: 
     const options = { resourceVersion, signal: stop.signal };
     try {
       for await (const event of await users.watch(revisionType, options)) {
-        const told = "object" in event ? ((event.object["status"] ?? {}) as { endpoint?: string }).endpoint : "";
-        if (told) resolve(told);
+        const endpoint = "object" in event ? ((event.object["status"] ?? {}) as { endpoint?: string }).endpoint : "";
+        if (endpoint) resolve(endpoint);
       }
     } catch (error) {
       if (!stop.signal.aborted) throw error;

@@ -13,7 +13,7 @@ interface Usage {
   readonly processor: number;
 }
 
-/** What an active revision uses while nobody calls it, all of its processes, beside the same program alone. */
+/** What all processes of an active revision use without calls, compared with the same program alone. */
 export async function usageFigures({ rounds, idleMs }: { rounds: number; idleMs: number }): Promise<Figure[]> {
   await using plane = await startPackagePlane(await requireSandbox());
   const figures: Figure[] = [];
