@@ -182,7 +182,10 @@ test("an image that is no package is told by pull, inspect and push", async () =
   }
   await writeArchive(store, { manifest: bare }, join(project.path, "plain.xpkg"));
   const pushed = await xpkg(project, ["push", "-f", "plain.xpkg", formatReference(reference)]);
-  assert.deepEqual([pushed.exitCode, pushed.stderr], [1, "error: plain.xpkg is not a package: it has no package.yaml\n"]);
+  assert.deepEqual(
+    [pushed.exitCode, pushed.stderr],
+    [1, "error: plain.xpkg is not a package: it has no package.yaml\n"],
+  );
 });
 
 const refused: Record<string, { readonly args: string[]; readonly code?: number; readonly says: RegExp }> = {

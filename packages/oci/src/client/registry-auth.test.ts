@@ -35,7 +35,11 @@ const refused: { why: string; challenge: string; credentials?: RegistryCredentia
   },
   { why: "an unknown scheme", challenge: "Negotiate", says: /requires an unsupported authentication scheme/ },
   { why: "no challenge at all", challenge: "", says: /requires an unsupported authentication scheme/ },
-  { why: "a token server without an address", challenge: "Bearer service=x", says: /sent no valid token server address/ },
+  {
+    why: "a token server without an address",
+    challenge: "Bearer service=x",
+    says: /sent no valid token server address/,
+  },
   { why: "an invalid address", challenge: 'Bearer realm="not a url"', says: /sent no valid token server address/ },
 ];
 for (const { why, challenge, credentials, says } of refused) {

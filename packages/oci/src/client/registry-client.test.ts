@@ -37,7 +37,11 @@ test("a registry that wants a password gets it, and only after it asked", async 
   await known.manifest(reference);
   const manifests = asked.filter((line) => line.includes("manifests")).map((line) => line.split(" ")[2]);
   assert.deepEqual(manifests, ["anonymous", "Basic", "Basic"], "the second time it is sent at once");
-  await rejects(client().manifest(reference), "unauthorized", /requires a user name and password; create a pull secret/);
+  await rejects(
+    client().manifest(reference),
+    "unauthorized",
+    /requires a user name and password; create a pull secret/,
+  );
   const wrong = client({ credentials: () => ({ username: "me", password: "wrong" }) });
   await rejects(wrong.manifest(reference), "unauthorized", /answers 401; check the pull secret/);
 });
@@ -193,7 +197,11 @@ test("manifests that cannot be used say so", async (t) => {
   const rows: { body: string; problem: RegExp; code: OciErrorCode }[] = [
     { body: "<html>", problem: /is not JSON/, code: "not-an-image" },
     { body: "[]", problem: /is not an image manifest of schema version 2/, code: "not-an-image" },
-    { body: JSON.stringify({ schemaVersion: 1 }), problem: /is not an image manifest of schema version 2/, code: "not-an-image" },
+    {
+      body: JSON.stringify({ schemaVersion: 1 }),
+      problem: /is not an image manifest of schema version 2/,
+      code: "not-an-image",
+    },
     { body: JSON.stringify({ schemaVersion: 2, config: part }), problem: /layers is not a list/, code: "not-an-image" },
     {
       body: JSON.stringify({ schemaVersion: 2, config: part, layers: [{ ...part, digest: "md5:1" }] }),

@@ -135,7 +135,10 @@ test("lists of tags are not read without end, however few pages they have", asyn
     response.setHeader("link", '</v2/acme/f/tags/list>; rel="next"');
     response.end(page);
   });
-  await assert.rejects(listTags(ask, reference, undefined), fails("too-large", /the response is larger than \d+ bytes/));
+  await assert.rejects(
+    listTags(ask, reference, undefined),
+    fails("too-large", /the response is larger than \d+ bytes/),
+  );
   assert.equal(asked.length, 4);
 });
 

@@ -52,7 +52,8 @@ export function parseRepository(text: string): ImageReference {
   const registry = path.slice(0, slash);
   const repository = path.slice(slash + 1, colon < 0 ? undefined : colon);
   const tag = colon < 0 ? undefined : path.slice(colon + 1);
-  if (!registryPattern.test(registry)) throw new ImageReferenceError(text, `${JSON.stringify(registry)} is not a valid host`);
+  if (!registryPattern.test(registry))
+    throw new ImageReferenceError(text, `${JSON.stringify(registry)} is not a valid host`);
   if (repository.length > 255 || !repositoryPattern.test(repository)) {
     throw new ImageReferenceError(text, `${JSON.stringify(repository)} is not a valid repository`);
   }

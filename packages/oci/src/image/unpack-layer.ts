@@ -156,7 +156,10 @@ async function createLink(path: string, { linkname }: Header, { root, name }: La
   const target = await pathInside(root, linkname);
   const there = await lstat(target).catch(() => undefined);
   if (there === undefined || there.isDirectory()) {
-    throw new OciError("unsafe-layer", `${name} links to ${JSON.stringify(linkname)}, which is not a file of the image`);
+    throw new OciError(
+      "unsafe-layer",
+      `${name} links to ${JSON.stringify(linkname)}, which is not a file of the image`,
+    );
   }
   if (target === path) return;
   // The folder gives way to the link, and what it would link to goes with it.

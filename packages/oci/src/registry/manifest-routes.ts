@@ -55,7 +55,8 @@ async function writeManifest({ state, request, response }: Exchange, path: Manif
   }
   const manifest = parsed(bytes, request.headers["content-type"] ?? "");
   const { mediaType } = manifest.kind === "image" ? manifest.image : manifest.index;
-  if (!isManifestType(mediaType)) throw new RegistryError("MANIFEST_INVALID", `unsupported manifest media type ${mediaType}`);
+  if (!isManifestType(mediaType))
+    throw new RegistryError("MANIFEST_INVALID", `unsupported manifest media type ${mediaType}`);
   await requireParts(state.store, manifest);
   // Parts that were pushed long ago are not collected before the index that names them is there.
   for (const part of manifest.kind === "index" ? manifest.index.manifests : []) {

@@ -4,7 +4,7 @@ import { blobRoutes } from "./blob-routes.ts";
 import { manifestRoutes } from "./manifest-routes.ts";
 import { challenge, isAuthorized } from "./registry-access.ts";
 import { parseRegistryPath, type RegistryPath } from "./registry-path.ts";
-import { RegistryError, replyJson, replyError } from "./registry-reply.ts";
+import { RegistryError, replyError, replyJson } from "./registry-reply.ts";
 import type { RegistryState } from "./registry-state.ts";
 
 /** Answers requests of the OCI distribution API. */
@@ -16,7 +16,8 @@ export function createRegistryHandler(state: RegistryState): RegistryHandler {
     response.setHeader("docker-distribution-api-version", "registry/2.0");
     try {
       // Only programs push here: a page in a browser always sends its origin.
-      if (request.headers.origin !== undefined) throw new RegistryError("DENIED", "cross-origin requests are not allowed");
+      if (request.headers.origin !== undefined)
+        throw new RegistryError("DENIED", "cross-origin requests are not allowed");
       authorize(state, request, response);
       const url = new URL(request.url ?? "/", "http://registry");
       const path = parseRegistryPath(url.pathname);
@@ -53,7 +54,8 @@ async function route(exchange: Exchange, path: RegistryPath): Promise<void> {
   }
   if (path.kind === "tags" && isRead) {
     const tags = await state.index.tags(path.repository);
-    if (tags === undefined) throw new RegistryError("NAME_UNKNOWN", `there is not a valid repository ${path.repository}`);
+    if (tags === undefined)
+      throw new RegistryError("NAME_UNKNOWN", `there is not a valid repository ${path.repository}`);
     const { page, headers } = pageOf(tags, url);
     return replyJson(response, { name: path.repository, tags: page }, headers);
   }

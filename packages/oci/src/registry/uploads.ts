@@ -35,8 +35,7 @@ export async function openUploads(directory: string, limits: UploadLimits): Prom
 
   async function sizeOf(id: string): Promise<number> {
     const found = await stat(pathOf(id)).catch(() => undefined);
-    if (found === undefined)
-      throw new RegistryError("BLOB_UPLOAD_UNKNOWN", "there is no such upload; start a new one");
+    if (found === undefined) throw new RegistryError("BLOB_UPLOAD_UNKNOWN", "there is no such upload; start a new one");
     return found.size;
   }
 

@@ -37,7 +37,8 @@ export async function pullImage(
     const inner = { ...reference, tag: undefined, digest: chosen.digest };
     ({ manifest, descriptor } = await manifestOf(client, store, { reference: inner, options }));
   }
-  if (manifest.kind === "index") throw new Error(`${formatReference(reference)}: nested image indexes are not supported`);
+  if (manifest.kind === "index")
+    throw new Error(`${formatReference(reference)}: nested image indexes are not supported`);
   const { image } = manifest;
   const layers = options.layers?.(image) ?? image.layers;
   requireRoomFor(image, layers, formatReference(reference));
