@@ -3,11 +3,9 @@
 import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { FunctionHandler } from "@purlin/function-sdk";
 import type { WorkerMessage } from "../spawn/worker-message.ts";
 import { describeLoadError, relativeTo } from "./load-error.ts";
-
-const names = ["default", "fn", "handler"] as const;
+import { findHandler } from "./module-handler.ts";
 
 const [file = "", ...flags] = process.argv.slice(2);
 
@@ -75,27 +73,4 @@ function send(message: WorkerMessage): Promise<void> {
   return new Promise((resolve) => {
     process.send?.(message, () => resolve());
   });
-}
-
-/** The function a module exports, or a text that says what is wrong with its exports. */
-export function findHandler(module: object): FunctionHandler | string {
-  const exports = module as Readonly<Record<string, unknown>>;
-  const name = names.find((candidate) => exports[candidate] !== undefined);
-  if (name === undefined) {
-    const found = Object.keys(exports);
-    const what = found.length === 0 ? "nothing" : found.join(", ");
-    return `the file exports ${what}: export the function as default, as in "export default fn"`;
-  }
-  const value = exports[name];
-  if (isHandler(value)) return value;
-  return `the export "${name}" is not a function: expected (req, ctx) => response, or an object with runFunction`;
-}
-
-function isHandler(value: unknown): value is FunctionHandler {
-  if (typeof value === "function") return true;
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    typeof (value as Record<string, unknown>)["runFunction"] === "function"
-  );
 }

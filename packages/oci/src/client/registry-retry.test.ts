@@ -156,7 +156,7 @@ const transfers: { why: string; errors: unknown[]; progress?: number[]; runs: nu
     errors: Array(9).fill(broken),
     progress: [0, 1, 2, 2, 2, 2, 2],
     runs: 6,
-    says: /broke/,
+    says: /lost/,
   },
   { why: "one whose bytes are wrong", errors: [new OciError("digest-mismatch", "wrong")], runs: 1, says: /^wrong$/ },
   { why: "a full disk", errors: [Object.assign(new Error("ENOSPC"), { code: "ENOSPC" })], runs: 1, says: /^ENOSPC$/ },

@@ -57,7 +57,7 @@ test("a partial blob that was damaged is found out and thrown away", async (t) =
   const bytes = randomBytes(1000);
   const { digest } = named(bytes);
   await writeFile(join(directory, "partial", digest.slice(7)), randomBytes(300));
-  await assert.rejects(store.ingest(named(bytes), breaking(bytes, 1000, [])), /has the digest sha256:/);
+  await assert.rejects(store.ingest(named(bytes), breaking(bytes, 1000, [])), /digest mismatch: want sha256:/);
   assert.deepEqual(await readdir(join(directory, "partial")), []);
   await store.ingest(named(bytes), breaking(bytes, 1000, []));
 });
@@ -66,7 +66,7 @@ test("content that does not match its digest is not stored", async (t) => {
   const { store, directory } = await storeIn(t);
   const bytes = randomBytes(100);
   const rows: { what: string; sent: Buffer; problem: RegExp }[] = [
-    { what: "other bytes", sent: randomBytes(100), problem: /has the digest/ },
+    { what: "other bytes", sent: randomBytes(100), problem: /digest mismatch/ },
     { what: "more", sent: Buffer.concat([bytes, Buffer.of(1)]), problem: /received more than/ },
     { what: "less", sent: bytes.subarray(0, 99), problem: /only 99 of 100 bytes/ },
   ];

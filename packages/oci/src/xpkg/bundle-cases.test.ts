@@ -73,7 +73,7 @@ test("a file that exports no function says so when it is started", async () => {
 
 test("errors name the lines of the sources, and the map holds nothing else", async () => {
   using project = functionProject({
-    "src/function.ts": `${sdk}import { fail } from "@purlin/package-manager";\n\nfail();\nexport default ${handler};\n`,
+    "src/function.ts": `${sdk}import { fail } from "../lib/fail.ts";\n\nfail();\nexport default ${handler};\n`,
     "lib/fail.ts": "type Reason = string;\nexport function fail(): Reason {\n  throw new Error('boom');\n}\n",
   });
   const { code } = await bundleFunction(join(project.path, "src/function.ts"));
