@@ -135,7 +135,7 @@ test("the token of a registry that does not run is not sent to who took its port
   await other.attempt({ kind: "listen", port });
   try {
     const inspecting = purlin("xpkg", "inspect", `127.0.0.1:${port}/acme/fn:v1`);
-    await inspecting.next("stderr", /wants a user name and password/);
+    await inspecting.next("stderr", /requires a user name and password/);
     await inspecting.stop();
     const said = await heard();
     assert.ok(said.length > 0, "it was asked, as any registry");

@@ -117,7 +117,7 @@ test("credentials come from --registry-config, from DOCKER_CONFIG and from HOME"
     const refused = await xpkg(project, push);
     assert.match(
       refused.stderr,
-      /wants a user name and password: log in with "docker login", or name a file with --registry-config; for the registry of "purlin up", run the command in its folder or set PURLIN_DATA_DIR to its data directory\n$/,
+      /requires a user name and password: log in with "docker login", or name a file with --registry-config; for the registry of "purlin up", run the command in its folder or set PURLIN_DATA_DIR to its data directory\n$/,
     );
     const ways: [string[], Record<string, string>][] = [
       [["--registry-config", config], {}],

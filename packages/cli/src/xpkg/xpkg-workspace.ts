@@ -83,7 +83,7 @@ export function asUserError(error: unknown): unknown {
   if (isUserError(error)) return error;
   if (isOciError(error, "unauthorized")) {
     // The library speaks of pull secrets, which is what a control plane has.
-    const what = textOf(error).replace(/; (?:check|give) .*$/, "");
+    const what = textOf(error).replace(/; (?:check|create) .*$/, "");
     const login = `log in with "docker login", or name a file with --registry-config`;
     const advice = /\b127\.0\.0\.1:/.test(what) ? `${login}; ${ownRegistryAdvice}` : login;
     return new UserError(`${what}: ${advice}`, { cause: error });
