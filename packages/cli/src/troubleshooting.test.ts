@@ -12,8 +12,10 @@ const page = readFileSync(join(root, "docs/guide/troubleshooting.md"), "utf8");
 
 /** The source of everything that tells people something about an object. */
 function sources(): string[] {
-  return ["composition", "function-process", "oci", "package-manager", "kube-controller"].flatMap((name) => {
-    const folder = join(root, "packages", name, "src");
+  const names = ["composition", "function-process", "oci", "package-manager", "kube-controller"];
+  const folders = [...names.map((name) => `packages/${name}/src`), "packages/kube-objects/src/object"];
+  return folders.flatMap((path) => {
+    const folder = join(root, path);
     const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
     return files
       .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && !/(^|\/)(testing|testdata)\//.test(file))

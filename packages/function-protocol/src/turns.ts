@@ -1,34 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
+import { nextTick } from "node:process";
 
-/** As long as one part of a long task may take before other work runs. */
+/** How long tasks may run in one turn of the event loop, all of them together, before other work runs. */
 const maxMilliseconds = 8;
 
-// One task goes on in each turn of the event loop. Were all of them woken in the same turn, a hundred short parts would make a long one.
+/** When the first task of this turn began to run. */
+let turnStart: number | undefined;
+/** Tasks that wait for a turn with time for them, the oldest first. */
 const waiting: (() => void)[] = [];
 
-function wakeOne(): void {
-  waiting.shift()?.();
-  if (waiting.length > 0) setImmediate(wakeOne);
+function startOfTurn(): number {
+  if (turnStart === undefined) {
+    turnStart = performance.now();
+    setImmediate(endTurn);
+  }
+  return turnStart;
+}
+
+const isSpent = (): boolean => performance.now() - startOfTurn() >= maxMilliseconds;
+
+function endTurn(): void {
+  turnStart = undefined;
+  wakeNext();
+}
+
+/** Wakes one task, and the next one when that has run its part and there is time left. */
+function wakeNext(): void {
+  const wake = waiting.shift();
+  if (wake === undefined) return;
+  startOfTurn();
+  wake();
+  // A tick that a microtask asks for comes when no microtask is left: the task has run as far as it can.
+  queueMicrotask(() => nextTick(wakeIfTime));
+}
+
+function wakeIfTime(): void {
+  if (!isSpent()) wakeNext();
 }
 
 /**
- * Splits a long task so that it does not hold the event loop: `if (turns.isOver) await turns.next()` after each part. Costs
- * a look at the clock until the task has run for some milliseconds.
+ * Splits long tasks so that they do not hold the event loop: `if (turns.isOver) await turns.next()` after each part. Tasks that run in the
+ * same turn share its time; a task that waits for something else uses none. Costs a look at the clock for each part.
  */
 export class Turns {
-  #start = performance.now();
-
-  /** Whether the task has run long enough for now. */
-  get isOver(): boolean {
-    return performance.now() - this.#start >= maxMilliseconds;
+  constructor() {
+    startOfTurn();
   }
 
-  /** Resolves in a later turn of the event loop. */
-  async next(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    if (waiting.push(resolve) === 1) setImmediate(wakeOne);
-    await promise;
-    this.#start = performance.now();
+  /** Whether this turn of the event loop has no time left for tasks. */
+  get isOver(): boolean {
+    return isSpent();
+  }
+
+  /** Resolves in a later turn that has time. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      waiting.push(resolve);
+      startOfTurn();
+    });
   }
 }
 
