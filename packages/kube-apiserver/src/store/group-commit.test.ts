@@ -28,6 +28,38 @@ function recorder(): Recorder {
 
 const unlucky = new Error("unlucky");
 
+/** Adds so many items in each of several turns of the event loop, after a commit that took some milliseconds, and returns the groups. */
+async function groupsOverTurns(took: number, perTurn: readonly number[]): Promise<number[]> {
+  let time = 0;
+  const groups: number[] = [];
+  const commits = new GroupCommit<number>({
+    commit: (items) => {
+      groups.push(items.length);
+      time += took;
+    },
+    abandon: () => {},
+    sizeOf: () => 1,
+    now: () => time,
+  });
+  await commits.add(0);
+  const all: Promise<void>[] = [];
+  for (const count of perTurn) {
+    all.push(...Array.from({ length: count }, () => commits.add(1)));
+    await new Promise((resolve) => setImmediate(resolve));
+    time += 1;
+  }
+  await Promise.all(all);
+  return groups.slice(1);
+}
+
+test("a group waits while every turn adds to it, for no longer than the last commit took", async () => {
+  assert.deepEqual(await groupsOverTurns(10, [2, 2, 2, 2]), [8]);
+  const [first = 0, ...others] = await groupsOverTurns(2, [2, 2, 2, 2, 2, 2]);
+  assert.ok(first < 12 && others.length > 0, "a fast disk is not kept waiting");
+  assert.deepEqual(await groupsOverTurns(10, [2, 0, 2]), [2, 2], "a turn without a write ends the group");
+  assert.deepEqual(await groupsOverTurns(10, [1, 1]), [1, 1], "a single write does not wait");
+});
+
 test("what is added in one turn is committed together, in order, and nothing before the turn ends", async () => {
   const { groups, commits } = recorder();
   const all = Promise.all([1, 2, 3].map((item) => commits.add(item)));

@@ -7,6 +7,8 @@ interface GroupCommitOptions<I> {
   /** None of the items will be committed: the commit of an item before them, or their own, failed. */
   readonly abandon: (items: readonly I[], error: unknown) => void;
   readonly sizeOf: (item: I) => number;
+  /** Milliseconds; a monotonic clock unless given. */
+  readonly now?: () => number;
 }
 
 // One commit must not hold the event loop for long: these take a few milliseconds.
@@ -22,15 +24,23 @@ interface Waiting<I> {
 
 /**
  * Collects what arrives during one turn of the event loop and commits it together. While a commit blocks, the next requests
- * queue up in their sockets and form the next group, so groups grow with the load, and a lone write waits for nobody.
+ * queue up in their sockets and form the next group, so groups grow with the load. Work that is split over several turns adds to a group
+ * in each of them: a group waits while it grows, for no longer than the last commit took. A single write does not wait.
  */
 export class GroupCommit<I> {
   readonly #options: GroupCommitOptions<I>;
+  readonly #now: () => number;
   #queue: Waiting<I>[] = [];
   #scheduled = false;
+  /** When the next group began, and how many it had when it was last looked at. */
+  #began = 0;
+  #seen = 0;
+  /** How long the last commit took. */
+  #took = 0;
 
   constructor(options: GroupCommitOptions<I>) {
     this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
   }
 
   /** Settles when the item is durable. */
@@ -60,17 +70,30 @@ export class GroupCommit<I> {
   #schedule(): void {
     if (!this.#scheduled) {
       this.#scheduled = true;
-      setImmediate(() => {
-        this.#scheduled = false;
-        this.#commitGroup();
-      });
+      this.#began = this.#now();
+      this.#seen = 0;
+      setImmediate(this.#look);
     }
   }
 
+  readonly #look = (): void => {
+    const count = this.#queue.length;
+    const isGrowing = count > 1 && count > this.#seen && count < MAX_ITEMS;
+    if (isGrowing && this.#now() - this.#began < this.#took) {
+      this.#seen = count;
+      setImmediate(this.#look);
+      return;
+    }
+    this.#scheduled = false;
+    this.#commitGroup();
+  };
+
   #commitGroup(): void {
     const group = this.#takeGroup();
+    const started = this.#now();
     try {
       this.#options.commit(itemsOf(group));
+      this.#took = this.#now() - started;
     } catch (error) {
       // What was accepted later was decided on a state that will never be: it fails too.
       const rest = [...group, ...this.#queue];
