@@ -26,3 +26,4 @@ export type { CreateInstanceController } from "./definition/ports.ts";
 // Definitions, and the CRDs they become.
 export { createDefinedController, createOfferedController } from "./definition/setup.ts";
 export { unknownKeywords } from "./definition/unknown-keywords.ts";
+export { storedDefinition } from "./render/render-definition.ts";

@@ -61,6 +61,17 @@ export const commandTable: readonly CommandSpec[] = [
     load: () => import("../demo/demo-command.ts"),
   },
   {
+    name: "init",
+    summary: "make a platform project: an API, the function behind it, an example and a test",
+    arguments: [{ name: "[dir]", description: "the folder to make (this folder); one that exists must be empty" }],
+    options: [
+      { flags: "--name <name>", description: "the name of the project and its package (that of the folder)" },
+      { flags: "--kind <kind>", description: "the kind that the platform offers", default: "App" },
+      { flags: "--group <group>", description: "the API group of the kind", default: "platform.example.org" },
+    ],
+    load: () => import("../init/init-command.ts"),
+  },
+  {
     name: "up",
     summary: "run a whole control plane on this machine and apply manifests to it",
     arguments: [{ name: "[path...]", description: "YAML files, or folders with such files" }],
@@ -262,6 +273,19 @@ export const commandTable: readonly CommandSpec[] = [
       maxRequestsInFlight,
     ],
     load: () => import("../apiserver/apiserver-command.ts"),
+  },
+  {
+    name: "types",
+    summary: "write TypeScript types and JSON Schemas of XRDs, CRDs and built-in kinds",
+    arguments: [
+      { name: "[path...]", description: "YAML files with XRDs and CRDs, or folders with such files (this folder)" },
+    ],
+    options: [
+      { flags: "--out <dir>", description: "the folder to write to", default: "types" },
+      { flags: "--from-server", description: "also the CRDs of a running control plane; without paths, only those" },
+      ...clusterOptions,
+    ],
+    load: () => import("../types/types-command.ts"),
   },
   {
     name: "function init",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -23,6 +23,33 @@ test("an empty folder may exist", async () => {
   mkdirSync(join(folder.path, "new"));
   await writeFolder("new", new TestIo({ cwd: folder.path }), fill);
   assert.deepEqual(readdirSync(join(folder.path, "new")), ["a.txt"]);
+});
+
+test("an empty folder stays the same folder: a shell may be in it", async () => {
+  using folder = tempFolder();
+  const before = statSync(folder.path).ino;
+  await writeFolder(".", new TestIo({ cwd: folder.path }), fill);
+  assert.equal(statSync(folder.path).ino, before);
+  assert.deepEqual(readdirSync(folder.path), ["a.txt"]);
+});
+
+test("a repository that was just made counts as empty", async () => {
+  using folder = tempFolder({ ".git/HEAD": "ref: refs/heads/main" });
+  await writeFolder(".", new TestIo({ cwd: folder.path }), fill);
+  assert.deepEqual(readdirSync(folder.path).sort(), [".git", "a.txt"]);
+  await assert.rejects(writeFolder(".", new TestIo({ cwd: folder.path }), fill), /the folder exists and is not empty/);
+});
+
+test("what was moved into an empty folder is removed when the rest cannot be", async () => {
+  using folder = tempFolder();
+  const both = async (draft: string): Promise<void> => {
+    await fill(draft);
+    await writeFile(join(draft, "b.txt"), "b");
+    // Comes between: a file cannot replace a folder.
+    mkdirSync(join(folder.path, "b.txt"));
+  };
+  await assert.rejects(writeFolder(".", new TestIo({ cwd: folder.path }), both), { name: "UserError" });
+  assert.deepEqual(readdirSync(folder.path), ["b.txt"]);
 });
 
 const refused: Record<string, { readonly files: Record<string, string>; readonly says: string }> = {

@@ -7,31 +7,49 @@ import { isUserError, UserError } from "../user-error.ts";
 import { makeFolder, whyNoFolder } from "./make-folder.ts";
 import { explain } from "./read-text.ts";
 
+/** What an empty folder may have: a repository that was just made. */
+const ignored: ReadonlySet<string> = new Set([".git"]);
+
 /**
- * Makes a folder whole or not at all: `fill` writes into a folder beside it, which gets its name when everything is there.
- * A folder that exists is refused unless it is empty.
+ * Makes a folder whole or not at all: `fill` writes into a draft, which becomes the folder when everything is there. A folder that
+ * exists is refused unless it is empty; it stays the same folder, as a shell may be in it.
  */
 export async function writeFolder(path: string, io: Io, fill: (folder: string) => Promise<void>): Promise<void> {
   const target = resolve(io.cwd, path);
   const existed = await refuseContent(target, path);
-  let draft: string | undefined;
+  const id = randomUUID().slice(0, 8);
+  const draft = existed ? join(target, `.draft-${id}`) : join(dirname(target), `.${basename(target)}-${id}`);
   try {
-    draft = join(dirname(target), `.${basename(target)}-${randomUUID().slice(0, 8)}`);
     await makeFolder(draft);
     await fill(draft);
-    if (existed) await rmdir(target);
-    await rename(draft, target);
+    if (existed) await moveInto(draft, target);
+    else await rename(draft, target);
   } catch (error) {
-    if (draft !== undefined) await rm(draft, { recursive: true, force: true });
+    await rm(draft, { recursive: true, force: true }).catch(() => undefined);
     if (isUserError(error)) throw error;
     throw new UserError(`cannot make ${path}: ${whyNoFolder(error)}`, { cause: error });
+  }
+}
+
+/** Moves everything that is in a folder, or nothing. */
+async function moveInto(draft: string, target: string): Promise<void> {
+  const moved: string[] = [];
+  try {
+    for (const name of await readdir(draft)) {
+      await rename(join(draft, name), join(target, name));
+      moved.push(name);
+    }
+    await rmdir(draft);
+  } catch (error) {
+    for (const name of moved) await rm(join(target, name), { recursive: true, force: true });
+    throw error;
   }
 }
 
 /** Whether an empty folder is there already. */
 async function refuseContent(target: string, path: string): Promise<boolean> {
   try {
-    if ((await readdir(target)).length === 0) return true;
+    if ((await readdir(target)).every((name) => ignored.has(name))) return true;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === "ENOENT") return false;

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { chmodSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { nodeWarning } from "../scaffold/node-on-path.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { runInProcess } from "../testing/test-io.ts";
-import { nodeWarning } from "./init-command.ts";
 
 test("a project is made whole, with the packed SDK and command beside it", async () => {
   using folder = tempFolder();

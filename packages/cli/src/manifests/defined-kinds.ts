@@ -8,12 +8,18 @@ export const definitionType: TypeRef = {
   apiVersion: "apiextensions.crossplane.io/v2",
   kind: "CompositeResourceDefinition",
 };
-const crdType: TypeRef = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+/** The type of the objects that define custom resources. */
+export const crdType: TypeRef = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
 
 /** Whether an object is an XRD, of any version. */
 export function isDefinition({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean {
   const [group] = definitionType.apiVersion.split("/");
   return kind === definitionType.kind && apiVersion.split("/")[0] === group;
+}
+
+/** Whether an object is a CRD, of any version. */
+export function isCrd({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean {
+  return kind === crdType.kind && apiVersion.startsWith("apiextensions.k8s.io/");
 }
 
 /** The object that is to make a type available, and what it says about that. */

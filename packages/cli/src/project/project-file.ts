@@ -17,12 +17,24 @@ export const projectFileName = "purlin.yaml";
 interface ProjectFile {
   /** Absolute. */
   readonly dataDir?: string | undefined;
+  /** What `purlin up` applies where its command line names nothing; absolute. */
+  readonly paths?: readonly string[] | undefined;
   readonly ports: { readonly api?: number | undefined; readonly registry?: number | undefined };
   readonly features: { readonly functionRevisionSelectors?: boolean | undefined };
   readonly functions: { readonly requireSandbox?: boolean | undefined; readonly limits?: Partial<FunctionLimits> };
   /** The namespace of objects and commands that name none. */
   readonly namespace?: string | undefined;
 }
+
+/** The fields of the file, with those inside of them. */
+export const projectFileFields: Readonly<Record<string, readonly string[]>> = {
+  dataDir: [],
+  paths: [],
+  ports: ["api", "registry"],
+  features: ["functionRevisionSelectors"],
+  functions: ["requireSandbox", ...limitFields],
+  namespace: [],
+};
 
 const empty: ProjectFile = { ports: {}, features: {}, functions: {} };
 
@@ -33,14 +45,15 @@ export function readProjectFile(io: Pick<Io, "cwd">): ProjectFile {
   const shown = relative(io.cwd, file);
   const document = parse(file, shown);
   if (document === undefined) return empty;
-  const root = membersOf(document, [], ["dataDir", "ports", "features", "functions", "namespace"]);
-  const ports = membersOf(document, ["ports"], ["api", "registry"]);
-  const features = membersOf(document, ["features"], ["functionRevisionSelectors"]);
-  const functions = membersOf(document, ["functions"], ["requireSandbox", ...limitFields]);
+  const root = membersOf(document, [], Object.keys(projectFileFields));
+  const [ports, features, functions] = (["ports", "features", "functions"] as const).map((name) =>
+    membersOf(document, [name], projectFileFields[name] ?? []),
+  ) as [Members, Members, Members];
   const read = { document, root, ports, features, functions };
   const dataDir = textOf(read, "dataDir");
   return {
     dataDir: dataDir === undefined ? undefined : resolve(dirname(file), dataDir),
+    paths: pathsOf(read)?.map((path) => resolve(dirname(file), path)),
     ports: { api: portOf(read, "api"), registry: portOf(read, "registry") },
     features: { functionRevisionSelectors: switchOf(read, ["features", "functionRevisionSelectors"]) },
     functions: { requireSandbox: switchOf(read, ["functions", "requireSandbox"]), limits: limitsOf(read) },
@@ -78,6 +91,13 @@ function textOf({ document, root }: Reading, name: "dataDir" | "namespace"): str
   const value = root[name];
   if (value === undefined || (typeof value === "string" && value !== "")) return value;
   throw wrong(document, [name], "must be a string that is not empty");
+}
+
+function pathsOf({ document, root }: Reading): readonly string[] | undefined {
+  const value = root["paths"];
+  const isList = Array.isArray(value) && value.every((path) => typeof path === "string" && path !== "");
+  if (value === undefined || isList) return value as readonly string[] | undefined;
+  throw wrong(document, ["paths"], "must be a list of files and folders");
 }
 
 function portOf({ document, ports }: Reading, name: "api" | "registry"): number | undefined {

@@ -134,10 +134,21 @@ test("purlin up starts in this folder although a parent has a .purlin", () => {
   assert.equal(readUpOptions({ args: [], options: {} }, io).directory, join(own.path, "sub/.purlin"));
 });
 
+test("purlin up applies the paths of purlin.yaml where its command line names none", () => {
+  using own = tempFolder({ "purlin.yaml": "paths: [., platform, ../shared]\n", "sub/x.yaml": "" });
+  const pathsIn = (cwd: string, ...args: string[]): readonly string[] =>
+    readUpOptions({ args, options: {} }, new TestIo({ cwd })).paths;
+  assert.deepEqual(pathsIn(own.path), [".", "platform", "../shared"]);
+  assert.deepEqual(pathsIn(join(own.path, "sub")), ["..", "../platform", "../../shared"]);
+  assert.deepEqual(pathsIn(own.path, "sub"), ["sub"]);
+  using none = tempFolder();
+  assert.deepEqual(pathsIn(none.path), []);
+});
+
 const wrong: Record<string, readonly [string, RegExp]> = {
   Unknown: [
     "dataDir: x\nport: 1\n",
-    /^purlin\.yaml:2:1: port: unknown field; expected dataDir, ports, features, functions, namespace$/,
+    /^purlin\.yaml:2:1: port: unknown field; expected dataDir, paths, ports, features, functions, namespace$/,
   ],
   UnknownPort: ["ports:\n  web: 1\n", /^purlin\.yaml:2:3: ports\.web: unknown field; expected api, registry$/],
   UnknownFeature: [
@@ -145,6 +156,8 @@ const wrong: Record<string, readonly [string, RegExp]> = {
     /^purlin\.yaml:1:12: features\.x: unknown field; expected functionRevisionS/,
   ],
   Port: ["ports:\n  api: 70000\n", /^purlin\.yaml:2:3: ports\.api: must be a port between 1 and 65535$/],
+  Paths: ["paths: platform\n", /^purlin\.yaml:1:1: paths: must be a list of files and folders$/],
+  EmptyPath: ["paths: ['']\n", /^purlin\.yaml:1:1: paths: must be a list of files and folders$/],
   Text: ["namespace: 3\n", /^purlin\.yaml:1:1: namespace: must be a string that is not empty$/],
   Switch: [
     "features:\n  functionRevisionSelectors: 'yes'\n",

@@ -20,6 +20,7 @@ import { greeting, kubeconfigWarning, logPath, nextSteps, sandboxWarning } from 
 import { inventoryPath, openInventory } from "./inventory.ts";
 import { createLiveView, type LiveView } from "./live-view.ts";
 import { createLookout, type Lookout } from "./lookout.ts";
+import { createTypesRefresher } from "./refresh-types.ts";
 import { type AppliedObject, takeIn, unsettledLines } from "./situation.ts";
 import { readUpOptions, type UpOptions } from "./up-options.ts";
 import { watchFolder } from "./watch-folder.ts";
@@ -69,7 +70,8 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   };
   await Promise.all([composites.ready(io.signal), packages.ready(io.signal)]);
   using _showing = lookout.subscribe((situation) => view.show(situation));
-  return await work({ options, changes, running, applier, view, style, lookout, io });
+  const refreshTypes = createTypesRefresher({ paths: options.paths, io, style, say: (text) => view.say(text) });
+  return await work({ options, changes, running, applier, refreshTypes, view, style, lookout, io });
 }
 
 /** Where an applied object will be seen; nowhere for a kind that is not followed. */
@@ -85,6 +87,8 @@ interface Scene {
   readonly changes: FileChanges;
   readonly running: EmbeddedPlane;
   readonly applier: FileApplier;
+  /** Brings generated types in step with the definitions. */
+  readonly refreshTypes: () => Promise<void>;
   readonly view: LiveView;
   readonly style: Style;
   readonly lookout: Lookout;
@@ -111,10 +115,14 @@ function start(
 }
 
 async function work(scene: Scene): Promise<number> {
-  const { options, changes, applier, view, io, running, lookout } = scene;
+  const { options, changes, applier, refreshTypes, view, io, running, lookout } = scene;
   const applied = await applier.apply(changes, options.paths);
+  await refreshTypes();
   if (options.waitMs !== undefined) return applied ? await waitForAll(scene, options.waitMs) : 1;
-  const applyAgain = oneAtATime(() => applier.applyAgain());
+  const applyAgain = oneAtATime(async () => {
+    await applier.applyAgain();
+    await refreshTypes();
+  });
   using _watching = watchManifests(options.paths, io.cwd, applyAgain);
   // Saves before the files were watched.
   if (await applier.isStale()) applyAgain();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { relative } from "node:path";
 import type { FunctionLimits } from "@purlin/function-process";
 import type { AnswerLimits } from "@purlin/function-runner";
 import { readMaxRequestsInFlight, readPort } from "../apiserver/embedded-server.ts";
@@ -48,7 +49,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
   const project = readProjectFile(io);
   const timeoutMs = readTimeout(textOption(input, "timeout") ?? "5m");
   return {
-    paths: input.args,
+    paths: input.args.length > 0 ? input.args : (project.paths ?? []).map((path) => relative(io.cwd, path) || "."),
     directory: ownDataDir(input, io),
     port: readPort(input.options["port"] ?? project.ports.api?.toString()),
     registryPort: readPort(input.options["registryPort"] ?? project.ports.registry?.toString(), "--registry-port"),

@@ -2,7 +2,8 @@
 // OpenAPI v3 documents of the built-in kinds and of custom resources, and how to read any.
 export { builtinOpenAPI, type OpenAPIDocuments } from "./builtin-openapi.ts";
 export { builtinSchema } from "./builtin-schema.ts";
-export { crdToOpenAPI } from "./crd-openapi.ts";
+export { crdToOpenAPI, customResourceComponent } from "./crd-openapi.ts";
+export { servedVersions } from "./crd-versions.ts";
 export { findSchema } from "./find-schema.ts";
 export { inlineReferences } from "./inline-references.ts";
 export { mergeOpenAPI } from "./merge-openapi.ts";

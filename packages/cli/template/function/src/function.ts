@@ -1,6 +1,6 @@
 import { type FunctionHandler, request, response } from "@purlin/function-sdk";
 
-/** Composes a ConfigMap that greets whoever the composite resource names. */
+/** Composes a ConfigMap with a greeting for the name in the composite resource. */
 export const fn: FunctionHandler = (req, ctx) => {
   const rsp = ctx.to(req); // what earlier steps want is kept
   const xr = request.getObservedCompositeResource(req).resource;

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+import { compositionCrds } from "@purlin/composition";
+import { type JsonValue, printJson } from "@purlin/kube-objects/json";
+import { customResourceComponent, servedVersions } from "@purlin/kube-objects/openapi";
+import type { Work } from "@purlin/kube-objects/turns";
+import { packageCrds } from "@purlin/package-manager";
+import { builtinComponents, objectMeta } from "./builtin-components.ts";
+import type { CustomKind } from "./custom-module.ts";
+import { generatedMark, sourcesKeyword } from "./generated-file.ts";
+import { definitionReference, type JsonSchema, toJsonSchema } from "./json-schema.ts";
+import { packageMetaKinds } from "./package-meta-schema.ts";
+
+/** A kind that manifests may have, and the definition that describes it. */
+interface ManifestKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly definition: string;
+}
+
+const metadata = definitionReference(objectMeta);
+
+/**
+ * One JSON Schema for every manifest of a project: the built-in kinds, those of Crossplane and packages, and the given ones. Which of
+ * them an object must match is decided by its apiVersion and kind; other kinds are not checked. `sources` are recorded in it.
+ */
+export function* manifestSchema(custom: readonly CustomKind[], sources: readonly string[] | undefined): Work<string> {
+  const kinds: ManifestKind[] = [];
+  const definitions = new Map<string, JsonSchema>();
+  for (const { name, schema, apiVersion, kind } of builtinComponents().values()) {
+    const converted = yield* toJsonSchema(schema, { metadata, isCustom: false });
+    if (kind !== undefined) kinds.push({ apiVersion, kind, definition: name });
+    definitions.set(name, kind === undefined ? converted : withIdentity(converted, apiVersion, kind));
+  }
+  for (const { group, version, kind, schema } of [...crossplaneKinds(), ...packageMetaKinds, ...custom]) {
+    const definition = customResourceComponent({ group, version, kind });
+    const converted = schema === undefined ? {} : yield* toJsonSchema(schema, { metadata, isCustom: true });
+    const apiVersion = `${group}/${version}`;
+    if (!definitions.has(definition)) kinds.push({ apiVersion, kind, definition });
+    definitions.set(definition, withIdentity(converted, apiVersion, kind));
+  }
+  return schemaText(kinds, definitions, sources);
+}
+
+function crossplaneKinds(): CustomKind[] {
+  const crds = [...compositionCrds(), ...packageCrds({ functionRevisionSelectors: false })];
+  // Revisions and the lock are written by controllers only.
+  return crds.flatMap((crd) => servedVersions(crd)).filter(({ kind }) => !/Revision$|^Lock$/.test(kind));
+}
+
+/** What every object says of itself. */
+function withIdentity(schema: JsonSchema, apiVersion: string, kind: string): JsonSchema {
+  const own = { apiVersion: { const: apiVersion }, kind: { const: kind }, metadata: { $ref: metadata } };
+  return { ...schema, type: "object", properties: { ...(schema["properties"] as JsonSchema | undefined), ...own } };
+}
+
+/** A line for each kind and each definition, so that a change is a change of few lines. */
+function schemaText(
+  kinds: readonly ManifestKind[],
+  definitions: ReadonlyMap<string, JsonSchema>,
+  sources: readonly string[] | undefined,
+): string {
+  const sorted = kinds.toSorted((a, b) => (a.definition < b.definition ? -1 : 1));
+  const rules = sorted.map(({ apiVersion, kind, definition }) => ({
+    if: { required: ["apiVersion", "kind"], properties: { apiVersion: { const: apiVersion }, kind: { const: kind } } },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { $ref: definitionReference(definition) },
+  }));
+  const members: [string, string][] = [
+    ["$schema", printJson("http://json-schema.org/draft-07/schema#")],
+    ["$comment", printJson(generatedMark)],
+    ...(sources === undefined ? [] : [[sourcesKeyword, printJson(sources)] as [string, string]]),
+    ["type", printJson("object")],
+    ["required", printJson(["apiVersion", "kind"])],
+    ["properties", printJson({ apiVersion: proposals(sorted, "apiVersion"), kind: proposals(sorted, "kind") })],
+    ["allOf", `[\n${rules.map((rule) => printJson(rule)).join(",\n")}\n]`],
+    ["definitions", `{\n${definitionLines(definitions).join(",\n")}\n}`],
+  ];
+  return `{\n${members.map(([name, text]) => `${printJson(name)}: ${text}`).join(",\n")}\n}\n`;
+}
+
+/** Values that an editor proposes; any other text will do. */
+function proposals(kinds: readonly ManifestKind[], field: "apiVersion" | "kind"): JsonValue {
+  const values = [...new Set(kinds.map((kind) => kind[field]))].sort();
+  return { anyOf: [{ enum: values }, { type: "string", minLength: 1 }] };
+}
+
+function definitionLines(definitions: ReadonlyMap<string, JsonSchema>): string[] {
+  const sorted = [...definitions].sort(([a], [b]) => (a < b ? -1 : 1));
+  return sorted.map(([name, schema]) => `${printJson(name)}: ${printJson(schema)}`);
+}

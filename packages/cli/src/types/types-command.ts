@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import { resolve } from "node:path";
+import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
+import type { Io } from "../io.ts";
+import { crdType } from "../manifests/defined-kinds.ts";
+import type { Manifest } from "../manifests/manifest.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
+import { createStyle } from "../terminal/style.ts";
+import { DefinitionsError, writeProjectTypes } from "./project-types.ts";
+
+/** `purlin types [PATH…]` */
+export async function run(input: CommandInput, io: Io): Promise<number> {
+  const out = textOption(input, "out") ?? "types";
+  const others = isSet(input, "fromServer") ? await serverDefinitions(input, io) : undefined;
+  const paths = input.args.length > 0 || others !== undefined ? input.args : ["."];
+  const sources = paths.map((path) => (path === "-" ? path : resolve(io.cwd, path)));
+  const mustDefine = input.args.length > 0;
+  const folder = resolve(io.cwd, out);
+  const project = { folder, shown: out, sources, mustDefine, ...(others !== undefined && { others }) };
+  try {
+    const { kinds, written, removed } = await writeProjectTypes(project, io);
+    const style = createStyle(io.stdout, io.env);
+    io.stdout.write(`${style.good("✓")} ${out}: ${summary(kinds, written.length, removed.length)}\n`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof DefinitionsError)) throw error;
+    const style = createStyle(io.stderr, io.env);
+    for (const problem of error.problems) io.stderr.write(`${style.bad("error:")} ${harmlessLine(problem)}\n`);
+    return 1;
+  }
+}
+
+function summary(kinds: number, written: number, removed: number): string {
+  const defined = `${kinds} ${kinds === 1 ? "kind" : "kinds"} from definitions, and the built-in ones`;
+  if (written === 0 && removed === 0) return `up to date (${defined})`;
+  const gone = removed === 0 ? "" : `, removed ${removed}`;
+  return `wrote ${written} ${written === 1 ? "file" : "files"}${gone} (${defined})`;
+}
+
+/** The CRDs of a control plane, among them those that were made of XRDs. */
+async function serverDefinitions(input: CommandInput, io: Io): Promise<Manifest[]> {
+  const { openCluster } = await import("../cluster/cluster-client.ts");
+  await using cluster = await openCluster(input, io);
+  const { items } = await cluster.client.list(crdType, io);
+  return items.map((item) => {
+    const object = { ...item, ...crdType };
+    return { object, file: "", at: () => `CustomResourceDefinition ${item.metadata.name ?? ""}` };
+  });
+}
