@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { chmodSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { nodeWarning } from "../scaffold/node-on-path.ts";
+import { nodeWarning } from "../scaffold/make-project.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { runInProcess } from "../testing/test-io.ts";
 

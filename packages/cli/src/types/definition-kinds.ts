@@ -11,7 +11,7 @@ import { textOf } from "../user-error.ts";
 import type { CustomKind } from "./custom-module.ts";
 
 /** The kinds that manifests define, and what keeps others from being known, a line each with file, line and column. */
-export interface DefinitionKinds {
+interface DefinitionKinds {
   readonly kinds: readonly CustomKind[];
   readonly problems: readonly string[];
 }

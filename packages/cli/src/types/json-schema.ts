@@ -8,7 +8,7 @@ import { componentOf, isDefaulted } from "./schema-shape.ts";
 export type JsonSchema = Record<string, JsonValue>;
 
 /** How schemas are converted. */
-export interface JsonSchemaContext {
+interface JsonSchemaContext {
   /** The reference to the definition of metadata. */
   readonly metadata: string;
   /** Whether the schema is that of a custom resource: there, an object without properties has no members, and defaults are filled in. */

@@ -7,9 +7,9 @@ import { finish } from "@purlin/kube-objects/turns";
 import { projectFileFields, readProjectFile } from "../project/project-file.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import type { CustomKind } from "./custom-module.ts";
+import { projectSchema } from "./generate-types.ts";
 import { toJsonSchema } from "./json-schema.ts";
 import { manifestSchema } from "./manifest-schema.ts";
-import { projectSchema } from "./project-schema.ts";
 
 const context = { metadata: "#/definitions/meta", isCustom: true };
 

@@ -23,7 +23,7 @@ export interface ObjectShape {
 }
 
 /** A value as TypeScript sees it. */
-export type ValueShape =
+type ValueShape =
   | { readonly is: "alternatives"; readonly texts: readonly string[] }
   | { readonly is: "component"; readonly name: string }
   | { readonly is: "list"; readonly items: JsonObject | undefined }

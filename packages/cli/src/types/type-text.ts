@@ -23,7 +23,7 @@ export interface TypeContext {
 }
 
 /** Where a value is: how far its lines are indented, and how deeply it is nested. */
-export interface TypePlace {
+interface TypePlace {
   readonly indent: number;
   readonly depth: number;
 }
@@ -34,9 +34,9 @@ export type TypePart = string | ({ readonly schema: JsonObject } & TypePlace);
 /** No real schema comes near; a compiler that reads deeper types runs out of stack. */
 const maxDepth = 100;
 /** The length at which a module is refused. */
-export const maxTypeLength: number = 16 * 1024 * 1024;
+const maxTypeLength: number = 16 * 1024 * 1024;
 
-/** Thrown when a type would be larger than {@link maxTypeLength}. */
+/** Thrown when a type would be larger than the limit. */
 export class TypeTooLargeError extends Error {
   override readonly name = "TypeTooLargeError";
 }

@@ -10,7 +10,7 @@ import type { Style } from "../terminal/style.ts";
 import { textOf } from "../user-error.ts";
 
 /** What refreshing types depends on. */
-export interface TypesRefresherDeps {
+interface TypesRefresherDeps {
   /** The files and folders of the command line. */
   readonly paths: readonly string[];
   readonly io: Io;
