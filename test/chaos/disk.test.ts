@@ -68,7 +68,7 @@ test("a full disk", async () => {
   assert.equal(await server.stop(), 0);
 });
 
-test("a write that fails on a full disk is seen by nobody, then or later", async () => {
+test("a write that fails on a full disk is never visible to readers", async () => {
   const directory = chaosDirectory();
   await using server = startServer({ directory, wrapper: onSmallDisk(directory, 12 * megabyte) });
   const target = await server.ready;
@@ -92,9 +92,9 @@ test("writes queued behind one that meets a full disk are refused with it", () =
   const [program = "", ...args] = onSmallDisk(directory, 12 * megabyte);
   const writer = join(import.meta.dirname, "harness", "queued-writes.ts");
   const printed = execFileSync(program, [...args, process.execPath, writer, directory], { encoding: "utf8" });
-  const { told, held, after, onDisk } = JSON.parse(printed) as Record<string, string[]>;
-  assert.equal(told?.length, 4);
-  for (const text of told ?? []) assert.match(text, /full: free some space/);
+  const { outcomes, held, after, onDisk } = JSON.parse(printed) as Record<string, string[]>;
+  assert.equal(outcomes?.length, 4);
+  for (const text of outcomes ?? []) assert.match(text, /full: free some space/);
   assert.deepEqual(held, ["/base=1@2"]);
   assert.equal(after, "written", "there is room for small ones");
   assert.deepEqual(onDisk, ["/after=1@7", "/base=1@2"]);

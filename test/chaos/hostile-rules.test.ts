@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns and rules written to keep a server busy: they are refused, or run within their budget, and nobody else waits for them.
+// Patterns and rules written to keep a server busy: they are refused, or run within their budget, and other clients are not delayed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Target } from "../conformance/harness/wire.ts";
@@ -79,7 +79,7 @@ const hostile: Readonly<Record<string, { readonly schema: object; readonly spec:
   },
 };
 
-/** Asks for something small again and again; gives the longest it took until told to stop. */
+/** Sends a small request again and again; returns the longest response time until it is stopped. */
 function watchPauses(target: Target): () => Promise<number> {
   let isDone = false;
   const longest = (async () => {
@@ -101,7 +101,7 @@ async function untilServed(target: Target, path: string): Promise<void> {
   while ((await ask(target, "GET", path)).code === 404) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-test("hostile patterns and rules hold nobody up", async (t) => {
+test("hostile patterns and rules do not delay other clients", async (t) => {
   await using server = startServer({ directory: chaosDirectory(), nodeOptions: ["--max-old-space-size=800"] });
   const target = await server.ready;
   for (const [plural, { schema, spec }] of Object.entries(hostile)) {
@@ -121,7 +121,7 @@ test("hostile patterns and rules hold nobody up", async (t) => {
         assert.ok([201, 422].includes(answer.code), `${answer.code} ${answer.body.message?.slice(0, 300)}`);
       }
       const pause = await stop();
-      assert.ok(pause < longestPauseMs, `somebody else waited ${Math.round(pause)} ms`);
+      assert.ok(pause < longestPauseMs, `another client waited ${Math.round(pause)} ms`);
     });
   }
   assert.equal((await ask(target, "GET", "/readyz")).code, 200);

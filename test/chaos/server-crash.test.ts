@@ -71,7 +71,7 @@ test(`${rounds} lives of a server, each ended by kill -9 (seed ${seed})`, async 
   try {
     const { body } = await ask(await server.ready, "GET", configMaps);
     let since = BigInt(body.metadata.resourceVersion);
-    for (const name of (await listed(await server.ready)).keys()) assert.fail(`${name} was there before anybody wrote`);
+    for (const name of (await listed(await server.ready)).keys()) assert.fail(`${name} existed before the first write`);
     const logs = Array.from({ length: watchers }, () => new EventLog(since));
     for (let round = 0; round < rounds; round += 1) {
       await live(server, logs, ledger, round);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients that say little and take their time: whoever else asks is answered meanwhile, and they are dropped in the end.
+// Clients that send slowly: other clients are served meanwhile, and the slow ones are dropped in the end.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect as connectTcp } from "node:net";

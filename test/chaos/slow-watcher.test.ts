@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watchers that do not read: they cost no memory however much is written, and are told with a 410 once history has moved on.
+// Watchers that do not read: they cost no memory however much is written, and get 410 once their version is compacted.
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
@@ -13,7 +13,7 @@ const objects = 8;
 const updates = 640;
 const objectBytes = 100_000;
 
-/** A watch on a connection of its own whose answer nobody reads yet. */
+/** A watch on its own connection whose response is not read yet. */
 function openUnread(target: Target, version: string): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const path = `${target.server}${configMaps}?watch=true&resourceVersion=${version}`;
@@ -67,7 +67,7 @@ test(`${watchers} watchers that read nothing while ${(updates * objectBytes) / 1
   assert.ok(grown < 200, `slow watchers made the server ${Math.round(grown)} MiB larger`);
   for (const { count, last } of await Promise.all(slow.map(drain))) {
     assert.deepEqual([last.type, last.object.code, last.object.reason], ["ERROR", 410, "Expired"]);
-    assert.ok(count < updates, "it was told everything, so it was not slow");
+    assert.ok(count < updates, "it received every event, so it was not slow");
   }
   assert.equal((await ask(target, "GET", `${configMaps}/large-0`)).code, 200);
 });

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rule of the conformance list, on the embedded server and on a real kube-apiserver. `npm run conformance`, or one
-// line of it with `npm run conformance -- --only=55`. Needs the peers: `npm run peers`.
+// Each case runs on the embedded server and on a real kube-apiserver: `npm run conformance`, or a part with
+// `npm run conformance -- --only=watch`. Needs the peers: `npm run peers`.
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { allCases } from "./cases/all-cases.ts";
-import { type Case, nameOf, namespaceOf } from "./harness/case.ts";
+import { type Case, namespaceOf } from "./harness/case.ts";
 import { compareTranscripts, describeDifferences } from "./harness/compare.ts";
 import { startEmbedded } from "./harness/embedded-server.ts";
 import { prepareServer } from "./harness/fixtures.ts";
@@ -31,8 +31,8 @@ before(async () => {
 
 after(() => Promise.all([ours?.stop(), theirs?.stop()]));
 
-test("every case has a name of its own, and every known difference names a case", () => {
-  const names = allCases.map(nameOf);
+test("every case has a unique title, and every known difference names a case", () => {
+  const names = allCases.map(({ title }) => title);
   assert.deepEqual([...new Set(names)], names);
   assert.equal(new Set(allCases.map(namespaceOf)).size, names.length);
   assert.deepEqual(
@@ -46,10 +46,10 @@ async function compareServers(one: Case): Promise<void> {
   if (options.transcripts !== undefined) save(options.transcripts, one, { ours: mine, theirs: other });
   const failure = other.find(({ asked }) => asked === "the case failed");
   assert.equal(failure, undefined, `the case does not work on the reference: ${String(failure?.answer)}`);
-  const listed = known.filter((entry) => entry.case === nameOf(one));
+  const listed = known.filter((entry) => entry.case === one.title);
   const { unexpected, outdated } = judge(compareTranscripts(mine, other), listed);
   assert.equal(unexpected.length, 0, `${unexpected.length} differences\n${describeDifferences(unexpected)}`);
-  assert.deepEqual(outdated, [], "these known differences are none any more: take them off the list");
+  assert.deepEqual(outdated, [], "these known differences no longer exist: remove them from the list");
 }
 
 function save(directory: string, one: Case, transcripts: object): void {
@@ -58,10 +58,10 @@ function save(directory: string, one: Case, transcripts: object): void {
   writeFileSync(join(directory, `${namespaceOf(one)}.json`), `${JSON.stringify(transcripts, raw, 1)}\n`);
 }
 
-describe("the conformance list", { concurrency: 6 }, () => {
-  for (const one of cases.filter((each) => !each.alone)) test(nameOf(one), () => compareServers(one));
+describe("cases", { concurrency: 6 }, () => {
+  for (const one of cases.filter((each) => !each.alone)) test(one.title, () => compareServers(one));
 });
 
-describe("what changes the whole server", { concurrency: 6 }, () => {
-  for (const one of cases.filter((each) => each.alone)) test(nameOf(one), () => compareServers(one));
+describe("cases that change the whole server", { concurrency: 6 }, () => {
+  for (const one of cases.filter((each) => each.alone)) test(one.title, () => compareServers(one));
 });

@@ -7,21 +7,20 @@ import type { KnownDifference } from "./harness/verdict.ts";
 /** Differences that stay: the product decided so. */
 export const acceptedDifferences: readonly KnownDifference[] = [
   {
-    case: "13 what a client accepts",
+    case: "what a client accepts",
     asked: "GET accepting protobuf",
-    reason: "answers are JSON or YAML, never protobuf (kube-api.md §9); clients that can read others get JSON",
+    reason: "responses are JSON or YAML, never protobuf; clients that accept others get JSON",
   },
   {
-    case: "39 tables of built-in kinds",
+    case: "tables of built-in kinds",
     asked: "serviceaccounts",
     path: ".description",
-    reason: "built-in schemas carry no descriptions (decisions D20), and these columns are described by theirs",
+    reason: "built-in schemas have no descriptions, and the descriptions of these columns come from them",
   },
   {
-    case: "90 an integer written as a fraction",
+    case: "an integer written as a fraction",
     asked: "POST a field that a rule reads",
-    reason:
-      "1.0 is the integer 1 to schemas and on the way out (kube-api.md §5.4, §6.6); the reference forgets that in its rules alone",
+    reason: "1.0 is the integer 1 in schemas and in responses; only the rules of the reference see it as a fraction",
   },
   ...documentedDifferences.map(knownDifferenceOf),
 ];

@@ -101,7 +101,7 @@ async function sizesOf(name: string): Promise<string[]> {
   return items.map((map) => (map["data"] as { readonly size: string }).size).sort();
 }
 
-test("72: connection details reach the claim's secret, those that the definition lets through", async () => {
+test("connection details reach the claim's secret, those that the definition lets through", async () => {
   await plane.apply(claim("details", { sizes: ["s"], writeConnectionSecretToRef: { name: "details" } }));
   await ready("details");
   const secret = await plane.get(secretType, { namespace, name: "details" });
@@ -121,14 +121,14 @@ test("an edit that takes something away takes it away, and an idle claim writes 
   await plane.apply(claim("edited", { sizes: ["m"] }));
   await ready("edited", count(1));
   await eventually("what is no longer wanted is gone", async () => (await sizesOf("edited")).join() === "m");
-  await eventually("nobody writes", async () => {
+  await eventually("no writes", async () => {
     plane.takeWrites();
     await new Promise((resolve) => setTimeout(resolve, 1000));
     return plane.takeWrites().length === 0;
   });
 });
 
-test("46: what is deleted behind its back comes back under its name", async () => {
+test("a composed resource that a user deletes is created again under its name", async () => {
   await plane.apply(claim("restored", { sizes: ["s"] }));
   await ready("restored");
   const before = await xrOf("restored");
@@ -195,13 +195,13 @@ test("a kind that does not exist is named, and recovers by itself when it comes"
   await ready("early");
 });
 
-test("44: a claim that refers to another's composite resource is refused, and the other one does not notice", async () => {
+test("a claim that refers to another claim's composite resource is refused", async () => {
   await plane.apply(claim("owner", { sizes: ["s"] }));
   await ready("owner");
   const xr = await xrOf("owner");
   await plane.apply(claim("thief", { sizes: ["l"], resourceRef: { ...xrType, name: xr.metadata.name } }));
   const refused = await plane.until(
-    "it is told",
+    "the error is in its condition",
     claimType,
     { namespace, name: "thief" },
     (one) => conditionOf(one, "Synced") !== undefined,
@@ -215,7 +215,7 @@ test("44: a claim that refers to another's composite resource is refused, and th
   assert.deepEqual(await sizesOf("owner"), ["s"]);
 });
 
-test("74: in the foreground a claim waits for all that was composed for it", async () => {
+test("foreground deletion of a claim waits for its composed resources", async () => {
   await plane.apply(claim("patient", { sizes: ["s"], compositeDeletePolicy: "Foreground" }));
   await ready("patient");
   const { items } = await plane.users.list(configMap, { namespace, labelSelector: "crossplane.io/claim-name=patient" });
@@ -237,7 +237,7 @@ test("74: in the foreground a claim waits for all that was composed for it", asy
   await plane.gone(claimType, { namespace, name: "patient" });
 });
 
-test("36: a definition that is deleted takes its claims, their composite resources and its CRDs with it", async () => {
+test("deleting a definition deletes its claims, composite resources and CRDs", async () => {
   await plane.users.delete({ apiVersion: definition.apiVersion, kind: definition.kind, name: `xdatabases.${group}` });
   await plane.gone(definition, { name: `xdatabases.${group}` });
   const crds = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };

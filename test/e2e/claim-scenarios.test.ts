@@ -27,7 +27,7 @@ const web = { namespace, name: "web" };
 const imageMessage = "The image provided does not exist or you are not authorized to use it.";
 const waitingMessage = "Waiting for the deployment to be available.";
 
-/** Deploys an app: tells whoever made the claim how it goes, in their words. */
+/** Deploys an app and reports the progress to the claim. */
 function deployApp(req: RunFunctionRequest): RunFunctionResponse {
   const rsp = response.to(req);
   const { resource: xr } = request.getObservedCompositeResource(req);
@@ -174,7 +174,7 @@ test("the image is not found", async () => {
     "Warning ImageNotFound: Check the image name and your pull permissions.",
   ]);
   const all = [...(await plane.events(xr)), ...(await plane.events(bound))];
-  assert.ok(!all.some((text) => text.includes("after the fatal")), "78: what comes after a fatal result is dropped");
+  assert.ok(!all.some((text) => text.includes("after the fatal")), "results after a fatal one are dropped");
 });
 
 /** Events come a moment after what they tell of. */
@@ -207,7 +207,7 @@ test("the app is rolling out", async () => {
   await hasEvents(bound, ["Normal ComposeResources: Rolling out the app."]);
   assert.ok(
     !(await plane.events(bound)).some((text) => text.includes("chart values")),
-    "77: that was for the composite resource",
+    "it targets the composite resource only",
   );
 });
 

@@ -103,7 +103,7 @@ for (const { title, type, key } of kinds) {
   const make = async (name: string, spec: object): Promise<void> => {
     await plane.users.create({ ...type, metadata: key(`${prefix}-${name}`), spec } as KubeObject);
   };
-  // A claim that names no revision under Manual is not told which it is: its composite resource is asked.
+  // A claim that names no revision under Manual does not show it: read the composite resource.
   const reaches = (name: string, revision: string): Promise<KubeObject> =>
     eventually(`${prefix}-${name} is at ${revision}`, async () => {
       const { items } = await plane.users.list(bucketType);
@@ -156,10 +156,10 @@ for (const { title, type, key } of kinds) {
     test("Manual with a selector that nothing carries: it stays where it is", async () => {
       await make("staying", { compositionUpdatePolicy: "Manual", ...select("stable") });
       await reaches("staying", made[3] ?? "");
-      await edit("staying", select("nobody"));
+      await edit("staying", select("none"));
       const xr = await eventually("the composite resource has the selector", async () => {
         const { items } = await plane.users.list(bucketType);
-        return items.find((one) => isOf(one, `${prefix}-staying`) && JSON.stringify(specOf(one)).includes("nobody"));
+        return items.find((one) => isOf(one, `${prefix}-staying`) && JSON.stringify(specOf(one)).includes("none"));
       });
       const warning = `Warning SelectComposition: no CompositionRevision of Composition "example" matches the compositionRevisionSelector, staying on "${made[3]}"`;
       await eventually("the warning", async () => (await plane.events(xr)).includes(warning));
@@ -187,7 +187,7 @@ test("the design's composite resource runs the alpha revision, and a label taken
   await plane.until("it is at the other alpha revision", bucketType, key, at(made[1] ?? ""));
 });
 
-test("a new revision wakes those that select it, and nobody writes any more once they are settled", async () => {
+test("a new revision wakes the resources that select it, and writes stop once they are settled", async () => {
   const name = await release("alpha");
   for (const { title, type, key } of kinds) {
     const prefix = title.endsWith("claim") ? "c" : "x";
@@ -195,7 +195,7 @@ test("a new revision wakes those that select it, and nobody writes any more once
     const pinned = async (): Promise<string | undefined> => revisionOf(await plane.get(type, key(`${prefix}-pinned`)));
     await stays("the revision of Manual that matches", pinned, made[1]);
   }
-  await eventually("nobody writes", async () => {
+  await eventually("no writes", async () => {
     plane.takeWrites();
     await new Promise((resolve) => setTimeout(resolve, 1000));
     return plane.takeWrites().length === 0;

@@ -90,7 +90,7 @@ test("one inside another: ready from the inside out, named after the root, gone 
   const { items: pages } = await plane.users.list(pageType, { namespace });
   await rendersAsApplied(plane.users, pageType, { namespace, name: pages[0]?.metadata.name ?? "" });
   const { crossplane } = ready["spec"] as { readonly crossplane: { readonly compositionUpdatePolicy?: string } };
-  assert.equal(crossplane.compositionUpdatePolicy, "Automatic", "27: stored once spec.crossplane is");
+  assert.equal(crossplane.compositionUpdatePolicy, "Automatic", "defaulted once spec.crossplane is stored");
   await plane.apply(site("nested", ["home"]));
   await eventually("a page that is no longer wanted is gone", async () => (await textsOf("nested")).join() === "home");
   await plane.users.delete({ ...siteType, namespace, name: "nested" });
@@ -112,7 +112,7 @@ test("two that want one resource: the second says whose it is, and takes it when
   await plane.until("the first has it", pageType, { namespace, name: "first" }, isReady);
   await plane.apply(one("second"));
   const refused = await plane.until(
-    "the second is told",
+    "the second fails",
     pageType,
     { namespace, name: "second" },
     (page) => conditionOf(page, "Synced")?.status === "False",
@@ -130,22 +130,22 @@ test("two that want one resource: the second says whose it is, and takes it when
   await plane.until("the second has it", pageType, { namespace, name: "second" }, isReady);
 });
 
-test("a definition that is wrong says so, and nobody else notices", async () => {
+test("an invalid definition reports its error and does not affect others", async () => {
   await plane.apply(site("steady", ["home"]));
   await plane.until("the site is ready", siteType, { namespace, name: "steady" }, isReady);
   const broken = definition("Broken", "Namespaced", { size: { type: "number-ish" } });
   await plane.apply(broken);
-  const told = await plane.until(
+  const failing = await plane.until(
     "it says so",
     xrdType,
     { name: `brokens.${group}` },
     (xrd) => conditionOf(xrd, "Synced")?.status === "False",
   );
   assert.match(
-    conditionOf(told, "Synced")?.message ?? "",
+    conditionOf(failing, "Synced")?.message ?? "",
     /spec\.versions\[0\]\.schema\.openAPIV3Schema\.properties\[spec\]\.properties\[size\]\.type: Unsupported value: "number-ish"/,
   );
-  assert.equal(conditionOf(told, "Established"), undefined);
+  assert.equal(conditionOf(failing, "Established"), undefined);
   await plane.apply(site("steady", ["home", "news"]));
   await eventually("the site goes on", async () => (await textsOf("steady")).join() === "home,news");
   await plane.apply(definition("Broken", "Namespaced", { size: { type: "number" } }));
@@ -157,7 +157,7 @@ test("a definition that is wrong says so, and nobody else notices", async () => 
   );
 });
 
-test("31: a field that comes while composite resources are there can be used at once", async () => {
+test("a field added while composite resources exist can be used at once", async () => {
   await plane.apply(site("growing", ["home"]));
   await plane.until("the site is ready", siteType, { namespace, name: "growing" }, isReady);
   await plane.apply(definition("Site", "Namespaced", { ...texts, title: { type: "string" } }));
@@ -183,7 +183,7 @@ test("31: a field that comes while composite resources are there can be used at 
   assert.equal((grown["spec"] as { readonly title?: string }).title, "News");
 });
 
-test("35: a definition with composite resources in namespaces waits until their users delete them", async () => {
+test("deletion of a definition with namespaced composite resources waits until users delete them", async () => {
   const name = `pages.${group}`;
   await plane.apply({ ...pageType, metadata: { namespace, name: "kept" }, spec: { text: "kept" } } as KubeObject);
   await plane.until("the page is ready", pageType, { namespace, name: "kept" }, isReady);

@@ -61,7 +61,7 @@ interface Connection {
   cut(): void;
 }
 
-/** As the administrator, or as somebody with fewer rights. */
+/** As the administrator, or as a user with fewer rights. */
 async function connect(as?: string): Promise<Connection> {
   const file = cluster.kubeconfig;
   const config = load(readFileSync(file, "utf8")) as Kubeconfig;
@@ -167,7 +167,7 @@ test("definition, composition, composite resource; a forced look writes nothing;
     engine.enqueue("composite/apps.example.org", { namespace, name: "one" });
     // As long as news of a write takes to arrive; however long a busy machine takes for what follows from it.
     await delay(500);
-    await eventually("it was looked at, and nobody is at work", async () => {
+    await eventually("it was reconciled, and the controllers are idle", async () => {
       const isLookedAt = (await metricOf(registry, "controller_runtime_reconcile_total")) > passes;
       const atWork = ["controller_runtime_active_workers", "workqueue_depth"].map((name) => metricOf(registry, name));
       return isLookedAt && (await Promise.all(atWork)).every((count) => count === 0);
@@ -305,7 +305,11 @@ test("what the server writes in its own way is applied once", async () => {
   await eventually("the edit is seen", async () =>
     Boolean((await client.get(plain, { namespace, name: "plain" }))?.metadata.annotations?.["by"]),
   );
-  assert.equal((await client.applyIfChanged(plain, ours)).sent, false, "defaults and foreign fields are no change");
+  assert.equal(
+    (await client.applyIfChanged(plain, ours)).sent,
+    false,
+    "defaults and foreign fields do not count as a change",
+  );
   assert.equal(writes.length, 2);
   await client.close();
   await informers.stop();

@@ -65,7 +65,7 @@ suite("claims", () => {
     assert.equal((await claims.xr("new")).metadata.generateName, undefined);
   });
 
-  test("53, 55: what is removed from the claim is removed from the composite resource", async () => {
+  test("fields removed from the claim are removed from the composite resource", async () => {
     await claims.create("less", { image: "a", sizes: ["s", "m"], net: { port: 1, host: "h" } }, { labels: { a: "1" } });
     await claims.pass("less");
     await claims.edit(await claims.xr("less"), ["metadata", "labels", "theirs"], "x");
@@ -84,7 +84,7 @@ suite("claims", () => {
     assert.equal(await settle("less"), 1);
   });
 
-  test("62: under Manual the claim's revision is forced, and Automatic gives it back", async () => {
+  test("under Manual the claim's revision is forced, and Automatic releases it", async () => {
     await claims.create("manual", { compositionUpdatePolicy: "Manual", compositionRevisionRef: { name: "r1" } });
     await claims.pass("manual");
     await claims.pass("manual");
@@ -97,7 +97,7 @@ suite("claims", () => {
     assert.deepEqual(specOf(await claims.claim("manual"))["compositionRevisionRef"], { name: "r2" });
   });
 
-  test("68: field ownership of plain updates is upgraded in two passes", async () => {
+  test("field ownership of plain updates is upgraded in two reconciles", async () => {
     const xr = { ...appKind.compositeType, metadata: { name: "plain" }, spec: { image: "a", sizes: ["s"] } };
     await claims.control.client.create(xr, { fieldManager: "crossplane" });
     await claims.create("upgraded", {
@@ -132,7 +132,7 @@ suite("claims", () => {
     assert.equal(await settle("details"), 1);
   });
 
-  test("74: in the foreground the claim waits for its composite resource and all that belongs to it", async () => {
+  test("foreground deletion of a claim waits for its composite resource and everything it owns", async () => {
     await claims.create("foreground", { compositeDeletePolicy: "Foreground" });
     await claims.pass("foreground");
     const xr = await claims.xr("foreground");
@@ -218,7 +218,7 @@ suite("definitions", () => {
     assert.ok(collection >= 0 && crd > collection, lines.join("\n"));
   });
 
-  test("30: write nothing when nothing changes", async () => {
+  test("write nothing when nothing changes", async () => {
     const { control } = running;
     await control.users.create(cacheDefinition("Namespaced", { schema: { type: "object", example: { a: 1 } } }));
     await running.becomes("Established", established, cacheXrd);

@@ -138,8 +138,8 @@ async function applied(server: Server, cache: string): Promise<Record<string, un
   const client = createKubeClient({
     ...transport,
     request(request) {
-      const isTold = /\/(events|leases)(\/|$)/.test(request.path);
-      if (request.method !== "GET" && !isTold) writes.push(`${request.method} ${request.path}`);
+      const isEventOrLease = /\/(events|leases)(\/|$)/.test(request.path);
+      if (request.method !== "GET" && !isEventOrLease) writes.push(`${request.method} ${request.path}`);
       return transport.request(request);
     },
   });
@@ -205,8 +205,8 @@ async function playDeploymentController(users: KubeClient): Promise<void> {
     const { replicas } = deployment["spec"] as { replicas: number };
     const counts = { replicas, updatedReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas };
     const conditions = [{ type: "Available", status: "True", reason: "MinimumReplicasAvailable", message: "" }];
-    const told = { ...deployment, status: { observedGeneration, ...counts, conditions } };
-    await users.update(told as KubeObject, { subresource: "status" });
+    const updated = { ...deployment, status: { observedGeneration, ...counts, conditions } };
+    await users.update(updated as KubeObject, { subresource: "status" });
   }
 }
 

@@ -83,7 +83,7 @@ for (const [transport, { server, client }] of Object.entries(transports)) {
         assert.equal(schemas?.get("nothing")?.openapiV3, undefined);
       });
 
-      test(`${sdk}: nothing found is told apart from nothing asked`, async () => {
+      test(`${sdk}: an empty result is distinct from no request`, async () => {
         const { response, requests } = await plane.run(portOf(sdk), step("one", "lost"), startingState());
         assert.equal(requests.length, 2);
         assert.deepEqual(shown(response), expectedMissing(requests[0]?.meta?.tag ?? ""));

@@ -45,6 +45,7 @@ const plain: readonly string[] = [
   "the error is no different",
   "is none of the listed kinds",
   "if there were no leader",
+  "if recipient is None:",
   "const asked = ['expr', 'optOld'];",
   "const folded = scaffold();",
   "The reported value is not a string.",

@@ -21,7 +21,7 @@ const phrases: ReadonlyArray<{ readonly pattern: RegExp; readonly advice: string
     advice: "say what happens: reported, written, logged, emitted",
   },
   {
-    pattern: /(?<!\bthere )\b(is|are|was|were) none\b(?! of\b)/i,
+    pattern: /(?<!\b[Tt]here )\b(is|are|was|were) none\b(?! of\b)/,
     advice: 'write "is not a …" or "is missing"',
   },
   {

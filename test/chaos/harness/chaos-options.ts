@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `npm run chaos -- [--rounds=N] [--seed=N] [file…]`: how often things go wrong (200 times unless told; CI says 20), and which chance
+// `npm run chaos -- [--rounds=N] [--seed=N] [file…]`: how often things go wrong (200 times by default; 20 in CI), and which chance
 // decides when.
 
 /** How often a suite repeats what has a random instant in it. */

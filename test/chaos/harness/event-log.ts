@@ -5,7 +5,7 @@ import { openStream } from "../../conformance/harness/wire-stream.ts";
 import { configMaps, type SeenObject } from "./config-maps.ts";
 import { isServerGone } from "./server-gone.ts";
 
-/** One change as a watcher was told of it. */
+/** One change as a watcher received it. */
 export interface SeenChange {
   readonly version: bigint;
   /** The text the object has now; undefined when it was deleted. */
@@ -57,7 +57,7 @@ export class EventLog {
   }
 }
 
-// Silence is no failure: the server may have nothing to tell before it dies.
+// Silence is not a failure: the server may have no event to send before it dies.
 const patienceMs = 120_000;
 
 async function next(stream: { next(withinMs?: number): Promise<unknown> }): Promise<Event | undefined> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Chance } from "./chance.ts";
 
-/** A request that nobody in their right mind sends. */
+/** A hostile request. */
 export interface HostileRequest {
   readonly method: string;
   readonly path: string;

@@ -8,7 +8,7 @@ export interface KnownState {
   readonly text?: string | undefined;
 }
 
-/** Everything clients were told by a server over all its lives, and what follows from it. */
+/** Everything that a server acknowledged to clients across its restarts, and what follows from it. */
 export class Ledger {
   readonly #states = new Map<string, KnownState>();
   /** What was being written when the server died: it may be there or not. */
@@ -37,17 +37,17 @@ export class Ledger {
     if (state.version !== undefined) this.#note({ name, text: state.text, version: state.version });
   }
 
-  /** A write was sent, and nobody will ever answer. */
+  /** A write was sent and got no response. */
   unanswered(name: string, text: string | undefined): void {
     this.#tried.set(name, text);
   }
 
-  /** Holds what is there after a crash against what was told before it. */
+  /** Compares the objects after a crash with what was acknowledged before it. */
   verify(present: ReadonlyMap<string, { readonly version: bigint; readonly text: string }>): void {
     for (const [name, state] of this.#states) {
       const now = present.get(name);
       const isKept = now?.version === state.version && now?.text === state.text;
-      // What nobody answered may have happened, after all that was answered.
+      // A write without a response may have happened, after all acknowledged ones.
       const hasHappened =
         this.#tried.has(name) && now?.text === this.#tried.get(name) && (now?.version ?? 0n) !== state.version;
       assert.ok(isKept || hasHappened, `${name} was ${show(state)} and is ${show(now ?? {})}`);
@@ -61,12 +61,12 @@ export class Ledger {
     this.#tried.clear();
   }
 
-  /** Holds what a watcher was told against what others were. */
+  /** Compares the events of a watcher with those of others. */
   compare(changes: readonly SeenChange[]): void {
     for (const change of changes) this.#note(change);
   }
 
-  /** Versions of the changes after one, as far as anybody was told of them. */
+  /** Versions of the known changes after a version. */
   versionsAfter(version: bigint): bigint[] {
     return [...this.#byVersion.keys()].filter((one) => one > version).sort((a, b) => (a < b ? -1 : 1));
   }

@@ -26,5 +26,5 @@ await store.close();
 const reopened = openStore<Note>({ directory, codec: noteCodec });
 const onDisk = show(reopened.list({ prefix: "/" }).entries);
 await reopened.close();
-const told = outcomes.map((outcome) => (outcome.status === "rejected" ? String(outcome.reason) : outcome.status));
-process.stdout.write(JSON.stringify({ told, held, after, onDisk }));
+const texts = outcomes.map((outcome) => (outcome.status === "rejected" ? String(outcome.reason) : outcome.status));
+process.stdout.write(JSON.stringify({ outcomes: texts, held, after, onDisk }));

@@ -111,7 +111,7 @@ async function untilReady(
       throw new Error(`the server left with ${String(child.exitCode ?? child.signalCode)}: ${said.stderr}`);
     }
   }
-  // Through the process itself: it may see directories that nobody else does.
+  // Through the process itself: it may see directories that other processes do not.
   return readTarget(`/proc/${child.pid}/root${join(directory, "kubeconfig")}`);
 }
 

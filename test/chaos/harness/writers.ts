@@ -31,7 +31,7 @@ async function write(target: Target, ledger: Ledger, writer: string): Promise<vo
   }
 }
 
-/** What was answered; undefined when nobody did. */
+/** The response; undefined without one. */
 async function attempt(
   target: Target,
   name: string,

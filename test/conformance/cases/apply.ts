@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, deployment, inGroup, nextSecond, widget, widgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import type { Answer, Session } from "../harness/session.ts";
@@ -30,7 +30,7 @@ async function appliedByBoth(s: Session): Promise<void> {
 }
 
 export const applyCases: readonly Case[] = [
-  line(96, "apply creates", async (s) => {
+  scenario("apply creates", async (s) => {
     const first = await applyBy(s, "A", specOfA);
     const again = await applyBy(s, "A", specOfA);
     s.note(
@@ -71,14 +71,14 @@ export const applyCases: readonly Case[] = [
     });
   }),
 
-  line(97, "a second applier adds", async (s) => {
+  scenario("a second applier adds", async (s) => {
     await appliedByA(s);
     await applyBy(s, "B", { tags: { c: "3" }, zones: ["z2", "z3"], ports: [{ port: 53, protocol: "UDP" }] });
     await applyBy(s, "B", { tags: { c: "3" }, zones: ["z3", "z1"], ports: [{ port: 99 }, { port: 80 }] });
     await applyBy(s, "C", { replicas: 2 });
   }),
 
-  line(98, "a second applier conflicts", async (s) => {
+  scenario("a second applier conflicts", async (s) => {
     await appliedByA(s);
     await applyBy(s, "B", { replicas: 5, args: ["q"], ports: [{ port: 80, name: "zzz" }] });
     await applyBy(s, "B", { replicas: 5 });
@@ -88,7 +88,7 @@ export const applyCases: readonly Case[] = [
     await s.get(widgets(s, "a"));
   }),
 
-  line(99, "a second applier forces", async (s) => {
+  scenario("a second applier forces", async (s) => {
     await appliedByBoth(s);
     await applyBy(s, "B", { replicas: 5, tags: { c: "3" } }, "&force=true");
     await applyBy(s, "B", { args: ["q"] }, "&force=true");
@@ -96,7 +96,7 @@ export const applyCases: readonly Case[] = [
     await applyBy(s, "A", specOfA, "&force=true");
   }),
 
-  line(100, "an applier wants less", async (s) => {
+  scenario("an applier wants less", async (s) => {
     await appliedByBoth(s);
     await applyBy(s, "A", { tags: { a: "1" }, args: ["x", "y"], zones: ["z1"] });
     await applyBy(s, "A", { tags: { a: "1" }, args: ["x", "y"], zones: ["z1"] });
@@ -109,7 +109,7 @@ export const applyCases: readonly Case[] = [
     });
   }),
 
-  line(101, "an update takes what was applied", async (s) => {
+  scenario("an update takes what was applied", async (s) => {
     await appliedByA(s);
     const { body } = await s.get(widgets(s, "a"), { quiet: true });
     body.spec.tags.a = "9";
@@ -125,7 +125,7 @@ export const applyCases: readonly Case[] = [
     });
   }),
 
-  line(102, "who owns what was created", async (s) => {
+  scenario("who owns what was created", async (s) => {
     const spec = {
       replicas: 1,
       tags: { a: "1" },
@@ -175,7 +175,7 @@ export const applyCases: readonly Case[] = [
     });
   }),
 
-  line(103, "apply of an object and of its status", async (s) => {
+  scenario("apply of an object and of its status", async (s) => {
     await applyBy(s, "M", { replicas: 1 });
     const status = (conditions: readonly Loose[], more: Loose = {}): Promise<unknown> =>
       s.patch(
@@ -205,7 +205,7 @@ export const applyCases: readonly Case[] = [
     });
   }),
 
-  line(104, "ownership of everything moves", async (s) => {
+  scenario("ownership of everything moves", async (s) => {
     await s.post(`${widgets(s)}?fieldManager=old`, widget("a", { replicas: 1, tags: { a: "1", b: "2" } }), {
       quiet: true,
     });
@@ -228,7 +228,7 @@ export const applyCases: readonly Case[] = [
     await applyBy(s, "new", {}, "&force=true");
   }),
 
-  line(105, "conflicts with several managers", async (s) => {
+  scenario("conflicts with several managers", async (s) => {
     await appliedByA(s);
     await s.patch(`${widgets(s, "a")}?fieldManager=U`, "merge", { spec: { size: 1, color: "blue" } }, { quiet: true });
     await s.patch(`${widgets(s, "a")}/scale?fieldManager=S`, "merge", { spec: { replicas: 9 } }, { quiet: true });
@@ -254,7 +254,7 @@ export const applyCases: readonly Case[] = [
     await s.patch(`${core(s, "configmaps", "a")}?fieldManager=one`, "apply", configMap("a", { a: "2", b: "y" }));
   }),
 
-  line(106, "applies that are none", async (s) => {
+  scenario("invalid applies", async (s) => {
     await s.patch(widgets(s, "a"), "apply", widget("a"));
     await s.patch(`${widgets(s, "a")}?fieldManager=`, "apply", widget("a"));
     await s.post(widgets(s), widget("b"), { quiet: true });
@@ -309,7 +309,7 @@ export const applyCases: readonly Case[] = [
     await s.patch(`${core(s, "configmaps", "e")}?fieldManager=m`, "apply", { ...configMap("e"), data: { a: 1 } });
   }),
 
-  line(107, "applies of a status", async (s) => {
+  scenario("applies of a status", async (s) => {
     const apply = (manager: string, status: Loose, name = "a"): Promise<unknown> =>
       s.patch(
         `${widgets(s, name)}/status?fieldManager=${manager}`,

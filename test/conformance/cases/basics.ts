@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, widgets } from "../harness/fixtures.ts";
 
-const nobody = { certPem: undefined, keyPem: undefined, token: undefined };
+const anonymous = { certPem: undefined, keyPem: undefined, token: undefined };
 
 export const basicsCases: readonly Case[] = [
-  line(1, "health without credentials", async (s) => {
+  scenario("health without credentials", async (s) => {
     for (const path of ["/readyz", "/livez", "/healthz"]) {
-      await s.get(path, { as: nobody, compareHeaders: ["cache-control", "x-content-type-options"] });
+      await s.get(path, { as: anonymous, compareHeaders: ["cache-control", "x-content-type-options"] });
     }
-    await s.get("/healthz/ping", { as: nobody });
-    await s.get("/readyz/nosuchcheck", { as: nobody });
-    await s.ask("HEAD", "/healthz", undefined, { as: nobody });
-    await s.post("/healthz", {}, { as: nobody });
+    await s.get("/healthz/ping", { as: anonymous });
+    await s.get("/readyz/nosuchcheck", { as: anonymous });
+    await s.ask("HEAD", "/healthz", undefined, { as: anonymous });
+    await s.post("/healthz", {}, { as: anonymous });
     const passed = (body: string): string | undefined => body.split("\n").at(-2);
     await s.get("/livez?verbose", { part: passed });
     await s.get("/readyz?verbose=true", { part: passed });
     await s.get("/healthz?exclude=ping", { part: (body) => body });
   }),
 
-  line(2, "version", async (s) => {
+  scenario("version", async (s) => {
     const shape = (body: Record<string, string>): object => ({
       keys: Object.keys(body).sort(),
       types: [...new Set(Object.values(body).map((value) => typeof value))],
@@ -29,25 +29,25 @@ export const basicsCases: readonly Case[] = [
     });
     await s.get("/version", { part: shape });
     await s.get("/version?timeout=5s", { part: shape });
-    await s.get("/version", { as: nobody, part: shape });
+    await s.get("/version", { as: anonymous, part: shape });
   }),
 
-  line(3, "bad and missing credentials", async (s) => {
+  scenario("bad and missing credentials", async (s) => {
     await s.get("/api/v1/namespaces", {
-      as: { ...nobody, token: "nope" },
+      as: { ...anonymous, token: "nope" },
       compareHeaders: ["www-authenticate", "cache-control"],
     });
-    await s.get("/api/v1/namespaces", { as: nobody, compareHeaders: ["cache-control", "x-content-type-options"] });
-    await s.get("/api/v1/namespaces/default", { as: nobody });
-    await s.get(core(s, "configmaps"), { as: nobody });
-    await s.post(core(s, "configmaps"), configMap("a"), { as: nobody });
-    await s.delete(core(s, "configmaps", "a"), undefined, { as: nobody });
-    await s.patch(`${widgets(s, "a", "v1")}/status`, "merge", {}, { as: nobody });
-    await s.get(`${widgets(s)}?watch=true`, { as: nobody });
-    await s.delete(widgets(s), undefined, { as: nobody });
-    await s.get("/apis", { as: nobody });
-    await s.get("/openapi/v3", { as: nobody });
-    await s.get("/healthz", { as: { ...nobody, token: "nope" } });
-    await s.get("/nope", { as: nobody });
+    await s.get("/api/v1/namespaces", { as: anonymous, compareHeaders: ["cache-control", "x-content-type-options"] });
+    await s.get("/api/v1/namespaces/default", { as: anonymous });
+    await s.get(core(s, "configmaps"), { as: anonymous });
+    await s.post(core(s, "configmaps"), configMap("a"), { as: anonymous });
+    await s.delete(core(s, "configmaps", "a"), undefined, { as: anonymous });
+    await s.patch(`${widgets(s, "a", "v1")}/status`, "merge", {}, { as: anonymous });
+    await s.get(`${widgets(s)}?watch=true`, { as: anonymous });
+    await s.delete(widgets(s), undefined, { as: anonymous });
+    await s.get("/apis", { as: anonymous });
+    await s.get("/openapi/v3", { as: anonymous });
+    await s.get("/healthz", { as: { ...anonymous, token: "nope" } });
+    await s.get("/nope", { as: anonymous });
   }),
 ];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, ownWidget, ownWidgets, widgets, withOwnWidgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import type { Session } from "../harness/session.ts";
@@ -20,8 +20,7 @@ async function forget(s: Session, collection: string, version: string): Promise<
 const names = (list: Loose): Loose => list.items?.map((item: Loose) => item.metadata.name) ?? list;
 
 export const compactionCases: readonly Case[] = [
-  line(
-    35,
+  scenario(
     "pages of a version that is forgotten",
     async (s) => {
       const path = core(s, "configmaps");
@@ -40,8 +39,7 @@ export const compactionCases: readonly Case[] = [
     alone,
   ),
 
-  line(
-    36,
+  scenario(
     "lists of a version that is forgotten",
     async (s) => {
       const path = core(s, "configmaps");
@@ -62,8 +60,7 @@ export const compactionCases: readonly Case[] = [
     alone,
   ),
 
-  line(
-    48,
+  scenario(
     "a watch from a version that is forgotten",
     async (s) => {
       const { body } = await s.get(widgets(s), { quiet: true });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { beyond, type Case } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { deployment, inGroup } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 
@@ -41,7 +41,7 @@ const podSpecs: readonly Loose[] = [
 ];
 
 export const containerWarningCases: readonly Case[] = [
-  beyond("containers that take from each other", async (s) => {
+  scenario("containers that take from each other", async (s) => {
     const path = inGroup(s, "apps/v1/deployments");
     for (const [n, spec] of podSpecs.entries()) {
       const object = deployment(`d-${n}`);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, deployment, inGroup, widget, widgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import { envelope, message, protobufType } from "../harness/protobuf-body.ts";
@@ -57,7 +57,7 @@ const hasAdminRules = ({ status, ...rest }: Loose): unknown => ({
 const isAll = (names: readonly string[]): boolean => names.length === 1 && names[0] === "*";
 
 export const contentTypeCases: readonly Case[] = [
-  line(9, "namespace as protobuf", async (s) => {
+  scenario("namespace as protobuf", async (s) => {
     const name = (suffix: string): string => `${s.namespace}-${suffix}`;
     const metadata = message(
       [1, name("bytes")],
@@ -84,7 +84,7 @@ export const contentTypeCases: readonly Case[] = [
     s.note("the second one is refused", again.code);
   }),
 
-  line(9, "protobuf bodies answered in JSON", async (s) => {
+  scenario("protobuf bodies answered in JSON", async (s) => {
     const metadata = message(
       [1, "made"],
       [2, ""],
@@ -111,7 +111,7 @@ export const contentTypeCases: readonly Case[] = [
     await s.post(core(s, "configmaps"), envelope("v1", "Nope", raw), { headers });
   }),
 
-  line(10, "deployment as protobuf with no replicas", async (s) => {
+  scenario("deployment as protobuf with no replicas", async (s) => {
     const headers = { ...protobufType, accept: "application/json" };
     await s.post(inGroup(s, "apps/v1/deployments"), deploymentBytes("bytes"), { headers });
     await s.get(inGroup(s, "apps/v1/deployments", "bytes"));
@@ -120,7 +120,7 @@ export const contentTypeCases: readonly Case[] = [
     await s.post(inGroup(s, "apps/v1/deployments"), deployment("absent"));
   }),
 
-  line(11, "delete options as protobuf", async (s) => {
+  scenario("delete options as protobuf", async (s) => {
     const { body } = await s.post(core(s, "configmaps"), configMap("a"));
     const options = (uid: string, apiVersion = "v1"): Uint8Array =>
       envelope(apiVersion, "DeleteOptions", message([2, message([1, uid])], [4, "Background"]));
@@ -133,7 +133,7 @@ export const contentTypeCases: readonly Case[] = [
     await s.delete(widgets(s, "a"), options(made.body.metadata.uid, "example.org/v1"), { headers });
   }),
 
-  line(12, "access reviews", async (s) => {
+  scenario("access reviews", async (s) => {
     const attributes = message([1, s.namespace], [2, "create"], [3, ""], [4, ""], [5, "configmaps"], [6, ""], [7, ""]);
     const raw = message([1, message()], [2, message([1, attributes])], [3, message([1, false], [2, ""])]);
     const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
@@ -216,7 +216,7 @@ export const contentTypeCases: readonly Case[] = [
     );
   }),
 
-  line(13, "what a client accepts", async (s) => {
+  scenario("what a client accepts", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
     const accepts = [
       "*/*",
@@ -262,7 +262,7 @@ export const contentTypeCases: readonly Case[] = [
     });
   }),
 
-  line(14, "media types of bodies", async (s) => {
+  scenario("media types of bodies", async (s) => {
     await s.post(core(s, "configmaps"), "{}", { headers: { "content-type": "text/plain" } });
     await s.post(core(s, "configmaps"), "{}", { headers: { "content-type": "application/cbor" } });
     await s.post(core(s, "configmaps"), configMap("charset"), {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { crds, ownGroup } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import { smallCrd } from "../harness/small-crd.ts";
 
 const schemas: Readonly<Record<string, Loose>> = {
   "no type": { properties: { spec: {} } },
-  "root is no object": { type: "string" },
+  "root is not an object": { type: "string" },
   $ref: { type: "object", properties: { a: { $ref: "#/x" } } },
   "array without items": { type: "object", properties: { a: { type: "array" } } },
   "properties and additional": {
@@ -143,7 +143,7 @@ const schemas: Readonly<Record<string, Loose>> = {
 };
 
 export const crdRefusalCases: readonly Case[] = [
-  line(116, "schemas that are refused", async (s) => {
+  scenario("schemas that are refused", async (s) => {
     for (const [what, openAPIV3Schema] of Object.entries(schemas)) {
       const crd = smallCrd(s);
       crd.spec.versions[0].schema = { openAPIV3Schema };
@@ -154,7 +154,7 @@ export const crdRefusalCases: readonly Case[] = [
     }
   }),
 
-  line(116, "roots of schemas beside a status", async (s) => {
+  scenario("roots of schemas beside a status", async (s) => {
     const roots: readonly Loose[] = [
       { type: "object", maxProperties: 3 },
       { type: "object", anyOf: [{ required: ["a"] }], properties: { a: { type: "string" } } },
@@ -194,7 +194,7 @@ export const crdRefusalCases: readonly Case[] = [
     await s.post(`${crds}?dryRun=All`, twice, { title: "POST a CRD with a version twice, of other schemas" });
   }),
 
-  line(116, "definitions that are refused", async (s) => {
+  scenario("definitions that are refused", async (s) => {
     const change = async (what: string, edit: (crd: Loose) => void): Promise<void> => {
       const crd = smallCrd(s);
       edit(crd);
@@ -217,7 +217,7 @@ export const crdRefusalCases: readonly Case[] = [
     await change("two storage versions", (crd) => crd.spec.versions.push(version("v2", { storage: true })));
     await change("no storage version", (crd) => (crd.spec.versions[0].storage = false));
     await change("a version twice", (crd) => crd.spec.versions.push(version("v1")));
-    await change("a version that is no name", (crd) => crd.spec.versions.push(version("V_2")));
+    await change("an invalid version name", (crd) => crd.spec.versions.push(version("V_2")));
     await change("another name", (crd) => (crd.metadata.name = `x.${ownGroup(s)}`));
     await change("no group", (crd) => delete crd.spec.group);
     await change("a group of one word", (crd) => Object.assign(crd.spec, { group: "word" }));

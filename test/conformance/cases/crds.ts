@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
-import { beyond, type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { crds, isTrue, ownCrd, ownGroup, ownWidget, ownWidgets, withCrd, withOwnWidgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import type { Session } from "../harness/session.ts";
@@ -29,7 +29,7 @@ async function untilRewritten(s: Session, name: string): Promise<void> {
 const hasConditions = (crd: Loose): boolean => (crd.status?.conditions?.length ?? 0) >= 2;
 
 export const crdCases: readonly Case[] = [
-  line(114, "a kind is established", async (s) => {
+  scenario("a kind is established", async (s) => {
     await s.post(crds, widgetCrd(ownGroup(s)));
     await s.until(ownCrd(s), ({ body }) => isTrue(body, "Established"));
     await s.get(ownCrd(s));
@@ -41,7 +41,7 @@ export const crdCases: readonly Case[] = [
     await s.get(`${crds}/gadgets.${ownGroup(s)}`);
   }),
 
-  line(114, "what a definition may look like", async (s) => {
+  scenario("what a definition may look like", async (s) => {
     const cluster = smallCrd(
       s,
       { plural: "things", kind: "Thing", singular: "thingy", shortNames: ["th"], categories: ["all"] },
@@ -80,7 +80,7 @@ export const crdCases: readonly Case[] = [
     });
   }),
 
-  line(115, "names in use", async (s) => {
+  scenario("names in use", async (s) => {
     await s.post(crds, smallCrd(s), { quiet: true });
     await settled(s, "widgets", (crd) => isTrue(crd, "Established"));
     const others: readonly (readonly [string, Loose])[] = [
@@ -111,7 +111,7 @@ export const crdCases: readonly Case[] = [
     s.note("the freed names are served", true);
   }),
 
-  line(117, "what an established definition keeps", async (s) => {
+  scenario("what an established definition keeps", async (s) => {
     await withOwnWidgets(s);
     const change = async (what: string, patch: Loose): Promise<void> => {
       await s.patch(ownCrd(s), "merge", patch, {
@@ -132,7 +132,7 @@ export const crdCases: readonly Case[] = [
     await s.put(ownCrd(s), { ...body, metadata: { ...body.metadata, resourceVersion: "1" } });
   }),
 
-  line(118, "versions that are still stored", async (s) => {
+  scenario("versions that are still stored", async (s) => {
     await withOwnWidgets(s);
     const { body } = await s.get(ownCrd(s), { quiet: true });
     const [v1, beta] = body.spec.versions;
@@ -172,7 +172,7 @@ export const crdCases: readonly Case[] = [
     await s.get(ownCrd(s), { part: ({ spec, status }) => [spec.versions.length, status.storedVersions] });
   }),
 
-  line(119, "the stored version changes", async (s) => {
+  scenario("the stored version changes", async (s) => {
     await withOwnWidgets(s);
     const { body: made } = await s.post(ownWidgets(s), ownWidget(s, "a"), { quiet: true });
     await s.post(ownWidgets(s), ownWidget(s, "probe"), { quiet: true });
@@ -203,7 +203,7 @@ export const crdCases: readonly Case[] = [
     await s.get(ownCrd(s), { part: ({ status }) => status.storedVersions });
   }),
 
-  line(121, "a kind goes", async (s) => {
+  scenario("a kind goes", async (s) => {
     await withOwnWidgets(s);
     await s.post(ownWidgets(s), ownWidget(s, "a"), { quiet: true });
     await s.post(
@@ -250,7 +250,7 @@ export const crdCases: readonly Case[] = [
     await s.get(`/openapi/v3/apis/${ownGroup(s)}/v1`);
   }),
 
-  beyond("selectable fields and schemas of versions", async (s) => {
+  scenario("selectable fields and schemas of versions", async (s) => {
     const crd = (edit: (versions: readonly Loose[]) => void): Loose => {
       const made = widgetCrd(ownGroup(s));
       edit(made.spec.versions);
@@ -272,7 +272,7 @@ export const crdCases: readonly Case[] = [
     await s.post(`${crds}?dryRun=All`, both, { title: "the same schema, the same fields", part: verdict });
   }),
 
-  beyond("definitions by apply and by whole merge patches", async (s) => {
+  scenario("definitions by apply and by whole merge patches", async (s) => {
     const crd = smallCrd(s);
     await s.patch(`${ownCrd(s)}?fieldManager=crossplane&force=true`, "apply", crd);
     await s.until(ownCrd(s), ({ body }) => isTrue(body, "Established"));

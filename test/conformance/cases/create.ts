@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, inGroup, widget, widgets } from "../harness/fixtures.ts";
 import type { Session } from "../harness/session.ts";
 
@@ -12,7 +12,7 @@ async function createdBy(s: Session, name: string, userAgent: string): Promise<v
 }
 
 export const createCases: readonly Case[] = [
-  line(15, "create", async (s) => {
+  scenario("create", async (s) => {
     const { body } = await s.post(core(s, "configmaps"), configMap("a"), {
       compareHeaders: ["location", "cache-control", "x-content-type-options"],
     });
@@ -46,7 +46,7 @@ export const createCases: readonly Case[] = [
     await s.post(widgets(s), { metadata: { name: "untyped" } });
   }),
 
-  line(15, "the manager is the user agent up to the first slash", async (s) => {
+  scenario("the manager is the user agent up to the first slash", async (s) => {
     await createdBy(s, "a", "kubectl/v1.36.3 (linux/amd64) kubernetes/abc");
     await createdBy(s, "b", "a b c");
     await createdBy(s, "c", "");
@@ -62,7 +62,7 @@ export const createCases: readonly Case[] = [
     await s.post(manager("a%0Ab"), configMap("j"), { headers: { "user-agent": "x".repeat(300) } });
   }),
 
-  line(16, "create twice", async (s) => {
+  scenario("create twice", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"));
     await s.post(core(s, "configmaps"), configMap("a"));
     await s.post(core(s, "configmaps"), { ...configMap("a"), data: { other: "x" } });
@@ -74,7 +74,7 @@ export const createCases: readonly Case[] = [
     await s.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: s.namespace } });
   }),
 
-  line(17, "generated names", async (s) => {
+  scenario("generated names", async (s) => {
     const made = async (path: string, generateName: string, kind: object): Promise<void> => {
       const { body } = await s.post(path, { ...kind, metadata: { generateName } });
       const name: string = body.metadata?.name ?? "";
@@ -106,7 +106,7 @@ export const createCases: readonly Case[] = [
     await s.post(`${core(s, "configmaps")}?dryRun=All`, { metadata: { generateName: "dry-" } });
   }),
 
-  line(18, "create without a name", async (s) => {
+  scenario("create without a name", async (s) => {
     await s.post(core(s, "configmaps"), { metadata: {} });
     await s.post(core(s, "configmaps"), {});
     await s.post(core(s, "configmaps"), { metadata: null });
@@ -115,7 +115,7 @@ export const createCases: readonly Case[] = [
     await s.post("/api/v1/namespaces", { metadata: {} });
   }),
 
-  line(19, "names that are none", async (s) => {
+  scenario("invalid names", async (s) => {
     for (const name of ["A_b", "a..b", "-a", "a.", "x".repeat(254), "a/b", "ä"]) {
       await s.post(core(s, "configmaps"), configMap(name));
       await s.post(widgets(s), widget(name));
@@ -142,7 +142,7 @@ export const createCases: readonly Case[] = [
     });
   }),
 
-  line(20, "create in a namespace that is not there", async (s) => {
+  scenario("create in a namespace that is not there", async (s) => {
     const missing = { ...s, namespace: "no-such-namespace" } as Session;
     await s.post(core(missing, "configmaps"), configMap("a"));
     await s.post(widgets(missing), widget("a"));
@@ -157,7 +157,7 @@ export const createCases: readonly Case[] = [
     await s.post(core(missing, "configmaps"), { metadata: { generateName: "a-" } });
   }),
 
-  line(21, "create with a version", async (s) => {
+  scenario("create with a version", async (s) => {
     await s.post(core(s, "configmaps"), { metadata: { name: "a", resourceVersion: "7" } });
     await s.post(widgets(s), widget("a", {}, { resourceVersion: "7" }));
     await s.post(core(s, "configmaps"), { metadata: { name: "zero", resourceVersion: "0" } });
@@ -165,7 +165,7 @@ export const createCases: readonly Case[] = [
     await s.post(core(s, "configmaps"), { metadata: { name: "b", resourceVersion: "abc" } });
   }),
 
-  line(22, "the namespace of the body and of the path", async (s) => {
+  scenario("the namespace of the body and of the path", async (s) => {
     await s.post(core(s, "configmaps"), { metadata: { name: "a", namespace: "default" } });
     await s.post(widgets(s), widget("a", {}, { namespace: "default" }));
     await s.post(core(s, "configmaps"), { metadata: { name: "a", namespace: s.namespace } });
@@ -176,7 +176,7 @@ export const createCases: readonly Case[] = [
     await s.get(`/apis/apiextensions.k8s.io/v1/namespaces/${s.namespace}/customresourcedefinitions`);
   }),
 
-  line(23, "the type of the body and of the path", async (s) => {
+  scenario("the type of the body and of the path", async (s) => {
     await s.post(core(s, "configmaps"), { ...configMap("a"), apiVersion: "v2" });
     await s.post(core(s, "configmaps"), { ...configMap("a"), apiVersion: "apps/v1" });
     await s.post(core(s, "configmaps"), { ...configMap("a"), kind: "Secret" });
@@ -193,7 +193,7 @@ export const createCases: readonly Case[] = [
     await s.get(widgets(s, "beta"));
   }),
 
-  line(24, "bodies that are too big", async (s) => {
+  scenario("bodies that are too big", async (s) => {
     const huge = { ...configMap("huge"), data: { a: "x".repeat(4 * 1024 * 1024) } };
     await s.post(core(s, "configmaps"), huge, { compareHeaders: ["retry-after"] });
     await s.post(widgets(s), widget("huge", { free: { a: "x".repeat(4 * 1024 * 1024) } }));
@@ -214,7 +214,7 @@ export const createCases: readonly Case[] = [
     await s.delete(core(s, "configmaps", "small"), `{"kind":"DeleteOptions","x":"${"x".repeat(4 * 1024 * 1024)}"}`);
   }),
 
-  line(25, "malformed bodies", async (s) => {
+  scenario("malformed bodies", async (s) => {
     for (const body of [
       "{",
       "nonsense",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Custom objects in odd shapes: resources inside them, and owners that remember a version that is gone.
-import { beyond, type Case } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { ownCrd, ownGroup, ownWidget, ownWidgets, widget, widgets, withOwnWidgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 
@@ -53,7 +53,7 @@ const orStatus =
     body.kind === "Status" ? body : body[part];
 
 export const customObjectCases: readonly Case[] = [
-  beyond("metadata of objects and of objects inside them", async (s) => {
+  scenario("metadata of objects and of objects inside them", async (s) => {
     const create = (object: Loose, title: string, part: string): Promise<unknown> =>
       s.post(`${widgets(s)}?dryRun=All`, object, { title, part: orStatus(part) });
     for (const metadata of metadatas) {
@@ -78,7 +78,7 @@ export const customObjectCases: readonly Case[] = [
     await s.get(widgets(s, "e"));
   }),
 
-  beyond("owners through a version that is gone", async (s) => {
+  scenario("owners through a version that is gone", async (s) => {
     await withOwnWidgets(s);
     const apply = (name: string, version: string, manager: string, spec: Loose): Promise<unknown> =>
       s.patch(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, deployment, inGroup, widget, widgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import type { Session } from "../harness/session.ts";
@@ -12,7 +12,7 @@ async function marked(s: Session, name: string, finalizers: readonly string[] = 
 }
 
 export const deleteCases: readonly Case[] = [
-  line(66, "what a deletion answers", async (s) => {
+  scenario("what a deletion answers", async (s) => {
     for (const [path, object] of [
       [core(s, "configmaps"), configMap("a")],
       [core(s, "serviceaccounts"), { metadata: { name: "a" } }],
@@ -55,14 +55,14 @@ export const deleteCases: readonly Case[] = [
     });
   }),
 
-  line(67, "deletions of what is not there", async (s) => {
+  scenario("deletions of what is not there", async (s) => {
     await s.delete(core(s, "configmaps", "missing"));
     await s.delete(widgets(s, "missing"));
     await s.delete("/api/v1/namespaces/no-such-namespace");
     await s.delete(core(s, "configmaps", "missing"), { preconditions: { uid: "x" } });
   }),
 
-  line(68, "deletions that wait for a finalizer", async (s) => {
+  scenario("deletions that wait for a finalizer", async (s) => {
     for (const [path, object] of [
       [widgets(s), widget("a", {}, { finalizers: [wait] })],
       [core(s, "configmaps"), { ...configMap("a"), metadata: { name: "a", finalizers: [wait] } }],
@@ -89,7 +89,7 @@ export const deleteCases: readonly Case[] = [
     await s.delete(core(s, "serviceaccounts", "b"));
   }),
 
-  line(69, "finalizers of what is being deleted", async (s) => {
+  scenario("finalizers of what is being deleted", async (s) => {
     const object = await marked(s, "a");
     await s.patch(widgets(s, "a"), "merge", { metadata: { finalizers: [wait, "example.org/new"] } });
     await s.patch(widgets(s, "a"), "json", [{ op: "add", path: "/metadata/finalizers/-", value: "example.org/new" }]);
@@ -114,7 +114,7 @@ export const deleteCases: readonly Case[] = [
     await s.get(core(s, "configmaps", "a"));
   }),
 
-  line(69, "the last finalizer goes", async (s) => {
+  scenario("the last finalizer goes", async (s) => {
     const ways: Readonly<Record<string, (path: string, object: Loose) => Promise<unknown>>> = {
       put: (path, object) => s.put(path, { ...object, metadata: { ...object.metadata, finalizers: undefined } }),
       merge: (path) => s.patch(path, "merge", { metadata: { finalizers: null } }),
@@ -143,7 +143,7 @@ export const deleteCases: readonly Case[] = [
     await s.get(widgets(s, "two"));
   }),
 
-  line(70, "preconditions", async (s) => {
+  scenario("preconditions", async (s) => {
     for (const [path, object] of [
       [core(s, "configmaps"), configMap("a")],
       [widgets(s), widget("a")],
@@ -159,7 +159,7 @@ export const deleteCases: readonly Case[] = [
     }
   }),
 
-  line(71, "options a deletion does not have", async (s) => {
+  scenario("options a deletion does not have", async (s) => {
     for (const [path, object] of [
       [core(s, "configmaps"), configMap("a")],
       [widgets(s), widget("a")],
@@ -176,7 +176,7 @@ export const deleteCases: readonly Case[] = [
     }
   }),
 
-  line(78, "deletions of collections", async (s) => {
+  scenario("deletions of collections", async (s) => {
     for (const [path, make] of [
       [core(s, "configmaps"), configMap],
       [widgets(s), widget],
@@ -209,7 +209,7 @@ export const deleteCases: readonly Case[] = [
     }
   }),
 
-  line(80, "dry runs", async (s) => {
+  scenario("dry runs", async (s) => {
     for (const [path, make] of [
       [core(s, "configmaps"), configMap],
       [widgets(s), widget],

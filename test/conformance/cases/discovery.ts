@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { crds, isTrue, ownCrd, ownGroup, widgetGroup, withOwnWidgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import { isServed, servedGroups, servedResources } from "../harness/served-kinds.ts";
@@ -63,7 +63,7 @@ async function discovered(s: Session, ...parts: readonly string[]): Promise<void
 }
 
 export const discoveryCases: readonly Case[] = [
-  line(4, "aggregated discovery of groups", async (s) => {
+  scenario("aggregated discovery of groups", async (s) => {
     const compareHeaders = cacheHeaders;
     const first = await s.get("/apis", { headers: threeClauses, compareHeaders, part: servedPart });
     s.note("ETag", { quoted: /^"[0-9A-F]{128}"$/.test(String(first.headers.etag)) });
@@ -76,8 +76,8 @@ export const discoveryCases: readonly Case[] = [
     await s.get("/apis", { headers: { accept: "*/*" }, compareHeaders, part: (body) => body.kind });
   }),
 
-  line(4, "aggregated discovery is not sent again", async (s) => {
-    // Other cases add kinds all the time, so the tag is that of the core group, which nobody changes.
+  scenario("aggregated discovery is not sent again", async (s) => {
+    // Other cases add kinds all the time, so the tag is that of the core group, which no case changes.
     const compareHeaders = cacheHeaders;
     const first = await s.get("/api", { headers: threeClauses, part: () => undefined });
     const etag = String(first.headers.etag);
@@ -93,7 +93,7 @@ export const discoveryCases: readonly Case[] = [
     });
   }),
 
-  line(5, "aggregated discovery of the core group", async (s) => {
+  scenario("aggregated discovery of the core group", async (s) => {
     const { body } = await s.get("/api", { headers: threeClauses, compareHeaders: cacheHeaders, part: servedPart });
     const names = body.items[0].versions[0].resources.map((one: Loose) => one.resource);
     const wanted = ["namespaces", "configmaps", "secrets", "events", "serviceaccounts", "services"];
@@ -103,7 +103,7 @@ export const discoveryCases: readonly Case[] = [
     );
   }),
 
-  line(6, "plain discovery", async (s) => {
+  scenario("plain discovery", async (s) => {
     await s.get("/api", { headers: json, compareHeaders: cacheHeaders });
     await s.get("/apis", { headers: json, compareHeaders: cacheHeaders, part: servedGroupList });
     await s.get("/apis/", { headers: json, part: servedGroupList });
@@ -125,7 +125,7 @@ export const discoveryCases: readonly Case[] = [
     await s.ask("DELETE", "/apis", undefined, { part: servedGroupList });
   }),
 
-  line(7, "unknown groups and versions", async (s) => {
+  scenario("unknown groups and versions", async (s) => {
     const compareHeaders = ["cache-control"];
     for (const path of [
       "/apis/nope.example.org/v1",
@@ -146,7 +146,7 @@ export const discoveryCases: readonly Case[] = [
     await s.ask("OPTIONS", "/api/v1/namespaces");
   }),
 
-  line(8, "a new kind is discovered at once", async (s) => {
+  scenario("a new kind is discovered at once", async (s) => {
     await s.post(crds, widgetCrd(ownGroup(s)), { quiet: true });
     await s.until(ownCrd(s), ({ body }) => isTrue(body, "Established"));
     await discovered(s, "", "/v1", "/v1beta1");
@@ -158,7 +158,7 @@ export const discoveryCases: readonly Case[] = [
     await s.get("/apis", { headers: threeClauses, part: own });
   }),
 
-  line(8, "versions of a kind are discovered in their order", async (s) => {
+  scenario("versions of a kind are discovered in their order", async (s) => {
     const names = [
       "v1",
       "v2beta1",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, deployment, inGroup, widget, widgets } from "../harness/fixtures.ts";
 
 const modes = ["", "?fieldValidation=Warn", "?fieldValidation=Strict", "?fieldValidation=Ignore"];
@@ -8,7 +8,7 @@ const modes = ["", "?fieldValidation=Warn", "?fieldValidation=Strict", "?fieldVa
 const twice = (object: object, from: string, to: string): string => JSON.stringify(object).replace(from, to);
 
 export const fieldValidationCases: readonly Case[] = [
-  line(82, "unknown fields of custom objects", async (s) => {
+  scenario("unknown fields of custom objects", async (s) => {
     for (const mode of modes) {
       const name = `a${mode.slice(17).toLowerCase()}`;
       const unknown = {
@@ -37,7 +37,7 @@ export const fieldValidationCases: readonly Case[] = [
     );
   }),
 
-  line(82, "unknown fields of built-in objects", async (s) => {
+  scenario("unknown fields of built-in objects", async (s) => {
     for (const mode of modes) {
       const name = `a${mode.slice(17).toLowerCase()}`;
       await s.post(`${core(s, "configmaps")}${mode}`, {
@@ -78,7 +78,7 @@ export const fieldValidationCases: readonly Case[] = [
     );
   }),
 
-  line(83, "fields given twice", async (s) => {
+  scenario("fields given twice", async (s) => {
     for (const mode of modes) {
       const name = `a${mode.slice(17).toLowerCase()}`;
       await s.post(
@@ -112,7 +112,7 @@ export const fieldValidationCases: readonly Case[] = [
     }
   }),
 
-  line(84, "unknown fields in patches", async (s) => {
+  scenario("unknown fields in patches", async (s) => {
     await s.post(widgets(s), widget("a"), { quiet: true });
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
     await s.post(inGroup(s, "apps/v1/deployments"), deployment("a"), { quiet: true });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { beyond, type Case } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, deployment, inGroup, widget, widgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 
@@ -8,13 +8,13 @@ const written = ["1.0", "1e0", "10e-1", "1.5", "1.50", "-0", "-1.0", "1E+1", "30
 /** An object as text, with every 7777 written otherwise. */
 const withNumber = (object: object, literal: string): string => JSON.stringify(object).replaceAll("7777", literal);
 
-/** What was made of it, or what was wrong; the invalid object itself is shown with numbers as somebody else wrote them. */
+/** The result or the error, without the invalid object, whose numbers the servers print differently. */
 const brief = (body: Loose): unknown =>
   body.message?.replace(/ is invalid: patch: Invalid value: .*(?=json: )/s, ": ") ?? [body.kind, body.spec, body.count];
 
 /** Numbers that are whole but not written as integers: typed fields refuse most of them, the others are read as what they are worth. */
 export const fractionCases: readonly Case[] = [
-  beyond("integers of built-in objects written as fractions", async (s) => {
+  scenario("integers of built-in objects written as fractions", async (s) => {
     for (const [at, literal] of written.entries()) {
       const scaled = deployment(`d${at}`);
       scaled.spec.replicas = 7777;
@@ -32,14 +32,14 @@ export const fractionCases: readonly Case[] = [
     two.spec.paused = "yes";
     await s.post(inGroup(s, "apps/v1/deployments"), withNumber(two, "1.0"), {
       part: brief,
-      title: "the first is told",
+      title: "the first is reported",
     });
     const numbered = { ...configMap("numbered"), metadata: { name: "numbered", generation: 7777 } };
     await s.post(core(s, "configmaps"), withNumber(numbered, "1.0"), { part: brief });
     await s.post(core(s, "configmaps"), withNumber({ ...configMap("unknown"), nope: 7777 }, "1.0"), { part: brief });
   }),
 
-  beyond("integers of patches and options written as fractions", async (s) => {
+  scenario("integers of patches and options written as fractions", async (s) => {
     const path = inGroup(s, "apps/v1/deployments");
     await s.post(path, deployment("d"), { quiet: true });
     for (const literal of ["1.0", "1e0", "2.5", "3"]) {
@@ -67,7 +67,7 @@ export const fractionCases: readonly Case[] = [
     await s.delete(`${path}/d`, '{"gracePeriodSeconds":1}', { quiet: true });
   }),
 
-  beyond("numbers of JSON patches written as fractions", async (s) => {
+  scenario("numbers of JSON patches written as fractions", async (s) => {
     const [deployments, metadata] = [inGroup(s, "apps/v1/deployments"), { name: "d" }];
     await s.post(deployments, { ...deployment("d"), metadata }, { quiet: true });
     await s.post(widgets(s), widget("w", { big: 1, ratio: 1.5, port: 1 }), { quiet: true });
@@ -104,7 +104,7 @@ export const fractionCases: readonly Case[] = [
     await change(widgets(s, "w"), "test in a whole", op("test", "/spec/port", "3.0"));
   }),
 
-  beyond("integers of custom objects written as fractions", async (s) => {
+  scenario("integers of custom objects written as fractions", async (s) => {
     for (const [at, literal] of written.entries()) {
       await s.post(widgets(s), withNumber(widget(`w${at}`, { big: 7777 }), literal), {
         part: brief,

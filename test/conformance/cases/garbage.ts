@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import {
   configMap,
   core,
@@ -47,14 +47,14 @@ async function collectorIsAwake(s: Session): Promise<void> {
   const stray = {
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { name: "nobody", uid: "00000000-0000-0000-0000-000000000000" },
+    metadata: { name: "missing", uid: "00000000-0000-0000-0000-000000000000" },
   };
   await made(s, ownedBy("probe", [stray]));
   await gone(s, "probe");
 }
 
 export const garbageCases: readonly Case[] = [
-  line(72, "dependents go after their owner", async (s) => {
+  scenario("dependents go after their owner", async (s) => {
     await collectorIsAwake(s);
     const owner = await made(s, configMap("owner"));
     const child = await made(s, ownedBy("child", [owner]));
@@ -66,7 +66,7 @@ export const garbageCases: readonly Case[] = [
     await s.until(core(s, "secrets", "secret"), ({ code }) => code === 404);
   }),
 
-  line(72, "deletions without a policy", async (s) => {
+  scenario("deletions without a policy", async (s) => {
     await collectorIsAwake(s);
     const owner = await made(s, configMap("owner"));
     await made(s, ownedBy("child", [owner]));
@@ -79,7 +79,7 @@ export const garbageCases: readonly Case[] = [
     await s.get(core(s, "configmaps", "held"));
   }),
 
-  line(73, "an owner waits for its dependents", async (s) => {
+  scenario("an owner waits for its dependents", async (s) => {
     await collectorIsAwake(s);
     const owner = await made(s, configMap("owner"));
     await made(s, ownedBy("blocks", [blocking(owner)], { finalizers: [wait] }));
@@ -94,7 +94,7 @@ export const garbageCases: readonly Case[] = [
     await s.get(core(s, "configmaps", "does-not-block"));
   }),
 
-  line(73, "owners wait down a whole tree", async (s) => {
+  scenario("owners wait down a whole tree", async (s) => {
     await collectorIsAwake(s);
     const owner = await made(s, configMap("owner"));
     const child = await made(s, ownedBy("child", [blocking(owner)]));
@@ -110,7 +110,7 @@ export const garbageCases: readonly Case[] = [
     await gone(s, "lonely");
   }),
 
-  line(74, "dependents that stay", async (s) => {
+  scenario("dependents that stay", async (s) => {
     await collectorIsAwake(s);
     const owner = await made(s, configMap("owner"));
     const other = await made(s, configMap("other"));
@@ -130,7 +130,7 @@ export const garbageCases: readonly Case[] = [
     await gone(s, "finalized");
   }),
 
-  line(75, "a dependent of two owners", async (s) => {
+  scenario("a dependent of two owners", async (s) => {
     await collectorIsAwake(s);
     const [one, two] = [await made(s, configMap("one")), await made(s, configMap("two"))];
     await made(s, ownedBy("child", [one, two]));
@@ -141,7 +141,7 @@ export const garbageCases: readonly Case[] = [
     await gone(s, "child");
   }),
 
-  line(75, "one owner waits, the other stays", async (s) => {
+  scenario("one owner waits, the other stays", async (s) => {
     await collectorIsAwake(s);
     const [one, two] = [await made(s, configMap("one")), await made(s, configMap("two"))];
     await made(s, ownedBy("child", [blocking(one), two]));
@@ -150,7 +150,7 @@ export const garbageCases: readonly Case[] = [
     await s.get(core(s, "configmaps", "child"));
   }),
 
-  line(76, "an owner of the name that is another", async (s) => {
+  scenario("an owner of the name that is another", async (s) => {
     const owner = await made(s, configMap("owner"));
     const other = { ...owner, metadata: { ...owner.metadata, uid: "01234567-89ab-cdef-0123-456789abcdef" } };
     await made(s, ownedBy("child", [other]));
@@ -160,7 +160,7 @@ export const garbageCases: readonly Case[] = [
     await s.get(core(s, "configmaps", "half"));
   }),
 
-  line(77, "owners in another namespace", async (s) => {
+  scenario("owners in another namespace", async (s) => {
     await s.post("/api/v1/namespaces", { metadata: { name: `${s.namespace}-b` } }, { quiet: true });
     const there = { namespace: `${s.namespace}-b` } as Session;
     const { body: owner } = await s.post(core(there, "configmaps"), configMap("owner"), { quiet: true });
@@ -169,7 +169,7 @@ export const garbageCases: readonly Case[] = [
     await s.get(core(there, "configmaps", "owner"), { part: (body) => body.metadata.name });
   }),
 
-  line(77, "cluster objects", async (s) => {
+  scenario("cluster objects", async (s) => {
     const rbac = "rbac.authorization.k8s.io/v1";
     const roles = `/apis/${rbac}/clusterroles`;
     const role = (name: string, ownerReferences: readonly object[] = []): Loose => ({
@@ -207,7 +207,7 @@ export const garbageCases: readonly Case[] = [
     await s.get(core(s, "configmaps", "of-unknown"), { part: (body) => body.metadata.ownerReferences });
   }),
 
-  line(72, "custom owners and dependents", async (s) => {
+  scenario("custom owners and dependents", async (s) => {
     await withOwnWidgets(s);
     const { body: owner } = await s.post(ownWidgets(s), ownWidget(s, "owner"), { quiet: true });
     const reference = {
@@ -235,7 +235,7 @@ export const garbageCases: readonly Case[] = [
     s.note("all are gone", true);
   }),
 
-  line(79, "a namespace goes with what is in it", async (s) => {
+  scenario("a namespace goes with what is in it", async (s) => {
     const name = `${s.namespace}-b`;
     const there = { namespace: name } as Session;
     await withOwnWidgets(s);
@@ -273,7 +273,7 @@ export const garbageCases: readonly Case[] = [
     await s.post("/api/v1/namespaces", { metadata: { name } });
   }),
 
-  line(79, "namespaces that stay", async (s) => {
+  scenario("namespaces that stay", async (s) => {
     for (const name of ["default", "kube-system", "kube-public"]) await s.delete(`/api/v1/namespaces/${name}`);
     await s.delete(`/api/v1/namespaces/default?dryRun=All`);
     const name = `${s.namespace}-c`;
@@ -292,7 +292,7 @@ export const garbageCases: readonly Case[] = [
     await s.get(`/api/v1/namespaces/${name}`);
   }),
 
-  line(79, "the finalize and status subresources of a namespace", async (s) => {
+  scenario("the finalize and status subresources of a namespace", async (s) => {
     const name = `${s.namespace}-d`;
     const path = `/api/v1/namespaces/${name}`;
     const { body } = await s.post("/api/v1/namespaces", { metadata: { name } }, { quiet: true });
@@ -314,7 +314,7 @@ export const garbageCases: readonly Case[] = [
     await s.patch(path, "merge", { metadata: { labels: { "kubernetes.io/metadata.name": null } } });
   }),
 
-  line(81, "events that expire", async (s) => {
+  scenario("events that expire", async (s) => {
     const started = performance.now();
     const { body } = await s.post(
       core(s, "events"),
@@ -332,7 +332,7 @@ export const garbageCases: readonly Case[] = [
     await s.get(core(s, "events", "a"));
   }),
 
-  line(79, "a service account for every namespace", async (s) => {
+  scenario("a service account for every namespace", async (s) => {
     const path = core(s, "serviceaccounts", "default");
     await s.until(path, ({ code }) => code === 200);
     await s.get(path, { part: ({ metadata, ...rest }) => ({ ...rest, name: metadata.name, labels: metadata.labels }) });
@@ -356,7 +356,7 @@ export const garbageCases: readonly Case[] = [
     await s.get(`${path}/token`);
   }),
 
-  line(79, "roles made of other roles", async (s) => {
+  scenario("roles made of other roles", async (s) => {
     const rbac = "rbac.authorization.k8s.io/v1";
     const roles = `/apis/${rbac}/clusterroles`;
     const name = (suffix: string): string => `${s.namespace}-${suffix}`;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { beyond, type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, inGroup, widget, widgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import type { Session } from "../harness/session.ts";
@@ -25,7 +25,7 @@ function tokenShape(token: string): Loose {
 }
 
 export const listCases: readonly Case[] = [
-  line(29, "the shape of lists", async (s) => {
+  scenario("the shape of lists", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
     await s.post(core(s, "configmaps"), configMap("b"), { quiet: true });
     await s.post(widgets(s), widget("a"), { quiet: true });
@@ -38,7 +38,7 @@ export const listCases: readonly Case[] = [
     await s.get(inGroup(s, "coordination.k8s.io/v1/leases"));
   }),
 
-  line(30, "empty lists", async (s) => {
+  scenario("empty lists", async (s) => {
     for (const path of [
       core(s, "configmaps"),
       core(s, "secrets"),
@@ -67,7 +67,7 @@ export const listCases: readonly Case[] = [
     await s.get("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations");
   }),
 
-  line(31, "lists of all namespaces are in byte order", async (s) => {
+  scenario("lists of all namespaces are in byte order", async (s) => {
     const spaces = ["-b", "", "-a0", "-a-"].map((suffix) =>
       `${s.namespace.slice(0, 30)}x${suffix}`.replace(/-$/, "-z"),
     );
@@ -90,7 +90,7 @@ export const listCases: readonly Case[] = [
     await s.get("/api/v1/configmaps?labelSelector=case%3Dorder&limit=13", { part: keys });
   }),
 
-  line(32, "pages", async (s) => {
+  scenario("pages", async (s) => {
     await withConfigMaps(s, 5);
     const path = core(s, "configmaps");
     const first = await s.get(`${path}?limit=2`);
@@ -112,7 +112,7 @@ export const listCases: readonly Case[] = [
     await s.get(`${path}?limit=0`, { part: paging });
   }),
 
-  line(32, "pages of custom objects and of all namespaces", async (s) => {
+  scenario("pages of custom objects and of all namespaces", async (s) => {
     for (let n = 1; n <= 4; n += 1)
       await s.post(widgets(s), widget(`w-${n}`, { size: n }, { labels: { page: "yes" } }), { quiet: true });
     const first = await s.get(`${widgets(s)}?limit=3`);
@@ -124,7 +124,7 @@ export const listCases: readonly Case[] = [
     await s.get(`${widgets(s)}?limit=1&continue=${other.body.metadata.continue}`, { part: (body) => body.items });
   }),
 
-  line(33, "pages with selectors", async (s) => {
+  scenario("pages with selectors", async (s) => {
     await withConfigMaps(s, 6);
     const path = `${core(s, "configmaps")}?labelSelector=odd%3Dtrue&limit=2`;
     const first = await s.get(path);
@@ -134,9 +134,9 @@ export const listCases: readonly Case[] = [
     await s.get(`${core(s, "configmaps")}?labelSelector=none&limit=2`);
   }),
 
-  line(34, "the limit is ignored at version zero", async (s) => {
+  scenario("the limit is ignored at version zero", async (s) => {
     await withConfigMaps(s, 3);
-    // Any version will do for whoever asks so: the reference may still be hearing of the last changes.
+    // resourceVersion=0 may return any version: the cache of the reference may lag behind the last changes.
     const isThere = (wanted: readonly string[]) => (answer: { readonly body: Loose }) =>
       wanted.every((name) => answer.body.items?.some((item: Loose) => item.metadata.name === name));
     await s.until(`${core(s, "configmaps")}?resourceVersion=0`, isThere(["cm-1", "cm-2", "cm-3"]));
@@ -148,7 +148,7 @@ export const listCases: readonly Case[] = [
     await s.get(`${widgets(s)}?limit=1&resourceVersion=0`);
   }),
 
-  line(35, "tokens that do not continue anything", async (s) => {
+  scenario("tokens that do not continue anything", async (s) => {
     await withConfigMaps(s, 3);
     const path = core(s, "configmaps");
     const { body } = await s.get(`${path}?limit=1`, { quiet: true });
@@ -175,7 +175,7 @@ export const listCases: readonly Case[] = [
     });
   }),
 
-  line(35, "tokens of other types and times", async (s) => {
+  scenario("tokens of other types and times", async (s) => {
     await withConfigMaps(s, 3);
     const path = core(s, "configmaps");
     const ask = async (text: string): Promise<void> => {
@@ -191,7 +191,7 @@ export const listCases: readonly Case[] = [
     for (const start of ["5", "{}", "null"]) await ask(`{"v":"meta.k8s.io/v1","rv":-1,"start":${start}}`);
   }),
 
-  line(36, "versions and numbers out of bounds", async (s) => {
+  scenario("versions and numbers out of bounds", async (s) => {
     await withConfigMaps(s, 1);
     const path = core(s, "configmaps");
     const part = (body: Loose): Loose => body.message ?? body.kind;
@@ -207,7 +207,7 @@ export const listCases: readonly Case[] = [
     await s.delete(`${path}/cm-0?gracePeriodSeconds=`, undefined, { part });
   }),
 
-  line(36, "lists of a version", async (s) => {
+  scenario("lists of a version", async (s) => {
     const path = core(s, "configmaps");
     await withConfigMaps(s, 2);
     const { body } = await s.get(path, { quiet: true });
@@ -225,7 +225,7 @@ export const listCases: readonly Case[] = [
     });
   }),
 
-  line(36, "combinations a list does not have", async (s) => {
+  scenario("combinations a list does not have", async (s) => {
     const path = core(s, "configmaps");
     for (const query of [
       "resourceVersion=0&resourceVersionMatch=Exact",
@@ -243,7 +243,7 @@ export const listCases: readonly Case[] = [
     }
   }),
 
-  beyond("options that cannot be read", async (s) => {
+  scenario("options that cannot be read", async (s) => {
     for (const query of [
       "limit=x",
       "timeoutSeconds=x",

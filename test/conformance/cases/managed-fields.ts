@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { beyond, type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import {
   configMap,
   core,
@@ -24,7 +24,7 @@ const withoutFields = (object: Loose): Loose => ({
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 export const managedFieldsCases: readonly Case[] = [
-  line(108, "managed fields are cleared", async (s) => {
+  scenario("managed fields are cleared", async (s) => {
     for (const [path, make] of [
       [widgets(s), widget],
       [core(s, "configmaps"), configMap],
@@ -50,7 +50,7 @@ export const managedFieldsCases: readonly Case[] = [
     await s.post(widgets(s), { ...widget("c"), metadata: { name: "c", managedFields: [] } });
   }),
 
-  line(109, "managed fields a client sends", async (s) => {
+  scenario("managed fields a client sends", async (s) => {
     for (const [path, make] of [
       [widgets(s), widget],
       [core(s, "configmaps"), configMap],
@@ -114,7 +114,7 @@ export const managedFieldsCases: readonly Case[] = [
     });
   }),
 
-  line(110, "more managers than are kept", async (s) => {
+  scenario("more managers than are kept", async (s) => {
     for (const [path, make] of [
       [widgets(s), widget],
       [core(s, "configmaps"), configMap],
@@ -156,7 +156,7 @@ export const managedFieldsCases: readonly Case[] = [
     }
   }),
 
-  line(112, "apply through another version", async (s) => {
+  scenario("apply through another version", async (s) => {
     await withOwnWidgets(s);
     const apply = (version: string, manager: string, spec: Loose, more = ""): Promise<unknown> =>
       s.patch(
@@ -183,7 +183,7 @@ export const managedFieldsCases: readonly Case[] = [
     await apply("v1", "A", { size: 2 });
   }),
 
-  line(113, "scale", async (s) => {
+  scenario("scale", async (s) => {
     await s.patch(`${widgets(s, "a")}?fieldManager=applier`, "apply", widget("a", { replicas: 1, size: 1 }));
     const scale = `${widgets(s, "a")}/scale`;
     await s.get(scale);
@@ -249,7 +249,7 @@ export const managedFieldsCases: readonly Case[] = [
     await s.get(`${path}/d/scale`);
   }),
 
-  line(111, "from client-side to server-side apply", async (s) => {
+  scenario("from client-side to server-side apply", async (s) => {
     const yaml = (data: string): string =>
       `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels:\n    app: a\ndata:\n${data}`;
     await s.kubectl(["apply", "-f", "-"], { input: yaml("  a: '1'\n  b: '2'\n") });
@@ -269,7 +269,7 @@ export const managedFieldsCases: readonly Case[] = [
     await s.get(widgets(s, "a"));
   }),
 
-  beyond("the manager called kubectl keeps its annotation in step", async (s) => {
+  scenario("the manager called kubectl keeps its annotation in step", async (s) => {
     const object = (data: Record<string, string>): Loose => ({
       ...configMap("a", data),
       metadata: { name: "a", annotations: { [lastApplied]: "{}" } },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import {
   configMap,
   core,
@@ -21,7 +21,7 @@ const inForm = (name: string, spec: string): string =>
   `{"apiVersion":"example.org/v1","kind":"Widget","metadata":{"name":"${name}"},"spec":${spec}}`;
 
 export const objectRulesCases: readonly Case[] = [
-  line(88, "defaults", async (s) => {
+  scenario("defaults", async (s) => {
     await s.post(widgets(s), widget("none", {}));
     await s.post(widgets(s), widget("nested", { nested: {}, parts: [{ name: "a" }], ports: [{ port: 1 }] }));
     await s.post(
@@ -47,7 +47,7 @@ export const objectRulesCases: readonly Case[] = [
     );
   }),
 
-  line(88, "defaults that came later", async (s) => {
+  scenario("defaults that came later", async (s) => {
     await withSpec(s, {
       type: "object",
       properties: { old: text, parent: { type: "object", properties: { a: text } } },
@@ -73,7 +73,7 @@ export const objectRulesCases: readonly Case[] = [
     await s.patch(`${ownWidgets(s, "b")}?fieldManager=m`, "apply", ownWidget(s, "b", {}));
   }),
 
-  line(89, "what a schema leaves alone", async (s) => {
+  scenario("what a schema leaves alone", async (s) => {
     const free = { any: { deep: [1, "a", null, { b: true }] }, apiVersion: "x", metadata: { odd: 1 } };
     const template = {
       apiVersion: "v1",
@@ -90,7 +90,7 @@ export const objectRulesCases: readonly Case[] = [
     await s.post(widgets(s), widget("d", { template: { apiVersion: "v1", kind: "Thing", metadata: null } }));
   }),
 
-  line(90, "numbers beyond doubles", async (s) => {
+  scenario("numbers beyond doubles", async (s) => {
     const big = [9007199254740993n, -9223372036854775808n, 9223372036854775807n];
     for (const [n, value] of big.entries()) {
       await s.post(widgets(s), widget(`n-${n}`, { big: value, free: { deep: [value] } }));
@@ -116,14 +116,14 @@ export const objectRulesCases: readonly Case[] = [
     s.note("forms of numbers", /"spec":(\{.*\})\}/.exec(raw)?.[1]);
   }),
 
-  line(90, "an integer written as a fraction", async (s) => {
+  scenario("an integer written as a fraction", async (s) => {
     await s.post(`${widgets(s)}?dryRun=All`, inForm("even", '{"big":1.0}'), { part: ({ spec }) => spec });
     await s.post(`${widgets(s)}?dryRun=All`, inForm("odd", '{"size":1.0}'), {
       title: "POST a field that a rule reads",
     });
   }),
 
-  line(91, "owners and annotations", async (s) => {
+  scenario("owners and annotations", async (s) => {
     const owner = (name: string, more: object = {}): Loose => ({
       apiVersion: "example.org/v1",
       kind: "Widget",
@@ -174,7 +174,7 @@ export const objectRulesCases: readonly Case[] = [
     }
   }),
 
-  line(92, "finalizers without a domain", async (s) => {
+  scenario("finalizers without a domain", async (s) => {
     for (const finalizers of [
       ["foo"],
       ["foo", "bar.org"],
@@ -198,7 +198,7 @@ export const objectRulesCases: readonly Case[] = [
     await s.patch(`${widgets(s, "b")}/status`, "merge", { status: { phase: "x" } });
   }),
 
-  line(82, "warnings of deprecated versions", async (s) => {
+  scenario("warnings of deprecated versions", async (s) => {
     await withOwnWidgets(s, (crd) => {
       crd.spec.versions[1].deprecated = true;
     });

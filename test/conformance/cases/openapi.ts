@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { findSchema, inlineReferences } from "@purlin/kube-objects/openapi";
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { deployment, ownGroup, withOwnWidgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import { isServed, servedResources } from "../harness/served-kinds.ts";
@@ -75,7 +75,7 @@ async function documentOf(s: Session, key: string): Promise<Loose> {
 }
 
 export const openApiCases: readonly Case[] = [
-  line(122, "the index and the documents it names", async (s) => {
+  scenario("the index and the documents it names", async (s) => {
     await withOwnWidgets(s);
     const key = `apis/${ownGroup(s)}/v1`;
     await s.until("/openapi/v3", ({ body }) => body.paths[key] !== undefined);
@@ -102,7 +102,7 @@ export const openApiCases: readonly Case[] = [
     await s.get("/openapi/v3", { headers: { accept: "text/html" }, part: () => undefined });
   }),
 
-  line(122, "the document of a custom kind", async (s) => {
+  scenario("the document of a custom kind", async (s) => {
     await withOwnWidgets(s);
     const key = `apis/${ownGroup(s)}/v1`;
     await s.until(`/openapi/v3/${key}`, ({ code }) => code === 200);
@@ -131,7 +131,7 @@ export const openApiCases: readonly Case[] = [
     );
   }),
 
-  line(122, "the documents of built-in kinds", async (s) => {
+  scenario("the documents of built-in kinds", async (s) => {
     for (const version of Object.keys(servedResources)) {
       const document = await documentOf(s, keyOf(version));
       const paths = servedPaths(version, document.paths);
@@ -141,7 +141,7 @@ export const openApiCases: readonly Case[] = [
     }
   }),
 
-  line(122, "the old document", async (s) => {
+  scenario("the old document", async (s) => {
     await withOwnWidgets(s);
     const reversed = ownGroup(s).split(".").toReversed().join(".");
     const name = `${reversed}.v1.Widget`;
@@ -167,7 +167,7 @@ export const openApiCases: readonly Case[] = [
     }
   }),
 
-  line(123, "kubectl explain", async (s) => {
+  scenario("kubectl explain", async (s) => {
     await withOwnWidgets(s);
     await s.until(`/openapi/v3/apis/${ownGroup(s)}/v1`, ({ code }) => code === 200);
     const kind = `widgets.${ownGroup(s)}`;
@@ -196,7 +196,7 @@ export const openApiCases: readonly Case[] = [
     }
   }),
 
-  line(124, "kubectl create with a typo", async (s) => {
+  scenario("kubectl create with a typo", async (s) => {
     const custom = { apiVersion: "example.org/v1", kind: "Widget", metadata: { name: "a" }, spec: { sizee: 1 } };
     const typo = deployment("a");
     typo.spec.template.spec.containers[0].imagee = "typo";
@@ -212,7 +212,7 @@ export const openApiCases: readonly Case[] = [
     await s.kubectl(["create", "-f", "-"], { input: "kind: ConfigMap\nmetadata: {name: a}\n" });
   }),
 
-  line(125, "schemas as functions get them", async (s) => {
+  scenario("schemas as functions get them", async (s) => {
     await withOwnWidgets(s);
     await s.until(`/openapi/v3/apis/${ownGroup(s)}/v1`, ({ code }) => code === 200);
     const flattened = async (group: string, kind: string): Promise<Loose> => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, crds, deployment, inGroup, widget, widgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import type { Session } from "../harness/session.ts";
@@ -110,7 +110,7 @@ const strategic: readonly (readonly [string, Loose])[] = [
   ["null containers", { containers: null }],
   ["retain keys outside", { nodeSelector: { $retainKeys: ["c"], c: "d" } }],
   ["order of the wrong shape", { "$setElementOrder/containers": "x" }],
-  ["delete from a list that is none", { "$deleteFromPrimitiveList/nodeSelector": ["a"] }],
+  ["delete from a field that is not a list", { "$deleteFromPrimitiveList/nodeSelector": ["a"] }],
 ];
 
 async function jsonPatches(s: Session, path: string): Promise<void> {
@@ -164,14 +164,14 @@ async function jsonPatches(s: Session, path: string): Promise<void> {
 }
 
 export const patchCases: readonly Case[] = [
-  line(93, "JSON patches", async (s) => {
+  scenario("JSON patches", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
     await jsonPatches(s, core(s, "configmaps"));
     await s.post(widgets(s), widget("a", { args: ["a", "b", "c"], parts: [{ name: "p" }] }), { quiet: true });
     await jsonPatches(s, widgets(s));
   }),
 
-  line(93, "JSON patches of lists", async (s) => {
+  scenario("JSON patches of lists", async (s) => {
     await s.post(
       widgets(s),
       widget("a", { args: ["a", "b", "c"], parts: [{ name: "p" }], free: { list: [1, [2, 3]] } }),
@@ -208,7 +208,7 @@ export const patchCases: readonly Case[] = [
     await patch({ op: "add", path: "/spec/size", value: 1 });
   }),
 
-  line(94, "merge patches", async (s) => {
+  scenario("merge patches", async (s) => {
     await s.post(
       core(s, "configmaps"),
       { ...configMap("a", { a: "1", b: "2" }), metadata: { name: "a", labels: { l: "1" } } },
@@ -237,7 +237,7 @@ export const patchCases: readonly Case[] = [
     await s.patch(`${widgets(s, "a")}?force=true`, "merge", {});
   }),
 
-  line(95, "strategic merge patches of a deployment", async (s) => {
+  scenario("strategic merge patches of a deployment", async (s) => {
     const path = inGroup(s, "apps/v1/deployments");
     for (const [n, [title, spec]] of strategic.entries()) {
       await s.post(path, richDeployment(`d-${n}`), { quiet: true });
@@ -250,7 +250,7 @@ export const patchCases: readonly Case[] = [
     }
   }),
 
-  line(95, "strategic merge patches of metadata and status", async (s) => {
+  scenario("strategic merge patches of metadata and status", async (s) => {
     const path = inGroup(s, "apps/v1/deployments");
     await s.post(path, richDeployment("d"), { quiet: true });
     const patch = (value: Loose, sub = ""): Promise<unknown> =>
@@ -305,7 +305,7 @@ export const patchCases: readonly Case[] = [
     await patch({ metadata: { resourceVersion: "1" } });
   }),
 
-  line(95, "strategic merge patches of other kinds", async (s) => {
+  scenario("strategic merge patches of other kinds", async (s) => {
     await s.post(
       core(s, "services"),
       {

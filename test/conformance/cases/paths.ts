@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { beyond, type Case } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, widgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 
@@ -36,7 +36,7 @@ const sharedMetrics = [
   "process_start_time_seconds",
 ];
 
-/** What a family is and how its samples are told apart. */
+/** What a family is and how its samples differ. */
 function familyOf(text: string, name: string): object {
   const sample = text.split("\n").find((row) => new RegExp(`^${name}(_bucket)?[{ ]`).test(row)) ?? "";
   const labels = [...sample.matchAll(/(\w+)="/g)].map(([, label]) => label);
@@ -46,7 +46,7 @@ function familyOf(text: string, name: string): object {
 const documents = ["/", "/version", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/apis/example.org/v1"];
 
 export const pathCases: readonly Case[] = [
-  beyond("health, check by check", async (s) => {
+  scenario("health, check by check", async (s) => {
     for (const endpoint of ["livez", "readyz", "healthz"]) {
       await s.get(`/${endpoint}?verbose`, { part: sharedLines });
       for (const check of [...sharedChecks, "nope", "", "ping/"]) await s.get(`/${endpoint}/${check}`);
@@ -58,7 +58,7 @@ export const pathCases: readonly Case[] = [
     }
   }),
 
-  beyond("metrics", async (s) => {
+  scenario("metrics", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
     const watch = await s.watch(`${core(s, "configmaps")}?watch=true`);
     await s.get(core(s, "configmaps", "a"), { quiet: true });
@@ -73,7 +73,7 @@ export const pathCases: readonly Case[] = [
     await s.get("/metrics/");
   }),
 
-  beyond("methods and forms of paths", async (s) => {
+  scenario("methods and forms of paths", async (s) => {
     const kind = (body: Loose): Loose => body.kind ?? typeof body;
     for (const path of documents) {
       for (const method of ["POST", "HEAD", "DELETE", "PUT"]) await s.ask(method, path, undefined, { part: kind });
@@ -89,7 +89,7 @@ export const pathCases: readonly Case[] = [
     s.note("the version is for people", /^\{\n {2}"major": "1",\n.*\n\}$/s.test(layout.text));
   }),
 
-  beyond("what resources produce", async (s) => {
+  scenario("what resources produce", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
     const headers = { accept: "text/html" };
     for (const path of [core(s, "configmaps"), core(s, "configmaps", "a"), widgets(s), widgets(s, "a")]) {

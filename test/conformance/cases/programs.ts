@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
 import { javascriptClient, pythonClient } from "../../../tools/peers/kube-clients.ts";
 import { installed } from "../../../tools/peers/peer.ts";
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, ownGroup, widgets, withOwnWidgets } from "../harness/fixtures.ts";
 import { goClients } from "../harness/go-clients.ts";
 import type { Session } from "../harness/session.ts";
@@ -33,7 +33,7 @@ const widgetYaml = (size: number): string =>
   `apiVersion: example.org/v1\nkind: Widget\nmetadata:\n  name: w\nspec:\n  size: ${size}\n`;
 
 export const programCases: readonly Case[] = [
-  line(128, "leader election", async (s) => {
+  scenario("leader election", async (s) => {
     await s.program("two candidates", {
       program: await goClients(),
       args: ["election", s.server.kubeconfig, s.namespace],
@@ -41,11 +41,11 @@ export const programCases: readonly Case[] = [
     });
   }),
 
-  line(129, "informers that stream their lists", (s) => informers(s, true)),
+  scenario("informers that stream their lists", (s) => informers(s, true)),
 
-  line(129, "informers that list and watch", (s) => informers(s, false)),
+  scenario("informers that list and watch", (s) => informers(s, false)),
 
-  line(131, "kubectl on objects", async (s) => {
+  scenario("kubectl on objects", async (s) => {
     await s.kubectl(["create", "configmap", "a", "--from-literal=x=1"]);
     await s.kubectl(["create", "configmap", "a", "--from-literal=x=1"]);
     await s.kubectl(["get", "configmap", "a", "-o", "jsonpath={.data}"]);
@@ -81,7 +81,7 @@ export const programCases: readonly Case[] = [
     });
   }),
 
-  line(131, "kubectl applies, compares and waits", async (s) => {
+  scenario("kubectl applies, compares and waits", async (s) => {
     await s.kubectl(["diff", "-f", "-"], { input: widgetYaml(1) });
     await s.kubectl(["apply", "-f", "-"], { input: widgetYaml(1) });
     await s.kubectl(["apply", "-f", "-"], { input: widgetYaml(1) });
@@ -118,7 +118,7 @@ export const programCases: readonly Case[] = [
     await s.kubectl(["wait", "widgets.example.org/w", "--for=delete", "--timeout=60s"]);
   }),
 
-  line(131, "kubectl deletes with and without dependents", async (s) => {
+  scenario("kubectl deletes with and without dependents", async (s) => {
     for (const cascade of ["foreground", "background", "orphan"]) {
       const owner = `owner-${cascade}`;
       const { body } = await s.post(core(s, "configmaps"), configMap(owner), { quiet: true });
@@ -144,7 +144,7 @@ export const programCases: readonly Case[] = [
     await s.kubectl(["get", "configmaps"]);
   }),
 
-  line(131, "kubectl watches", async (s) => {
+  scenario("kubectl watches", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
     /** A watch that ends itself when it has shown so much; nothing may change before it has shown what there is. */
     const watch = (args: readonly string[], lines: number): { listed: Promise<void>; shown: Promise<string> } => {
@@ -166,8 +166,7 @@ export const programCases: readonly Case[] = [
     s.note("what a watch of one shows", await one.shown);
   }),
 
-  line(
-    132,
+  scenario(
     "the JavaScript client",
     async (s) => {
       const old = await afterForgetting(s);
@@ -180,8 +179,7 @@ export const programCases: readonly Case[] = [
     alone,
   ),
 
-  line(
-    132,
+  scenario(
     "the Python client",
     async (s) => {
       const old = await afterForgetting(s);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, inGroup, ownCrd, ownGroup, widget, widgets, withOwnWidgets } from "../harness/fixtures.ts";
 
 export const readCases: readonly Case[] = [
-  line(26, "what is not there", async (s) => {
+  scenario("what is not there", async (s) => {
     await s.get(core(s, "configmaps", "missing"), { compareHeaders: ["cache-control"] });
     await s.get(widgets(s, "missing"));
     await s.get("/api/v1/namespaces/no-such-namespace");
@@ -21,7 +21,7 @@ export const readCases: readonly Case[] = [
     await s.get(core(s, "configmaps", "a%2Fb"));
   }),
 
-  line(26, "methods a path does not have", async (s) => {
+  scenario("methods a path does not have", async (s) => {
     await s.put(core(s, "configmaps"), configMap("a"));
     await s.patch(core(s, "configmaps"), "merge", {});
     await s.post(core(s, "configmaps", "a"), configMap("a"));
@@ -38,10 +38,10 @@ export const readCases: readonly Case[] = [
     await s.get(`/apis/example.org/v1/widgets/a`);
   }),
 
-  line(27, "get at a version", async (s) => {
+  scenario("get at a version", async (s) => {
     const first = await s.post(core(s, "configmaps"), configMap("a"));
     await s.put(core(s, "configmaps", "a"), configMap("a", { a: "2" }), { quiet: true });
-    // Any version will do for whoever asks so: the reference may still be hearing of the change.
+    // resourceVersion=0 may return any version: the cache of the reference may lag behind the change.
     await s.until(`${core(s, "configmaps", "a")}?resourceVersion=0`, ({ body }) => body.data?.a === "2");
     await s.get(`${core(s, "configmaps", "a")}?resourceVersion=0`);
     await s.get(`${core(s, "configmaps", "a")}?resourceVersion=${first.body.metadata.resourceVersion}`);
@@ -59,7 +59,7 @@ export const readCases: readonly Case[] = [
     await s.get(`${core(s, "configmaps", "a")}?resourceVersionMatch=Exact&resourceVersion=1`);
   }),
 
-  line(28, "a version from the future", async (s) => {
+  scenario("a version from the future", async (s) => {
     const { body } = await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
     // Far enough that the other cases do not get there in the three seconds the server waits.
     const future = BigInt(body.metadata.resourceVersion) + 1_000_000n;
@@ -75,7 +75,7 @@ export const readCases: readonly Case[] = [
     await ask(`${widgets(s)}?resourceVersion=${future}`);
   }),
 
-  line(40, "metadata only", async (s) => {
+  scenario("metadata only", async (s) => {
     const meta = (as: string, version = "v1"): { accept: string } => ({
       accept: `application/json;as=${as};g=meta.k8s.io;v=${version}`,
     });
@@ -106,7 +106,7 @@ export const readCases: readonly Case[] = [
     await s.delete(core(s, "configmaps", "b"), undefined, { headers: meta("PartialObjectMetadata") });
   }),
 
-  line(41, "pretty", async (s) => {
+  scenario("pretty", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
     await s.post(widgets(s), widget("a", { free: { empty: {}, list: [], deep: [[1, { a: "<b>&" }]] } }), {
       quiet: true,
@@ -132,7 +132,7 @@ export const readCases: readonly Case[] = [
     await show(core(s, "configmaps"), { "user-agent": "x" });
   }),
 
-  line(26, "objects of a version that is not served", async (s) => {
+  scenario("objects of a version that is not served", async (s) => {
     await withOwnWidgets(s, (crd) => {
       crd.spec.versions[1].served = false;
     });

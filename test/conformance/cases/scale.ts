@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may be asked of a Scale, on a custom and on a built-in kind, and what of an object keeps its Scale from being shown.
-import { beyond, type Case } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { deployment, inGroup, widget, widgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import type { Session } from "../harness/session.ts";
@@ -113,10 +113,10 @@ const statuses: readonly unknown[] = [
 ];
 
 export const scaleCases: readonly Case[] = [
-  beyond("scales of custom kinds that are refused", refusedScales(custom)),
-  beyond("scales of built-in kinds that are refused", refusedScales(builtin)),
+  scenario("scales of custom kinds that are refused", refusedScales(custom)),
+  scenario("scales of built-in kinds that are refused", refusedScales(builtin)),
 
-  beyond("what an object has where its scale is", async (s) => {
+  scenario("what an object has where its scale is", async (s) => {
     const create = (spec: unknown): Promise<unknown> =>
       s.post(`${widgets(s)}?dryRun=All`, widget("a", spec as Loose), { title: `POST ${JSON.stringify(spec)}` });
     for (const replicas of counts) await create({ replicas });

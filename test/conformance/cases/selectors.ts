@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, inGroup, widget, widgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import type { Session } from "../harness/session.ts";
@@ -116,7 +116,7 @@ const fieldSelectors: readonly (readonly [string, string])[] = [
 ];
 
 export const selectorCases: readonly Case[] = [
-  line(37, "label selectors", async (s) => {
+  scenario("label selectors", async (s) => {
     for (const [name, labels] of Object.entries(labelled)) {
       await s.post(core(s, "configmaps"), { metadata: { name, labels } }, { quiet: true });
       await s.post(widgets(s), widget(name, {}, { labels }), { quiet: true });
@@ -134,7 +134,7 @@ export const selectorCases: readonly Case[] = [
     await s.get(`${core(s, "configmaps")}?labelSelector=env%3Ddev&labelSelector=tier`, { part: names });
   }),
 
-  line(38, "field selectors", async (s) => {
+  scenario("field selectors", async (s) => {
     await selectable(s);
     for (const [resource, selector] of fieldSelectors) {
       await s.get(`${core(s, resource)}?fieldSelector=${encodeURIComponent(selector)}`, {
@@ -187,7 +187,7 @@ export const selectorCases: readonly Case[] = [
     });
   }),
 
-  line(38, "events by what they are about", async (s) => {
+  scenario("events by what they are about", async (s) => {
     const event = (name: string, involvedObject: object, more: object = {}): object => ({
       metadata: { name },
       involvedObject: { namespace: s.namespace, ...involvedObject },

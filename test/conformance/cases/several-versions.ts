@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { beyond, type Case } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { ownGroup, ownWidgets, withCrd } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import type { Session } from "../harness/session.ts";
 import { smallCrd } from "../harness/small-crd.ts";
 
-/** A version whose fields nobody else has, but one. */
+/** A version that shares one field with the others. */
 function version(name: string, fields: Loose, more: Loose = {}): Loose {
   const properties = { spec: { type: "object", properties: fields } };
   const schema = { openAPIV3Schema: { type: "object", properties } };
@@ -32,7 +32,7 @@ const object = (s: Session, name: string, { v, spec }: { v: string; spec: Loose 
 });
 
 export const severalVersionsCases: readonly Case[] = [
-  beyond("defaults and fields of several versions", async (s) => {
+  scenario("defaults and fields of several versions", async (s) => {
     await withCrd(s, crdOf(s));
     await s.post(ownWidgets(s), object(s, "a", { v: "v1", spec: { first: "x" } }));
     await s.post(ownWidgets(s, "", "v2"), object(s, "b", { v: "v2", spec: { second: "y" } }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import {
   configMap,
   core,
@@ -20,7 +20,7 @@ const table = {
 };
 
 export const tableCases: readonly Case[] = [
-  line(39, "tables of built-in kinds", async (s) => {
+  scenario("tables of built-in kinds", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a", { x: "1", y: "2" }), { quiet: true });
     await s.post(core(s, "secrets"), { metadata: { name: "a" }, stringData: { x: "1" } }, { quiet: true });
     await s.post(inGroup(s, "apps/v1/deployments"), deployment("a"), { quiet: true });
@@ -112,7 +112,7 @@ export const tableCases: readonly Case[] = [
     await s.get("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", { headers: table });
   }),
 
-  line(39, "tables of custom kinds", async (s) => {
+  scenario("tables of custom kinds", async (s) => {
     await s.post(widgets(s), widget("a", { size: 5, color: "blue" }), { quiet: true });
     await s.post(widgets(s), widget("b", {}), { quiet: true });
     const status = {
@@ -151,7 +151,7 @@ export const tableCases: readonly Case[] = [
     await s.delete(widgets(s, "c"), undefined, { headers: table });
   }),
 
-  line(39, "columns of every type", async (s) => {
+  scenario("columns of every type", async (s) => {
     const column = (name: string, type: string, jsonPath: string): object => ({ name, type, jsonPath });
     await withOwnWidgets(s, (crd) => {
       crd.spec.versions[0].additionalPrinterColumns = [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { beyond, type Case } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import type { Answer, Session } from "../harness/session.ts";
@@ -31,7 +31,7 @@ interface Late {
 
 /** The time a client leaves for an answer. A nanosecond is never enough, whatever the server. */
 export const timeoutCases: readonly Case[] = [
-  beyond("requests that leave no time for an answer", async (s) => {
+  scenario("requests that leave no time for an answer", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
     await inNoTime(s, `${core(s, "configmaps", "a")}?${nobodysTime}`);
     await inNoTime(s, `${core(s, "configmaps")}?${nobodysTime}&limit=1`);
@@ -42,7 +42,7 @@ export const timeoutCases: readonly Case[] = [
     await inNoTime(s, `/apis/nothing.example.org/v1/things?${nobodysTime}`);
   }),
 
-  beyond("requests that leave more time than there is, or none at all", async (s) => {
+  scenario("requests that leave more time than there is, or none at all", async (s) => {
     for (const timeout of ["0", "0s", "-1s", "1h", "59s", "1m0.5s"]) {
       await s.get(`${core(s, "configmaps")}?labelSelector=none&timeout=${timeout}`, { part: (body) => body.kind });
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import {
   configMap,
   core,
@@ -22,7 +22,7 @@ const lease = (name: string, more: object = {}): Loose => ({
 const uidOfNobody = "00000000-0000-0000-0000-000000000000";
 
 export const updateCases: readonly Case[] = [
-  line(54, "updates without a version", async (s) => {
+  scenario("updates without a version", async (s) => {
     await s.post(widgets(s), widget("a"));
     await s.put(widgets(s, "a"), widget("a", { size: 2 }));
     await s.put(widgets(s, "a"), widget("a", { size: 2 }, { resourceVersion: "" }));
@@ -61,7 +61,7 @@ export const updateCases: readonly Case[] = [
     });
   }),
 
-  line(55, "updates of an old version", async (s) => {
+  scenario("updates of an old version", async (s) => {
     for (const [path, object] of [
       [core(s, "configmaps"), configMap("a")],
       [widgets(s), widget("a")],
@@ -83,7 +83,7 @@ export const updateCases: readonly Case[] = [
     });
   }),
 
-  line(56, "updates of another object of the name", async (s) => {
+  scenario("updates of another object of the name", async (s) => {
     for (const [path, object] of [
       [core(s, "configmaps"), configMap("a")],
       [widgets(s), widget("a")],
@@ -100,7 +100,7 @@ export const updateCases: readonly Case[] = [
     }
   }),
 
-  line(57, "updates of what is not there", async (s) => {
+  scenario("updates of what is not there", async (s) => {
     await s.put(widgets(s, "a"), widget("a"));
     await s.put(widgets(s, "a"), widget("a", {}, { resourceVersion: "5" }));
     await s.put(inGroup(s, "coordination.k8s.io/v1/leases", "a"), lease("a"));
@@ -127,7 +127,7 @@ export const updateCases: readonly Case[] = [
     });
   }),
 
-  line(58, "updates under another name", async (s) => {
+  scenario("updates under another name", async (s) => {
     for (const [path, object, other] of [
       [core(s, "configmaps"), configMap("a"), configMap("b")],
       [widgets(s), widget("a"), widget("b")],
@@ -147,7 +147,7 @@ export const updateCases: readonly Case[] = [
     }
   }),
 
-  line(59, "writes that change nothing", async (s) => {
+  scenario("writes that change nothing", async (s) => {
     for (const [path, object] of [
       [core(s, "configmaps"), configMap("a")],
       [widgets(s), widget("a")],
@@ -180,7 +180,7 @@ export const updateCases: readonly Case[] = [
     }
   }),
 
-  line(59, "a status that changes nothing", async (s) => {
+  scenario("a status that changes nothing", async (s) => {
     const { body } = await s.post(widgets(s), widget("a"), { quiet: true });
     const set = await s.patch(`${widgets(s, "a")}/status`, "merge", { status: { phase: "x" } });
     await s.patch(`${widgets(s, "a")}/status`, "merge", { status: { phase: "x" } });
@@ -193,7 +193,7 @@ export const updateCases: readonly Case[] = [
     await s.get(widgets(s, "a"));
   }),
 
-  line(60, "generations of custom objects", async (s) => {
+  scenario("generations of custom objects", async (s) => {
     await s.post(widgets(s), { ...widget("a"), status: { phase: "ignored" } });
     await s.patch(widgets(s, "a"), "merge", { spec: { size: 2 } });
     await s.patch(widgets(s, "a"), "merge", {
@@ -220,7 +220,7 @@ export const updateCases: readonly Case[] = [
     await s.get(`${widgets(s, "a")}/status`);
   }),
 
-  line(60, "a kind without status", async (s) => {
+  scenario("a kind without status", async (s) => {
     await withOwnWidgets(s, (crd) => {
       for (const version of crd.spec.versions) delete version.subresources;
     });
@@ -232,7 +232,7 @@ export const updateCases: readonly Case[] = [
     await s.patch(ownWidgets(s, "a"), "merge", { metadata: { labels: { a: "b" } } });
   }),
 
-  line(61, "generations of deployments", async (s) => {
+  scenario("generations of deployments", async (s) => {
     const path = inGroup(s, "apps/v1/deployments");
     await s.post(path, deployment("a"), { quiet: true });
     const generation = (body: Loose): Loose => body.metadata?.generation ?? body;
@@ -265,7 +265,7 @@ export const updateCases: readonly Case[] = [
     }
   }),
 
-  line(62, "what a client may not decide", async (s) => {
+  scenario("what a client may not decide", async (s) => {
     const made = {
       name: "a",
       generation: 7,
@@ -305,7 +305,7 @@ export const updateCases: readonly Case[] = [
     }
   }),
 
-  line(63, "what may not change", async (s) => {
+  scenario("what may not change", async (s) => {
     const immutable = { ...configMap("a"), immutable: true };
     await s.post(core(s, "configmaps"), immutable, { quiet: true });
     await s.patch(core(s, "configmaps", "a"), "merge", { data: { a: "2" } });
@@ -354,7 +354,7 @@ export const updateCases: readonly Case[] = [
     await s.patch(inGroup(s, "apps/v1/deployments", "a"), "merge", selector);
   }),
 
-  line(64, "patches at the same time", async (s) => {
+  scenario("patches at the same time", async (s) => {
     for (const [path, object, field] of [
       [core(s, "configmaps"), configMap("a", {}), "data"],
       [widgets(s), widget("a", { tags: {} }), "spec"],
@@ -376,7 +376,7 @@ export const updateCases: readonly Case[] = [
     }
   }),
 
-  line(65, "patches of an old version", async (s) => {
+  scenario("patches of an old version", async (s) => {
     for (const [path, object] of [
       [core(s, "configmaps"), configMap("a")],
       [widgets(s), widget("a")],

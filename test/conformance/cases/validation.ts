@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { ownWidget, ownWidgets, widget, widgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import { changeSpec, withSpec } from "../harness/spec-crd.ts";
@@ -33,7 +33,7 @@ const formats: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 export const validationCases: readonly Case[] = [
-  line(85, "rules of a schema", async (s) => {
+  scenario("rules of a schema", async (s) => {
     const bad: readonly Loose[] = [
       { size: "x" },
       { size: 1.5 },
@@ -118,7 +118,7 @@ export const validationCases: readonly Case[] = [
     });
   }),
 
-  line(85, "rules of every kind", async (s) => {
+  scenario("rules of every kind", async (s) => {
     await withSpec(s, {
       type: "object",
       minProperties: 1,
@@ -193,7 +193,7 @@ export const validationCases: readonly Case[] = [
       });
   }),
 
-  line(85, "formats", async (s) => {
+  scenario("formats", async (s) => {
     const properties = Object.fromEntries(Object.keys(formats).map((format) => [format, { ...text, format }]));
     await withSpec(s, { type: "object", properties });
     for (const [format, values] of Object.entries(formats)) {
@@ -205,7 +205,7 @@ export const validationCases: readonly Case[] = [
     }
   }),
 
-  line(86, "rules in CEL", async (s) => {
+  scenario("rules in CEL", async (s) => {
     await withSpec(s, {
       type: "object",
       properties: {
@@ -325,7 +325,7 @@ export const validationCases: readonly Case[] = [
     await change({ fixed: "back" });
   }),
 
-  line(87, "objects older than their schema", async (s) => {
+  scenario("objects older than their schema", async (s) => {
     await withSpec(s, {
       type: "object",
       properties: {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ClientHttp2Session, connect } from "node:http2";
-import { type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core } from "../harness/fixtures.ts";
 import type { Session } from "../harness/session.ts";
 
@@ -36,7 +36,7 @@ async function connected(s: Session): Promise<ClientHttp2Session> {
 }
 
 export const manyWatchesCases: readonly Case[] = [
-  line(50, "three hundred watches of one connection", async (s) => {
+  scenario("three hundred watches of one connection", async (s) => {
     const client = await connected(s);
     try {
       const room = client.remoteSettings.maxConcurrentStreams ?? 0;

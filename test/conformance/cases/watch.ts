@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
-import { beyond, type Case, line } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import {
   configMap,
   core,
@@ -37,7 +37,7 @@ function noteOrder(s: Session, events: readonly Loose[]): void {
 const listen = "allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&watch=true";
 
 export const watchCases: readonly Case[] = [
-  line(42, "what happens to objects", async (s) => {
+  scenario("what happens to objects", async (s) => {
     for (const [collection, object] of [
       [core(s, "configmaps"), configMap("a")],
       [widgets(s), widget("a")],
@@ -54,7 +54,7 @@ export const watchCases: readonly Case[] = [
     }
   }),
 
-  line(42, "a watch starts after the version given", async (s) => {
+  scenario("a watch starts after the version given", async (s) => {
     const collection = core(s, "configmaps");
     const first = await s.post(collection, configMap("a"), { quiet: true });
     await s.post(collection, configMap("b"), { quiet: true });
@@ -73,7 +73,7 @@ export const watchCases: readonly Case[] = [
     await s.get(`${collection}?watch=false&limit=1`, { part: (body) => body.kind });
   }),
 
-  line(42, "updates that end a deletion", async (s) => {
+  scenario("updates that end a deletion", async (s) => {
     await s.post(widgets(s), widget("a", {}, { finalizers: ["example.org/wait"] }), { quiet: true });
     const watch = await watchFromNow(s, widgets(s));
     await s.delete(widgets(s, "a"), undefined, { quiet: true });
@@ -83,7 +83,7 @@ export const watchCases: readonly Case[] = [
     noteOrder(s, events);
   }),
 
-  line(43, "objects that enter and leave a selection", async (s) => {
+  scenario("objects that enter and leave a selection", async (s) => {
     for (const [collection, object] of [
       [core(s, "configmaps"), configMap("a")],
       [widgets(s), widget("a")],
@@ -107,7 +107,7 @@ export const watchCases: readonly Case[] = [
     }
   }),
 
-  line(43, "objects that enter and leave a selection by field", async (s) => {
+  scenario("objects that enter and leave a selection by field", async (s) => {
     const watch = await watchFromNow(s, widgets(s), "&fieldSelector=spec.color%3Dblue");
     await s.post(widgets(s), widget("a"), { quiet: true });
     await s.patch(widgets(s, "a"), "merge", { spec: { color: "blue" } }, { quiet: true });
@@ -116,7 +116,7 @@ export const watchCases: readonly Case[] = [
     await watch.next();
   }),
 
-  line(44, "a watch of everything that is there", async (s) => {
+  scenario("a watch of everything that is there", async (s) => {
     for (const [collection, make] of [
       [core(s, "configmaps"), configMap],
       [widgets(s), widget],
@@ -126,7 +126,7 @@ export const watchCases: readonly Case[] = [
       for (const version of ["", "&resourceVersion=0"]) {
         const watch = await s.watch(`${collection}?watch=true${version}`);
         const events = [await watch.peek(), await watch.peek()];
-        // The reference sends these in the order of its memory, which is none.
+        // The reference sends these in no defined order.
         s.note(
           "what is there",
           events.toSorted((a, b) => a.object.metadata.name.localeCompare(b.object.metadata.name)),
@@ -143,7 +143,7 @@ export const watchCases: readonly Case[] = [
     }
   }),
 
-  line(45, "initial events, a bookmark, then what happens", async (s) => {
+  scenario("initial events, a bookmark, then what happens", async (s) => {
     for (const [collection, make] of [
       [core(s, "configmaps"), configMap],
       [widgets(s), widget],
@@ -168,7 +168,7 @@ export const watchCases: readonly Case[] = [
     }
   }),
 
-  line(45, "initial events of a version", async (s) => {
+  scenario("initial events of a version", async (s) => {
     const { body } = await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
     await s.post(core(s, "configmaps"), configMap("b"), { quiet: true });
     const watch = await s.watch(`${core(s, "configmaps")}?${listen}&resourceVersion=${body.metadata.resourceVersion}`);
@@ -188,14 +188,14 @@ export const watchCases: readonly Case[] = [
     await silent.next();
   }),
 
-  line(45, "initial events of a version from the future", async (s) => {
+  scenario("initial events of a version from the future", async (s) => {
     const version = BigInt(await versionOf(s, core(s, "configmaps"))) + 1_000_000n;
     const watch = await s.watch(`${core(s, "configmaps")}?${listen}&resourceVersion=${version}`);
     await watch.next();
     await watch.next();
   }),
 
-  line(46, "combinations a watch does not have", async (s) => {
+  scenario("combinations a watch does not have", async (s) => {
     for (const query of [
       "sendInitialEvents=true",
       "sendInitialEvents=true&allowWatchBookmarks=true",
@@ -216,7 +216,7 @@ export const watchCases: readonly Case[] = [
     }
   }),
 
-  line(46, "no initial events", async (s) => {
+  scenario("no initial events", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
     for (const version of ["", "&resourceVersion=0", "&resourceVersion="]) {
       const watch = await s.watch(
@@ -233,7 +233,7 @@ export const watchCases: readonly Case[] = [
     }
   }),
 
-  line(47, "watches of metadata and of tables", async (s) => {
+  scenario("watches of metadata and of tables", async (s) => {
     const transforms = {
       metadata: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
       table: "application/json;as=Table;g=meta.k8s.io;v=v1",
@@ -273,7 +273,7 @@ export const watchCases: readonly Case[] = [
     yaml.close();
   }),
 
-  line(49, "bookmarks before the end", async (s) => {
+  scenario("bookmarks before the end", async (s) => {
     for (const [collection, make] of [
       [core(s, "configmaps"), configMap],
       [widgets(s), widget],
@@ -297,12 +297,12 @@ export const watchCases: readonly Case[] = [
     }
   }),
 
-  line(49, "no bookmarks unless asked for", async (s) => {
+  scenario("no bookmarks unless asked for", async (s) => {
     const watch = await watchFromNow(s, core(s, "configmaps"), "&timeoutSeconds=4");
     await watch.next();
   }),
 
-  line(51, "a watch of one name", async (s) => {
+  scenario("a watch of one name", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
     await s.post(core(s, "configmaps"), configMap("b"), { quiet: true });
     const watch = await s.watch(
@@ -319,7 +319,7 @@ export const watchCases: readonly Case[] = [
     await s.get(`/api/v1/watch/namespaces/${s.namespace}/nope`);
   }),
 
-  beyond("the deprecated paths of watches", async (s) => {
+  scenario("the deprecated paths of watches", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
     await s.post(core(s, "configmaps"), configMap("b"), { quiet: true });
     const version = await versionOf(s, core(s, "configmaps"));
@@ -361,7 +361,7 @@ export const watchCases: readonly Case[] = [
     }
   }),
 
-  beyond("the deprecated paths of watches of custom objects", async (s) => {
+  scenario("the deprecated paths of watches of custom objects", async (s) => {
     await s.post(widgets(s), widget("a"), { quiet: true });
     await s.post(widgets(s), widget("b"), { quiet: true });
     const version = await versionOf(s, widgets(s));
@@ -386,14 +386,14 @@ export const watchCases: readonly Case[] = [
     }
   }),
 
-  line(51, "a watch that is idle for two minutes", async (s) => {
+  scenario("a watch that is idle for two minutes", async (s) => {
     const watch = await watchFromNow(s, core(s, "configmaps"));
     await delay(121_000);
     await s.post(core(s, "configmaps"), configMap("late"), { quiet: true });
     await watch.next();
   }),
 
-  line(52, "a kind that goes while it is watched", async (s) => {
+  scenario("a kind that goes while it is watched", async (s) => {
     await withOwnWidgets(s);
     await s.post(ownWidgets(s), ownWidget(s, "a"), { quiet: true });
     const watch = await watchFromNow(s, ownWidgets(s));
@@ -405,7 +405,7 @@ export const watchCases: readonly Case[] = [
     await s.get(`${ownWidgets(s)}?${listen}`);
   }),
 
-  line(52, "a schema that changes while it is watched", async (s) => {
+  scenario("a schema that changes while it is watched", async (s) => {
     await withOwnWidgets(s);
     await s.post(ownWidgets(s), ownWidget(s, "a"), { quiet: true });
     const watch = await watchFromNow(s, ownWidgets(s));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { beyond, type Case, nameOf } from "../harness/case.ts";
+import { type Case, scenario } from "../harness/case.ts";
 import type { Session } from "../harness/session.ts";
 import type { KnownDifference } from "../harness/verdict.ts";
 
@@ -19,11 +19,11 @@ const titleOf = ({ topic }: DocumentedDifference): string => `documented: ${topi
 
 /** The case that asks both servers. */
 export const caseOf = (difference: DocumentedDifference): Case =>
-  beyond(titleOf(difference), async (s) => s.note(asked, await difference.run(s)));
+  scenario(titleOf(difference), async (s) => s.note(asked, await difference.run(s)));
 
 /** What the case must find: exactly these two answers. */
 export const knownDifferenceOf = (difference: DocumentedDifference): KnownDifference => ({
-  case: nameOf(caseOf(difference)),
+  case: caseOf(difference).title,
   asked,
   ours: difference.ours,
   theirs: difference.theirs,

@@ -17,7 +17,7 @@ export interface CommandLine {
   readonly directory?: string | undefined;
   /** It is ended by force when it takes longer. */
   readonly patienceMs?: number | undefined;
-  /** Told what it has printed so far; it is ended by force when it has printed enough. */
+  /** Called with the output so far; the program is killed when it returns true. */
   readonly isEnough?: ((stdout: string) => boolean) | undefined;
 }
 

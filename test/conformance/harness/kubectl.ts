@@ -9,11 +9,11 @@ import type { ServerUnderTest } from "./server-under-test.ts";
 export interface KubectlOptions {
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Told what it has printed so far; it is ended when it has printed enough. */
+  /** Called with the output so far; kubectl is ended when it returns true. */
   readonly isEnough?: (stdout: string) => boolean;
 }
 
-/** kubectl keeps discovery on disk; nobody else's may be used, and two servers must not share theirs. */
+/** kubectl caches discovery on disk; each server needs a cache of its own. */
 const caches = mkdtempSync(join(tmpdir(), "conformance-kubectl-"));
 process.once("exit", () => rmSync(caches, { recursive: true, force: true }));
 

@@ -68,7 +68,7 @@ const varyingTexts: readonly (readonly [RegExp, string])[] = [
   [/([?&]hash=)[0-9A-F]+/g, "$1<hash>"],
   // What CEL calls the type of a schema node in its messages.
   [/\b(selfType)\d+/g, "$1<n>"],
-  // Answers in protobuf are not given, so nobody is told to ask for them.
+  // The embedded server has no protobuf responses, so its errors do not list that media type.
   [
     /(?<=(?:Available representations|media types are accepted): .*), application\/vnd\.kubernetes\.protobuf(?:;stream=watch)?/gs,
     "",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Case } from "./case.ts";
 
-/** What a run of the suite is asked to do. */
+/** The options of a run. */
 export interface RunOptions {
-  /** Lines or parts of titles; all cases when empty. */
+  /** Parts of titles; all cases when empty. */
   readonly only: readonly string[];
   /** Compares two reference servers with each other: what differs then is the suite's fault. */
   readonly referenceOnly: boolean;
@@ -29,9 +29,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
   };
 }
 
-/** Whether a case was asked for. */
+/** Whether a case is selected. */
 export function isWanted(one: Case, { only }: RunOptions): boolean {
-  const matches = (part: string): boolean =>
-    /^\d+$/.test(part) ? one.line === Number(part) : one.title.includes(part);
-  return only.length === 0 || only.some(matches);
+  return only.length === 0 || only.some((part) => one.title.includes(part));
 }

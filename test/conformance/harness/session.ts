@@ -29,7 +29,7 @@ export interface Ask {
   readonly part?: (body: Loose) => unknown;
   /** Other credentials than the administrator's. */
   readonly as?: Partial<Target>;
-  /** Told apart in the transcript, where the path alone does not say it. */
+  /** Distinguishes entries of the transcript that have the same path. */
   readonly title?: string;
   /** Shows every bookmark of a watch that asked for some, and not only the one that ends the initial events. */
   readonly everyBookmark?: boolean;

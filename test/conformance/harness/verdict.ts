@@ -17,9 +17,9 @@ export interface KnownDifference {
 
 /** What became of the differences of one case. */
 export interface Verdict {
-  /** Differences nobody knew of. */
+  /** Differences that are not listed. */
   readonly unexpected: readonly Difference[];
-  /** Known differences that are none any more: the list must shrink with them. */
+  /** Known differences that no longer exist and must be removed from the list. */
   readonly outdated: readonly KnownDifference[];
 }
 

@@ -26,7 +26,7 @@ export interface WireResponse {
   readonly code: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The body as JSON, or its text when it is none. */
+  /** The body as JSON, or its text when it is not JSON. */
   readonly body: unknown;
 }
 
@@ -63,7 +63,7 @@ export function answerTo(target: Target, { method, path, headers = {}, body }: W
   return promise;
 }
 
-/** JSON with all its digits, or the text when it is none. */
+/** JSON with all its digits, or the text when it is not JSON. */
 export function asJson(text: string): unknown {
   try {
     return parseJson(text);

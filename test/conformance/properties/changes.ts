@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes that somebody makes to an object, one after the other, in all the ways there are.
+// Changes of an object, one after the other, by every kind of request.
 import fc from "fast-check";
 import type { Loose } from "../harness/loose.ts";
 import type { PatchType } from "../harness/session.ts";
@@ -27,7 +27,7 @@ function dictionaries(values: fc.Arbitrary<Loose> = word): fc.Arbitrary<Loose> {
   return fc.dictionary(word, values, { maxKeys: 3 });
 }
 
-/** Items of a list that are told apart by their keys, as they should be, but for an accident. */
+/** List items with unique keys, with few exceptions. */
 function keyed(item: fc.Arbitrary<Loose>, keys: (one: Loose) => string): fc.Arbitrary<Loose> {
   return fc.oneof(
     { weight: 9, arbitrary: fc.uniqueArray(item, { selector: keys, maxLength: 3 }) },

@@ -41,7 +41,7 @@ const both = { target: "TARGET_COMPOSITE_AND_CLAIM" };
 const condition = (type: string, more: JsonObject = both, status = "TRUE"): JsonObject => ({
   type,
   status: `STATUS_CONDITION_${status}`,
-  reason: "Told",
+  reason: "Reported",
   ...more,
 });
 const withStatus = (status: JsonObject): JsonObject => ({ composite: { resource: { status } } });
@@ -68,7 +68,7 @@ test("both lists hold the types for the claim in the order they came in, and onl
   const [before, seen] = await shown(claimType, "grows", "1");
   assert.deepEqual(before["claimConditionTypes"], ["Db", "Image"]);
   assert.deepEqual(before["claimConditions"], ["Db", "Image"]);
-  assert.equal(conditionOf(seen, "Quiet"), undefined, "84: it was for the composite resource alone");
+  assert.equal(conditionOf(seen, "Quiet"), undefined, "it targets the composite resource only");
   assert.deepEqual(Object.keys(statusOf(seen)).sort(), ["conditions", "url"], "no list is copied to the claim");
 
   const second = { conditions: [condition("App"), condition("Db", { target: "TARGET_COMPOSITE" }, "FALSE")] };
@@ -76,24 +76,24 @@ test("both lists hold the types for the claim in the order they came in, and onl
   const [after, then] = await shown(claimType, "grows", "2");
   assert.deepEqual(after["claimConditionTypes"], ["Db", "Image", "App"]);
   assert.deepEqual(after["claimConditions"], ["Db", "Image", "App"]);
-  assert.equal(conditionOf(then, "Db")?.status, "False", "83: once for the claim, always for the claim");
-  assert.equal(conditionOf(then, "Image")?.status, "True", "82: what is not said again stays");
+  assert.equal(conditionOf(then, "Db")?.status, "False", "a condition that targeted the claim once always does");
+  assert.equal(conditionOf(then, "Image")?.status, "True", "a condition that is not set again stays");
   const { resourceRef } = then["spec"] as { readonly resourceRef: { readonly name: string } };
   await rendersAsApplied(plane.users, xrType, { name: resourceRef.name });
 });
 
-test("81: types that are ours are neither set nor listed", async () => {
+test("system condition types are neither set nor listed", async () => {
   const ours = ["Ready", "Synced", "Healthy", "Responsive", "UpToDate"].map((type) => condition(type, both, "FALSE"));
   const one = { conditions: [...ours, condition("Theirs")] };
   await plane.apply(claim(claimType, "reserved", { one, two: { desired: withStatus({ url: "1" }) } }));
   const [status, seen] = await shown(claimType, "reserved", "1");
   assert.deepEqual(status["claimConditions"], ["Theirs"]);
   assert.deepEqual(status["claimConditionTypes"], ["Theirs"]);
-  assert.notEqual(conditionOf(seen, "Ready")?.reason, "Told");
+  assert.notEqual(conditionOf(seen, "Ready")?.reason, "Reported");
   assert.equal(conditionOf(seen, "UpToDate"), undefined);
 });
 
-test("95: a function cannot write the lists, and the claim goes on", async () => {
+test("a function cannot write the lists of claim conditions", async () => {
   const sneaky = { claimConditionTypes: ["Sneaky"], claimConditions: ["Sneaky"], url: "1" };
   const answers = { one: { conditions: [condition("Db")] }, two: { desired: withStatus(sneaky) } };
   await plane.apply(claim(claimType, "sneaky", answers));
@@ -117,7 +117,7 @@ test("a fatal result lists as well as an answer that is fine", async () => {
   assert.deepEqual([status["claimConditions"], status["claimConditionTypes"]], [["Db"], ["Db"]]);
 });
 
-test("23: a field of that name that the author has is the author's", async () => {
+test("a field of the same name in the author's schema stays the author's", async () => {
   const answers = {
     one: { conditions: [condition("Db")] },
     two: { desired: withStatus({ url: "1", claimConditions: "as the author likes" }) },
@@ -143,7 +143,7 @@ const derived: Readonly<Record<string, readonly string[]>> = {
 };
 
 for (const [name, wanted] of Object.entries(derived)) {
-  test(`23: of the lists, ${name} has ${wanted.join(" and ") || "none"}`, async () => {
+  test(`of the lists, ${name} has ${wanted.join(" and ") || "none"}`, async () => {
     const crd = await eventually(`there is ${name}`, () => plane.find(crdType, { name }));
     const { versions } = crd["spec"] as { readonly versions: readonly VersionWithStatus[] };
     const fields = Object.keys(versions[0]?.schema.openAPIV3Schema.properties.status.properties ?? {});

@@ -36,7 +36,7 @@ export function claimedDefinition({ kind, group, status = {} }: DefinitionWish):
   } as unknown as KubeObject;
 }
 
-/** A kind without claims, whose objects live in namespaces unless told otherwise. Its spec takes whatever it is given. */
+/** A kind without claims, namespaced by default. Its spec accepts any fields. */
 export function modernDefinition(
   { kind, group, status = {} }: DefinitionWish,
   scope: "Namespaced" | "Cluster" = "Namespaced",

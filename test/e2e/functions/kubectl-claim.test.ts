@@ -23,7 +23,7 @@ const configMap = { apiVersion: "v1", kind: "ConfigMap" };
 const namespace = "street";
 const key = { namespace, name: "corner" };
 
-/** Makes a sign with what is sold; a shop that sells nothing is told so. */
+/** Makes a sign with the goods; a shop without goods gets a warning. */
 function open(req: RunFunctionRequest): RunFunctionResponse {
   const rsp = response.to(req);
   const { resource: xr } = request.getObservedCompositeResource(req);
@@ -85,8 +85,8 @@ function kubectl(args: readonly string[], input?: object, env: Record<string, st
   });
 }
 
-/** What kubectl printed; it must have been content. */
-async function told(...given: Parameters<typeof kubectl>): Promise<string> {
+/** What kubectl printed; it must exit with 0. */
+async function printed(...given: Parameters<typeof kubectl>): Promise<string> {
   const { exitCode, stdout, stderr } = await kubectl(...given);
   assert.equal(exitCode, 0, `kubectl ${given[0].join(" ")}: ${stderr}`);
   return stdout.trim();
@@ -129,43 +129,53 @@ after(async () => {
 
 test("definition and composition are applied, and the definition can be waited for", async () => {
   const pipeline = [{ step: "open", functionRef: { name: "open" } }];
-  assert.match(await told(["apply", "-f", "-"], definition), /xshops\.shop\.example\.org created$/);
-  assert.match(await told(["apply", "-f", "-"], compositionOf("shop", xrType, pipeline)), /composition.*shop created$/);
+  assert.match(await printed(["apply", "-f", "-"], definition), /xshops\.shop\.example\.org created$/);
+  assert.match(
+    await printed(["apply", "-f", "-"], compositionOf("shop", xrType, pipeline)),
+    /composition.*shop created$/,
+  );
   for (const condition of ["Established", "Offered"]) {
-    await told(["wait", `xrd/xshops.${group}`, `--for=condition=${condition}`, "--timeout=120s"]);
+    await printed(["wait", `xrd/xshops.${group}`, `--for=condition=${condition}`, "--timeout=120s"]);
   }
 });
 
 test("a claim is applied, waited for and looked at", async () => {
-  assert.equal(await told(["apply", "-f", "-"], claim({ goods: [], motto: "soon" })), `shop.${group}/corner created`);
-  await told(["wait", "shop/corner", "--for=condition=Ready", "--timeout=120s"]);
+  assert.equal(
+    await printed(["apply", "-f", "-"], claim({ goods: [], motto: "soon" })),
+    `shop.${group}/corner created`,
+  );
+  await printed(["wait", "shop/corner", "--for=condition=Ready", "--timeout=120s"]);
   await signSays({ goods: "", motto: "soon" });
-  const table = (await told(["get", "shop"])).split("\n").map((line) => line.split(/\s{2,}/));
+  const table = (await printed(["get", "shop"])).split("\n").map((line) => line.split(/\s{2,}/));
   assert.deepEqual(table[0], ["NAME", "SYNCED", "READY", "CONNECTION-SECRET", "AGE"]);
   assert.deepEqual(table[1]?.slice(0, 3), ["corner", "True", "True"]);
   const path = "jsonpath={.status.conditions[?(@.type=='SignPainted')].message}";
-  assert.equal(await told(["get", "shop/corner", "-o", path]), "0 goods");
-  await eventually("describe shows what the function told the claim", async () =>
-    /Warning\s+ComposeResources\s.*There is nothing to sell\./.test(await told(["describe", "shop/corner"])),
+  assert.equal(await printed(["get", "shop/corner", "-o", path]), "0 goods");
+  await eventually("describe shows the result that the function sent to the claim", async () =>
+    /Warning\s+ComposeResources\s.*There is nothing to sell\./.test(await printed(["describe", "shop/corner"])),
   );
   const { metadata } = await xrOf();
-  assert.deepEqual(metadata.annotations, { "example.org/floor": "2" }, "54: what kubectl keeps for itself stays there");
+  assert.deepEqual(
+    metadata.annotations,
+    { "example.org/floor": "2" },
+    "kubectl's last-applied annotation is not copied",
+  );
   assert.equal(metadata.labels?.["owner"], "sam");
 });
 
 test("applied again: what was changed changes, what was taken away goes, what is the same stays", async () => {
-  assert.match(await told(["apply", "-f", "-"], claim({ goods: ["tea"] })), /corner configured$/);
+  assert.match(await printed(["apply", "-f", "-"], claim({ goods: ["tea"] })), /corner configured$/);
   await signSays({ goods: "tea" });
-  await told(["wait", "shop/corner", "--for=jsonpath={.status.goods}=1", "--timeout=120s"]);
+  await printed(["wait", "shop/corner", "--for=jsonpath={.status.goods}=1", "--timeout=120s"]);
   const { spec } = (await xrOf()) as unknown as { readonly spec: { readonly motto?: string } };
   assert.equal(spec.motto, undefined);
-  assert.match(await told(["apply", "-f", "-"], claim({ goods: ["tea"] })), /corner unchanged$/);
+  assert.match(await printed(["apply", "-f", "-"], claim({ goods: ["tea"] })), /corner unchanged$/);
 });
 
 test("edited: what the user typed reaches the composed resource", async () => {
   const script = join(directory, "editor.sed");
   writeFileSync(script, "s/^  - tea$/  - tea\\n  - jam/\ns/owner: sam/owner: pat/\n");
-  const edited = await told(["edit", "shop/corner"], undefined, { KUBE_EDITOR: `sed -i -f ${script}` });
+  const edited = await printed(["edit", "shop/corner"], undefined, { KUBE_EDITOR: `sed -i -f ${script}` });
   assert.match(edited, /corner edited$/);
   await signSays({ goods: "tea,jam" });
   await eventually("so does the label", async () => (await xrOf()).metadata.labels?.["owner"] === "pat");
@@ -186,7 +196,7 @@ test("refused: the field is named, and nothing changes", async () => {
 test("deleted: kubectl waits until the claim is gone, and what was made for it follows", async () => {
   const xr = await xrOf();
   const [owner] = (await signOf()).metadata.ownerReferences ?? [];
-  assert.match(await told(["delete", "shop/corner", "--timeout=120s"]), /corner" deleted/);
+  assert.match(await printed(["delete", "shop/corner", "--timeout=120s"]), /corner" deleted/);
   const gone = await kubectl(["get", "shop/corner"]);
   assert.match(gone.stderr, /NotFound/);
   await plane.gone(xrType, { name: xr.metadata.name ?? "" });

@@ -45,7 +45,7 @@ function lay(req: RunFunctionRequest): RunFunctionResponse {
   return rsp;
 }
 
-/** Checks what is laid, replaces the lead if it is told to, and says what it has seen. */
+/** Checks the laid pipes, replaces lead if its input says so, and reports what it has seen. */
 function inspect(req: RunFunctionRequest): RunFunctionResponse {
   const rsp = response.to(req);
   const { resource: xr } = request.getObservedCompositeResource(req);
@@ -144,7 +144,7 @@ test("composition/basic-namespaced: input and credentials reach the function, an
   await plane.gone(type, { namespace, name: "basic" });
 });
 
-test("65: credentials that are not there are named, and recover when they are", async () => {
+test("missing credentials are named, and the resource recovers when they exist", async () => {
   await applyCompositions(plane, compositionOf("locked", type, [step("gauge", credentials("missing"))]));
   await plane.apply(pipe("locked", "locked"));
   await failing(
@@ -181,7 +181,7 @@ test("composition/required-schemas: a schema of the server's own, with metadata 
   await rendersAsApplied(plane.users, type, { namespace, name: "long" }, { schemas: ["apis/apps/v1"] });
 });
 
-test("132: a function that is not installed is named, and the pipeline runs when it is", async () => {
+test("a missing function is named, and the pipeline runs when it is installed", async () => {
   await applyCompositions(plane, compositionOf("early", type, [step("later")]));
   await plane.apply(pipe("early", "early"));
   await failing(
@@ -194,7 +194,7 @@ test("132: a function that is not installed is named, and the pipeline runs when
   await shows("early", { input: "nothing" });
 });
 
-test("a function at a place that is none is named, with the place", async () => {
+test("the error of an invalid endpoint names the function and the endpoint", async () => {
   await plane.apply(functionAt("lost", "not a place"));
   await applyCompositions(plane, compositionOf("lost", type, [step("lost")]));
   await plane.apply(pipe("lost", "lost"));

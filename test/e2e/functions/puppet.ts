@@ -25,7 +25,7 @@ export function puppet(req: RunFunctionRequest): RunFunctionResponse {
   return { ...rsp, results, conditions, requirements, desired: "desired" in answer ? said.desired : rsp.desired };
 }
 
-/** A step in which the puppet is told which one it is. */
+/** A step whose input names the puppet. */
 export function puppetStep(step: string): StepWish {
   return {
     step,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Servers that are no functions, for those who think they call one.
+// Servers that are not functions, called as if they were.
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import { createServer as createHttp2Server, type ServerHttp2Stream } from "node:http2";

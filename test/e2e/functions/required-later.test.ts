@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What functions require and what is not there yet: objects, kinds, schemas. Nobody touches the composite resource when
-// they come, change and go, and no answer says that it should be looked at again; its function sees them all the same.
+// Functions require objects, kinds and schemas that do not exist yet. The function sees them when they are created, changed and deleted,
+// although the composite resource does not change and no response has a TTL.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
@@ -111,7 +111,7 @@ const start = (name: string, wish: Wish, composition = "dynamic"): Promise<void>
 const map = (name: string, text: string, labels: Record<string, string> = {}): KubeObject =>
   ({ ...configMap, metadata: { namespace, name, labels }, data: { text } }) as KubeObject;
 
-/** Waits until the function has told what it was given. */
+/** Waits until the function has reported what it received. */
 async function tells(name: string, field: "things" | "schema", wanted: string): Promise<void> {
   await plane.until(`${name} tells ${field} ${wanted}`, type, { namespace, name }, (one) => {
     return (one["status"] as JsonObject | undefined)?.[field] === wanted;
@@ -181,7 +181,7 @@ describe("schemas", () => {
     await tells("of-schema", "schema", "absent");
   });
 
-  test("of a kind that was established a second ago: no call is told that there is none", async () => {
+  test("of a kind that was established a second ago: no call gets an empty schema", async () => {
     await start("before", { schema: late("Atlas") });
     await tells("before", "schema", "absent");
     await establish(crdOf("Atlas", ["pages"]));

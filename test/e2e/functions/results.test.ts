@@ -97,7 +97,7 @@ const rows: Readonly<Record<string, Row>> = {
   ...Object.fromEntries(tableOfResults()),
   ...Object.fromEntries(tableOfConditions()),
   "a result of unknown severity for the claim": {
-    reason: "80: a Warning on the XR alone, which says that the severity is not known",
+    reason: "a Warning on the XR only, which says that the severity is unknown",
     answers: { two: { results: [{ severity: "SEVERITY_UNSPECIFIED", message: "boom", target: both }] } },
     xr: [
       'Warning ComposeResources: Pipeline step "two" returned a result of unknown severity (assuming warning): boom',
@@ -105,7 +105,7 @@ const rows: Readonly<Record<string, Row>> = {
     claim: [],
   },
   "a fatal result in step two after a warning for the claim in step one": {
-    reason: "79: what was said before counts, what comes after does not, and step three is not asked",
+    reason: "results before the fatal one count, later ones do not, and step three is not called",
     answers: {
       one: {
         results: [{ severity: "SEVERITY_WARNING", message: "careful", target: both }],
@@ -175,12 +175,12 @@ const play = (name: string, answers: Answers): KubeObject =>
   ({ ...claimType, metadata: { namespace, name }, spec: { answers } }) as unknown as KubeObject;
 
 /** An object's events of functions, without those of selecting and binding. */
-async function toldTo(object: KubeObject): Promise<readonly string[]> {
+async function functionEvents(object: KubeObject): Promise<readonly string[]> {
   const others = /^Normal (SelectComposition|BindCompositeResource|PropagateConnectionSecret):/;
   return (await plane.events(object)).filter((text) => !others.test(text));
 }
 
-/** Whether the XR was told twice: then whatever else the first pass had to say is written as well. */
+/** Whether the XR got its event twice: then everything from the first reconcile is written as well. */
 async function hasRetried({ metadata }: KubeObject): Promise<boolean> {
   const fieldSelector = `involvedObject.uid=${metadata.uid ?? ""},type=Warning`;
   const { items } = await plane.users.list(eventType, { fieldSelector });
@@ -193,15 +193,15 @@ async function xrOf(claim: KubeObject): Promise<KubeObject> {
   return plane.until("it was composed, or not", xrType, { name: resourceRef.name }, isSettled);
 }
 
-/** Sees all of a row: what was to be told is, and when it is told again nothing else has come. */
+/** Checks a row: all wanted events are written, and no others by the second reconcile. */
 async function judge(row: Row, key: { readonly namespace: string; readonly name: string }): Promise<void> {
   const claim = await plane.until("it is bound", claimType, key, (one) => conditionOf(one, "Synced") !== undefined);
   const xr = await xrOf(claim);
   const synced = conditionOf(xr, "Synced");
   assert.deepEqual([synced?.status, synced?.message], row.fatal ? ["False", row.fatal] : ["True", undefined]);
   if (row.fatal !== undefined) await eventually("it is tried again", () => hasRetried(xr));
-  await hasBeenTold(xr, row.xr);
-  await hasBeenTold(claim, row.claim);
+  await hasEvents(xr, row.xr);
+  await hasEvents(claim, row.claim);
   const { claimCondition } = row;
   const copied = await plane.until("the claim says as much", claimType, key, (one) => {
     return conditionOf(one, "Seen")?.reason === claimCondition;
@@ -209,13 +209,13 @@ async function judge(row: Row, key: { readonly namespace: string; readonly name:
   assert.equal(conditionOf(copied, "Synced")?.status, "True", "the claim is in sync whatever functions say");
 }
 
-/** Events come a moment after what they tell of; more than wanted never. */
-async function hasBeenTold(object: KubeObject, wanted: readonly string[]): Promise<void> {
+/** Events come a moment after the change; more than wanted never. */
+async function hasEvents(object: KubeObject, wanted: readonly string[]): Promise<void> {
   let last: readonly string[] = [];
   await eventually(
-    `${object.kind} ${object.metadata.name} is told`,
+    `events of ${object.kind} ${object.metadata.name}`,
     async () => {
-      last = await toldTo(object);
+      last = await functionEvents(object);
       return wanted.every((text) => last.includes(text));
     },
     () => last.join("\n"),
@@ -234,21 +234,21 @@ const fatalForBoth: Answers = {
   },
 };
 
-test("a composite resource without claims is told alone, and lists no conditions for one", async () => {
+test("without a claim only the composite resource gets the events, and it lists no claim conditions", async () => {
   const key = { namespace, name: "alone" };
   await plane.apply({ ...modernType, metadata: key, spec: { answers: fatalForBoth } } as unknown as KubeObject);
   const scene = await plane.until("it says so", modernType, key, (one) => conditionOf(one, "Seen") !== undefined);
-  await hasBeenTold(scene, [`Warning ReconcileError: ${fatalText("two", "boom")}`]);
+  await hasEvents(scene, [`Warning ReconcileError: ${fatalText("two", "boom")}`]);
   const { claimConditions, claimConditionTypes } = scene["status"] as JsonObject;
   assert.deepEqual([claimConditions, claimConditionTypes], [undefined, undefined]);
 });
 
-test("a composite resource whose claim cannot be read is told alone", async () => {
-  const claimRef = { ...claimType, namespace, name: "nobody" };
+test("when the claim cannot be read, only the composite resource gets the events", async () => {
+  const claimRef = { ...claimType, namespace, name: "missing" };
   const spec = { answers: fatalForBoth, claimRef };
   await plane.apply({ ...xrType, metadata: { name: "orphan" }, spec } as unknown as KubeObject);
   const isSettled = (one: KubeObject): boolean => conditionOf(one, "Synced")?.status === "False";
   const xr = await plane.until("it says so", xrType, { name: "orphan" }, isSettled);
-  await hasBeenTold(xr, [`Warning ReconcileError: ${fatalText("two", "boom")}`]);
+  await hasEvents(xr, [`Warning ReconcileError: ${fatalText("two", "boom")}`]);
   assert.equal(conditionOf(xr, "Seen")?.reason, "Yes");
 });

@@ -122,7 +122,7 @@ async function post(name: string): Promise<void> {
 
 const says = (type: string, status: string) => (object: KubeObject) => conditionOf(object, type)?.status === status;
 const statusOf = (object: KubeObject): Record<string, unknown> => (object["status"] ?? {}) as Record<string, unknown>;
-const told = (object: KubeObject, text: string): Promise<boolean> =>
+const hasEvent = (object: KubeObject, text: string): Promise<boolean> =>
   eventually(
     `the event ${text}`,
     async () => (await plane.events(object)).includes(text),
@@ -144,13 +144,13 @@ for (const sdk of Object.keys(sdks)) {
       type: "Addressed",
       status: "False",
       reason: "Unknown",
-      message: `Nobody knows ${name}-recipient.`,
+      message: `Recipient ${name}-recipient not found.`,
     };
     assert.deepEqual(conditionOf(waiting, "Addressed"), unknown);
     assert.equal(conditionOf(waiting, "Ready")?.status, "False", "the function said so, though nothing is composed");
     const xr = await xrOf(waiting);
-    await told(waiting, `Warning NoRecipient: there is no ConfigMap ${name}-recipient`);
-    await told(xr, `Warning NoRecipient: Pipeline step "${sdk}": there is no ConfigMap ${name}-recipient`);
+    await hasEvent(waiting, `Warning NoRecipient: there is no ConfigMap ${name}-recipient`);
+    await hasEvent(xr, `Warning NoRecipient: Pipeline step "${sdk}": there is no ConfigMap ${name}-recipient`);
 
     await plane.apply(recipient(name));
     const unready = await plane.until(
@@ -162,7 +162,7 @@ for (const sdk of Object.keys(sdks)) {
     assert.equal(conditionOf(unready, "Ready")?.message, "Unready resources: card");
     assert.deepEqual((await cardOf(name))["data"], { text: "hello", to: "1 Main St", stamp: "airmail" });
     const wrote = `Normal ComposeResources: Pipeline step "${sdk}": wrote a card to 1 Main St`;
-    await told(unready, wrote);
+    await hasEvent(unready, wrote);
     assert.ok(
       !(await plane.events(waiting)).some((text) => text.includes("wrote a card")),
       "that was for the XR alone",
@@ -174,7 +174,7 @@ for (const sdk of Object.keys(sdks)) {
     assert.deepEqual({ trail, news, dataType }, { trail: [sdk], news: "none", dataType: "object" });
 
     writeFileSync(newsOf(sdk), "spring has come");
-    await claimUntil(name, "nobody touched it, yet it follows the news", (claim) => {
+    await claimUntil(name, "it follows the news without a change of the claim", (claim) => {
       return statusOf(claim)["news"] === "spring has come";
     });
 
@@ -187,8 +187,8 @@ for (const sdk of Object.keys(sdks)) {
     assert.equal(conditionOf(refused, "Addressed")?.reason, "FatalError");
     const message = `cannot compose resources: pipeline step "${sdk}" returned a fatal result: a postcard needs a text`;
     assert.equal(conditionOf(await xrOf(refused), "Synced")?.message, message);
-    await told(refused, "Warning NoText: a postcard needs a text");
-    await told(await xrOf(refused), `Warning NoText: ${message}`);
+    await hasEvent(refused, "Warning NoText: a postcard needs a text");
+    await hasEvent(await xrOf(refused), `Warning NoText: ${message}`);
     assert.deepEqual((await cardOf(name))["data"], { text: "hello", to: "1 Main St", stamp: "airmail" });
 
     await plane.apply(postcard(name, sdk, "spill"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that are down, slow, dying, or something else altogether. Each harms the composite resources that need it and
-// no other, deletes nothing, is told with what to look at, and is forgotten as soon as the function is back.
+// no other, deletes nothing, is reported with advice, and recovers as soon as the function is back.
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
@@ -45,11 +45,11 @@ let givenUp = 0;
 
 const rows: Readonly<Record<string, Row>> = {
   down: {
-    reason: "nobody listens",
+    reason: "connection refused",
     want: new RegExp(`${unreachable}connect ECONNREFUSED 127\\.0\\.0\\.1:\\d+${advice}`),
   },
   slow: {
-    reason: "it takes longer than a reconcile may, and is told that nobody waits any more",
+    reason: "it takes longer than the deadline of a reconcile, and its call is cancelled",
     serve: (port) =>
       serveHere(port, async (req, { signal }) => {
         await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
@@ -65,7 +65,7 @@ const rows: Readonly<Record<string, Row>> = {
     want: new RegExp(`code = Unavailable desc = Connection dropped$|${unreachable}connect ECONNREFUSED.*${advice}`),
   },
   garbage: {
-    reason: "what it answers is no message",
+    reason: "its response is not a message",
     serve: (port) => serveGrpc(port, { message: Buffer.from("not a message") }),
     want: /code = Internal desc = the function's answer is not a RunFunctionResponse: /,
   },
@@ -80,7 +80,7 @@ const rows: Readonly<Record<string, Row>> = {
     want: /code = PermissionDenied desc = by hand$/,
   },
   "another-service": {
-    reason: "it speaks gRPC and is no function",
+    reason: "it serves gRPC but is not a function",
     serve: (port) => serveGrpc(port, { status: 12 }),
     want: /code = Unimplemented desc = by hand$/,
   },
@@ -187,12 +187,12 @@ describe("while a function cannot do its work", () => {
       assert.match(message.slice(common.length), want);
       assert.deepEqual(await mapOf(name), mapsBefore.get(name), "nothing that was made has changed");
       const laid = conditionOf(failed, "Laid");
-      assert.deepEqual([laid?.status, laid?.reason], ["Unknown", "FatalError"], "37: nobody knows what it would say");
-      assert.equal(conditionOf(failed, "Ready")?.status, "True", "14: what was ready is ready");
+      assert.deepEqual([laid?.status, laid?.reason], ["Unknown", "FatalError"], "its status is unknown");
+      assert.equal(conditionOf(failed, "Ready")?.status, "True", "ready resources stay ready");
     });
   }
 
-  test("nobody else notices", async () => {
+  test("other composite resources are not affected", async () => {
     await plane.apply(job("bystander", "second"));
     await plane.until(
       "it goes on",
@@ -204,8 +204,8 @@ describe("while a function cannot do its work", () => {
     );
   });
 
-  test("a function that nobody waits for any more is told", async () => {
-    await eventually("it is told", async () => givenUp > 0);
+  test("the call of a slow function is cancelled", async () => {
+    await eventually("the function sees the cancellation", async () => givenUp > 0);
   });
 });
 
@@ -218,7 +218,7 @@ describe("when the function is back", () => {
     test(`${name} is forgotten by itself`, async () => {
       await until(name, "is ready", isReady);
       assert.equal(await textOf(name), "second");
-      await until(name, "is told so by its function", (one) => conditionOf(one, "Laid")?.status === "True");
+      await until(name, "its function reports it", (one) => conditionOf(one, "Laid")?.status === "True");
       assert.equal((await mapOf(name)).metadata.uid, mapsBefore.get(name)?.metadata.uid);
     });
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that answer nonsense. Each harms the composite resource it answered for and no other, deletes nothing, is told
-// precisely, and is forgotten as soon as it answers sense again.
+// Functions with invalid responses. Each affects only its own composite resource, deletes nothing, is reported precisely, and recovers as soon
+// as the response is valid again.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import {
@@ -74,12 +74,12 @@ const rows: Readonly<Record<string, Row>> = {
     want: new RegExp(`${where}cannot apply composed resource "extra": .*\\.data\\.size: expected string`),
   },
   "an invalid value": {
-    reason: "case 90: the others are applied, and the event names resource and field",
+    reason: "the others are applied, and the event names resource and field",
     spoil: (rsp) => add(rsp, "extra", { ...configMap, data: { "not a key!": "x" } }),
     want: /^Unsynced resources: extra$/,
     event: /^Warning ComposeResources: cannot apply composed resource "extra": .*data\[not a key!\]: Invalid value/,
   },
-  "a kind that nobody knows": {
+  "an unknown kind": {
     reason: "resource, kind and what to do",
     spoil: (rsp) => add(rsp, "extra", { apiVersion: "nowhere.example.org/v1", kind: "Gadget" }),
     want: /"extra" is namespaced \(a Gadget\): no matches for kind "Gadget" in version "nowhere\.example\.org\/v1": install the CRD/,
@@ -105,7 +105,7 @@ const rows: Readonly<Record<string, Row>> = {
     want: /cannot use a desired composed resource without a name: .* a ConfigMap has none$/,
   },
   "a name that no object can have": {
-    reason: "case 69: resource and name",
+    reason: "resource and name",
     spoil: (rsp) => add(rsp, "extra", { ...configMap, metadata: { name: "Not_A_Name" } }),
     want: /"extra" because it has an invalid name "Not_A_Name"\. Must be a valid RFC 1123 subdomain name\.$/,
   },
@@ -116,8 +116,8 @@ const rows: Readonly<Record<string, Row>> = {
     },
     want: /composed resources "one" and "two" are the same object \(a ConfigMap named same\): give one of them another/,
   },
-  "an object that somebody else controls": {
-    reason: "case 70: by whom is named",
+  "an object that another owner controls": {
+    reason: "the controller is named",
     spoil: (rsp) => {
       const owner = { apiVersion: "v1", kind: "Pod", name: "p", uid: "u9", controller: true };
       add(rsp, "extra", { ...configMap, metadata: { ownerReferences: [owner] } });
@@ -125,16 +125,16 @@ const rows: Readonly<Record<string, Row>> = {
     want: /composed resource "extra": cannot set controller reference: it is already controlled by Pod p \(UID u9\)$/,
   },
   "an object of the whole cluster": {
-    reason: "case 72: a composite resource in a namespace composes in it",
+    reason: "a composite resource in a namespace composes in it",
     spoil: (rsp) => add(rsp, "extra", { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", rules: [] }),
     want: /cannot apply cluster scoped composed resource "extra" \(a ClusterRole\) for a namespaced composite resource/,
   },
   "a status field of the wrong type": {
-    reason: "case 93: the field is named",
+    reason: "the field is named",
     spoil: (rsp) => response.setDesiredCompositeStatus(rsp, { count: "many" }),
     want: new RegExp(`${where}cannot apply composite resource status: .*\\.status\\.count: expected numeric`),
   },
-  "a status that is no object": {
+  "a status that is not an object": {
     reason: "it is not taken for none",
     spoil: (rsp) => {
       if (rsp.desired) rsp.desired.composite = create(Resource, { resource: Struct.from({ status: "fine" }) });
@@ -153,17 +153,17 @@ const rows: Readonly<Record<string, Row>> = {
     want: /^Unsynced resources: extra$|cannot apply composed resource "extra": Request entity too large: limit is 3145728$/,
   },
   "requirements that are never the same": {
-    reason: "case 103: step, function and what to do",
+    reason: "step, function and what to do",
     spoil: (rsp) => ask(rsp, `answer-${asked++}`, { ...configMap, match: { case: "matchName", value: `n${asked}` } }),
     want: /step "work": Function "worker": requirements didn't stabilize after .* \(5\): the function has to ask for the same/,
   },
-  "a requirement of a kind that nobody knows": {
+  "a requirement of an unknown kind": {
     reason: "step, function, requirement and kind",
     spoil: (rsp) => ask(rsp, "gadgets", { apiVersion: "nowhere.example.org/v1", kind: "Gadget" }),
     want: /step "work": Function "worker": fetching resources for gadgets: no matches for kind "Gadget" .*: install the CRD/,
   },
   "a requirement of a schema that cannot be": {
-    reason: "case 108: step, function, requirement and what is wrong with it",
+    reason: "step, function, requirement and what is wrong with it",
     spoil: (rsp) => response.requireSchema(rsp, "gadget", "a/b/c", "Gadget"),
     want: /step "work": Function "worker": fetching schema for gadget: unexpected GroupVersion string: a\/b\/c$/,
   },
@@ -238,7 +238,7 @@ describe("while answers are wrong", () => {
     });
   }
 
-  test("nobody else notices", async () => {
+  test("other composite resources are not affected", async () => {
     await plane.apply(job("bystander", "second"));
     await eventually("the bystander goes on", async () => {
       return ((await mapOf("bystander"))["data"] as JsonObject)["text"] === "second";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything a suite has started ends within a while, or it is told what did not: a suite must not wait for ever.
+// Everything a suite has started ends in time, or the error names what did not: a suite must not wait forever.
 
 /** Longer than anything here takes to end on a machine with much to do. */
 const longestMs = 120_000;

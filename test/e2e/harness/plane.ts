@@ -46,7 +46,7 @@ export interface Plane extends AsyncDisposable {
   kubeconfig(): Promise<string>;
 }
 
-/** `--patience=SECONDS` is for whoever works on a suite. */
+/** `--patience=SECONDS` shortens the timeout while you work on a suite. */
 const patienceMs = Number(process.env["E2E_PATIENCE"] ?? 120) * 1000;
 
 /** Starts server, functions and control plane, and tells the control plane of the functions. */
@@ -63,8 +63,8 @@ export async function startPlane(wish: PlaneWish): Promise<Plane> {
   const client = createKubeClient({
     ...transport,
     request(request) {
-      const isTold = /\/(events|leases)(\/|$)/.test(request.path);
-      if (request.method !== "GET" && !isTold) writes.push(`${request.method} ${request.path}`);
+      const isEventOrLease = /\/(events|leases)(\/|$)/.test(request.path);
+      if (request.method !== "GET" && !isEventOrLease) writes.push(`${request.method} ${request.path}`);
       return transport.request(request);
     },
   });
@@ -108,7 +108,7 @@ export function functionAt(name: string, address: string): KubeObject {
 /** What a user of an API server can do and see. */
 export type UserView = Pick<Plane, "users" | "apply" | "get" | "find" | "until" | "gone" | "events">;
 
-/** The view of whoever uses this client. */
+/** The view of the user of this client. */
 export function userView(users: KubeClient): UserView {
   const get: Plane["get"] = (type, key) => users.get(type, key);
   const find: Plane["find"] = async (type, key) => {

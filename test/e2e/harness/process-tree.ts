@@ -2,7 +2,7 @@
 // What the kernel says about processes. Those in a sandbox are seen from outside, too.
 import { readdirSync, readFileSync } from "node:fs";
 
-/** A process, told from any later one with its number by when it was started. */
+/** A process, identified by its pid and start time. */
 export interface SeenProcess {
   readonly pid: number;
   readonly parent: number;
@@ -18,7 +18,7 @@ export function descendantsOf(pid: number): readonly SeenProcess[] {
   return below(pid);
 }
 
-/** Whether it is still that process. One that has ended and whose parent has not looked yet is none. */
+/** Whether it is still that process. A zombie does not count. */
 export function isRunning({ pid, started }: SeenProcess): boolean {
   return look(pid)?.started === started;
 }

@@ -100,7 +100,7 @@ function ownStatus(object: KubeObject): object {
   return own;
 }
 
-/** A control plane tells who ran also where nobody chose; only where somebody did does a render know that it would. */
+/** A control plane always reports the revision that ran; a render knows it only where the step chooses one. */
 function choosesRevision({ composition: [composition] }: Inputs): boolean {
   const { pipeline } = (composition as { readonly spec: { readonly pipeline: readonly object[] } }).spec;
   return pipeline.some(
@@ -108,7 +108,7 @@ function choosesRevision({ composition: [composition] }: Inputs): boolean {
   );
 }
 
-/** A composite resource that does not say which function revisions ran, so that whoever does has found out. */
+/** A composite resource without the function revisions that ran. */
 function withoutRan(xr: KubeObject): KubeObject {
   const { crossplane: _, ...status } = (xr["status"] ?? {}) as Record<string, unknown>;
   return { ...xr, status } as KubeObject;

@@ -45,7 +45,7 @@ const order = async (name: string, spec: Orders): Promise<KubeObject> => {
 };
 const dataOf = async (name: string): Promise<unknown> => (await plane.get(configMap, at(name)))["data"];
 
-test("an object that nobody controls is taken in by its name: what others wrote stays, and from then on it is composed", async () => {
+test("an object without a controller is adopted by its name: fields of others stay, and it is composed from then on", async () => {
   const found = await existing("by-name", { theirs: "kept", text: "old" });
   await plane.apply(boxOf("adopts", { compose: { map: mapWith("new", { name: "by-name" }) } }));
   const box = await readyBox("adopts");
@@ -74,20 +74,20 @@ test("an object that is referred to and annotated is taken in under the name it 
   assert.equal(await plane.find(configMap, at("other")), undefined);
 });
 
-test("82: a forged reference deletes nothing: what has no controller was never ours", async () => {
+test("a forged reference deletes nothing: objects without a controller are not composed resources", async () => {
   await existing("precious", { text: "keep" }, { annotations: { [resourceName]: "unwanted" } });
   const refs = { crossplane: { resourceRefs: [{ ...configMap, name: "precious" }] } };
   await plane.apply(boxOf("forger", { compose: { map: mapWith("mine") }, ...refs } as Orders));
   const box = await readyBox("forger");
-  assert.ok(!composedNames(box).includes("precious"), "nobody refers to it any more");
+  assert.ok(!composedNames(box).includes("precious"), "it is no longer referenced");
   assert.deepEqual(await dataOf("precious"), { text: "keep" });
 });
 
-test("61: an object that is referred to without its annotation is named, with what to do; then it is taken in", async () => {
+test("a referenced object without the annotation is named with advice, and adopted once annotated", async () => {
   await existing("unmarked", { text: "old" });
   const refs = { crossplane: { resourceRefs: [{ ...configMap, name: "unmarked" }] } };
   await plane.apply(boxOf("puzzled", { compose: { map: mapWith("new") }, ...refs } as Orders));
-  const told = await plane.until(
+  const failing = await plane.until(
     "it says so",
     boxType,
     at("puzzled"),
@@ -95,14 +95,14 @@ test("61: an object that is referred to without its annotation is named, with wh
   );
   const text =
     /without required "crossplane\.io\/composition-resource-name" annotation \(a ConfigMap named unmarked\): annotate/;
-  assert.match(conditionOf(told, "Synced")?.message ?? "", text);
+  assert.match(conditionOf(failing, "Synced")?.message ?? "", text);
   const patch = { metadata: { annotations: { [resourceName]: "map" } } };
   await plane.users.patch({ ...configMap, ...at("unmarked") }, patch, { type: "merge" });
   await readyBox("puzzled");
   assert.deepEqual(await dataOf("unmarked"), { text: "new" });
 });
 
-test("68: a function that calls what exists by another name is not followed", async () => {
+test("a function that changes the name of an existing resource is ignored", async () => {
   await plane.apply(boxOf("stable", { compose: { map: mapWith("1", { name: "first-name" }) } }));
   await readyBox("stable");
   const { uid } = (await plane.get(configMap, at("first-name"))).metadata;
@@ -147,7 +147,7 @@ test("a kind that changes under one name in the pipeline makes an object of the 
   assert.deepEqual(made["data"], { text: "eA==" });
 });
 
-test("59: what is deleted behind its back comes back under its name", async () => {
+test("a composed resource that a user deletes is created again under its name", async () => {
   await plane.apply(boxOf("restores", { compose: { map: mapWith("x") } }));
   const [name = ""] = composedNames(await readyBox("restores"));
   const { uid } = (await plane.get(configMap, at(name))).metadata;
@@ -156,7 +156,7 @@ test("59: what is deleted behind its back comes back under its name", async () =
   assert.deepEqual(composedNames(await readyBox("restores")), [name]);
 });
 
-test("45: a claim takes in a composite resource that was there before, with all it has composed", async () => {
+test("a claim adopts an existing composite resource with its composed resources", async () => {
   const spec = { compose: { map: mapWith("before", { namespace }) } };
   await plane.apply({ ...legacyType, metadata: { name: "pre-made" }, spec } as unknown as KubeObject);
   const xr = await plane.until("it is ready", legacyType, { name: "pre-made" }, isReady);

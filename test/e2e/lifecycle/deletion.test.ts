@@ -68,7 +68,7 @@ test("in the foreground a composite resource stays until all it composed is gone
   await hold(configMap, at(first), null);
   await plane.gone(boxType, at("front"));
   await eventually(
-    "all of it was told",
+    "all deletions were observed",
     async () => deletions.order.length >= 3,
     () => deletions.order.join(),
   );
@@ -86,7 +86,7 @@ test("in the background a composite resource is gone at once, and what it compos
   await plane.gone(configMap, at(name));
 });
 
-test("what is orphaned stays, belongs to nobody, and can be taken in again", async () => {
+test("orphaned resources stay without an owner and can be adopted again", async () => {
   const compose = { a: mapWith("kept", { name: "orphan" }) };
   await plane.apply(boxOf("parent", { compose }));
   await plane.ready(boxType, at("parent"));
@@ -108,7 +108,7 @@ test("what is orphaned stays, belongs to nobody, and can be taken in again", asy
   );
 });
 
-test("80: what is no longer wanted but held leaves the tree at once, and the composite resource goes on without it", async () => {
+test("an undesired resource with a finalizer is no longer referenced, and the composite resource continues without it", async () => {
   await plane.apply(boxOf("sheds", { compose: { kept: mapWith("kept"), shed: mapWith("shed") } }));
   const before = composedNames(await plane.ready(boxType, at("sheds")));
   const named = await Promise.all(before.map((name) => plane.get(configMap, at(name))));
@@ -119,7 +119,7 @@ test("80: what is no longer wanted but held leaves the tree at once, and the com
   const lingering = await plane.until("it is asked to go", configMap, at(shed), isLeaving);
   assert.equal(lingering.metadata.labels?.["crossplane.io/composite"], undefined);
   const after = await plane.until(
-    "nobody refers to it",
+    "it is not referenced",
     boxType,
     at("sheds"),
     (box) => !composedNames(box).includes(shed) && isReady(box),
@@ -129,7 +129,7 @@ test("80: what is no longer wanted but held leaves the tree at once, and the com
   await plane.gone(configMap, at(shed));
 });
 
-test("4: one that is paused is not let go; when it is no longer paused it goes", async () => {
+test("a paused composite resource is not finalized until it is unpaused", async () => {
   await plane.apply(boxOf("paused", { compose: { a: mapWith("a") } }));
   const [name = ""] = composedNames(await plane.ready(boxType, at("paused")));
   const pause = (value: string | null): Promise<unknown> =>
@@ -167,7 +167,7 @@ test("a composite resource goes although its function and its composition are wr
   await plane.gone(configMap, at(name));
 });
 
-test("74: with compositeDeletePolicy Foreground: first what was composed, then the composite resource, then the claim", async () => {
+test("with compositeDeletePolicy Foreground: first the composed resources, then the composite resource, then the claim", async () => {
   const compose = { a: mapWith("a", { namespace }) };
   await plane.apply(claimOf("ordered", { compose, compositeDeletePolicy: "Foreground" }));
   const xr = xrNameOf(await plane.ready(claimType, at("ordered")));
@@ -176,14 +176,14 @@ test("74: with compositeDeletePolicy Foreground: first what was composed, then t
   await remove(claimType, at("ordered"));
   await plane.gone(claimType, at("ordered"));
   await eventually(
-    "all of it was told",
+    "all deletions were observed",
     async () => deletions.order.length >= 3,
     () => deletions.order.join(),
   );
   assert.deepEqual(deletions.order, [`ConfigMap ${map}`, `XCase ${xr}`, "Case ordered"]);
 });
 
-test("73: with compositeDeletePolicy Background the claim does not wait, also when it is asked to go in the foreground", async () => {
+test("with compositeDeletePolicy Background the claim does not wait, also for a foreground deletion", async () => {
   const compose = { a: mapWith("a", { namespace }) };
   await plane.apply(claimOf("hasty", { compose }));
   const xr = xrNameOf(await plane.ready(claimType, at("hasty")));
@@ -209,7 +209,7 @@ test("one inside another, in the foreground: from the inside out", async () => {
   await remove(crateType, { name: "outer" }, "Foreground");
   await plane.gone(crateType, { name: "outer" });
   await eventually(
-    "all of it was told",
+    "all deletions were observed",
     async () => deletions.order.length >= 3,
     () => deletions.order.join(),
   );
@@ -227,14 +227,14 @@ test("a namespace that is being deleted: the composite resource says which and w
   await plane.until("it is on its way out", namespaces, { name: doomed }, isLeaving);
   const spec: Orders = { compose: { map: mapWith("x", { namespace: doomed }) as JsonObject } };
   await plane.apply({ ...crateType, metadata: { name: "misplaced" }, spec } as unknown as KubeObject);
-  const told = await plane.until(
+  const failing = await plane.until(
     "it says so",
     crateType,
     { name: "misplaced" },
     (crate) => conditionOf(crate, "Synced")?.status === "False",
   );
   assert.match(
-    conditionOf(told, "Synced")?.message ?? "",
+    conditionOf(failing, "Synced")?.message ?? "",
     /^cannot compose resources: cannot apply composed resource "map": .*namespace doomed because it is being terminated/,
   );
   await hold(configMap, { namespace: doomed, name: "holds" }, null);

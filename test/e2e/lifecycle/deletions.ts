@@ -3,7 +3,7 @@
 import type { KubeClient } from "@purlin/kube-client";
 import type { TypeRef } from "@purlin/kube-objects/object";
 
-/** What was deleted while somebody looked. */
+/** The deletions that were observed. */
 export interface Deletions extends Disposable {
   /** As `Kind name`, first gone first. */
   readonly order: readonly string[];
@@ -29,7 +29,7 @@ export async function watchDeletions(users: KubeClient, types: readonly TypeRef[
     });
   }
   return {
-    // The version of a deleted object is that of its deletion, whichever watch told it first.
+    // The version of a deleted object is that of its deletion, whichever watch reported it first.
     get order() {
       return gone.toSorted((a, b) => a.version - b.version).map(({ name }) => name);
     },

@@ -106,7 +106,7 @@ async function startEmbedded(): Promise<Replicas> {
     async takenOver() {
       await running.says("control plane at");
       await users.close();
-      // Its port is that of the last time, unless somebody has taken it meanwhile.
+      // It uses its last port, unless another process took it.
       users = await connect();
       view = userView(users);
     },
@@ -142,7 +142,7 @@ async function isWhole(wanted: readonly string[]): Promise<void> {
   const owners = [...(await replicas.users.list(boxType)).items, ...(await replicas.users.list(legacyType)).items];
   for (const map of maps) {
     const owner = owners.find(({ metadata }) => metadata.uid === map.metadata.ownerReferences?.[0]?.uid);
-    assert.ok(owner, `${map.metadata.name} belongs to somebody`);
+    assert.ok(owner, `${map.metadata.name} has an owner`);
     assert.ok(composedNames(owner).includes(map.metadata.name ?? ""), `${map.metadata.name} is referred to`);
   }
 }

@@ -28,7 +28,7 @@ export type Orders = {
   readonly fatal?: string;
 };
 
-/** Answers as it is told. */
+/** Responds as the composite resource's spec says. */
 export function obey(req: RunFunctionRequest): RunFunctionResponse {
   const rsp = response.to(req);
   const { resource: xr } = request.getObservedCompositeResource(req);
@@ -59,7 +59,7 @@ export const platform: readonly KubeObject[] = [
   ...[boxType, crateType, legacyType].map((type) => compositionOf(type.kind.toLowerCase(), type, "obey")),
 ];
 
-/** A control plane whose function does as it is told. */
+/** A control plane with a function that follows the composite resource's spec. */
 export interface ObedientPlane extends Plane {
   /** An object once it is ready. */
   ready(type: TypeRef, key: ObjectKey): Promise<KubeObject>;

@@ -110,7 +110,7 @@ test("from then on it is as if it had always been ours: edits, removed fields, n
     at(left.map),
     (map) => JSON.stringify(map["data"]) === '{"other":"field"}',
   );
-  await eventually("nobody writes", async () => {
+  await eventually("no writes", async () => {
     plane.takeWrites();
     await new Promise((resolve) => setTimeout(resolve, 1000));
     return plane.takeWrites().length === 0;

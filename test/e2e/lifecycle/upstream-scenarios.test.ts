@@ -60,7 +60,7 @@ test("composition/basic-cluster: what it composes is named after it", async () =
   await rendersAsApplied(plane.users, crateType, { name: "basic" });
 });
 
-test("composition/namespaced-xr-no-cluster-scoped-resource: it is told which, and that it cannot be", async () => {
+test("composition/namespaced-xr-no-cluster-scoped-resource: the error names the resource", async () => {
   const role = {
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "ClusterRole",
@@ -114,7 +114,7 @@ test("composition/composition-selection: the selector of a claim chooses, and wh
   const chosen = async (of: KubeObject): Promise<string> =>
     specOf<{ compositionRef: { name: string } }>(of).compositionRef.name;
   assert.equal(await chosen(await xrOf("choosy")), "small");
-  assert.equal(await chosen(await plane.get(claimType, at("choosy"))), "small", "the claim is told");
+  assert.equal(await chosen(await plane.get(claimType, at("choosy"))), "small", "the claim names it");
   await merge(claimType, at("choosy"), { spec: select("large") });
   await eventually("the selector reaches the composite resource", async () =>
     JSON.stringify(specOf(await xrOf("choosy"))).includes('"size":"large"'),
@@ -190,7 +190,7 @@ test("composition/legacy-propagate-field-removals: what a claim no longer says, 
     labels: { keep: "1", drop: "1" },
     annotations: { "example.org/keep": "1", "example.org/drop": "1" },
   };
-  await plane.apply(claimOf("shrinking", { compose, unready: ["nobody"], status: { note: "a", count: 1 } }, metadata));
+  await plane.apply(claimOf("shrinking", { compose, unready: ["none"], status: { note: "a", count: 1 } }, metadata));
   await plane.ready(claimType, at("shrinking"));
   const before = await xrOf("shrinking");
   assert.equal(before.metadata.labels?.["drop"], "1");
@@ -221,8 +221,8 @@ test("composition/legacy-propagate-field-removals: what a claim no longer says, 
     (map) => map.metadata.labels?.["drop"] === undefined,
   );
   await eventually("the status follows", async () => {
-    const { status: told } = (await plane.get(claimType, at("shrinking"))) as unknown as { status: JsonObject };
-    return told["note"] === "a" && told["count"] === undefined;
+    const { status } = (await plane.get(claimType, at("shrinking"))) as unknown as { status: JsonObject };
+    return status["note"] === "a" && status["count"] === undefined;
   });
 });
 
@@ -328,8 +328,8 @@ test("a composition that is deleted takes nothing with it: what it composed stay
   const [name = ""] = composedNames(await plane.ready(boxType, at("left-alone")));
   await plane.users.delete({ ...compositionType, name: "fleeting" });
   await merge(boxType, at("left-alone"), { spec: { status: { note: "wake" } } });
-  const told = await failed(boxType, at("left-alone"));
-  assert.match(conditionOf(told, "Synced")?.message ?? "", /cannot (fetch|select) Composition.*"?fleeting"?/);
+  const failing = await failed(boxType, at("left-alone"));
+  assert.match(conditionOf(failing, "Synced")?.message ?? "", /cannot (fetch|select) Composition.*"?fleeting"?/);
   const isThere = async (): Promise<boolean> => (await plane.find(configMap, at(name))) !== undefined;
   await stays("what it composed", isThere, true);
   const next = { compositionRef: { name: "box" }, compositionRevisionRef: null };

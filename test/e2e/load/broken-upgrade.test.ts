@@ -59,10 +59,10 @@ for (const { title, env, skip, isSandboxed } of sandboxModes) {
     test("a missing sandbox is stated at the start, once, and on the Function", async () => {
       const { machine } = scene;
       const lines = machine.output().split("\n");
-      const text = "functions of packages run without a sandbox: PURLIN_SANDBOX is none";
+      const text = "functions of packages run without a sandbox: PURLIN_SANDBOX=none";
       assert.equal(lines.filter((line) => line.includes(text)).length, isSandboxed ? 0 : 1);
       const healthy = conditionOf(await machine.view.get(functionType, { name: functionName }), "Healthy");
-      const message = isSandboxed ? undefined : "the function runs without a sandbox: PURLIN_SANDBOX is none";
+      const message = isSandboxed ? undefined : "the function runs without a sandbox: PURLIN_SANDBOX=none";
       assert.deepEqual([healthy?.status, healthy?.message], ["True", message]);
     });
 

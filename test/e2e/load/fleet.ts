@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many buckets that are reconciled all the time, and somebody who reads every word they say about it.
+// Many buckets that are reconciled all the time, and a watcher of all their conditions and events.
 
 import { startInformer } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two hundred composite resources are reconciled all the time while their function is upgraded ten times. Two channels take turns: each
 // upgrade pushes the older revision of its own channel out. The builds end at once when they are asked to, whatever they are doing, so a
-// revision that is stopped a moment too early fails somebody. On this machine alone: the suite that plays a node would be measured as well.
+// revision that is stopped a moment too early fails a reconcile. On this machine alone: the suite that plays a node would be measured as well.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { eventually } from "../harness/plane.ts";
@@ -77,7 +77,7 @@ suite(`${composites} composite resources, ${upgrades} upgrades of their function
 
   test("only the last two run in the end", async () => {
     const newest = (await scene.revisions()).slice(-channels.length).map(({ metadata }) => metadata.name ?? "");
-    const owner = await scene.until("they alone are told", functionType, { name: functionName }, (one) => {
+    const owner = await scene.until("the status lists only them", functionType, { name: functionName }, (one) => {
       return functionStatus(one).activeRevisions?.toReversed().join() === newest.join();
     });
     const active = functionStatus(owner).activeRevisions ?? [];

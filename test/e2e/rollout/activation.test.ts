@@ -21,7 +21,7 @@ const states = async (name = functionName): Promise<readonly string[]> =>
     return `${revision} ${desiredState}`;
   });
 
-/** Waits until the states are so, and exactly the active ones run and are told. */
+/** Waits until the revisions have these states, and exactly the active ones run and are listed in the status. */
 async function becomes(wanted: readonly string[], name = functionName): Promise<void> {
   let seen: unknown;
   await eventually(
@@ -31,12 +31,12 @@ async function becomes(wanted: readonly string[], name = functionName): Promise<
       const active = revisions.filter((one) => revisionText(one).spec.desiredState === "Active");
       const names = active.map(({ metadata }) => metadata.name ?? "");
       const owner = await scene.get(functionType, { name });
-      const told = functionStatus(owner).activeRevisions ?? [];
+      const listed = functionStatus(owner).activeRevisions ?? [];
       const ran = scene.machine.running().filter((one) => one.startsWith(`${name}-`));
-      seen = { states: await states(name), told, ran, endpoints: revisions.map((one) => revisionText(one).status) };
+      seen = { states: await states(name), listed, ran, endpoints: revisions.map((one) => revisionText(one).status) };
       const isSo = (await states(name)).join() === wanted.join();
-      const isTold = told.join() === names.toReversed().join();
-      return isSo && isTold && ran.join() === names.toSorted().join() && revisions.every(isRight);
+      const isListed = listed.join() === names.toReversed().join();
+      return isSo && isListed && ran.join() === names.toSorted().join() && revisions.every(isRight);
     },
     () => JSON.stringify(seen),
   );
@@ -117,7 +117,7 @@ suite("activation under Automatic", () => {
     await scene.install({ version: "moving", spec: limit(2) });
     await becomes(["2 Inactive", "3 Inactive", "4 Active", "5 Active"]);
     const second = await scene.registry.publish({ name: `acme/${functionName}:moving`, version: "moving-2" });
-    // Nobody is told that a tag moved: the Function is looked at when it is edited.
+    // A moved tag sends no event: the Function is reconciled when it is edited.
     await scene.install({ version: "moving", channel: "moved", spec: limit(2) });
     await becomes(["2 Inactive", "3 Inactive", "4 Inactive", "5 Active", "6 Active"]);
     const digests = (await scene.revisions()).slice(-2).map((one) => revisionText(one).spec.digest);
@@ -194,7 +194,7 @@ suite("activation under Manual", () => {
     );
   });
 
-  test("what users end is ended, and an upgrade changes nobody's state", async () => {
+  test("a revision that a user deactivates ends, and an upgrade keeps the other states", async () => {
     await activate(2, "Inactive");
     await becomes(["1 Active", "2 Inactive", "3 Active"], name);
     await scene.publish("v4", { function: name });

@@ -118,7 +118,7 @@ function bucketOf({ namespace, name }: BucketKey, channel: string): KubeObject {
 
 /** Starts the platform: namespaces team-a and team-b, and the definition of Buckets. */
 export async function startBucketScene(wish: PackagePlaneWish): Promise<BucketScene> {
-  // Whoever asks for many looks at once must not be slowed down.
+  // The circuit breaker must not slow down tests that request many reconciles at once.
   const circuitBreaker = { burst: 100_000, refillPerSecond: 1000, cooldownMs: 1000 };
   await using starting = new AsyncDisposableStack();
   const plane = starting.use(await startPackagePlane({ ...wish, settings: { circuitBreaker, ...wish.settings } }));

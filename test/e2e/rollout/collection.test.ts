@@ -65,15 +65,15 @@ suite("collection of old revisions", () => {
     await keeps("v2", "v4", "v6");
   });
 
-  test("when each is named or active nobody goes, and that is told", async () => {
+  test("when each revision is referenced or active none is deleted, and an event says so", async () => {
     await upgrade("v7", 2);
     await keeps("v2", "v4", "v6", "v7");
-    await eventually("it is told", async () => (await events()).includes(blocked));
+    await eventually("the event is written", async () => (await events()).includes(blocked));
     await stays("the revisions that are kept", kept, ["v2", "v4", "v6", "v7"]);
   });
 
   test("an active one is not taken, however low its number", async () => {
-    // The history allows one old revision fewer than there are, and only active ones are named by nobody.
+    // The history allows one old revision fewer than exist, and only active ones are not referenced.
     await upgrade("v8", 2);
     await keeps("v2", "v4", "v7", "v8");
     const states = (await scene.revisions()).map((one) => revisionText(one).spec.desiredState);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buckets that are reconciled all the time, and somebody who sees each of them fail.
+// Buckets that are reconciled all the time, with a record of each failure.
 import { setTimeout as delay } from "node:timers/promises";
 import { startInformer } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
@@ -14,7 +14,7 @@ export interface ConstantLoad extends AsyncDisposable {
   readonly looks: number;
   /** Resolves when every bucket has been looked at this many times more. */
   more(looks: number): Promise<void>;
-  /** Ends it. Returns what went wrong: conditions that were seen, and warnings that were told. */
+  /** Ends it. Returns the failures: conditions that were seen, and warning events. */
   stop(): Promise<readonly string[]>;
 }
 
@@ -55,7 +55,7 @@ export async function startLoad(scene: BucketScene, keys: readonly BucketKey[]):
     async more(wanted) {
       const before = new Map(looks);
       await eventually("buckets are looked at", async () => {
-        if (problem !== undefined) throw new Error("nobody asks any more", { cause: problem });
+        if (problem !== undefined) throw new Error("the load has stopped", { cause: problem });
         return [...looks].every(([name, had]) => had >= (before.get(name) ?? 0) + wanted);
       });
     },

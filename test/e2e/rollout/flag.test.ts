@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flag turned on and off on a system that is in use. Whoever does not use what it governs never notices; whoever does fails
+// The flag is turned on and off on a system in use. Composite resources without revision selectors are never affected; those with selectors fail
 // closed while it is off.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
@@ -24,7 +24,7 @@ const chooser = { namespace: "team-b", name: "chooser" };
 const closing = new AsyncDisposableStack();
 let scene: BucketScene;
 let load: ConstantLoad;
-/** The composition revision of whoever chooses a function revision. */
+/** The composition revision that chooses a function revision. */
 let choosing: string;
 
 before(async () => {
@@ -84,7 +84,7 @@ async function runtimeObjects(): Promise<readonly string[]> {
   return found.toSorted();
 }
 
-/** The name of the function goes on to lead to its highest revision, for whoever uses it; nobody mounts its secret any more. */
+/** The name of the function still resolves to its highest revision; its secret is no longer mounted. */
 async function assertAlias(lead: string): Promise<void> {
   const key = { namespace: packageNamespace, name: functionName };
   const owner = await scene.get(functionType, { name: functionName });
@@ -142,7 +142,7 @@ suite("the flag on a system that is in use", () => {
     await scene.install({ version: "v2", channel: "stable", spec });
     await settlesOn("v2");
     const { activeRevisions } = functionStatus(await scene.get(functionType, { name: functionName }));
-    assert.equal(activeRevisions, undefined, "what the flag governs is not told");
+    assert.equal(activeRevisions, undefined, "the flag's status field is absent");
     for (const key of buckets) assert.equal((await scene.madeBy(key)).function, "", "nor is who ran");
   });
 
@@ -177,7 +177,8 @@ suite("the flag on a system that is in use", () => {
     await failsClosed("functionRevisionSelector");
     await load.more(2);
     await stays("what was composed", () => scene.composed(chooser), composed);
-    for (const key of buckets) assert.equal((await scene.madeBy(key)).function, "", "who ran is told no more");
+    for (const key of buckets)
+      assert.equal((await scene.madeBy(key)).function, "", "the revision that ran is no longer reported");
     const current = (await scene.serving("v3")).metadata.name;
     // A process has its own secret; on a cluster all revisions share the function's name.
     const left =
@@ -203,7 +204,7 @@ suite("the flag on a system that is in use", () => {
     await scene.renders(chooser);
   });
 
-  test("nobody else has failed", async () => {
+  test("no other composite resource has failed", async () => {
     const { looks } = load;
     assert.deepEqual(await load.stop(), []);
     assert.ok(looks >= buckets.length * 10, `${looks} looks`);

@@ -73,7 +73,7 @@ const failures: Readonly<Record<string, Failure>> = {
     problem: () => `FunctionRevision "${inactive}" is not active`,
   },
   "selector-unknown": {
-    reason: "labels that nobody carries, in the order of their names",
+    reason: "labels that no revision has, sorted by name",
     choice: () => ({ functionRevisionSelector: { matchLabels: { zone: "z", "release-channel": "beta" } } }),
     problem: () => `no active FunctionRevision of Function "${functionName}" matches release-channel=beta,zone=z`,
   },
@@ -131,11 +131,11 @@ async function assertFails(key: { namespace: string; name: string }, message: st
     reason: "ReconcileError",
     message,
   });
-  const told = await eventually("it is told", async () => {
+  const events = await eventually("the event is written", async () => {
     const warnings = await scene.warnings(key);
     return warnings.length > 0 && warnings;
   });
-  assert.deepEqual(told, [`Warning ComposeResources: ${message}`]);
+  assert.deepEqual(events, [`Warning ComposeResources: ${message}`]);
   const { items } = await scene.users.list(configMapType, {
     namespace: key.namespace,
     labelSelector: `crossplane.io/composite=${key.name}`,
@@ -165,7 +165,7 @@ suite("a step whose function revision cannot be found", () => {
     await assertFails(key, messageOf(broken, problem));
   });
 
-  test("when the revision is activated, whoever waited for it recovers", async () => {
+  test("when the revision is activated, composite resources that need it recover", async () => {
     const spec = { revisionHistoryLimit: 4, activeRevisionLimit: 2 };
     await scene.install({ version: "v2", channel: "new", spec });
     await scene.serving("v1");

@@ -136,8 +136,8 @@ async function madeBy(key: { readonly name: string }, isWanted: (made: Made) => 
       function: status?.crossplane?.functionRevisions?.[0]?.functionRevision ?? "",
       version: (items[0]?.["data"] as { version?: string } | undefined)?.version ?? "",
     };
-    const isTold = made.version !== "" && versions.get(made.function) === made.version;
-    return conditionOf(bucket, "Ready")?.status === "True" && isTold && isWanted(made) && made;
+    const isReported = made.version !== "" && versions.get(made.function) === made.version;
+    return conditionOf(bucket, "Ready")?.status === "True" && isReported && isWanted(made) && made;
   };
   return eventually(`${key.name} is made`, look, () => JSON.stringify(bucket, undefined, 1));
 }
@@ -193,13 +193,13 @@ suite("the manifests of the rollout design", () => {
       (await revisions()).map((one) => revisionText(one).spec.desiredState),
       ["Active", "Active"],
     );
-    await plane.until("both are told", functionType, { name }, (one) => {
+    await plane.until("the status lists both", functionType, { name }, (one) => {
       const { activeRevisions = [] } = functionStatus(one);
       return activeRevisions.join() === [revision.metadata.name, first?.metadata.name].join();
     });
   });
 
-  test("the labelled composition makes a revision that nobody uses yet", async () => {
+  test("the labelled composition creates a revision that is not used yet", async () => {
     await assert.rejects(
       plane.users.apply(parse(alphaCompositionYaml), { fieldManager: "kubectl" }),
       isInvalid,
@@ -219,7 +219,7 @@ suite("the manifests of the rollout design", () => {
     ]);
   });
 
-  test("the bucket that is told to moves to it, and the other does not", async () => {
+  test("the bucket with the selector moves to it, and the other does not", async () => {
     const [first, second] = await Promise.all([compositionRevision(1), compositionRevision(2)]);
     await kubectlApply(bucketYaml);
     const isMoved = ({ composition, version }: Made): boolean =>
@@ -234,8 +234,8 @@ suite("the manifests of the rollout design", () => {
     const other = await madeBy(otherBucket, () => true);
     assert.equal(other.composition, first.metadata.name);
     assert.equal(other.version, versions.get(other.function));
-    const told = await plane.events(await plane.get(bucketType, myBucket));
-    assert.ok(told.includes(`Normal SelectComposition: Selected composition revision: ${second.metadata.name}`));
+    const events = await plane.events(await plane.get(bucketType, myBucket));
+    assert.ok(events.includes(`Normal SelectComposition: Selected composition revision: ${second.metadata.name}`));
   });
 
   test("a bucket made from the manifest as it stands is of the new revision at once", async () => {

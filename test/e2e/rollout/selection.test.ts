@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of several active revisions a step gets, what that means for the rest of the system, and who is told.
+// Which of several active revisions a step uses, what that means for the rest of the system, and where it is reported.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
@@ -18,7 +18,7 @@ let scene: BucketScene;
 /** The version that composed a bucket last, after another look at it. */
 async function versionFor(key: { namespace: string; name: string }): Promise<string> {
   await scene.look(key);
-  // The first look at a bucket may be had before its revision is known to whoever looks; it is looked at again then.
+  // The first reconcile of a bucket may come before its revision is in the cache; it is reconciled again then.
   await scene.well(key);
   const { function: ran } = await scene.madeBy(key);
   const { version = "" } = (await scene.composed(key))["data"] as { version?: string };
@@ -66,7 +66,7 @@ suite("which revision a step gets", () => {
     });
     assert.equal(revisionText(await scene.revisionOf("v1.2.0")).spec.desiredState, "Active");
     assert.deepEqual([await versionFor(selecting), await versionFor(free)], ["v1.1.0", "v1.1.0"]);
-    assert.equal(await versionFor(pinned), "v1.0.0", "and it pushes out nobody who serves");
+    assert.equal(await versionFor(pinned), "v1.0.0", "and it replaces no serving revision");
     for (const key of [free, pinned, selecting]) assert.deepEqual(await scene.warnings(key), []);
   });
 
@@ -127,7 +127,7 @@ suite("the rest of the system", () => {
   });
 });
 
-suite("who is told which revision ran", () => {
+suite("where the revision that ran is reported", () => {
   const storeType = { apiVersion: "example.org/v1", kind: "XStore" };
   const claimType = { apiVersion: "example.org/v1", kind: "Store" };
   const definition: KubeObject = {

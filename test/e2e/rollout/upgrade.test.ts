@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// With the flag off a function has one revision, as ever, and an upgrade fails nobody: the new one serves before the old one stops.
+// With the flag off a function has one revision, and an upgrade fails no reconcile: the new revision serves before the old one stops.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { conditionOf, eventually } from "../harness/plane.ts";
@@ -75,7 +75,7 @@ suite("upgrades with the flag off, under constant load", () => {
     await load.more(2);
   });
 
-  test("a build that cannot start: the old one serves on, and it is told why", async () => {
+  test("a build that cannot start: the old one keeps serving, and the condition says why", async () => {
     await scene.publish("broken", { isBroken: true });
     await scene.install({ version: "broken", channel: "any", spec });
     const unwell = await scene.until(
@@ -98,7 +98,7 @@ suite("upgrades with the flag off, under constant load", () => {
     await eventually("nothing else runs", async () => scene.machine.running().length === 1);
   });
 
-  test("nobody has failed", async () => {
+  test("no composite resource has failed", async () => {
     await load.more(2);
     const looks = load.looks;
     assert.deepEqual(await load.stop(), []);

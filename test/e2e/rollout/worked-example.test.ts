@@ -132,7 +132,7 @@ async function statusOfFunction(): Promise<{ current: string; active: readonly s
   return { current: shown(status.currentRevision ?? ""), active: (status.activeRevisions ?? []).map(shown) };
 }
 
-/** The endpoint of a revision is one that nobody else has, under its own name where it is a name. */
+/** Each revision has its own endpoint, under its own name where the endpoint is a name. */
 async function assertEndpoints(): Promise<void> {
   const active = (await scene.revisions()).filter((one) => revisionText(one).spec.desiredState === "Active");
   const endpoints = active.map((one) => {
@@ -162,7 +162,11 @@ async function assertRuntimeObjects(name: string, all: ReadonlySet<string>): Pro
     assert.equal(certificate.checkHost(host), host, certificate.subjectAltName ?? "");
   }
   for (const other of [...all].filter((one) => one !== name)) {
-    assert.equal(certificate.checkHost(`${other}.${packageNamespace}`), undefined, "nobody passes for another");
+    assert.equal(
+      certificate.checkHost(`${other}.${packageNamespace}`),
+      undefined,
+      "its certificate is not valid for another",
+    );
   }
   const types: TypeRef[] = [
     { apiVersion: "apps/v1", kind: "Deployment" },
@@ -199,7 +203,7 @@ suite("the worked example of a rollout", () => {
     assert.equal(spec["tlsServerSecretName"], `${revision?.metadata.name}-tls-server`);
   });
 
-  test("step 1: an alpha function beside it touches nobody", async () => {
+  test("step 1: an alpha function beside it affects no bucket", async () => {
     const before = (await scene.revisions())[0];
     await scene.publish("v1.1.0");
     await scene.install({ version: "v1.1.0", channel: "alpha", spec: limits });
@@ -220,7 +224,7 @@ suite("the worked example of a rollout", () => {
     assert.deepEqual([stable?.metadata.labels, stable?.["spec"]], [before?.metadata.labels, before?.["spec"]]);
   });
 
-  test("step 2: an alpha composition, selected by nobody", async () => {
+  test("step 2: an alpha composition that no bucket selects", async () => {
     const name = await scene.compose("alpha", alphaChoice);
     compositionNames.set(name, "C2");
     await scene.until("C2 is valid", compositionRevisionType, { name }, isValid);
@@ -244,11 +248,11 @@ suite("the worked example of a rollout", () => {
       compositionRevisions: { C1: 1, C2: 2 },
       buckets: { "data-1": "C1→FA", "data-2": "C1→FA", "lab-1": "C2→FB" },
     });
-    const told = await eventually("the move is told", async () => {
+    const events = await eventually("the move is reported", async () => {
       const texts = await scene.events(await scene.bucket(lab1));
       return texts.filter((text) => text.includes("SelectComposition") && text.includes(nameOf("C2")));
     });
-    assert.deepEqual(told, [`Normal SelectComposition: Selected composition revision: ${nameOf("C2")}`]);
+    assert.deepEqual(events, [`Normal SelectComposition: Selected composition revision: ${nameOf("C2")}`]);
   });
 
   test("step 4: one bucket of production moves, the other does not", async () => {
@@ -285,7 +289,7 @@ suite("the worked example of a rollout", () => {
     assert.deepEqual(await lockEntries(), ["FB v1.1.0"]);
   });
 
-  test("a third function revision at a limit of two ends the stable one, and whoever chose it fails and keeps what it has", async () => {
+  test("a third function revision at a limit of two ends the stable one; buckets that chose it fail and keep their resources", async () => {
     const composedBefore = await Promise.all([data1, data2].map((key) => scene.composed(key)));
     await scene.publish("v1.2.0");
     await scene.install({ version: "v1.2.0", channel: "beta", spec: limits });
@@ -311,11 +315,11 @@ suite("the worked example of a rollout", () => {
         reason: "ReconcileError",
         message,
       });
-      const told = await eventually("it is told", async () => {
+      const events = await eventually("the event is written", async () => {
         const warnings = await scene.warnings(key);
         return warnings.length > 0 && warnings;
       });
-      assert.deepEqual(told, [`Warning ComposeResources: ${message}`]);
+      assert.deepEqual(events, [`Warning ComposeResources: ${message}`]);
     }
     const composedNow = (): Promise<typeof composedBefore> =>
       Promise.all([data1, data2].map((key) => scene.composed(key)));

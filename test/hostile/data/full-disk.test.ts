@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that somebody has filled: objects can be deleted, which makes room, and nothing needs a restart.
+// A full disk: objects can be deleted, which makes room, and nothing needs a restart.
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of the data directory that somebody removes, moves, empties or replaces: while the server runs, and between a crash and a start.
+// Files of the data directory that are removed, moved, emptied or replaced: while the server runs, and between a crash and a start.
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

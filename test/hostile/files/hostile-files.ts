@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that do harm to whoever reads them as if they were manifests.
+// Files that harm a program that reads them as manifests.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -98,7 +98,7 @@ export const hostileFiles: Readonly<Record<string, HostileFile>> = {
     `${head}data: ${"x".repeat(9 * 1024 * 1024)}`,
     /:\d+:\d+: the document has more than 8 MiB/,
   ),
-  "more documents than anybody writes": text("--- 1\n".repeat(100_001), /more than 100000 documents|expected/),
+  "too many documents": text("--- 1\n".repeat(100_001), /more than 100000 documents|expected/),
   "UTF-16": text(Buffer.from(`\ufeff${head}`, "utf16le"), /it is encoded as UTF-16: save it as UTF-8/),
   "Latin-1": text(Buffer.from(`${head}data: {a: "\xfc"}\n`, "latin1"), /line 4 is not valid UTF-8/),
   "half a character": text(Buffer.concat([Buffer.from(head), Buffer.from([0xe2, 0x82])]), /line 4 is not valid UTF-8/),

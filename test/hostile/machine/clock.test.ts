@@ -39,7 +39,7 @@ const jumps: Record<string, { readonly days: number; readonly says: RegExp }> = 
 };
 
 for (const [name, { days, says }] of Object.entries(jumps)) {
-  test(`a clock that is set ${name} while the server runs is told, and the certificate is renewed`, async () => {
+  test(`a clock that is set ${name} while the server runs is reported, and the certificate is renewed`, async () => {
     using folder = sharedFolder();
     const running = start(join(folder.path, "data"), days);
     try {
@@ -49,7 +49,7 @@ for (const [name, { days, says }] of Object.entries(jumps)) {
       assert.equal(isValidAt(first, then), false);
       running.child.kill("SIGUSR2");
       await running.next("stderr", says);
-      // It is told before the certificates are looked at.
+      // It is reported before the certificates are checked.
       for (let tries = 0; !isValidAt(await served(), then); tries++) assert.ok(tries < 100, "it was not renewed");
       assert.match(readFileSync(join(folder.path, "data", "kubeconfig"), "utf8"), /certificate-authority-data/);
     } finally {

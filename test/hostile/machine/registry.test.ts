@@ -116,10 +116,10 @@ for (const [what, file, flag] of [
     assert.deepEqual(await other.attempt({ kind: "listen", port }), { value: port });
     try {
       const refused = up();
-      const told = `error: port ${port}, where ${what} was before, is in use by another program: stop that program, or choose another`;
+      const message = `error: port ${port}, where ${what} was before, is in use by another program: stop that program, or choose another`;
       const [line] = await refused.next("stderr", /error: .*\n/);
       await refused.stop();
-      assert.ok(line.startsWith(told) && line.includes(flag), line);
+      assert.ok(line.startsWith(message) && line.includes(flag), line);
       assert.deepEqual(await heard(), []);
     } finally {
       await other.attempt({ kind: "hangUp" });

@@ -138,7 +138,7 @@ const without: Record<string, Configuration & { readonly says: RegExp }> = {
     isPlainUser: true,
     says: /^bwrap does not work here: bwrap: .*namespace/,
   },
-  "when it is turned off": { env: () => ({ PURLIN_SANDBOX: "none" }), says: /^PURLIN_SANDBOX is none$/ },
+  "when it is turned off": { env: () => ({ PURLIN_SANDBOX: "none" }), says: /^PURLIN_SANDBOX=none$/ },
   "when the program that is named can be replaced by everybody": {
     env: (home) => ({ PURLIN_SANDBOX: plant(home, 0o777) }),
     says: /^\/.*\/bwrap is not used: other users can write to it$/,

@@ -55,7 +55,7 @@ test("what a function finds out about this machine", async () => {
           files: walk("/"),
           descriptors: fs.readdirSync("/proc/1/fd").map((fd) => attempt(() => fs.readlinkSync("/proc/1/fd/" + fd))),
           status: read("/proc/self/status"),
-          told: [process.env, process.argv, process.execPath, process.cwd(), read("/proc/1/cmdline"), read("/proc/1/environ"),
+          known: [process.env, process.argv, process.execPath, process.cwd(), read("/proc/1/cmdline"), read("/proc/1/environ"),
             read("/proc/self/cmdline"), os.hostname(), os.homedir(), os.userInfo()],
           interfaces: Object.keys(os.networkInterfaces()),
           localhost: await new Promise((resolve) => {
@@ -78,8 +78,8 @@ test("what a function finds out about this machine", async () => {
     "/etc/hosts",
     "/etc/passwd",
   ]);
-  for (const place of places) assert.ok(!JSON.stringify(found["told"]).includes(place), `it knows ${place}`);
-  assert.ok(!JSON.stringify(found["told"]).includes("hunter2"), "the environment of the control plane");
+  for (const place of places) assert.ok(!JSON.stringify(found["known"]).includes(place), `it knows ${place}`);
+  assert.ok(!JSON.stringify(found["known"]).includes("hunter2"), "the environment of the control plane");
   const status = String(found["status"]);
   assert.match(status, /^Uid:\s2000\s2000\s2000\s2000$/m);
   assert.match(status, /^NoNewPrivs:\s1$/m);

@@ -101,7 +101,7 @@ test("helm sees no difference", async (t) => {
   assert.deepEqual(failed, [
     "helm install fruit CHART",
     "helm upgrade fruit CHART --set fruit=stone",
-    // The replicas are somebody else's since they were scaled.
+    // Another field manager owns the replicas since they were scaled.
     "helm rollback fruit 1",
     "helm uninstall fruit",
   ]);

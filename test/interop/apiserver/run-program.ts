@@ -18,7 +18,7 @@ export interface Program {
   readonly patienceMs?: number | undefined;
 }
 
-/** A program that goes on until it is told to stop. */
+/** A program that runs until it is stopped. */
 export interface RunningProgram {
   /** Resolves when `stdout` has so many lines, or the program has left. */
   lines(count: number): Promise<void>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packages whose program is missing or ends at once: what users are told, and what goes on meanwhile.
+// Packages whose program is missing or ends at once: the reported error, and which revision keeps serving.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ async function failingUpgrade(plane: EmbeddedPlane, image: string, says: RegExp)
   });
 }
 
-/** Who waits in vain is told why. The time is what a busy machine needs to find out that the program does not run. */
+/** `--wait` fails with the reason. The timeout is what a busy machine needs to notice that the program does not run. */
 async function failingInstall(plane: EmbeddedPlane, image: string): Promise<void> {
   const waiting = ["--wait", "--timeout", "30s", "--data-dir", plane.directory];
   await assert.rejects(purlin("xpkg", "install", "function", image, "function-other", ...waiting), (error: Error) => {
@@ -55,7 +55,7 @@ async function failingInstall(plane: EmbeddedPlane, image: string): Promise<void
 }
 
 for (const sandbox of [true, false]) {
-  test(`a program that does not run is told with its last words, and the old one serves on; sandbox: ${sandbox}`, async () => {
+  test(`a program that does not run is reported with its last output, and the old one keeps serving; sandbox: ${sandbox}`, async () => {
     using workshop = openWorkshop();
     await using plane = await startPlane({ sandbox });
     await install(plane, "function-go", await goPackage(workshop));

@@ -22,7 +22,7 @@ export function openWorkshop(): Workshop {
   return { directory, [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }) };
 }
 
-/** What `purlin xpkg build` is told beside the metadata. */
+/** The options of `purlin xpkg build` beside the metadata. */
 export interface PackageWish {
   readonly name: string;
   /** Another build of the same function. */

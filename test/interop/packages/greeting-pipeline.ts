@@ -29,9 +29,9 @@ export const definition: KubeObject = {
   },
 };
 
-/** A pipeline of functions, one after the other, with what they are told. */
+/** A pipeline of functions, one after the other, with their input. */
 export function compositionOf(functions: readonly string[], input: object = {}): KubeObject {
-  const told = { apiVersion: `${group}/v1`, kind: "Input", ...input };
+  const stepInput = { apiVersion: `${group}/v1`, kind: "Input", ...input };
   return {
     apiVersion: "apiextensions.crossplane.io/v1",
     kind: "Composition",
@@ -39,7 +39,7 @@ export function compositionOf(functions: readonly string[], input: object = {}):
     spec: {
       compositeTypeRef: { apiVersion: `${group}/v1`, kind },
       mode: "Pipeline",
-      pipeline: functions.map((name) => ({ step: name, functionRef: { name }, input: told })),
+      pipeline: functions.map((name) => ({ step: name, functionRef: { name }, input: stepInput })),
     },
   };
 }

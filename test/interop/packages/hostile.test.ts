@@ -38,7 +38,7 @@ function secretsOf({ directory }: EmbeddedPlane): Record<string, string> {
   return found;
 }
 
-/** Where the control plane can be reached by whoever shares its network. */
+/** The addresses of the control plane for programs in its network. */
 function placesOf({ directory }: EmbeddedPlane): Record<string, string> {
   const server = /server: "?https:\/\/([^"\s]+)"?/.exec(readFileSync(join(directory, "kubeconfig"), "utf8"))?.[1] ?? "";
   assert.match(server, /:\d+$/);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two real functions in Go, which open ports that they cannot be told about, on a machine without bubblewrap.
+// Two real functions in Go, which open ports that cannot be configured, on a machine without bubblewrap.
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

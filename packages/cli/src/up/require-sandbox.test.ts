@@ -9,7 +9,7 @@ import { spawnPurlin } from "../testing/spawn-purlin.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 
 const reasons: Readonly<Record<string, RegExp>> = {
-  none: /PURLIN_SANDBOX is none/,
+  none: /PURLIN_SANDBOX=none/,
   "/bin/false": /\/bin\/false/,
   bwrap: /must be an absolute path or none/,
 };

@@ -102,6 +102,6 @@ func race(one, two *candidate) (winner, loser *candidate, err error) {
 	case <-two.led:
 		return two, one, nil
 	case <-time.After(2 * leaseDuration):
-		return nil, nil, fmt.Errorf("nobody was elected within %s", 2*leaseDuration)
+		return nil, nil, fmt.Errorf("no leader was elected within %s", 2*leaseDuration)
 	}
 }

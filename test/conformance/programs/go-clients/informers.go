@@ -170,7 +170,7 @@ func (c *clients) create(ctx context.Context, n int) error {
 	return err
 }
 
-// churn deletes and creates again, and patches, at random; all of it is undone by nobody.
+// churn deletes, recreates and patches objects at random and undoes nothing.
 func (c *clients) churn(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(1, 2))
 	for end := time.Now().Add(churn); time.Now().Before(end); time.Sleep(pause) {

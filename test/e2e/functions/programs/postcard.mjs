@@ -71,7 +71,7 @@ function refuse(rsp) {
 
 function wait(rsp, name) {
   setDesiredCompositeResource(rsp, Resource.fromJSON({}), Ready.READY_FALSE);
-  const message = `Nobody knows ${name}.`;
+  const message = `Recipient ${name} not found.`;
   tell(rsp, { type: "Addressed", status: Status.STATUS_CONDITION_FALSE, reason: "Unknown", message });
   rsp.results.push({
     severity: Severity.SEVERITY_WARNING,

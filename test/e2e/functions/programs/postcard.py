@@ -77,7 +77,7 @@ def refuse(rsp):
 
 def wait(rsp, name):
     rsp.desired.composite.ready = fnv1.READY_FALSE
-    tell(rsp, fnv1.STATUS_CONDITION_FALSE, "Unknown", f"Nobody knows {name}.")
+    tell(rsp, fnv1.STATUS_CONDITION_FALSE, "Unknown", f"Recipient {name} not found.")
     rsp.results.append(
         fnv1.Result(
             severity=fnv1.SEVERITY_WARNING,

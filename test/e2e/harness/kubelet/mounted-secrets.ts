@@ -23,7 +23,7 @@ export async function writeSecretFiles(folder: string, secret: KubeObject, volum
     const text = data[key];
     if (text === undefined) throw new Error(`references non-existent secret key: ${key}`);
     const file = join(folder, path);
-    // Whoever reads it meanwhile gets the old one or the new one.
+    // A concurrent reader gets the old file or the new one.
     await writeFile(`${file}.new`, Buffer.from(text, "base64"), { mode: 0o600 });
     await rename(`${file}.new`, file);
   }

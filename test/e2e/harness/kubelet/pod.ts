@@ -68,7 +68,7 @@ async function outputOf(child: ChildProcess): Promise<string> {
   return text;
 }
 
-/** Images of the suite leave Node to whoever runs them; their other absolute paths are inside. */
+/** Images of the suite contain no Node; their other absolute paths are inside. */
 function commandOf({ container, image }: PodParts): readonly string[] {
   const { entrypoint, cmd } = image.process;
   const [program = "", ...rest] = container.command ?? entrypoint;

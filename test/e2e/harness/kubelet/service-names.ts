@@ -26,6 +26,6 @@ export function createServiceNames(client: KubeClient, namespace: string, ready:
 function serviceOf(host: string, namespace: string): string {
   const forms = [`.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.cluster.local`];
   const suffix = forms.find((form) => host.endsWith(form));
-  if (suffix === undefined) throw new Error(`${host} is no name of a Service in ${namespace}`);
+  if (suffix === undefined) throw new Error(`${host} is not the name of a Service in ${namespace}`);
   return host.slice(0, -suffix.length);
 }

@@ -7,7 +7,7 @@ import { startKubelet } from "../kubelet/kubelet.ts";
 import { writeSecretFiles } from "../kubelet/mounted-secrets.ts";
 import { type PackageMachine, packageNamespace } from "./package-machine.ts";
 
-/** As short as for processes: what a call needs is there for as long as it takes, not for as long as somebody waits. */
+/** As short as for processes: a replaced Deployment stays for the duration of a call. */
 const lingerMs = 1_000;
 const clientSecretName = "crossplane-tls-client";
 const revisionLabel = "pkg.crossplane.io/revision";

@@ -48,7 +48,7 @@ export interface FunctionRegistry extends AsyncDisposable {
   publishConfiguration(build: ConfigurationBuild): Promise<string>;
 }
 
-/** Starts a registry. The images bring a Node, or leave that to whoever runs them. */
+/** Starts a registry. The images contain Node, or run on the Node of the machine. */
 export async function startFunctionRegistry(directory: string, needsNode: boolean): Promise<FunctionRegistry> {
   const registry = await startRegistry({ directory: join(directory, "registry") });
   const store = await openContentStore(join(directory, "builds"));

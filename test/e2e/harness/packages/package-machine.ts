@@ -14,7 +14,7 @@ export interface PackageMachine extends AsyncDisposable {
   begin(functionRevisionSelectors: boolean): Promise<MachineTerm>;
   /** The names of the revisions whose program runs, sorted. */
   running(): readonly string[];
-  /** How somebody else than the control plane calls functions, from now until it is started again. */
+  /** How another client than the control plane calls functions, until the control plane restarts. */
   access(): Promise<FunctionAccess>;
   /** Where a revision answers, given the Function it is of and whether the flag is on. */
   isEndpointOf(endpoint: string, revision: RevisionName, functionRevisionSelectors: boolean): boolean;

@@ -18,7 +18,7 @@ if (isAbrupt) process.on("SIGTERM", () => process.exit(0));
 export default async function tellVersion(req: RunFunctionRequest): Promise<RunFunctionResponse> {
   if (isAbrupt) await delay(Math.random() * longestMs);
   const rsp = response.to(req);
-  // What a cluster-scoped composite resource composes has to be told where to live.
+  // Resources composed by a cluster-scoped composite resource need a namespace.
   const namespace = request.getObservedCompositeResource(req).resource.getString("metadata.namespace", "default");
   const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace }, data: { version } };
   response.setDesiredComposedResource(rsp, "map", map, { ready: true });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process of another user: it gives up its rights first, and then tries what it is told.
+// The process of another user: it drops its privileges first, then runs the requested attempts.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { compiledCodeFolder } from "../../../../packages/cli/src/compiled/own-cache.ts";

@@ -11,7 +11,7 @@ import type { Attack, Outcome } from "./other-user-worker.ts";
 export const otherUid = 61_234;
 export const plainUid = 61_235;
 
-/** A user who can be told what to try. */
+/** Another user, who runs the requested attempts. */
 export interface OtherUser extends AsyncDisposable {
   /** What came of it: a value, or the code of an error. */
   attempt(attack: Attack): Promise<Outcome>;
@@ -52,7 +52,7 @@ async function ask(worker: ChildProcess, id: number, attack: Attack): Promise<Ou
   }
 }
 
-/** A folder that every user can enter, and nobody but its owner can write to. */
+/** A folder that every user can enter, and only its owner can write to. */
 export function sharedFolder(mode = 0o755): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), "purlin-machine-"));
   chmodSync(path, mode);

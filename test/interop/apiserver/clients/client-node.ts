@@ -3,7 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 
-// The client is somebody else's, installed elsewhere: its types are not here.
+// A third-party client, installed elsewhere: its types are not available here.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type Untyped = any;
 

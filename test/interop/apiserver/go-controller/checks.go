@@ -285,13 +285,13 @@ func (c *checks) events(ctx context.Context) error {
 		if err := c.live.List(ctx, list, client.InNamespace(namespace)); err != nil {
 			return false, err
 		}
-		told := map[string]bool{}
+		counted := map[string]bool{}
 		for _, event := range list.Items {
 			if event.Reason == "Counted" && event.Regarding.Kind == "Fleet" {
-				told[event.Regarding.Name] = true
+				counted[event.Regarding.Name] = true
 			}
 		}
-		return len(told) == fleets, nil
+		return len(counted) == fleets, nil
 	})
 }
 

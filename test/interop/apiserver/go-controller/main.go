@@ -104,7 +104,7 @@ func prepare(ctx context.Context, live client.Client) error {
 }
 
 func startManager(ctx context.Context, access *rest.Config, scheme *runtime.Scheme) (ctrl.Manager, *fleetReconciler, error) {
-	// Long enough for a busy machine: nobody has to wait for the end of a lease that is given back.
+	// Long enough for a busy machine: a released lease does not have to expire.
 	lease, renew, retry := 30*time.Second, 20*time.Second, 500*time.Millisecond
 	skipNames := true
 	manager, err := ctrl.NewManager(access, ctrl.Options{
@@ -153,7 +153,7 @@ func handOver(ctx context.Context, access *rest.Config, scheme *runtime.Scheme, 
 		fmt.Println("the second manager leads after the first has left")
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("nobody leads after the first manager has left")
+		return fmt.Errorf("no leader after the first manager has left")
 	}
 }
 

@@ -26,7 +26,7 @@ export interface Step {
   readonly meanwhile?: { readonly after?: number; readonly steps: readonly Step[]; readonly lines?: number };
   /** Run again until it prints this: the real server publishes schemas some moments after it has established a kind. */
   readonly until?: RegExp;
-  /** Lines come in no order that anybody promises. */
+  /** The order of lines is not defined. */
   readonly unordered?: boolean;
   /** Lines that are not compared: a comment beside it says why. */
   readonly ignore?: RegExp;

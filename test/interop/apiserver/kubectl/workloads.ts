@@ -13,7 +13,7 @@ spec:
         spec: {restartPolicy: Never, containers: [{name: c, image: c:1}]}
 `;
 
-/** Workloads as objects: nobody runs them on either server, and the commands around them still work. */
+/** Workloads as objects: neither server runs them, and the commands around them still work. */
 export const workloads: Script = {
   name: "workloads",
   steps: [

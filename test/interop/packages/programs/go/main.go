@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A composition function in Go on Purlin's own proto, without any SDK. It serves as real functions do: calls on :9443 and metrics on :8080 of
-// all interfaces, mutual TLS from TLS_SERVER_CERTS_DIR, and a metrics port it cannot get is no reason to end.
+// all interfaces, mutual TLS from TLS_SERVER_CERTS_DIR, and it keeps running when the metrics port is taken.
 package main
 
 import (

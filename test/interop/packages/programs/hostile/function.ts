@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function that tries what it is told to and composes a ConfigMap of what came of it.
+// A function that runs the attempts of its input and composes a ConfigMap of the results.
 import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import process from "node:process";
