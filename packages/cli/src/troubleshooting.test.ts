@@ -27,7 +27,7 @@ function sources(): string[] {
 const spellings = [
   /\b\w*[rR]eason = "([A-Z]\w+)"/g,
   /\breason(?:: | = )(?:[^"\n;]*\? )?"([A-Z]\w+)"/g,
-  /\b(?:normal|warning|invalid|ReconcileFailure)\(\s*"([A-Z]\w+)"/g,
+  /\b(?:normal|warning|invalid|ReconcileError)\(\s*"([A-Z]\w+)"/g,
   /\b(?:failure|apply|terminate|bind|delete|propagate|paused): "([A-Z]\w+)"/g,
 ];
 

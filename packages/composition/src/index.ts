@@ -21,9 +21,9 @@ export { createRevisionsController } from "./composition/revisions-controller.ts
 export { createRevisionValidityController } from "./composition/validity-controller.ts";
 // The CRDs of our kinds.
 export { compositionCrds, keptCrds } from "./crds/composition-crds.ts";
-export { deriveClaimCrd, deriveCompositeCrd } from "./definition/derive-crd.ts";
-export type { CreateInstanceController } from "./definition/ports.ts";
+export type { CreateInstanceController } from "./definition/deps.ts";
 // Definitions, and the CRDs they become.
+export { deriveClaimCrd, deriveCompositeCrd } from "./definition/derive-crd.ts";
 export { createDefinedController, createOfferedController } from "./definition/setup.ts";
 export { unknownKeywords } from "./definition/unknown-keywords.ts";
 export { storedDefinition } from "./render/render-definition.ts";

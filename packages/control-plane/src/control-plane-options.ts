@@ -10,7 +10,7 @@ import type {
 import type { KubeClient } from "@purlin/kube-client";
 import type { Clock, InstallProgress, Log, WatchingController } from "@purlin/kube-controller";
 import type { Registry } from "prom-client";
-import type { ControlPlaneParts } from "./control-plane.ts";
+import type { ControlPlaneDeps } from "./control-plane.ts";
 import type { PackageManager } from "./packages/package-manager-parts.ts";
 
 /** What can be set about controllers. */
@@ -108,5 +108,5 @@ export interface ControlPlaneOptions {
   /** Manages packages; without it functions come from elsewhere. */
   readonly packages?: PackageManager | undefined;
   /** Controllers beside those of composition, made when the control plane starts to work. */
-  readonly more?: ((parts: ControlPlaneParts) => readonly WatchingController[]) | undefined;
+  readonly more?: ((parts: ControlPlaneDeps) => readonly WatchingController[]) | undefined;
 }

@@ -4,7 +4,7 @@ import type { InformerPool, KubeClient } from "@purlin/kube-client";
 import type { ControllerClient, ControllerEngine, EventRecorder } from "@purlin/kube-controller";
 
 /** What a control plane at work is made of, for whoever adds to it or looks at it. */
-export interface ControlPlaneParts {
+export interface ControlPlaneDeps {
   /** The way to the API server, past all caches. */
   readonly kube: KubeClient;
   readonly client: ControllerClient;
@@ -25,7 +25,7 @@ export interface ControlPlane extends AsyncDisposable {
   /** Waiting for the leader election, starting, running, or stopped. */
   readonly state: ControlPlaneState;
   /** Resolves when all controllers run for the first time. Rejects when they cannot, or are stopped before. */
-  readonly ready: Promise<ControlPlaneParts>;
+  readonly ready: Promise<ControlPlaneDeps>;
   /** Settles when the control plane has ended: rejects when it was not stopped but broke. */
   readonly ended: Promise<void>;
   /** Stops to begin anything, waits for what runs, tells what is left to tell, and gives leadership back. */

@@ -15,12 +15,12 @@ import {
 } from "@purlin/composition";
 import type { Clock, Log, WatchingController } from "@purlin/kube-controller";
 import type { Registry } from "prom-client";
-import type { ControlPlaneParts } from "./control-plane.ts";
+import type { ControlPlaneDeps } from "./control-plane.ts";
 import type { ControlPlaneSettings } from "./control-plane-options.ts";
 import type { FunctionPlane } from "./function-plane.ts";
 
 /** What controllers are made of. */
-interface ControllerSurroundings extends ControlPlaneParts {
+interface ControllerSurroundings extends ControlPlaneDeps {
   readonly functionPlane: FunctionPlane;
   readonly settings: ControlPlaneSettings;
   readonly clock: Clock;
@@ -51,7 +51,7 @@ export function compositionControllers(surroundings: ControllerSurroundings): re
       compositeController: compositeControllers(surroundings),
     }),
     createOfferedController({ ...definitions, claimController: claimControllers(surroundings) }),
-    createRevisionsController({ client, events }),
+    createRevisionsController({ client, events, clock, log }),
     createRevisionValidityController({
       client,
       events,

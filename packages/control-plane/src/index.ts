@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Running a control plane.
-export type { ControlPlane, ControlPlaneParts } from "./control-plane.ts";
+export type { ControlPlane, ControlPlaneDeps } from "./control-plane.ts";
 export {
   type ControlPlaneOptions,
   type ControlPlaneSettings,

@@ -11,7 +11,7 @@ import {
 } from "@purlin/kube-controller";
 import type { TypeRef } from "@purlin/kube-objects/object";
 import { functionCrds, packageCrds } from "@purlin/package-manager";
-import type { ControlPlaneParts } from "./control-plane.ts";
+import type { ControlPlaneDeps } from "./control-plane.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
 import { compositionControllers } from "./controllers.ts";
 import { followCrds } from "./follow-crds.ts";
@@ -25,7 +25,7 @@ export interface RunOptions extends ControlPlaneOptions {
   readonly settings: ControlPlaneSettings;
   readonly clock: Clock;
   readonly log: Log;
-  readonly onReady: (parts: ControlPlaneParts) => void;
+  readonly onReady: (parts: ControlPlaneDeps) => void;
 }
 
 /** Runs all controllers until the signal aborts. Rejects when they cannot be started; all is closed either way. */
@@ -62,7 +62,7 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
     concurrency: settings.maxConcurrentReconciles,
   });
   const { runStep, isInUse } = functionPlane;
-  const parts: ControlPlaneParts = { kube, client, informers, engine, events, runStep, isInUse };
+  const parts: ControlPlaneDeps = { kube, client, informers, engine, events, runStep, isInUse };
   const own = compositionControllers({ ...parts, functionPlane, settings, clock, log, registry });
   const packages = await options.packages?.open(parts, signal);
   if (packages !== undefined) closing.use(packages);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { runWhileLeading, silentLog, systemClock } from "@purlin/kube-controller";
-import type { ControlPlane, ControlPlaneParts, ControlPlaneState } from "./control-plane.ts";
+import type { ControlPlane, ControlPlaneDeps, ControlPlaneState } from "./control-plane.ts";
 import { type ControlPlaneOptions, defaultControlPlaneSettings } from "./control-plane-options.ts";
 import { type RunOptions, runControllers } from "./run-controllers.ts";
 
@@ -16,13 +16,13 @@ export function startControlPlane(options: ControlPlaneOptions): ControlPlane {
 }
 
 class RunningControlPlane implements ControlPlane {
-  readonly ready: Promise<ControlPlaneParts>;
+  readonly ready: Promise<ControlPlaneDeps>;
   readonly ended: Promise<void>;
   readonly #stopping = new AbortController();
   #state: ControlPlaneState = "starting";
 
   constructor(options: ControlPlaneOptions) {
-    const { promise, resolve, reject } = Promise.withResolvers<ControlPlaneParts>();
+    const { promise, resolve, reject } = Promise.withResolvers<ControlPlaneDeps>();
     this.ready = promise;
     this.ended = this.#run({
       ...options,

@@ -5,7 +5,13 @@ export type { ClosableControllerClient, ControllerClient } from "./client/contro
 export { createControllerClient } from "./client/create-controller-client.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export type { Reconcile, ReconcileResult } from "./controller/reconcile.ts";
-export { attempt, isReconcileFailure, ReconcileFailure, type StepText } from "./controller/reconcile-failure.ts";
+export {
+  attempt,
+  isReconcileError,
+  ReconcileError,
+  type StepText,
+  TerminalError,
+} from "./controller/reconcile-error.ts";
 // CRDs of our kinds: how they are written down and installed.
 export { ageColumn, type Column, column, conditionColumn, wideColumn } from "./crd/columns.ts";
 export { type CrdVersion, crdType, createCrd, isEstablished, type KindDocs, refusalOf } from "./crd/crd.ts";
@@ -36,6 +42,16 @@ export { createControllerEngine } from "./engine/create-controller-engine.ts";
 export { retryBackoff, type WatchingController } from "./engine/watching-controller.ts";
 export { createEventRecorder } from "./events/create-event-recorder.ts";
 export { type EventRecorder, type EventText, noEvents } from "./events/event-recorder.ts";
+// Writing controllers.
+export { explainTimeout, type ReconcileSignals, withDeadline } from "./kit/deadline.ts";
+export {
+  createReconciler,
+  defineController,
+  type ReconcileContext,
+  type ReconcilerDefinition,
+  reportPaused,
+} from "./kit/define-controller.ts";
+export { withConditionTexts, writeStatus } from "./kit/write-status.ts";
 export { runWhileLeading } from "./leader/leader-election.ts";
 export { leaseSpecOf, leaseType } from "./leader/lease.ts";
 export { type Log, silentLog } from "./log.ts";

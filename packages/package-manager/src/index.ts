@@ -6,7 +6,7 @@ export { openImagePins, pinFetched } from "./fetch/image-pins.ts";
 export { createPackageClient, type PackageClient } from "./fetch/package-client.ts";
 export { digestsOfRevisions } from "./fetch/revision-digests.ts";
 export { type PackageType, packageTypes } from "./package-kinds.ts";
-export { authoritySecretName, type CertificatePorts } from "./runtime/certificates/authority-secret.ts";
+export { authoritySecretName, type CertificateDeps } from "./runtime/certificates/authority-secret.ts";
 export { ensureLeaf } from "./runtime/certificates/leaf-secret.ts";
 export { followOwned } from "./runtime/kubernetes/follow-owned.ts";
 export { createKubernetesRuntime } from "./runtime/kubernetes/kubernetes-runtime.ts";

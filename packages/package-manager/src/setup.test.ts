@@ -72,10 +72,10 @@ const rows: [why: string, change: CacheChange, wakes: string, controller?: strin
   ["a rewrite wakes whom it matches", added(config(near, rewrite)), "near"],
   ["a pull secret, too", added(config(`${near}acme/`, secret)), "near"],
   ["by what a reference was rewritten to", added(config(mirror, secret)), "moved"],
-  ["one that matches nobody wakes nobody", added(config(none, rewrite)), ""],
+  ["one that matches no package starts no reconcile", added(config(none, rewrite)), ""],
   ["a rule for signatures wakes what it covers", added(config(near, verification)), "near"],
   ["one that only chooses a runtime wakes nothing", added(config(near, runtimeConfig)), ""],
-  ["case 28: one that matched before", updated(config(near, rewrite), config(none, rewrite)), "near"],
+  ["one that matched before", updated(config(near, rewrite), config(none, rewrite)), "near"],
   ["one that said something before", updated(config(near, rewrite), config(near, runtimeConfig)), "near"],
   ["one that goes", deleted(config(near, rewrite)), "near"],
   ["revisions by their image", added(config(near, rewrite)), "near-1", revisionController],
@@ -91,7 +91,7 @@ const resolver = "packages/lock.pkg.crossplane.io";
 const others: [why: string, controller: string, watch: string, change: KubeObject, wakes: string][] = [
   ["a package wakes itself", manager, "Package", object("Function", "f"), "f"],
   ["a revision its package, by its label", manager, "PackageRevision", labelled, "f"],
-  ["one without a label nobody", manager, "PackageRevision", object("FunctionRevision", "stray"), ""],
+  ["one without a label, none", manager, "PackageRevision", object("FunctionRevision", "stray"), ""],
   ["a revision wakes itself", revisionController, "PackageRevision", labelled, "f-1"],
   ["the Lock every revision", revisionController, "Lock", object("Lock", "lock"), "near-1,moved-1"],
   ["and the resolver", resolver, "Lock", object("Lock", "lock"), "lock"],
@@ -101,7 +101,7 @@ for (const [why, controller, watch, change, wakes] of others) {
   test(`whom a change wakes: ${why}`, () => assert.equal(woken(controller, watch, added(change)).join(), wakes));
 }
 
-test("case 49: where somebody else runs a kind of package, no controller of ours does", () => {
+test("a kind of package with an external runtime has no runtime controller", () => {
   const names = (runtimes: PackageControllerOptions["runtimes"]): string[] =>
     controllers(runtimes)
       .map(({ spec }) => spec.name)

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CacheChange } from "@purlin/kube-client";
-import { retryBackoff, type WatchingController, type WatchSpec } from "@purlin/kube-controller";
+import { defineController, type WatchingController, type WatchSpec } from "@purlin/kube-controller";
 import { type KubeObject, labelOf, type ObjectKey, textAt } from "@purlin/kube-objects/object";
 import { createEstablished } from "./establish/established.ts";
 import { concernsFetching, longestPrefix } from "./image-configs/select-image-config.ts";
 import { lockName } from "./lock/lock-store.ts";
-import { type ResolverOptions, reconcileLock } from "./lock/reconciler.ts";
-import { reconcilePackage } from "./manager/reconciler.ts";
+import { lockReconciler, type ResolverOptions } from "./lock/reconciler.ts";
+import { packageReconciler } from "./manager/reconciler.ts";
 import { otherKinds, type PackageType, packageLabels, packageTypes } from "./package-kinds.ts";
-import { reconcileRevision } from "./revision/reconciler.ts";
-import type { RevisionPorts } from "./revision/revision-ports.ts";
+import { revisionReconciler } from "./revision/reconciler.ts";
+import type { RevisionDeps } from "./revision/revision-ports.ts";
 import type { PackageRuntime } from "./runtime/package-runtime.ts";
-import { reconcileRuntime } from "./runtime/reconciler.ts";
+import { runtimeReconciler } from "./runtime/reconciler.ts";
 
 /** What the package manager is made of. */
-export interface PackageControllerOptions extends RevisionPorts {
+export interface PackageControllerOptions extends RevisionDeps {
   readonly resolver: ResolverOptions;
-  /** What runs Functions and Providers; without one somebody else does. */
+  /** The runtimes of Functions and Providers; without one another controller runs them. */
   readonly runtimes?: {
     readonly Function?: PackageRuntime | undefined;
     readonly Provider?: PackageRuntime | undefined;
@@ -46,14 +46,9 @@ export function packageControllerName({ kind }: Pick<PackageType, "kind">): stri
 }
 
 function managerOf(options: PackageControllerOptions, type: PackageType): WatchingController {
-  const name = packageControllerName(type);
-  const ports = { ...options, events: options.events.with(name) };
-  return {
-    spec: {
-      name,
-      reconcile: (key, stopping) => reconcilePackage(ports, type, { key, stopping }),
-      backoff: retryBackoff,
-    },
+  return defineController({
+    ...packageReconciler(options, type),
+    name: packageControllerName(type),
     watches: [
       { type: "Package", object: type.package, keys: itself },
       { type: "PackageRevision", object: type.revision, keys: packageOfRevision },
@@ -65,24 +60,19 @@ function managerOf(options: PackageControllerOptions, type: PackageType): Watchi
         ],
       ),
     ],
-  };
+  });
 }
 
-/** The name of the controller of the revisions of a kind of package, for whoever wakes it. */
+/** The name of the controller of the revisions of a kind of package. */
 export function revisionControllerName({ kind }: Pick<PackageType, "kind">): string {
   return `packages/${kind.toLowerCase()}revision.pkg.crossplane.io`;
 }
 
 function revisionControllerOf(options: PackageControllerOptions, type: PackageType): WatchingController {
-  const name = revisionControllerName(type);
-  const ports = { established: createEstablished(), ...options, events: options.events.with(name) };
   const all = (): readonly KubeObject[] => options.cached(type.revision);
-  return {
-    spec: {
-      name,
-      reconcile: (key, stopping) => reconcileRevision(ports, type, { key, stopping }),
-      backoff: retryBackoff,
-    },
+  return defineController({
+    ...revisionReconciler({ established: createEstablished(), ...options }, type),
+    name: revisionControllerName(type),
     watches: [
       { type: "PackageRevision", object: type.revision, keys: itself },
       { type: "Lock", object: otherKinds.lock, keys: () => all().map(keyOfObject) },
@@ -91,27 +81,22 @@ function revisionControllerOf(options: PackageControllerOptions, type: PackageTy
         ["status", "resolvedImage"],
       ]),
     ],
-  };
+  });
 }
 
 function resolverOf(options: PackageControllerOptions): WatchingController {
-  const name = "packages/lock.pkg.crossplane.io";
-  const ports = { ...options, events: options.events.with(name) };
   const lock = (): readonly ObjectKey[] => [{ name: lockName }];
-  return {
-    spec: {
-      name,
-      reconcile: (_, stopping) => reconcileLock(ports, options.resolver, { stopping }),
-      backoff: retryBackoff,
-    },
+  return defineController({
+    ...lockReconciler(options, options.resolver),
+    name: "packages/lock.pkg.crossplane.io",
     watches: [
       { type: "Lock", object: otherKinds.lock, keys: lock },
       { type: "ImageConfig", object: otherKinds.imageConfig, keys: lock },
     ],
-  };
+  });
 }
 
-/** The name of the controller that runs the programs of a kind of package, for whoever wakes it. */
+/** The name of the controller that runs the programs of a kind of package. */
 export function runtimeControllerName({ kind }: Pick<PackageType, "kind">): string {
   return `runtime/${kind.toLowerCase()}revision.pkg.crossplane.io`;
 }
@@ -120,19 +105,14 @@ function runtimeControllerOf(
   options: PackageControllerOptions,
   { runtime, type }: { readonly runtime: PackageRuntime; readonly type: PackageType },
 ): WatchingController {
-  const name = runtimeControllerName(type);
-  const ports = { ...options, events: options.events.with(name) };
-  return {
-    spec: {
-      name,
-      reconcile: (key, stopping) => reconcileRuntime(ports, { runtime, type }, { key, stopping }),
-      backoff: retryBackoff,
-    },
+  return defineController({
+    ...runtimeReconciler(options, { runtime, type }),
+    name: runtimeControllerName(type),
     watches: [
       { type: "PackageRevision", object: type.revision, keys: itself },
       ...(runtime.watches?.(type, () => options.cached(type.revision)) ?? []),
     ],
-  };
+  });
 }
 
 function itself({ object }: CacheChange): readonly ObjectKey[] {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { functionRevisionType, packageLabel } from "@purlin/composition";
 import {
   type ControlPlane,
-  type ControlPlaneParts,
+  type ControlPlaneDeps,
   collectRegularly,
   openPackageManagement,
   type PackageManagement,
@@ -81,7 +81,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     undefined,
     eachOnce((text) => warn(`warning: ${text}`)),
   );
-  let parts: ControlPlaneParts | undefined;
+  let parts: ControlPlaneDeps | undefined;
   let packages: PackageManagement | undefined;
   const wake = (functionName: string): void => {
     if (parts !== undefined) void wakeComposites(parts, functionName, log);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ControlPlaneParts } from "@purlin/control-plane";
+import type { ControlPlaneDeps } from "@purlin/control-plane";
 import type { Log } from "@purlin/kube-controller";
 import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
 import { definitionType } from "../manifests/defined-kinds.ts";
@@ -9,7 +9,7 @@ import { textOf } from "../user-error.ts";
 const compositionType: TypeRef = { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition" };
 
 /** Has all composite resources that a function takes part in looked at again: its author wants to see what changed. */
-export async function wakeComposites(parts: ControlPlaneParts, functionName: string, log: Log): Promise<void> {
+export async function wakeComposites(parts: ControlPlaneDeps, functionName: string, log: Log): Promise<void> {
   try {
     const { client, engine } = parts;
     const compositions = await client.list(compositionType);

@@ -21,7 +21,7 @@ function failure(code: number, reason: StatusReason): StatusError {
     status: "Failure",
     reason,
     code,
-    message: `told ${reason}`,
+    message: `denied as ${reason}`,
   });
 }
 
@@ -100,7 +100,7 @@ suite("binding a claim", () => {
     assert.deepEqual(claims.control.events.take(), [notYet]);
   });
 
-  test("42: a claim that is not there is no error", async () => {
+  test("a claim that is not there is no error", async () => {
     assert.deepEqual(await claims.pass("absent"), {});
   });
 
@@ -127,10 +127,10 @@ suite("binding a claim", () => {
     await claims.create("unknown", { image: "a" }, { annotations: { "crossplane.io/paused": "true" } });
     claims.control.events.take();
     await claims.pass("unknown");
-    assert.deepEqual(annotationsOf(), [{}], "a paused claim is not looked at");
+    assert.deepEqual(annotationsOf(), [undefined], "a paused claim is not reconciled");
   });
 
-  test("42: a paused claim is told so, and nothing else happens until it is not", async () => {
+  test("a paused claim reports that, and is not reconciled until it is resumed", async () => {
     await claims.create("paused", { image: "a" }, { annotations: { "crossplane.io/paused": "true" } });
     claims.control.events.take();
     await claims.pass("paused");
@@ -149,7 +149,7 @@ suite("binding a claim", () => {
     assert.ok(await claims.xr("paused"));
   });
 
-  test("42: pause comes before deletion", async () => {
+  test("pause comes before deletion", async () => {
     await claims.create("held", { image: "a" });
     await claims.pass("held");
     const claim = await claims.claim("held");
@@ -160,13 +160,13 @@ suite("binding a claim", () => {
     assert.equal((await claims.condition("held", "Synced"))?.reason, "ReconcilePaused");
   });
 
-  test("43: any other value does not pause, and goes to the composite resource", async () => {
+  test("any other value does not pause, and goes to the composite resource", async () => {
     await claims.create("unpaused", { image: "a" }, { annotations: { "crossplane.io/paused": "false" } });
     await claims.pass("unpaused");
     assert.deepEqual((await claims.xr("unpaused")).metadata.annotations, { "crossplane.io/paused": "false" });
   });
 
-  test("44: a composite resource of another claim is refused, once, and left alone", async () => {
+  test("a composite resource of another claim is refused, once, and left alone", async () => {
     const spec = { claimRef: claimRefTo("owner"), image: "theirs" };
     const xr = await claims.control.client.create({ ...appKind.compositeType, metadata: { name: "taken" }, spec });
     await claims.create("thief", { image: "a", resourceRef: { ...appKind.compositeType, name: "taken" } });
@@ -186,7 +186,7 @@ suite("binding a claim", () => {
     assert.deepEqual(claims.control.takeWrites(), []);
   });
 
-  test("45: a composite resource that nobody claims is bound and takes the claim's values", async () => {
+  test("an unclaimed composite resource is bound and takes the claim's values", async () => {
     await claims.control.client.create({
       ...appKind.compositeType,
       metadata: { name: "free" },
@@ -205,7 +205,7 @@ suite("binding a claim", () => {
     assert.ok(!claims.control.events.take().includes(bound));
   });
 
-  test("46: a reference to nothing makes a composite resource of that name, also when it was deleted by hand", async () => {
+  test("a reference to nothing makes a composite resource of that name, also when it was deleted by hand", async () => {
     await claims.create("named", { image: "a", resourceRef: { ...appKind.compositeType, name: "exactly-this" } });
     await claims.pass("named");
     const first = await claims.xr("named");
@@ -217,7 +217,7 @@ suite("binding a claim", () => {
     assert.notEqual(second.metadata.uid, first.metadata.uid);
   });
 
-  test("47: a reference in another version of the claim's kind is another claim's", async () => {
+  test("a reference in another version of the claim's kind is another claim's", async () => {
     const ref = claimRefTo("moved", "platform.example.org/v1");
     await claims.control.client.create({
       ...appKind.compositeType,
@@ -232,7 +232,7 @@ suite("binding a claim", () => {
     );
   });
 
-  test("44: a claim of the same name, elsewhere or of another kind, is told by where and what it is", async () => {
+  test("a claim of the same name, in another namespace or of another kind, is reported with namespace or kind", async () => {
     const others = {
       'bound to claim "twin-0" in namespace "far"': { namespace: "far" },
       'bound to claim "twin-1" of kind Other': { kind: "Other" },
@@ -247,7 +247,7 @@ suite("binding a claim", () => {
     }
   });
 
-  test("48: a composite resource that cannot be read is told", async () => {
+  test("a composite resource that cannot be read is reported", async () => {
     await using other = await startTestClaims();
     await other.create("blind", { resourceRef: { ...appKind.compositeType, name: "hidden" } });
     const stop = other.control.failWhen(({ path }) =>
@@ -256,13 +256,13 @@ suite("binding a claim", () => {
     const failed = await other.pass("blind");
     stop();
     assert.ok(failed instanceof Error);
-    assert.match(failed.message, /^cannot get bound composite resource: .*told Forbidden$/);
+    assert.match(failed.message, /^cannot get bound composite resource: .*denied as Forbidden$/);
     const synced = await other.condition("blind", "Synced");
     assert.deepEqual([synced?.status, synced?.message], ["False", failed.message]);
     assert.deepEqual(other.control.events.take(), [`Warning BindCompositeResource: ${failed.message}`]);
   });
 
-  test("49: a crash between claim and composite resource leads to one composite resource", async () => {
+  test("a crash between claim and composite resource leads to one composite resource", async () => {
     await claims.create("crash", { image: "a" });
     const stop = claims.control.failWhen(({ method, path }) =>
       method === "PATCH" && path.includes("/xapps/crash-") ? failure(500, "InternalError") : undefined,
@@ -271,7 +271,7 @@ suite("binding a claim", () => {
     assert.ok(failed instanceof Error);
     assert.equal(
       failed.message,
-      "cannot bind and sync claim with composite resource: cannot apply composite resource: told InternalError",
+      "cannot bind and sync claim with composite resource: cannot apply composite resource: denied as InternalError",
     );
     const synced = await claims.condition("crash", "Synced");
     assert.deepEqual([synced?.status, synced?.reason, synced?.message], ["False", "ReconcileError", failed.message]);
@@ -287,7 +287,7 @@ suite("binding a claim", () => {
     assert.equal((await claims.condition("crash", "Synced"))?.status, "True");
   });
 
-  test("50: a claim that changed meanwhile is left for the next pass, without a word", async () => {
+  test("a claim that changed meanwhile is left for the next pass, without a word", async () => {
     await claims.create("stale", { image: "a" });
     claims.control.events.take();
     const stop = claims.control.failWhen(({ method, path }) =>
@@ -303,7 +303,7 @@ suite("binding a claim", () => {
     assert.equal(await claims.condition("stale", "Synced"), undefined);
   });
 
-  test("51: a name of 63 characters gives a name of 63 characters", async () => {
+  test("a name of 63 characters gives a name of 63 characters", async () => {
     const name = "a".repeat(63);
     await claims.create(name, { image: "a" });
     assert.deepEqual(await claims.pass(name), {});
@@ -312,14 +312,14 @@ suite("binding a claim", () => {
     assert.equal(xr.metadata.labels?.["crossplane.io/claim-name"], name);
   });
 
-  test("65: a claim whose spec is no object is told", async () => {
+  test("a claim whose spec is not an object is reported", async () => {
     const claim = { ...appKind.claimType, metadata: { namespace: shop, name: "x" }, spec: "text" };
-    const { checkSpec } = await import("./sync.ts");
+    const { checkSpec } = await import("./sync-modes.ts");
     assert.throws(() => checkSpec(claim), { message: "claim spec was not an object" });
   });
 });
 
-test("52: when ten names in a row are taken the claim says so, and tries again", async () => {
+test("when ten names in a row are taken the claim says so, and tries again", async () => {
   let tries = 0;
   await using claims = await startTestClaims({
     random: () => {
@@ -338,7 +338,7 @@ test("52: when ten names in a row are taken the claim says so, and tries again",
   assert.equal(tries, 50);
 });
 
-test("47: with the setting, a reference in another version is this claim's and is brought up to date", async () => {
+test("with the setting, a reference in another version is this claim's and is brought up to date", async () => {
   await using claims = await startTestClaims({ settings: { acceptOtherVersions: true } });
   const ref = claimRefTo("moved", "platform.example.org/v1");
   await claims.control.client.create({

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which fields of a claim belong to its composite resource, and which come back.
+// The fields that a claim passes to its composite resource, and the fields that it gets back.
 
-import type { JsonObject } from "@purlin/kube-objects/json";
-import { type KubeObject, objectAt } from "@purlin/kube-objects/object";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue, setOwnValue } from "@purlin/kube-objects/json";
+import { annotationOf, type KubeObject, objectAt, withMember } from "@purlin/kube-objects/object";
 import { annotations, labels } from "../composite-resource/constants.ts";
-import type { ClaimRef } from "../composite-resource/machinery.ts";
+import {
+  type ClaimRef,
+  crossplaneField,
+  revisionRefOf,
+  updatePolicyOf,
+  withCrossplaneFields,
+} from "../composite-resource/crossplane-fields.ts";
 
 /** The reference from a composite resource to this claim. */
 export function claimRefTo({ apiVersion, kind, metadata }: KubeObject): ClaimRef {
@@ -53,3 +59,68 @@ export function specFor(claim: KubeObject, isCompositionEnforced: boolean): Json
 
 /** Fields of a composite resource's spec that never come back to its claim. */
 export const compositeOnly: readonly string[] = ["claimRef", "resourceRefs", "writeConnectionSecretToRef"];
+
+/** What decides over the references that a claim and its composite resource share. */
+export interface SharedReferences {
+  /** The definition names the Composition of every composite resource. */
+  readonly isCompositionEnforced: boolean;
+  /** The claim names a revision that is missing, or that its own selector does not match. */
+  readonly isRevisionContradicted: boolean;
+}
+
+/** The claim with what its composite resource knows better: who it is, what it was given, what was selected for it. */
+export function withFlowBack(claim: KubeObject, xr: KubeObject, shared: SharedReferences): KubeObject {
+  const externalName = annotationOf(xr, annotations.externalName);
+  const named =
+    externalName === undefined
+      ? claim
+      : withMember(claim, ["metadata", "annotations", annotations.externalName], externalName);
+  const fields = ["compositionRef", "compositionRevisionSelector", "compositionRevisionRef"] as const;
+  return fields.reduce((to, field) => {
+    const theirs = crossplaneField(xr, "legacy", field);
+    const isWanted = theirs !== undefined && flowsBack(field, { claim, xr, shared });
+    return isWanted ? withCrossplaneFields(to, "legacy", { [field]: theirs }) : to;
+  }, named);
+}
+
+type FlowingField = "compositionRef" | "compositionRevisionSelector" | "compositionRevisionRef";
+
+function flowsBack(
+  field: FlowingField,
+  { claim, xr, shared }: { readonly claim: KubeObject; readonly xr: KubeObject; readonly shared: SharedReferences },
+): boolean {
+  const isMissing = crossplaneField(claim, "legacy", field) === undefined;
+  if (field === "compositionRef") return isMissing || shared.isCompositionEnforced;
+  if (field === "compositionRevisionSelector") return isMissing;
+  return isRevisionTheirs(xr, shared);
+}
+
+/** Under Automatic the composite resource moves by itself; under Manual the claim decides, unless it contradicts itself. */
+function isRevisionTheirs(xr: KubeObject, shared: SharedReferences): boolean {
+  const policy = updatePolicyOf(xr, "legacy");
+  return policy === "Automatic" || (policy === "Manual" && shared.isRevisionContradicted);
+}
+
+/** The revision a claim makes its composite resource use; undefined: that is not for the claim to say. */
+export function revisionToSend(
+  claim: KubeObject,
+  xr: KubeObject | undefined,
+  shared: SharedReferences,
+): JsonValue | undefined {
+  if (xr === undefined || updatePolicyOf(xr, "legacy") !== "Manual") return undefined;
+  // Saying nothing would take a reference away that the claim once set, and leave the composite resource without one.
+  const holder = shared.isRevisionContradicted ? xr : claim;
+  return revisionRefOf(holder, "legacy") === undefined
+    ? undefined
+    : crossplaneField(holder, "legacy", "compositionRevisionRef");
+}
+
+/** Both objects in one: where they differ the second counts, objects in them are merged, and nothing is taken away. */
+export function overlaid(under: JsonObject, over: JsonObject): JsonObject {
+  const merged: Record<string, JsonValue> = { ...under };
+  for (const [key, value] of Object.entries(over)) {
+    const below = ownValue(under, key);
+    setOwnValue(merged, key, isJsonObject(below) && isJsonObject(value) ? overlaid(below, value) : value);
+  }
+  return merged;
+}

@@ -2,28 +2,18 @@
 
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import {
-  type ConditionText,
   conditionsOf,
   type KubeObject,
   memberAt,
   objectAt,
-  setCondition,
   setConditions,
-  stampCondition,
   textsAt,
   withConditions,
   withMember,
 } from "@purlin/kube-objects/object";
 import { systemConditionTypes } from "../composite-resource/standard-conditions.ts";
 import type { AddedStatusFields } from "../definition/definition-facts.ts";
-import { overlaid } from "./overlaid.ts";
-
-/** The claim with a condition that its controller sets. */
-export function withCondition(claim: KubeObject, text: ConditionText, time: string): KubeObject {
-  const before = conditionsOf(claim);
-  const after = setCondition(before, stampCondition(text, time, claim.metadata.generation));
-  return after === before ? claim : withConditions(claim, after);
-}
+import { overlaid } from "./claim-fields.ts";
 
 /**
  * The claim with the conditions that functions aimed at it, as its composite resource has them. A type that is listed and

@@ -41,7 +41,7 @@ suite("conditions that functions aim at the claim", () => {
     });
   });
 
-  test("83, 84: those of listed types only, whatever the function aimed at later", async () => {
+  test("those of listed types only, whatever the function aimed at later", async () => {
     await claims.create("listed", {});
     await claims.pass("listed");
     const secret = { ...database, type: "Internal" };
@@ -72,7 +72,7 @@ suite("conditions that functions aim at the claim", () => {
     assert.equal(withCompositeConditions(claim, xr), claim);
   });
 
-  test("88: unchanged conditions keep their times and nothing is written", async () => {
+  test("unchanged conditions keep their times and nothing is written", async () => {
     await claims.create("stable", {});
     await claims.pass("stable");
     await tell("stable", { claimConditionTypes: ["DatabaseReady"], conditions: [database, ready()] });
@@ -100,7 +100,7 @@ suite("conditions that functions aim at the claim", () => {
   });
 });
 
-test("23: an author's own status.claimConditions is a field like any other, and reaches the claim", async () => {
+test("an author's own status.claimConditions is a field like any other, and reaches the claim", async () => {
   const { sharedStatus } = await import("./claim-status.ts");
   const status = { claimConditions: "mine", lastHandledReconcileAt: 7, crossplane: ["x"], url: "u", conditions: [] };
   const xr = { ...appKind.compositeType, metadata: {}, status };
@@ -111,7 +111,7 @@ test("23: an author's own status.claimConditions is a field like any other, and 
   assert.deepEqual(sharedStatus(xr, ours), { url: "u" });
 });
 
-test("65: a composite resource whose status is no object is told", async () => {
+test("a composite resource whose status is not an object is reported", async () => {
   const { sharedStatus } = await import("./claim-status.ts");
   const added = { claimConditions: true, lastHandledReconcileAt: true, functionRevisions: true };
   const xr = { ...appKind.compositeType, metadata: {}, status: "text" };

@@ -73,7 +73,7 @@ suite("connection secrets of claims", () => {
     assert.deepEqual(claims.control.events.take(), []);
   });
 
-  test("70: are replaced with the composite resource's, keys that are gone too; the time moves", async () => {
+  test("are replaced with the composite resource's, keys that are gone too; the time moves", async () => {
     await publishedClaim("replaced");
     await claims.pass("replaced");
     const source = await claims.control.client.get(kinds.secret, { namespace: shop, name: "replaced-source" });
@@ -90,7 +90,7 @@ suite("connection secrets of claims", () => {
     assert.equal(kept, time, "66: it survives a new status");
   });
 
-  test("69: nothing happens while claim or composite resource names no secret", async () => {
+  test("nothing happens while claim or composite resource names no secret", async () => {
     await claims.create("claimless", {});
     await claims.pass("claimless");
     const named = await claims.edit(await claims.xr("claimless"), ["spec", "writeConnectionSecretToRef"], {
@@ -119,12 +119,12 @@ suite("connection secrets of claims", () => {
     assert.equal((await claims.condition(name, "Ready"))?.reason, "Waiting", "71: Ready keeps its value");
   }
 
-  test("69, 71: a secret that is missing is told", async () => {
+  test("a secret that is missing is reported", async () => {
     await publishedClaim("missing", { absent: true });
     await refused("missing", `cannot get composite resource's connection secret: secrets "missing-source" not found`);
   });
 
-  test("69: a secret that the composite resource does not control is not read for anybody", async () => {
+  test("a secret that the composite resource does not control is not copied", async () => {
     await publishedClaim("foreign", { foreign: true });
     await refused(
       "foreign",
@@ -133,16 +133,16 @@ suite("connection secrets of claims", () => {
     assert.equal(await details("foreign"), undefined);
   });
 
-  test("70: an uncontrolled secret of another type is refused", async () => {
+  test("an uncontrolled secret of another type is refused", async () => {
     await secret("opaque-details", { type: "Opaque", data: {} });
     await publishedClaim("opaque");
     await refused(
       "opaque",
-      `cannot create or update connection secret: refusing to modify uncontrolled secret of type "Opaque": Secret "shop/opaque-details" was made by somebody else: ${advice}`,
+      `cannot create or update connection secret: refusing to modify uncontrolled secret of type "Opaque": Secret "shop/opaque-details" was not created by this control plane: ${advice}`,
     );
   });
 
-  test("70: a secret of another owner is refused", async () => {
+  test("a secret of another owner is refused", async () => {
     await claims.create("other", {});
     await secret("owned-details", { owner: await claims.claim("other"), data: {} });
     await publishedClaim("owned");
@@ -153,7 +153,7 @@ suite("connection secrets of claims", () => {
     );
   });
 
-  test("70: an uncontrolled secret of the right type is adopted", async () => {
+  test("an uncontrolled secret of the right type is adopted", async () => {
     await secret("adopted-details", { data: { old: base64("x") } });
     await publishedClaim("adopted");
     assert.deepEqual(await claims.pass("adopted"), {});

@@ -5,40 +5,40 @@ import { type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { controllerReference, isControlledBy, type KubeObject, objectAt, withOwner } from "@purlin/kube-objects/object";
 import { refuseForeignSecret, secretText } from "../composite-resource/connection-secret.ts";
 import { connectionSecretType, fieldManagers, kinds } from "../composite-resource/constants.ts";
-import { connectionSecretRefOf } from "../composite-resource/machinery.ts";
-import type { ClaimPorts } from "./ports.ts";
+import { connectionSecretRefOf } from "../composite-resource/crossplane-fields.ts";
+import type { ClaimContext } from "./context.ts";
 
-/** What became of connection details: there are none to copy, they were copied before, or they were copied now. */
+/** The outcome of a propagation: nothing to copy, copied before, or copied now. */
 type Propagation = "none" | "current" | "written";
 
 /** Copies the connection details of a composite resource to the Secret its claim names, when both name one. */
 export async function propagateConnection(
-  ports: ClaimPorts,
+  context: ClaimContext,
   claim: KubeObject,
   xr: KubeObject,
-  signal: AbortSignal,
 ): Promise<Propagation> {
+  const { client } = context.deps;
+  const { signal } = context;
   const [from, to] = [connectionSecretRefOf(xr, "legacy"), connectionSecretRefOf(claim, "legacy")];
   if (from === undefined || to === undefined) return "none";
   const source = await during("cannot get composite resource's connection secret", async () => {
-    const secret = await ports.client.get(kinds.secret, from, { signal });
+    const secret = await client.get(kinds.secret, from, { signal });
     if (secret === undefined) throw notFound({ group: "", resource: "secrets" }, from.name);
     return secret;
   });
-  // Whoever may write a claim could otherwise read any Secret by having a composite resource name it.
+  // Otherwise a user who may write claims could read any Secret by having a composite resource name it.
   if (!isControlledBy(source, xr.metadata.uid)) {
     const whose = `${secretText(source)} is not the composite resource's`;
     throw new Error(`cannot establish control of existing connection secret: ${whose}`);
   }
   const data = objectAt(source, ["data"]);
-  return during("cannot create or update connection secret", () => store(ports, claim, data, signal));
+  return during("cannot create or update connection secret", () => store(context, claim, data));
 }
 
 async function store(
-  { client }: ClaimPorts,
+  { deps: { client }, signal }: ClaimContext,
   claim: KubeObject,
   data: Readonly<Record<string, JsonValue>>,
-  signal: AbortSignal,
 ): Promise<Propagation> {
   const { namespace = "" } = claim.metadata;
   const { name = "" } = connectionSecretRefOf(claim, "legacy") ?? {};

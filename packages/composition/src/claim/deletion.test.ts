@@ -29,7 +29,7 @@ suite("deleting a claim", () => {
     claims.control.events.take();
   }
 
-  test("73: in the background the composite resource is deleted and the claim goes at once", async () => {
+  test("in the background the composite resource is deleted and the claim goes at once", async () => {
     await claims.create("background", {});
     await claims.pass("background");
     const { name } = (await claims.xr("background")).metadata;
@@ -44,11 +44,11 @@ suite("deleting a claim", () => {
         `DELETE /apis/platform.example.org/v1alpha1/xapps/${name}`,
         "PUT /apis/platform.example.org/v1alpha1/namespaces/shop/apps/background",
       ],
-      "nothing is told to a claim that is gone",
+      "a claim that is gone gets no status",
     );
   });
 
-  test("73: a claim that somebody else holds is told that it is going", async () => {
+  test("a claim with another finalizer reports that it is being deleted", async () => {
     await claims.create("kept", {}, { finalizers: ["test/held"] });
     await claims.pass("kept");
     await remove("kept");
@@ -58,7 +58,7 @@ suite("deleting a claim", () => {
     assert.deepEqual((await claims.claim("kept")).metadata.finalizers, ["test/held"]);
   });
 
-  test("73: a composite resource that the cache has not seen yet is not left behind", async () => {
+  test("a composite resource that the cache has not seen yet is not left behind", async () => {
     await claims.create("unseen", {});
     await claims.pass("unseen");
     await remove("unseen");
@@ -79,7 +79,7 @@ suite("deleting a claim", () => {
     assert.deepEqual([await xrs("unseen"), await claim("unseen")], [[], undefined]);
   });
 
-  test("74: in the foreground the claim stays until its composite resource is gone", async () => {
+  test("in the foreground the claim stays until its composite resource is gone", async () => {
     await claims.create("foreground", { compositeDeletePolicy: "Foreground" });
     await claims.pass("foreground");
     await claims.edit(await claims.xr("foreground"), ["metadata", "finalizers"], ["test/held"]);
@@ -103,7 +103,7 @@ suite("deleting a claim", () => {
     assert.deepEqual(claims.control.events.take(), [deleted]);
   });
 
-  test("75: a claim that never had a composite resource goes with the same words", async () => {
+  test("a claim that never had a composite resource goes with the same words", async () => {
     await claims.create("alone", {}, { finalizers: ["finalizer.apiextensions.crossplane.io"] });
     await remove("alone");
     assert.deepEqual(await claims.pass("alone"), {});
@@ -111,11 +111,11 @@ suite("deleting a claim", () => {
     assert.deepEqual(claims.control.events.take(), [deleted]);
   });
 
-  test("75: when the composite resource cannot be deleted the claim stays and says why", async () => {
+  test("when the composite resource cannot be deleted the claim stays and says why", async () => {
     await claims.create("stuck", {});
     await claims.pass("stuck");
     await remove("stuck");
-    const message = "told no";
+    const message = "denied";
     const stop = claims.control.failWhen(({ method, path }) =>
       method === "DELETE" && path.includes("/xapps/") ? refusal(message) : undefined,
     );
@@ -131,7 +131,7 @@ suite("deleting a claim", () => {
     assert.equal(await claim("stuck"), undefined);
   });
 
-  test("76: a composite resource that the claim refers to and nobody claims goes with it", async () => {
+  test("an unclaimed composite resource that the claim refers to is deleted with it", async () => {
     await claims.control.client.create({ ...appKind.compositeType, metadata: { name: "unbound" }, spec: {} });
     const finalizers = ["finalizer.apiextensions.crossplane.io"];
     await claims.create("referrer", { resourceRef: { ...appKind.compositeType, name: "unbound" } }, { finalizers });

@@ -4,15 +4,15 @@ import type { CacheChange } from "@purlin/kube-client";
 import type { WatchSpec } from "@purlin/kube-controller";
 import { type KubeObject, type ObjectKey, parseApiVersion } from "@purlin/kube-objects/object";
 import { eventSources } from "../composite-resource/constants.ts";
-import { claimRefOf } from "../composite-resource/machinery.ts";
-import type { InstanceController } from "../definition/ports.ts";
-import type { ClaimKind, ClaimPorts } from "./ports.ts";
+import { claimRefOf } from "../composite-resource/crossplane-fields.ts";
+import type { InstanceController } from "../definition/deps.ts";
+import type { ClaimDeps, ClaimKind } from "./deps.ts";
 import { claimReconciler } from "./reconciler.ts";
 
 /** The controller of the claims that one definition offers. */
-export function createClaimController(ports: ClaimPorts): InstanceController {
-  const events = ports.events.with(eventSources.claim, `claim/${ports.kind.definition}`);
-  return { reconcile: claimReconciler({ ...ports, events }), watches: claimWatches(ports.kind) };
+export function createClaimController(deps: ClaimDeps): InstanceController {
+  const events = deps.events.with(eventSources.claim, `claim/${deps.kind.definition}`);
+  return { reconcile: claimReconciler({ ...deps, events }), watches: claimWatches(deps.kind) };
 }
 
 /** What wakes a claim: itself, and every change of a composite resource that is, or was, bound to it. */

@@ -34,7 +34,7 @@ suite("claims without server-side apply", () => {
     assert.equal(memberAt(await claims.claim("plain"), ["status", "url"]), "u");
   });
 
-  test("53, 55: what is removed from the claim stays, and comes back", async () => {
+  test("what is removed from the claim stays, and comes back", async () => {
     await claims.create("sticky", { image: "a", net: { port: 1, host: "h" } }, { labels: { a: "1" } });
     await claims.pass("sticky");
     await claims.edit(await claims.claim("sticky"), ["metadata", "labels"], undefined);

@@ -1,63 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { during } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
-import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
-import { fieldManagers } from "../composite-resource/constants.ts";
-import { unusedName } from "../composite-resource/names.ts";
-import type { ClaimPass } from "./claim-pass.ts";
-import type { ClaimSurroundings } from "./shared-references.ts";
+import { attempt, type ReconcileResult, withConditionTexts } from "@purlin/kube-controller";
+import {
+  conditionOf,
+  conditionsOf,
+  conditionTime,
+  type KubeObject,
+  memberAt,
+  textAt,
+  withFinalizer,
+  withMember,
+} from "@purlin/kube-objects/object";
+import { finalizers, kinds } from "../composite-resource/constants.ts";
+import { claimRefOf, revisionRefOf, revisionSelectorOf } from "../composite-resource/crossplane-fields.ts";
+import { available, reconcileSuccess, waiting } from "../composite-resource/standard-conditions.ts";
+import { addedStatusFields, referenceableVersion } from "../definition/definition-facts.ts";
+import { claimRefTo } from "./claim-fields.ts";
+import { withCompositeConditions } from "./claim-status.ts";
+import { propagateConnection } from "./connection-secret.ts";
+import { type ClaimContext, writeConditions } from "./context.ts";
+import { claimReasons, claimSteps } from "./steps.ts";
+import { type SharedFacts, type Synced, syncClientSide, syncServerSide } from "./sync-modes.ts";
 
-/** A claim and its composite resource before they are brought together. */
-export interface SyncInput {
-  readonly pass: ClaimPass;
-  /** With what this pass wants of it already; its spec and metadata are stored on the way. */
-  readonly claim: KubeObject;
-  /** Undefined while there is none. */
-  readonly xr: KubeObject | undefined;
-  readonly surroundings: ClaimSurroundings;
+/** Brings a claim and its composite resource into sync, then reports the state of the latter on the claim. */
+export async function bindAndSync(context: ClaimContext, observed: KubeObject | undefined): Promise<ReconcileResult> {
+  const observedClaim = context.stored.object;
+  const { claim, xr } = await attempt(claimSteps.sync, () => sync(context, observed));
+  if (!isBound(context, observed) && isBound(context, xr)) {
+    context.emit({ reason: claimReasons.bind, message: "Successfully bound composite resource" });
+  }
+  // Synced is about the claim. The state of its composite resource is in Ready and in the conditions of functions.
+  const synced = withConditionTexts(claim, [reconcileSuccess], context.deps.clock);
+  const reported = withCompositeConditions(synced, xr);
+  if (conditionOf(conditionsOf(xr), "Ready").status !== "True") {
+    if (!isWaiting(observedClaim)) {
+      context.emit({ reason: claimReasons.bind, message: "Composite resource is not yet ready" });
+    }
+    await writeConditions(context, reported, waiting);
+    return {};
+  }
+  await writeConditions(context, await propagate(context, reported, xr), available);
+  return {};
 }
 
-/** The two afterwards: the claim's status is what it shall be, and not stored yet. */
-export interface Synced {
-  readonly claim: KubeObject;
-  readonly xr: KubeObject;
+/** Whether the condition of the claim says already that it waits: then no event repeats it at every reconcile. */
+function isWaiting(claim: KubeObject): boolean {
+  const ready = conditionOf(conditionsOf(claim), "Ready");
+  return ready.status === waiting.status && ready.reason === waiting.reason;
 }
 
-/** Brings a claim and its composite resource together. */
-export type Sync = (input: SyncInput) => Promise<Synced>;
-
-/** The name of a claim's composite resource: the one it refers to, or a new one that nobody has. */
-export async function compositeName({ pass, claim }: SyncInput): Promise<string> {
-  const { signal } = pass;
-  const { client, kind, random } = pass.ports;
-  const referred = textAt(claim, ["spec", "resourceRef", "name"]);
-  if (referred !== undefined) return referred;
-  return during("cannot generate a name for composite resource", () =>
-    unusedName(
-      `${claim.metadata.name ?? ""}-`,
-      async (name) => (await client.get(kind.compositeType, { name }, { signal })) !== undefined,
-      random,
-    ),
-  );
+async function sync(context: ClaimContext, xr: KubeObject | undefined): Promise<Synced> {
+  const { stored, settings } = context;
+  const shared = await readSharedFacts(context);
+  const claim = withFinalizer(stored.object, finalizers.claim);
+  return (settings.serverSideApply ? syncServerSide : syncClientSide)({ context, claim, xr, shared });
 }
 
-/** Throws when the claim has no spec to speak of. */
-export function checkSpec(claim: KubeObject): void {
-  if (!isJsonObject(memberAt(claim, ["spec"]))) throw new Error("claim spec was not an object");
+/** Reads the definition and the revision of a claim. A definition that cannot be read enforces nothing. */
+async function readSharedFacts(context: ClaimContext): Promise<SharedFacts> {
+  const { client, kind } = context.deps;
+  const read = client.get(kinds.definition, { name: kind.definition }, { signal: context.signal });
+  const definition = await read.catch(() => undefined);
+  const version = (definition && referenceableVersion(definition)) ?? {};
+  const enforced = ["spec", "enforcedCompositionRef", "name"];
+  return {
+    isCompositionEnforced: definition !== undefined && textAt(definition, enforced) !== undefined,
+    isRevisionContradicted: await isRevisionContradicted(context),
+    added: addedStatusFields(version, true, true),
+  };
 }
 
-/** Stores metadata and spec of a claim unless they are what is stored; the status stays the one of this pass. */
-export async function storeClaim(pass: ClaimPass, claim: KubeObject): Promise<KubeObject> {
-  const { ports, stored, signal } = pass;
-  if (isSame(claim.metadata, stored.metadata) && isSame(claim["spec"], stored["spec"])) return claim;
-  pass.stored = await during("cannot update claim", () =>
-    ports.client.update(claim, { fieldManager: fieldManagers.update, signal }),
-  );
-  const { status } = claim;
-  return status === undefined ? pass.stored : { ...pass.stored, status };
+/** Whether the revision of a claim does not match its selector: claim and composite resource would overwrite each other's reference for ever. */
+async function isRevisionContradicted({ deps, stored, signal }: ClaimContext): Promise<boolean> {
+  const name = revisionRefOf(stored.object, "legacy");
+  const selector = revisionSelectorOf(stored.object, "legacy");
+  if (name === undefined || selector === undefined) return false;
+  const revision = await deps.client.get(kinds.revision, { name }, { signal });
+  if (revision === undefined) return true;
+  const carried = revision.metadata.labels ?? {};
+  return Object.entries(selector).some(([key, value]) => carried[key] !== value);
 }
 
-function isSame(a: unknown, b: unknown): boolean {
-  return a === b || jsonEqual((a ?? null) as JsonValue, (b ?? null) as JsonValue);
+function isBound({ stored }: ClaimContext, xr: KubeObject | undefined): boolean {
+  const ref = xr && claimRefOf(xr, "legacy");
+  const own = claimRefTo(stored.object);
+  return ref?.name === own.name && ref.namespace === own.namespace && ref.kind === own.kind;
+}
+
+async function propagate(context: ClaimContext, claim: KubeObject, xr: KubeObject): Promise<KubeObject> {
+  const propagation = await attempt(claimSteps.propagate, () => propagateConnection(context, claim, xr));
+  const path = ["status", "connectionDetails", "lastPublishedTime"];
+  const time = conditionTime(context.deps.clock.now());
+  if (propagation === "written") {
+    const message = "Successfully propagated connection details from composite resource";
+    context.emit({ reason: claimReasons.propagate, message });
+    return withMember(claim, path, time);
+  }
+  // The process may have ended between writing the Secret and writing the status.
+  const isReported = propagation === "none" || memberAt(claim, path) !== undefined;
+  return isReported ? claim : withMember(claim, path, time);
 }

@@ -19,7 +19,7 @@ const cases: Record<string, { reason: string; change: CacheChange; want: ObjectK
     want: [{ namespace: "shop", name: "a" }],
   },
   Moved: {
-    reason: "91: when it is bound to another claim, both are looked at",
+    reason: "when it is bound to another claim, both are reconciled",
     change: { type: "updated", previous: xr({ name: "a" }), object: xr({ name: "b" }) },
     want: [
       { namespace: "shop", name: "a" },
@@ -31,7 +31,11 @@ const cases: Record<string, { reason: string; change: CacheChange; want: ObjectK
     change: { type: "deleted", object: xr({ name: "a" }) },
     want: [{ namespace: "shop", name: "a" }],
   },
-  Unbound: { reason: "91: one without a claim wakes nobody", change: { type: "added", object: xr() }, want: [] },
+  Unbound: {
+    reason: "a composite resource without a claim reconciles no claim",
+    change: { type: "added", object: xr() },
+    want: [],
+  },
   OtherKind: {
     reason: "a reference to another kind is not ours",
     change: { type: "added", object: xr({ name: "a", kind: "Other" }) },

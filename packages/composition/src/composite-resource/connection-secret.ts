@@ -15,7 +15,7 @@ export function refuseForeignSecret(secret: KubeObject, owner: KubeObject): void
   const type = String(memberAt(secret, ["type"]) ?? "");
   if (controller === undefined && type !== connectionSecretType) {
     throw new Error(
-      `refusing to modify uncontrolled secret of type "${type}": ${what} was made by somebody else: ${advice}`,
+      `refusing to modify uncontrolled secret of type "${type}": ${what} was not created by this control plane: ${advice}`,
     );
   }
 }

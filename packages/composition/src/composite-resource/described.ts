@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { TypeRef } from "@purlin/kube-objects/object";
-import type { MatchLabels } from "./machinery.ts";
+import type { MatchLabels } from "./crossplane-fields.ts";
 
 /** A kind in messages. */
 export function kindText({ apiVersion, kind }: TypeRef): string {
   return `${kind} (${apiVersion})`;
 }
 
-/** The labels of a selector in messages: those that were asked for, in a steady order; empty when there are none. */
+/** The labels of a selector in messages, sorted; empty for a selector without labels. */
 export function labelsText(labels: MatchLabels): string {
   const sorted = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
   return sorted.map(([key, value]) => `${key}=${value}`).join(", ");

@@ -9,20 +9,20 @@ const uid = "2f6c1f0e-9a3b-4f0e-8b1d-0c5d7a9e4b21";
 
 const vectors: Readonly<Record<string, { reason: string; prefix: string; resource: string; want: string }>> = {
   Hyphen: {
-    reason: "case 77: a prefix that ends in -",
+    reason: "a prefix that ends in -",
     prefix: "shop-db-",
     resource: "bucket",
     want: "shop-db-3bd6cf62359c",
   },
-  NoHyphen: { reason: "case 77: - is added once", prefix: "shop-db", resource: "bucket", want: "shop-db-3bd6cf62359c" },
+  NoHyphen: { reason: "- is added once", prefix: "shop-db", resource: "bucket", want: "shop-db-3bd6cf62359c" },
   Other: {
-    reason: "case 78: another resource name",
+    reason: "another resource name",
     prefix: "shop-db-",
     resource: "vpc",
     want: "shop-db-da48c9be6240",
   },
   Long: {
-    reason: "case 77: a prefix that is too long is cut",
+    reason: "a prefix that is too long is cut",
     prefix: "a".repeat(70),
     resource: "bucket",
     want: `${"a".repeat(50)}-3bd6cf62359c`,
@@ -33,7 +33,7 @@ const vectors: Readonly<Record<string, { reason: string; prefix: string; resourc
     resource: "bucket",
     want: `${"a".repeat(50)}-3bd6cf62359c`,
   },
-  Empty: { reason: "case 77: no prefix, no -", prefix: "", resource: "bucket", want: "3bd6cf62359c" },
+  Empty: { reason: "no prefix, no -", prefix: "", resource: "bucket", want: "3bd6cf62359c" },
   JustFits: {
     reason: "63 characters are not cut",
     prefix: `${"a".repeat(50)}-`,
@@ -48,7 +48,7 @@ for (const [name, { reason, prefix, resource, want }] of Object.entries(vectors)
   });
 }
 
-test("case 78: another owner gives another name", () => {
+test("another owner gives another name", () => {
   assert.notEqual(composedName("a-", uid, "bucket"), composedName("a-", "another", "bucket"));
 });
 
@@ -62,7 +62,7 @@ test("names never exceed 63 characters and always end in the suffix of owner and
   );
 });
 
-test("case 79: a taken name is not used, the next one is", async () => {
+test("a taken name is not used, the next one is", async () => {
   const asked: string[] = [];
   const name = await unusedName("web-", async (candidate) => asked.push(candidate) === 1);
   assert.equal(asked.length, 2);
@@ -70,7 +70,7 @@ test("case 79: a taken name is not used, the next one is", async () => {
   assert.match(name, /^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
 });
 
-test("case 79: after ten taken names it gives up", async () => {
+test("after ten taken names it gives up", async () => {
   let asked = 0;
   const everything = async (): Promise<boolean> => {
     asked++;
@@ -80,7 +80,7 @@ test("case 79: after ten taken names it gives up", async () => {
   assert.equal(asked, 10);
 });
 
-test("case 79: a lookup that fails is told", async () => {
+test("a lookup that fails is reported", async () => {
   const boom = new Error("boom");
   await assert.rejects(
     unusedName("web-", () => Promise.reject(boom)),

@@ -22,7 +22,7 @@ export function composedName(prefix: string, ownerUid: string, resourceName: str
 /** Whether a name is in use. */
 type NameTaken = (name: string) => Promise<boolean>;
 
-/** A random name that nobody uses yet, the API server's way. Gives up after ten tries. */
+/** A random unused name, generated as API servers do. Throws after ten attempts. */
 export async function unusedName(base: string, taken: NameTaken, random?: RandomInteger): Promise<string> {
   for (let attempt = 0; attempt < attempts; attempt++) {
     const name = generateName(base, random);

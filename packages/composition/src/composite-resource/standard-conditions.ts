@@ -14,7 +14,7 @@ export function waitingForFunction(message: string): ConditionText {
   return { type: "Synced", status: "Unknown", reason: "WaitingForFunction", message };
 }
 
-/** Somebody paused the object. */
+/** The object has the pause annotation. */
 export { pausedCondition as reconcilePaused } from "@purlin/kube-objects/object";
 
 /** The object can be used. */

@@ -2,81 +2,53 @@
 
 import type { CacheChange } from "@purlin/kube-client/objects";
 import type { Clock, WatchSpec } from "@purlin/kube-controller";
-import { isConflict } from "@purlin/kube-objects/errors";
 import { type KubeObject, keyOf, keyText, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
 import {
   type CompositeSchema,
   compositionRefOf,
   revisionSelectorOf,
   updatePolicyOf,
-} from "../composite-resource/machinery.ts";
-import type { CompositePorts } from "./ports.ts";
+} from "../composite-resource/crossplane-fields.ts";
+import type { CompositeDeps } from "./deps.ts";
+import { createStepDurations, type StepDurations } from "./run/slow-steps.ts";
 import { type AwaitedVerdicts, createAwaitedVerdicts } from "./select/awaited-verdicts.ts";
 import { type CircuitBreaker, createCircuitBreaker } from "./watch/circuit-breaker.ts";
 import { createDependencyTracker, type DependencyTracker } from "./watch/dependency-tracker.ts";
-import { createOwnEchoes, type OwnEchoes } from "./watch/own-echoes.ts";
+import { createSelfUpdates, type SelfUpdates } from "./watch/self-updates.ts";
 import { createWatchCollection, type WatchCollection } from "./watch/watch-collection.ts";
 
-/** Knows which XRs want to hear about new revisions of a Composition, without looking at all XRs. */
+/** An index of the XRs that follow the revisions of a Composition. */
 interface CompositionUsers {
-  /** Takes note of a change of an XR. */
+  /** Updates the index after a change of an XR. */
   note(change: CacheChange): void;
   of(composition: string): Iterable<ObjectKey>;
 }
 
 /**
- * XRs whose functions look at a schema that has just changed. An API server publishes a schema some time after it stored
- * its definition and tells nobody, so these are looked at a few times more.
+ * XRs whose functions read a schema that has just changed. An API server publishes a schema some time after it stored its
+ * definition, without an event, so these XRs are reconciled a few times more.
  */
 interface SettlingSchemas {
   /** A definition that an XR's functions depend on has changed. */
   changed(xr: ObjectKey): void;
-  /** When to look at an XR again; undefined when what its functions see is what there is. */
+  /** When to reconcile an XR again; undefined when its functions see the newest schema. */
   lookAgainMs(xr: ObjectKey): number | undefined;
   forget(xr: ObjectKey): void;
 }
 
 const settlingMs = 20_000;
 
-/** A little more than whoever reads schemas believes a list of them. */
+/** A little longer than schema readers cache the list of schemas. */
 const everyMs = 6000;
 
-/**
- * The conflicts that each XR met in a row. A single conflict is a race: the next reconcile reads what the other writer
- * stored, and there is nothing to report. A conflict that returns every time is a failure that users must see.
- */
-interface ConflictStreaks {
-  /** Whether a conflict of this XR is still taken for a race. */
-  isRace(xr: ObjectKey, error: unknown): boolean;
-  /** Counts a reconcile that failed with an error, or that succeeded. */
-  ended(xr: ObjectKey, error?: unknown): void;
-  forget(xr: ObjectKey): void;
-}
-
-/** With the delays between them this many conflicts take about 2.5 seconds. */
-const mostRaces = 7;
-
-/**
- * How long slow steps of each XR took the last time. A function that always takes long is not worth two writes of every
- * reconcile: it is reported again when it takes longer than usual.
- */
-interface StepDurations {
-  /** Milliseconds that a step took when it last ran; 0 when that was not long. */
-  last(xr: ObjectKey, step: string): number;
-  /** Remembers how long a step took, unless that is less than what counts as long. */
-  record(xr: ObjectKey, step: string, duration: { readonly ms: number; readonly longMs: number }): void;
-  forget(xr: ObjectKey): void;
-}
-
-/** What a composite controller remembers between passes. All of it can be lost: it is found out again. */
+/** What a composite controller remembers between reconciles. All of it can be lost: reconciles rebuild it. */
 export interface CompositeState {
   readonly breaker: CircuitBreaker;
   readonly tracker: DependencyTracker;
   readonly users: CompositionUsers;
-  readonly echoes: OwnEchoes;
+  readonly selfUpdates: SelfUpdates;
   readonly collection: WatchCollection;
   readonly settling: SettlingSchemas;
-  readonly conflicts: ConflictStreaks;
   readonly verdicts: AwaitedVerdicts;
   readonly durations: StepDurations;
   /** Watches on kinds, made once for each. */
@@ -89,9 +61,9 @@ export function controllerName(definition: string): string {
 }
 
 /** The memory of a controller that has just started. */
-export function createCompositeState(ports: CompositePorts): CompositeState {
-  const { clock, engine, log } = ports;
-  const controller = controllerName(ports.kind.definition);
+export function createCompositeState(deps: CompositeDeps): CompositeState {
+  const { clock, engine, log } = deps;
+  const controller = controllerName(deps.kind.definition);
   const dependencyWatches = new Map<string, WatchSpec>();
   const tracker = createDependencyTracker((type: TypeRef) => {
     dependencyWatches.delete(`${type.apiVersion}/${type.kind}`);
@@ -99,13 +71,12 @@ export function createCompositeState(ports: CompositePorts): CompositeState {
   });
   const collection = createWatchCollection({ controller, engine, tracker: () => tracker, clock, log });
   return {
-    breaker: createCircuitBreaker({ controller, clock, limits: ports.breakerLimits, metrics: ports.breakerMetrics }),
+    breaker: createCircuitBreaker({ controller, clock, limits: deps.breakerLimits, metrics: deps.breakerMetrics }),
     tracker,
-    users: createCompositionUsers(ports.kind.schema),
-    echoes: createOwnEchoes(),
+    users: createCompositionUsers(deps.kind.schema),
+    selfUpdates: createSelfUpdates(),
     collection,
     settling: createSettlingSchemas(clock),
-    conflicts: createConflictStreaks(),
     verdicts: createAwaitedVerdicts(clock),
     durations: createStepDurations(),
     dependencyWatches,
@@ -114,42 +85,13 @@ export function createCompositeState(ports: CompositePorts): CompositeState {
 
 /** Forgets an XR that is gone. */
 export function forgetComposite(state: CompositeState, key: ObjectKey): void {
-  const { tracker, breaker, settling, echoes, conflicts, verdicts, durations } = state;
+  const { tracker, breaker, settling, selfUpdates, verdicts, durations } = state;
   durations.forget(key);
-  conflicts.forget(key);
   verdicts.forget(key);
-  echoes.forget(key);
+  selfUpdates.forget(key);
   settling.forget(key);
   tracker.forget(key);
   breaker.forget(key);
-}
-
-/** Remembers nothing of XRs whose functions answer soon. */
-function createStepDurations(): StepDurations {
-  const durations = new Map<string, Map<string, number>>();
-  return {
-    last: (xr, step) => durations.get(keyText(xr))?.get(step) ?? 0,
-    record(xr, step, { ms, longMs }) {
-      const key = keyText(xr);
-      const known = durations.get(key);
-      if (ms >= longMs) durations.set(key, (known ?? new Map<string, number>()).set(step, ms));
-      else if (known?.delete(step) && known.size === 0) durations.delete(key);
-    },
-    forget: (xr) => void durations.delete(keyText(xr)),
-  };
-}
-
-export function createConflictStreaks(): ConflictStreaks {
-  const streaks = new Map<string, number>();
-  return {
-    isRace: (xr, error) => isConflict(error) && (streaks.get(keyText(xr)) ?? 0) < mostRaces,
-    ended(xr, error) {
-      const key = keyText(xr);
-      if (isConflict(error)) streaks.set(key, (streaks.get(key) ?? 0) + 1);
-      else streaks.delete(key);
-    },
-    forget: (xr) => void streaks.delete(keyText(xr)),
-  };
 }
 
 export function createSettlingSchemas(clock: Pick<Clock, "now">): SettlingSchemas {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that dies between any two writes: whoever comes next reaches the same end, with nothing twice and nothing lost.
+// A process that dies between any two writes: the next one reaches the same end, with nothing created twice and nothing lost.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
-import { resourceRefsOf } from "../composite-resource/machinery.ts";
+import { resourceRefsOf } from "../composite-resource/crossplane-fields.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { appDefinition } from "../testing/definitions.ts";
 import { intercepted } from "../testing/failing-client.ts";

@@ -18,7 +18,7 @@ import {
 import { eventually } from "@purlin/kube-controller/testing";
 import { conditionOf, conditionsOf, type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
-import { resourceRefsOf, revisionRefOf } from "../composite-resource/machinery.ts";
+import { resourceRefsOf, revisionRefOf } from "../composite-resource/crossplane-fields.ts";
 import { type CompositeBench, configMap, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";
 import { cacheDefinition } from "../testing/definitions.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
@@ -97,7 +97,7 @@ async function calm(): Promise<void> {
   });
 }
 
-test("a fresh XR becomes ready in two passes, and its own status writes wake nobody", async () => {
+test("a new XR becomes ready in two reconciles, and its own status writes start none", async () => {
   const before = calls();
   await make("one", "one-map");
   await eventually("the XR is ready", () => is("one", "Ready", "True"));
@@ -105,7 +105,7 @@ test("a fresh XR becomes ready in two passes, and its own status writes wake nob
   assert.equal(calls() - before, 4, "two passes of two functions: the second when its ConfigMap is there");
 });
 
-test("case 115: what happens to a composed resource wakes its XR, and no other", async () => {
+test("what happens to a composed resource wakes its XR, and no other", async () => {
   await make("two");
   await eventually("the XR is ready", () => is("two", "Ready", "True"));
   await calm();
@@ -123,7 +123,7 @@ test("case 115: what happens to a composed resource wakes its XR, and no other",
   assert.deepEqual([...new Set(woken.map((metadata) => (metadata as { name: string }).name))], ["two"]);
 });
 
-test("case 59: a composed resource that is deleted comes back", async () => {
+test("a composed resource that is deleted comes back", async () => {
   await make("three");
   await eventually("the XR is ready", () => is("three", "Ready", "True"));
   const [ref] = resourceRefsOf(await bench.read(key("three")), "modern");
@@ -135,7 +135,7 @@ test("case 59: a composed resource that is deleted comes back", async () => {
   });
 });
 
-test("case 116: a required object that appears wakes the XR", async () => {
+test("a required object that appears wakes the XR", async () => {
   const selector = create(ResourceSelector, {
     ...maps,
     namespace: "default",
@@ -153,7 +153,7 @@ test("case 116: a required object that appears wakes the XR", async () => {
   assert.equal(found, 1);
 });
 
-test("case 123: a new revision wakes those who follow, and moves them", async () => {
+test("a new revision wakes those who follow, and moves them", async () => {
   const composition = await bench.compositionOf("moving", ["ready"]);
   await make("five", "moving");
   await eventually("the XR is ready", () => is("five", "Ready", "True"));
@@ -187,7 +187,7 @@ test("a deleted XR is gone, and its resources go with it", async () => {
   });
 });
 
-test("case 120: the watches are those on XRs, revisions and what XRs depend on", () => {
+test("the watches are those on XRs, revisions and what XRs depend on", () => {
   const watches = engine.watchesOf(name).map(({ type, object }) => `${type} ${object.kind}`);
   assert.deepEqual(watches.sort(), [
     "CompositeResource Cache",
@@ -196,7 +196,7 @@ test("case 120: the watches are those on XRs, revisions and what XRs depend on",
   ]);
 });
 
-test("D14: many ready XRs, all reconciled again, cost no write, and one foreign edit costs one", async () => {
+test("many ready XRs, all reconciled again, cost no write, and one foreign edit costs one", async () => {
   const names = Array.from({ length: 60 }, (_, i) => `many${i}`);
   await Promise.all(names.map((xr) => make(xr)));
   for (const xr of names) await eventually(`${xr} is ready`, () => is(xr, "Ready", "True"));

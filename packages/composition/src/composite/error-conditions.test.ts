@@ -39,8 +39,8 @@ interface Row {
   readonly answer?: ResponseWish;
   /** What is there before the pass. */
   readonly given?: (scene: Scene) => Promise<unknown>;
-  /** Where it is told: in the Synced condition unless it is in an event. */
-  readonly told?: "event";
+  /** Where it is reported: in the Synced condition unless it is in an event. */
+  readonly reportedIn?: "event";
   /** Everything the text must say. */
   readonly says: (scene: Scene) => readonly string[];
   /** What its user does about it; rows that only a new answer of the function repairs say none. */
@@ -60,7 +60,7 @@ const existingMap = (name: string): Promise<unknown> => {
 
 const rows: Readonly<Record<string, Row>> = {
   NoComposition: {
-    reason: "nothing is composed by nobody",
+    reason: "no Composition is selected",
     steps: null,
     crossplane: named({ compositionSelector: { matchLabels: { tier: "gold", area: "eu" } } }),
     says: () => [
@@ -132,9 +132,9 @@ const rows: Readonly<Record<string, Row>> = {
     repair: () => cluster.kube.create({ ...secrets, metadata: { namespace, name: "missing-login" }, type: "Opaque" }),
   },
   NoFunction: {
-    reason: "a step whose function nobody serves",
-    steps: [{ step: "serve", functionRef: { name: "nobody" } }],
-    says: () => ['cannot run Composition pipeline step "serve"', "nobody"],
+    reason: "a step whose function is not served",
+    steps: [{ step: "serve", functionRef: { name: "absent" } }],
+    says: () => ['cannot run Composition pipeline step "serve"', "absent"],
   },
   Fatal: {
     reason: "a function gave up",
@@ -175,7 +175,7 @@ const rows: Readonly<Record<string, Row>> = {
     says: () => ['"a"', '"b"', "give one of them another metadata.name"],
   },
   ForeignOwner: {
-    reason: "a function gives its resource to somebody else",
+    reason: "a function gives its resource to another owner",
     answer: {
       resources: {
         bucket: configMap(
@@ -205,13 +205,13 @@ const rows: Readonly<Record<string, Row>> = {
   InvalidObject: {
     reason: "the server refuses the object: the event says which field",
     answer: { resources: { bucket: { ...maps, metadata: { labels: { "not a key": "x" } } } } },
-    told: "event",
+    reportedIn: "event",
     says: () => ['cannot apply composed resource "bucket"', "metadata.labels", '"not a key"'],
   },
   WrongUid: {
     reason: "a new resource has no uid that a function could know",
     answer: { resources: { bucket: { ...maps, metadata: { uid: "2cdd8a51-1d4f-4a43-8e0a-0d1a4f1c9d5e" } } } },
-    told: "event",
+    reportedIn: "event",
     says: () => ['cannot apply composed resource "bucket": ', "uid", ": the function sets metadata.uid: correct it"],
   },
   WrongUidOfExisting: {
@@ -225,7 +225,7 @@ const rows: Readonly<Record<string, Row>> = {
         },
       },
     },
-    told: "event",
+    reportedIn: "event",
     says: () => ['cannot apply composed resource "bucket": ', "metadata.uid"],
   },
   WrongVersionOfExisting: {
@@ -234,7 +234,7 @@ const rows: Readonly<Record<string, Row>> = {
     answer: {
       resources: { bucket: { ...maps, metadata: { name: "wrongversionofexisting-map", resourceVersion: "1" } } },
     },
-    told: "event",
+    reportedIn: "event",
     says: () => [
       'cannot apply composed resource "bucket": ',
       "the object has been modified",
@@ -244,7 +244,7 @@ const rows: Readonly<Record<string, Row>> = {
   InvalidStatus: {
     reason: "the schema refuses the status: the event says which field",
     answer: { status: { size: "big" } },
-    told: "event",
+    reportedIn: "event",
     says: () => [
       "cannot apply composite resource status",
       "status.size",
@@ -273,7 +273,7 @@ for (const [title, row] of Object.entries(rows)) {
     const synced = await bench.condition({ namespace, name }, "Synced");
     assert.deepEqual([synced.status, synced.reason], ["False", "ReconcileError"], JSON.stringify(synced));
     const events = bench.takeEvents().filter((line) => line.includes(" Warning "));
-    const text = row.told === "event" ? events.join("\n") : (synced.message ?? "");
+    const text = row.reportedIn === "event" ? events.join("\n") : (synced.message ?? "");
     for (const part of row.says(scene)) assert.ok(text.includes(part), `${part}\nis missing in\n${text}`);
     assert.ok(events.length > 0, "an event tells the same");
     await row.repair?.(scene);

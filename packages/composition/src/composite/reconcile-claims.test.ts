@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What functions tell an XR and its claim, fatal results above all (decisions D1 and D3).
+// What functions report on an XR and its claim, fatal results above all.
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
@@ -69,7 +69,7 @@ async function claimed(): Promise<string> {
 }
 
 /** The events of a failing pass, without those about selecting. */
-function told(from = bench): string[] {
+function reported(from = bench): string[] {
   return from.takeEvents().filter((line) => !line.includes("SelectComposition"));
 }
 
@@ -78,20 +78,20 @@ const text = (message: string): string =>
 
 for (const reason of [undefined, "", "ImageNotFound"]) {
   for (const [aim, target] of Object.entries({ none: undefined, composite: 1, claim: forClaim, unknown: 99 })) {
-    test(`D1, claims 78: a fatal with reason ${JSON.stringify(reason)} and target ${aim}`, async () => {
+    test(`a fatal with reason ${JSON.stringify(reason)} and target ${aim}`, async () => {
       const name = await claimed();
       want({ results: [{ severity: fatal, message: "boom", reason, target }] });
       await assert.rejects(bench.reconcile(name));
       const why = reason || "ReconcileError";
       const onClaim = target === forClaim ? [`App/${name} Warning ${why}: boom`] : [];
-      assert.deepEqual(told(), [`XApp/${name} Warning ${why}: ${text("boom")}`, ...onClaim]);
+      assert.deepEqual(reported(), [`XApp/${name} Warning ${why}: ${text("boom")}`, ...onClaim]);
       const synced = await bench.condition(name, "Synced");
       assert.deepEqual([synced.status, synced.reason, synced.message], ["False", "ReconcileError", text("boom")]);
     });
   }
 }
 
-test("D1: a claim that cannot be read is not told, and nothing else changes (case 32, claims 85)", async () => {
+test("a claim that cannot be read gets no event, and nothing else changes", async () => {
   const name = await claimed();
   want({
     results: [
@@ -103,28 +103,28 @@ test("D1: a claim that cannot be read is not told, and nothing else changes (cas
     if (method === "get" && kind === "App") throw internalError("no");
   };
   await assert.rejects(bench.reconcile(name));
-  assert.deepEqual(told(), [
+  assert.deepEqual(reported(), [
     `XApp/${name} Warning ReconcileError: ${text("boom")}`,
     `XApp/${name} Warning ComposeResources: Pipeline step "second": hm`,
   ]);
 });
 
-test("D1: an XR without a claim, and a modern one, are told alone (C107)", async () => {
+test("an XR without a claim, and a modern XR, get the events alone", async () => {
   want({
     results: [{ severity: fatal, message: "boom", target: forClaim }],
     conditions: [{ type: "Db", status: conditionFalse, reason: "R", target: forClaim }],
   });
   await bench.xr("lonely", { compositionRef: { name: "c-legacy" } });
   await assert.rejects(bench.reconcile("lonely"));
-  assert.deepEqual(told(), [`XApp/lonely Warning ReconcileError: ${text("boom")}`]);
+  assert.deepEqual(reported(), [`XApp/lonely Warning ReconcileError: ${text("boom")}`]);
   await modern.xr("modern", { crossplane: { compositionRef: { name: "c-modern" } } });
   await assert.rejects(modern.reconcile("modern"));
-  assert.deepEqual(told(modern), [`Cache/modern Warning ReconcileError: ${text("boom")}`]);
+  assert.deepEqual(reported(modern), [`Cache/modern Warning ReconcileError: ${text("boom")}`]);
   const status = memberAt(await modern.read("modern"), ["status"]) as JsonObject;
   assert.deepEqual([status["claimConditionTypes"], status["claimConditions"]], [undefined, undefined]);
 });
 
-test("D1, claims 79: a warning of step one for the claim comes after the fatal of step two", async () => {
+test("a warning of step one for the claim comes after the fatal of step two", async () => {
   const name = await claimed();
   want(
     {
@@ -136,7 +136,7 @@ test("D1, claims 79: a warning of step one for the claim comes after the fatal o
     { results: [{ severity: warning, message: "careful", target: forClaim }] },
   );
   await assert.rejects(bench.reconcile(name));
-  assert.deepEqual(told(), [
+  assert.deepEqual(reported(), [
     `XApp/${name} Warning Bad: ${text("boom")}`,
     `App/${name} Warning Bad: boom`,
     `XApp/${name} Warning ComposeResources: Pipeline step "first": careful`,
@@ -144,7 +144,7 @@ test("D1, claims 79: a warning of step one for the claim comes after the fatal o
   ]);
 });
 
-test("D1: a function hides its detail from the claim", async () => {
+test("a function hides its detail from the claim", async () => {
   const name = await claimed();
   want({
     results: [
@@ -153,7 +153,7 @@ test("D1: a function hides its detail from the claim", async () => {
     ],
   });
   await assert.rejects(bench.reconcile(name));
-  const lines = told();
+  const lines = reported();
   assert.deepEqual(
     lines.filter((line) => line.startsWith("App/")),
     [`App/${name} Warning ComposeResources: internal error, the team knows`],
@@ -161,7 +161,7 @@ test("D1: a function hides its detail from the claim", async () => {
   assert.equal(lines.filter((line) => line.startsWith("XApp/")).length, 2);
 });
 
-test("case 36, C102: conditions said before or with the fatal count, others become unknown, nothing is applied", async () => {
+test("conditions said before or with the fatal count, others become unknown, nothing is applied", async () => {
   const name = await claimed();
   const db = { type: "Db", status: conditionTrue, reason: "Fine", target: forClaim };
   const image = { type: "Image", status: conditionTrue, reason: "Fine" };
@@ -196,7 +196,7 @@ test("case 36, C102: conditions said before or with the fatal count, others beco
   assert.equal((await bench.condition(name, "Db")).status, "True");
 });
 
-test("case 37: a function that cannot be reached makes every condition of functions unknown", async () => {
+test("a function that cannot be reached makes every condition of functions unknown", async () => {
   const name = await claimed();
   want({ conditions: [{ type: "Db", status: conditionTrue, reason: "Fine" }] });
   await bench.reconcile(name);
@@ -204,13 +204,13 @@ test("case 37: a function that cannot be reached makes every condition of functi
     throw new Error('cannot run Function "second": rpc error');
   });
   await assert.rejects(bench.reconcile(name));
-  assert.deepEqual(told(), [
+  assert.deepEqual(reported(), [
     `XApp/${name} Warning ComposeResources: cannot compose resources: cannot run Composition pipeline step "second": cannot run Function "second": rpc error`,
   ]);
   assert.equal((await bench.condition(name, "Db")).reason, "FatalError");
 });
 
-test("case 31, C110: an event for both has the step on the XR and not on the claim", async () => {
+test("an event for both has the step on the XR and not on the claim", async () => {
   const name = await claimed();
   want({
     results: [
@@ -219,14 +219,14 @@ test("case 31, C110: an event for both has the step on the XR and not on the cla
     ],
   });
   await bench.reconcile(name);
-  assert.deepEqual(told(), [
+  assert.deepEqual(reported(), [
     `XApp/${name} Normal ComposeResources: Pipeline step "second": hello`,
     `App/${name} Normal ComposeResources: hello`,
     `XApp/${name} Normal ComposeResources: Pipeline step "second": quiet`,
   ]);
 });
 
-test("case 33, D3: types for the claim are listed in both fields, on success and on a fatal alike", async () => {
+test("types for the claim are listed in both fields, on success and on a fatal alike", async () => {
   const name = await claimed();
   const said = (type: string): JsonObject => ({ type, status: conditionTrue, reason: "R", target: forClaim });
   want({ conditions: [said("DatabaseReady"), said("ImageReady")], results: [{ severity: fatal, message: "boom" }] });
@@ -250,7 +250,7 @@ test("case 33, D3: types for the claim are listed in both fields, on success and
   assert.deepEqual(cluster.takeWrites(), []);
 });
 
-test("D3: a function cannot put types there by its desired status", async () => {
+test("a function cannot put types there by its desired status", async () => {
   const name = await claimed();
   want({ status: { claimConditionTypes: ["Sneaky"], claimConditions: ["Sneaky"], url: "u" } });
   await bench.reconcile(name);
@@ -273,7 +273,7 @@ test("a fatal that repeats writes the status once", async () => {
   assert.deepEqual(cluster.takeWrites(), []);
 });
 
-test("D9, packages case 86: the revisions that ran are told, also after a fatal, when the flag is on", async () => {
+test("the status has the revisions that ran, also after a fatal result, when the flag is on", async () => {
   const flagged = createCompositeBench(
     cluster,
     await cluster.kube.get(kinds.definition, { name: modern.kind.definition }),
@@ -283,18 +283,18 @@ test("D9, packages case 86: the revisions that ran are told, also after a fatal,
   );
   flagged.functions.set("first", {});
   flagged.functions.set("second", {});
-  await flagged.xr("told", { crossplane: { compositionRef: { name: "c-modern" } } });
-  await flagged.reconcile("told");
+  await flagged.xr("flagged", { crossplane: { compositionRef: { name: "c-modern" } } });
+  await flagged.reconcile("flagged");
   const revisions = async (): Promise<unknown> =>
-    memberAt(await flagged.read("told"), ["status", "crossplane", "functionRevisions"]);
+    memberAt(await flagged.read("flagged"), ["status", "crossplane", "functionRevisions"]);
   assert.deepEqual(await revisions(), [
     { step: "first", functionRevision: "first-r1" },
     { step: "second", functionRevision: "second-r1" },
   ]);
   flagged.functions.set("first", { results: [{ severity: fatal, message: "boom" }] });
-  await assert.rejects(flagged.reconcile("told"));
+  await assert.rejects(flagged.reconcile("flagged"));
   assert.deepEqual(await revisions(), [{ step: "first", functionRevision: "first-r1" }]);
   flagged.functions.set("first", {});
-  await flagged.reconcile("told");
+  await flagged.reconcile("flagged");
   assert.equal(((await revisions()) as unknown[]).length, 2);
 });

@@ -7,7 +7,7 @@ import { forbidden, internalError, isNotFound } from "@purlin/kube-objects/error
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { annotations, kinds, labels } from "../composite-resource/constants.ts";
-import { resourceRefsOf, withMachinery } from "../composite-resource/machinery.ts";
+import { resourceRefsOf, withCrossplaneFields } from "../composite-resource/crossplane-fields.ts";
 import { composedName } from "../composite-resource/names.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { cacheDefinition, definitionVersion } from "../testing/definitions.ts";
@@ -63,7 +63,7 @@ async function xr(
   return { name, nameOf: (resource) => composedName(name, stored.uid ?? "", resource) };
 }
 
-test("case 14: a compose that fails is told, and Ready stays as it was", async () => {
+test("a compose that fails is reported, and Ready stays as it was", async () => {
   const { name } = await xr({ resources: { a: map() }, ready: ["a"] });
   assert.equal((await bench.condition(name, "Ready")).status, "True");
   want({ resources: { a: map({}, { name: "BAD" }), b: map({}, { name: "WORSE" }) } });
@@ -72,26 +72,28 @@ test("case 14: a compose that fails is told, and Ready stays as it was", async (
   assert.equal((await bench.condition(name, "Ready")).status, "True");
 });
 
-test("case 17: warnings do not make an XR unready", async () => {
+test("warnings do not make an XR unready", async () => {
   const { name } = await xr({ results: [{ severity: 2, message: "careful" }] });
   assert.equal((await bench.condition(name, "Synced")).status, "True");
   assert.equal((await bench.condition(name, "Ready")).status, "True");
 });
 
-test("case 57: a reference without a name is skipped", async () => {
+test("a reference without a name is skipped", async () => {
   const { name } = await xr({ resources: { a: map() } });
   const stored = await bench.read(name);
   const nameless = [
     { apiVersion: "v1", kind: "Secret" },
     ...resourceRefsOf(stored, "modern").map((ref) => ({ ...ref })),
   ];
-  await cluster.kube.update(withMachinery(stored, "modern", { resourceRefs: nameless }));
+  await cluster.kube.update(
+    withCrossplaneFields(stored, "modern", { resourceRefs: nameless as unknown as JsonObject[] }),
+  );
   await bench.reconcile(name);
   assert.equal(await synced(name), "");
   assert.equal((await refs(name)).length, 1);
 });
 
-test("case 58: what the cache does not have yet is read from the server, and not made twice", async () => {
+test("what the cache does not have yet is read from the server, and not made twice", async () => {
   const { name, nameOf } = await xr({ resources: { a: map({ v: "1" }) } });
   const client: ControllerClient = {
     ...cluster.client,
@@ -111,7 +113,7 @@ test("case 58: what the cache does not have yet is read from the server, and not
   assert.deepEqual([observed, await refs(name)], [["a"], [nameOf("a")]]);
 });
 
-test("case 59: what was deleted behind our back returns under the same name", async () => {
+test("what was deleted behind our back returns under the same name", async () => {
   const { name, nameOf } = await xr({ resources: { a: map() } });
   const before = await read(nameOf("a"));
   await cluster.kube.delete({ ...maps, ...at, name: nameOf("a") });
@@ -120,7 +122,7 @@ test("case 59: what was deleted behind our back returns under the same name", as
   assert.notEqual((await read(nameOf("a"))).metadata.uid, before.metadata.uid);
 });
 
-test("case 60: what somebody else controls is treated as absent", async () => {
+test("a resource that another owner controls is treated as absent", async () => {
   const { name, nameOf } = await xr({ resources: { a: map() } });
   const owner = { apiVersion: "v1", kind: "Other", name: "o", uid: "other", controller: true };
   await cluster.kube.patch(
@@ -139,7 +141,7 @@ test("case 60: what somebody else controls is treated as absent", async () => {
   await read(nameOf("a"));
 });
 
-test("case 61: a composed resource without its annotation is an error", async () => {
+test("a composed resource without its annotation is an error", async () => {
   const { name, nameOf } = await xr({ resources: { a: map() } });
   const gone = { metadata: { annotations: { [annotations.resourceName]: null } } };
   await cluster.kube.patch({ ...maps, ...at, name: nameOf("a") }, gone, { type: "merge" });
@@ -151,7 +153,7 @@ test("case 61: a composed resource without its annotation is an error", async ()
   );
 });
 
-test("case 64: a step's input that is no object is told with its step", async () => {
+test("a step's input that is not an object is reported with its step", async () => {
   const name = `c${number++}`;
   const revision = await bench.compositionOf(name, [
     { step: "s", functionRef: { name: "f" }, input: { apiVersion: "v1", kind: "I" } },
@@ -165,7 +167,7 @@ test("case 64: a step's input that is no object is told with its step", async ()
   assert.deepEqual(last?.request.input?.value, { apiVersion: "v1", kind: "I" });
 });
 
-test("case 65: a credential that is missing is told with step and name, and its function is not called", async () => {
+test("a credential that is missing is reported with step and name, and its function is not called", async () => {
   const composition = `c${number++}`;
   const credentials = [{ name: "aws", source: "Secret", secretRef: { namespace: "default", name: "nope" } }];
   await bench.compositionOf(composition, [{ step: "s", functionRef: { name: "f" }, credentials }]);
@@ -180,7 +182,7 @@ test("case 65: a credential that is missing is told with step and name, and its 
   assert.equal(bench.functions.calls.length, before);
 });
 
-test("case 66: a bootstrap requirement that cannot be fetched is told with its name", async () => {
+test("a bootstrap requirement that cannot be fetched is reported with its name", async () => {
   const composition = `c${number++}`;
   const requirements = {
     requiredResources: [{ requirementName: "r", apiVersion: "x.example.org/v1", kind: "Nothing" }],
@@ -195,7 +197,7 @@ test("case 66: a bootstrap requirement that cannot be fetched is told with its n
   );
 });
 
-test("cases 67 and 80, C104: what nobody desires loses its labels and is deleted, before its reference goes", async () => {
+test("a resource that is no longer desired loses its labels and is deleted before its reference is removed", async () => {
   const { name, nameOf } = await xr({ resources: { a: map(), b: map() } });
   want({ nothingDesired: true });
   cluster.takeWrites();
@@ -213,7 +215,7 @@ test("cases 67 and 80, C104: what nobody desires loses its labels and is deleted
   assert.deepEqual(await refs(name), []);
 });
 
-test("case 80: it is deleted in the foreground, and stays until what depends on it is gone", async () => {
+test("it is deleted in the foreground, and stays until what depends on it is gone", async () => {
   const { name, nameOf } = await xr({ resources: { a: map() } });
   const { uid = "" } = (await read(nameOf("a"))).metadata;
   const ownerReferences = [{ ...maps, name: nameOf("a"), uid, blockOwnerDeletion: true }];
@@ -224,7 +226,7 @@ test("case 80: it is deleted in the foreground, and stays until what depends on 
   assert.deepEqual((await read(nameOf("a"))).metadata.finalizers, ["foregroundDeletion"]);
 });
 
-test("case 80: the uid is a precondition, so that a namesake is not deleted", async () => {
+test("the uid is a precondition, so that a namesake is not deleted", async () => {
   const { name, nameOf } = await xr({ resources: { a: map() } });
   want({});
   const gone = nameOf("a");
@@ -238,7 +240,7 @@ test("case 80: the uid is a precondition, so that a namesake is not deleted", as
   assert.equal((await read(gone)).metadata.uid, remade?.metadata.uid);
 });
 
-test("case 82: what lost its controller is left alone", async () => {
+test("what lost its controller is left alone", async () => {
   const { name, nameOf } = await xr({ resources: { a: map() } });
   await cluster.kube.patch(
     { ...maps, ...at, name: nameOf("a") },
@@ -253,7 +255,7 @@ test("case 82: what lost its controller is left alone", async () => {
 });
 
 for (const failing of ["update", "delete"] as const) {
-  test(`case 84: when the ${failing} of garbage fails, references stay`, async () => {
+  test(`when the ${failing} of garbage fails, references stay`, async () => {
     const { name, nameOf } = await xr({ resources: { a: map() } });
     want({});
     intercept = ({ method, kind }) => {
@@ -271,7 +273,7 @@ for (const failing of ["update", "delete"] as const) {
   });
 }
 
-test("case 85: garbage that vanishes meanwhile is no problem", async () => {
+test("garbage that is deleted meanwhile is ignored", async () => {
   const { name, nameOf } = await xr({ resources: { a: map() } });
   want({});
   let done = false;
@@ -284,7 +286,7 @@ test("case 85: garbage that vanishes meanwhile is no problem", async () => {
   assert.equal(await synced(name), "");
 });
 
-test("case 86: when references cannot be stored, nothing is applied", async () => {
+test("when references cannot be stored, nothing is applied", async () => {
   intercept = ({ method, kind, subresource }) => {
     if (method === "apply" && kind === "Cache" && subresource === "") throw internalError("boom");
   };
@@ -296,7 +298,7 @@ test("case 86: when references cannot be stored, nothing is applied", async () =
   );
 });
 
-test("case 88: an object once written by updates is taken over in three passes", async () => {
+test("an object once written by updates is taken over in three passes", async () => {
   const { name, nameOf } = await xr({ resources: { a: map({ keep: "1", drop: "1" }) } });
   const stored = await read(nameOf("a"));
   const plain = { ...stored, metadata: { ...stored.metadata, managedFields: [{}] }, data: { keep: "1", drop: "1" } };
@@ -314,7 +316,7 @@ test("case 88: an object once written by updates is taken over in three passes",
   assert.deepEqual((await read(nameOf("a")))["data"], { keep: "1" });
 });
 
-test("case 90: an invalid resource is told, and the others are applied", async () => {
+test("an invalid resource is reported, and the others are applied", async () => {
   const { name, nameOf } = await xr({
     resources: { a: map(), b: map({ "not a key": "x" }), c: map() },
     ready: ["a", "b", "c"],
@@ -331,7 +333,7 @@ test("case 90: an invalid resource is told, and the others are applied", async (
   assert.deepEqual(repeated, [], "what its conditions say already is not repeated in events");
 });
 
-test("case 91: a resource that is refused otherwise ends the pass, and later ones are not begun", async () => {
+test("a resource that is refused otherwise ends the pass, and later ones are not begun", async () => {
   const resources = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`r${10 + i}`, map()]));
   intercept = ({ method, kind, name }) => {
     if (method === "apply" && kind === "ConfigMap") throw forbidden({ group: "", resource: "configmaps" }, name, "no");
@@ -342,7 +344,7 @@ test("case 91: a resource that is refused otherwise ends the pass, and later one
   assert.equal((await refs(name)).length, 30);
 });
 
-test("case 92: of two XRs that compose one object the first keeps it", async () => {
+test("of two XRs that compose one object the first keeps it", async () => {
   const shared = `shared${number++}`;
   const wish = { resources: { b: map({ v: "1" }, { name: shared }) }, ready: ["b"] };
   const first = await xr(wish);
@@ -359,7 +361,7 @@ test("case 92: of two XRs that compose one object the first keeps it", async () 
   assert.equal(await synced(second.name), "", "it recovers by itself");
 });
 
-test("a kind that is not served is told, and recovers when it is", async () => {
+test("a kind that is not served is reported, and recovers when it is", async () => {
   const thing = { apiVersion: "late.example.org/v1", kind: "Late", metadata: { ...at, name: `late${number}` } };
   const { name } = await xr({ resources: { a: thing } });
   assert.match(

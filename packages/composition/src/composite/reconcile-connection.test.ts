@@ -55,7 +55,7 @@ async function xr(connection: Record<string, string>): Promise<{ name: string; r
 const published = async (name: string): Promise<unknown> =>
   memberAt(await bench.read(name), ["status", "connectionDetails", "lastPublishedTime"]);
 
-test("case 98: details are published once, and what is the same is not published again", async () => {
+test("details are published once, and what is the same is not published again", async () => {
   const { name, ref } = await xr({ user: "u", password: "p" });
   await bench.reconcile(name);
   const stored = await secret(ref);
@@ -69,7 +69,7 @@ test("case 98: details are published once, and what is the same is not published
   assert.deepEqual([cluster.takeWrites(), bench.takeEvents()], [[], []]);
 });
 
-test("case 98: an XR that names no Secret gets none", async () => {
+test("an XR that names no Secret gets none", async () => {
   const name = `xr${number++}`;
   bench.functions.set("f", { connection: { user: "u" } });
   await bench.xr(name, { compositionRef: { name: "c" } });
@@ -77,7 +77,7 @@ test("case 98: an XR that names no Secret gets none", async () => {
   assert.equal(await published(name), undefined);
 });
 
-test("case 98: the keys of the definition filter", async () => {
+test("the keys of the definition filter", async () => {
   const path = { ...kinds.definition, name: bench.kind.definition };
   await cluster.kube.patch(path, { spec: { connectionSecretKeys: ["user"] } }, { type: "merge" });
   await bench.seen(kinds.definition, { name: bench.kind.definition });
@@ -88,7 +88,7 @@ test("case 98: the keys of the definition filter", async () => {
   await bench.seen(kinds.definition, { name: bench.kind.definition });
 });
 
-test("case 99, quirk 2: a key functions drop stays, and costs nothing from then on", async () => {
+test("a key functions drop stays, and costs nothing from then on", async () => {
   const { name, ref } = await xr({ user: "u", password: "p" });
   await bench.reconcile(name);
   bench.functions.set("f", { connection: { user: "u2" } });
@@ -100,14 +100,14 @@ test("case 99, quirk 2: a key functions drop stays, and costs nothing from then 
   assert.deepEqual([cluster.takeWrites(), bench.takeEvents()], [[], []]);
 });
 
-test("case 100: a Secret nobody controls is taken over only if it is a connection secret", async () => {
+test("a Secret without a controller is adopted only if it is a connection secret", async () => {
   const { name, ref } = await xr({ user: "u" });
   await cluster.kube.create({ ...kinds.secret, metadata: { name: ref, namespace: "default" }, type: "Opaque" });
   await assert.rejects(bench.reconcile(name));
   const { message } = await bench.condition(name, "Synced");
   assert.equal(
     message,
-    `cannot publish connection details: cannot apply connection secret: refusing to modify uncontrolled secret of type "Opaque": Secret "default/${ref}" was made by somebody else: name another one in writeConnectionSecretToRef, or delete it`,
+    `cannot publish connection details: cannot apply connection secret: refusing to modify uncontrolled secret of type "Opaque": Secret "default/${ref}" was not created by this control plane: name another one in writeConnectionSecretToRef, or delete it`,
   );
   const other = await xr({ user: "u" });
   const metadata = { name: other.ref, namespace: "default" };
@@ -123,7 +123,7 @@ test("case 100: a Secret nobody controls is taken over only if it is a connectio
   assert.equal(adopted.metadata.ownerReferences?.[0]?.uid, (await bench.read(other.name)).metadata.uid);
 });
 
-test("case 100: a Secret of somebody else is refused", async () => {
+test("a Secret of another owner is refused", async () => {
   const { name, ref } = await xr({ user: "u" });
   const ownerReferences = [{ apiVersion: "v1", kind: "Other", name: "o", uid: "u9", controller: true }];
   await cluster.kube.create({
@@ -140,7 +140,7 @@ test("case 100: a Secret of somebody else is refused", async () => {
   );
 });
 
-test("case 16: when publishing fails resources and status stay, and nothing else is told", async () => {
+test("when publishing fails resources and status stay, and nothing else is reported", async () => {
   const { name } = await xr({ user: "u" });
   bench.functions.set("f", {
     connection: { user: "u" },
@@ -162,7 +162,7 @@ test("case 16: when publishing fails resources and status stay, and nothing else
   assert.match(events[0] ?? "", /Warning PublishConnectionSecret: cannot publish connection details: /);
 });
 
-test("the XR's own details, and those of what it composed, reach functions (cases 62 and 63)", async () => {
+test("the XR's own details, and those of what it composed, reach functions", async () => {
   const { name, ref } = await xr({ user: "u" });
   const composed = {
     apiVersion: "platform.example.org/v1",
@@ -183,7 +183,7 @@ test("the XR's own details, and those of what it composed, reach functions (case
   });
   await bench.reconcile(name);
   await bench.reconcile(name);
-  assert.deepEqual(seen, { xr: ["user=u"], cd: [] }, "a Secret that is not there yet is no details");
+  assert.deepEqual(seen, { xr: ["user=u"], cd: [] }, "a Secret that does not exist yet has no details");
   await cluster.kube.create({
     ...kinds.secret,
     metadata: { name: `cd-${ref}`, namespace: "default" },

@@ -62,7 +62,7 @@ const found = (request: RunFunctionRequest | undefined, requirement: string): un
     .get(requirement)
     ?.items.map(({ resource }) => textAt(resource?.value ?? {}, ["metadata", "name"]));
 
-test("case 101: without requirements each step is called once", async () => {
+test("without requirements each step is called once", async () => {
   assert.equal((await requestsOf(await xr())).length, 2);
 });
 
@@ -78,13 +78,13 @@ test("every step sees the same observed state, and what the step before it desir
   assert.deepEqual(two?.meta?.capabilities, [1, 2, 3, 4, 5]);
 });
 
-test("C105: a step that answers no context leaves the next without one", async () => {
+test("a step that answers no context leaves the next without one", async () => {
   bench.functions.set("first", (request) => ({ ...respond(request), context: undefined }));
   const [, two] = await requestsOf(await xr());
   assert.equal(two?.context, undefined);
 });
 
-test("case 102: what a step asks for is fetched at first, and seeded from then on", async () => {
+test("what a step asks for is fetched at first, and seeded from then on", async () => {
   bench.functions.set("first", { requires: { it: byName("wanted") } });
   const name = await xr();
   const fresh = await requestsOf(name);
@@ -105,7 +105,7 @@ test("what was asked for through the deprecated field is watched too, and seeded
   assert.deepEqual(found(one, "it"), ["wanted"]);
 });
 
-test("case 103: requirements that never settle fail the step", async () => {
+test("requirements that never settle fail the step", async () => {
   let count = 0;
   bench.functions.set("first", (request) => respond(request, { requires: { it: byName(`n${count++}`) } }));
   const name = await xr();
@@ -117,7 +117,7 @@ test("case 103: requirements that never settle fail the step", async () => {
   assert.equal(count, 6);
 });
 
-test("case 104: a fatal is final, whatever it requires", async () => {
+test("a fatal is final, whatever it requires", async () => {
   let count = 0;
   bench.functions.set("first", (request) => {
     count++;
@@ -127,7 +127,7 @@ test("case 104: a fatal is final, whatever it requires", async () => {
   assert.equal(count, 1);
 });
 
-test("case 105: what does not exist is an empty answer, and what appears later is in it", async () => {
+test("what does not exist is an empty answer, and what appears later is in it", async () => {
   const late = `late${number++}`;
   bench.functions.set("first", { requires: { it: byName(late) } });
   const name = await xr();
@@ -139,7 +139,7 @@ test("case 105: what does not exist is an empty answer, and what appears later i
   assert.deepEqual(found((await requestsOf(name))[0], "it"), [late]);
 });
 
-test("case 107: bootstrap requirements are in the first request and survive those of functions", async () => {
+test("bootstrap requirements are in the first request and survive those of functions", async () => {
   const requirements = {
     requiredResources: [{ requirementName: "boot", ...maps, namespace: "default", name: "wanted" }],
   };
@@ -204,7 +204,7 @@ test("a requirement that names a namespace for a cluster-scoped kind depends on 
   assert.ok([...bench.state.tracker.dependents(namespace)].some((key) => key.name === name));
 });
 
-test("C101: the shortest time to live of all steps decides when to look again", async () => {
+test("the shortest time to live of all steps decides when to look again", async () => {
   bench.functions.set("first", { ttlSeconds: 300 });
   bench.functions.set("second", { ttlSeconds: 60 });
   assertDueIn(60_000, await bench.reconcile(await xr()));
@@ -240,7 +240,7 @@ test("a function that hangs is given up at the deadline, and the XR says so", as
   await assert.rejects(waiting.reconcile(name));
   assert.equal(
     (await bench.condition(name, "Synced")).message,
-    'cannot compose resources: cannot run Composition pipeline step "first": Function "first": the reconcile did not finish within 0.05 seconds',
+    'cannot compose resources: cannot run Composition pipeline step "first": Function "first": reconcile timed out after 0.05s',
   );
 });
 
@@ -315,7 +315,7 @@ test("a step that fails after it was reported leaves its failure, not the report
   assert.deepEqual([status, message?.endsWith("no")], ["False", true]);
 });
 
-test("functions run out of time before the pass does: whose fault it was can be told", async () => {
+test("functions time out before the reconcile does, so that the slow one can be reported", async () => {
   const clock = manualClock(Date.now());
   const began = clock.now();
   let [deadline, abortedAt] = [0, 0];

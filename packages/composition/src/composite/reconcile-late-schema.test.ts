@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server that has not taken in the fields we added to a CRD: it takes them in a moment later, and nobody is told.
+// An API server that does not serve the fields we added to a CRD yet: it serves them a moment later, and nothing is reported.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -21,7 +21,7 @@ function without(crd: KubeObject, field: string): KubeObject {
   return copy as unknown as KubeObject;
 }
 
-test("a field of ours that the server does not know yet is no failure of the composite resource", async () => {
+test("a field of ours that the server does not know yet does not fail the composite resource", async () => {
   await using cluster = await startTestCluster();
   const definition = await cluster.define(cacheDefinition("Cluster"));
   const bench = createCompositeBench(cluster, definition);

@@ -2,7 +2,7 @@
 // Where composed resources belong: kinds have namespaces or not, and functions may be wrong about that.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { resourceRefsOf } from "../composite-resource/machinery.ts";
+import { resourceRefsOf } from "../composite-resource/crossplane-fields.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { cacheDefinition } from "../testing/definitions.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which revision of its Composition an XR is on (decisions D2), on a real API server.
+// Which revision of its Composition an XR is on, on a real API server.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
-import { revisionRefOf, revisionSelectorOf } from "../composite-resource/machinery.ts";
+import { revisionRefOf, revisionSelectorOf } from "../composite-resource/crossplane-fields.ts";
 import { type CompositeBench, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";
 import { cacheDefinition } from "../testing/definitions.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
@@ -43,7 +43,7 @@ async function edit(name: string, crossplane: JsonObject): Promise<void> {
   await cluster.kube.patch({ ...bench.kind.type, name }, { spec: { crossplane } }, { type: "merge" });
 }
 
-test("case 47: the default revision selector is for XRs that neither select nor name a revision", async () => {
+test("the default revision selector is for XRs that neither select nor name a revision", async () => {
   const composition = fresh("c");
   await bench.compositionOf(composition, ["f"], { labels: { channel: "stable" } });
   await define({ defaultCompositionRevisionSelector: { matchLabels: { channel: "stable" } } });
@@ -85,18 +85,18 @@ const on = async (name: string): Promise<string | undefined> => revisionRefOf(aw
 
 const rows: Readonly<Record<string, { reason: string; spec: JsonObject; ref?: number; want: number }>> = {
   Automatic: {
-    reason: "case 49: moves to the newest",
+    reason: "moves to the newest",
     spec: { compositionUpdatePolicy: "Automatic" },
     ref: 1,
     want: 2,
   },
   AutomaticSelector: {
-    reason: "case 50: moves to the newest match",
+    reason: "moves to the newest match",
     spec: { compositionUpdatePolicy: "Automatic", ...alpha },
     ref: 2,
     want: 1,
   },
-  Manual: { reason: "case 48: stays", spec: { compositionUpdatePolicy: "Manual" }, ref: 1, want: 1 },
+  Manual: { reason: "stays", spec: { compositionUpdatePolicy: "Manual" }, ref: 1, want: 1 },
   ManualFirst: { reason: "the newest is pinned", spec: { compositionUpdatePolicy: "Manual" }, want: 2 },
   ManualSelectorFirst: {
     reason: "the newest match is pinned",
@@ -124,21 +124,21 @@ const rows: Readonly<Record<string, { reason: string; spec: JsonObject; ref?: nu
 };
 
 for (const [row, { reason, spec, ref, want }] of Object.entries(rows)) {
-  test(`D2, ${row}: ${reason}, and then writes nothing`, async () => {
+  test(`${row}: ${reason}, and then writes nothing`, async () => {
     const { name: composition } = await twoRevisions();
     const pinned = ref === undefined ? {} : { compositionRevisionRef: { name: `${composition}-${ref}` } };
     const name = await xrWith({ compositionRef: { name: composition }, ...spec, ...pinned });
     await bench.reconcile(name);
     assert.equal(await on(name), `${composition}-${want}`);
-    const told = bench.takeEvents().filter((line) => line.includes("Selected composition revision"));
-    assert.equal(told.length, ref === want ? 0 : 1);
+    const emitted = bench.takeEvents().filter((line) => line.includes("Selected composition revision"));
+    assert.equal(emitted.length, ref === want ? 0 : 1);
     cluster.takeWrites();
     await bench.reconcile(name);
     assert.deepEqual([cluster.takeWrites(), bench.takeEvents()], [[], []]);
   });
 }
 
-test("D2: pinned, and nothing matches: it stays and says so", async () => {
+test("pinned, and nothing matches: it stays and says so", async () => {
   const { name: composition } = await twoRevisions();
   const compositionRevisionRef = { name: `${composition}-1` };
   const name = await xrWith({
@@ -154,7 +154,7 @@ test("D2: pinned, and nothing matches: it stays and says so", async () => {
   assert.equal((await bench.condition(name, "Ready")).status, "True");
 });
 
-test("D2: pinned, nothing matches, and the Composition is gone: it stays all the same", async () => {
+test("pinned, nothing matches, and the Composition is gone: it stays all the same", async () => {
   const { name: composition } = await twoRevisions();
   const bare = { metadata: { ownerReferences: null } };
   await cluster.kube.patch({ ...kinds.revision, name: `${composition}-1` }, bare, { type: "merge" });
@@ -171,7 +171,7 @@ test("D2: pinned, nothing matches, and the Composition is gone: it stays all the
   assert.equal((await bench.condition(name, "Ready")).status, "True");
 });
 
-test("D2: pinned one gone, and nothing matches", async () => {
+test("pinned one gone, and nothing matches", async () => {
   const { name: composition } = await twoRevisions();
   const pinned = { compositionRevisionRef: { name: `${composition}-9` } };
   const name = await xrWith({
@@ -187,13 +187,13 @@ test("D2: pinned one gone, and nothing matches", async () => {
   );
 });
 
-test("D2: not pinned, and nothing matches", async () => {
+test("not pinned, and nothing matches", async () => {
   const { name: composition } = await twoRevisions();
   const name = await xrWith({ compositionRef: { name: composition }, compositionUpdatePolicy: "Manual", ...gamma });
   await assert.rejects(bench.reconcile(name), /no compatible CompositionRevisions found/);
 });
 
-test("D2: an edited selector moves the XR, twice; a label that goes does as well", async () => {
+test("an edited selector moves the XR, twice; a label that goes does as well", async () => {
   const { name: composition } = await twoRevisions();
   const name = await xrWith({ compositionRef: { name: composition }, compositionUpdatePolicy: "Manual", ...alpha });
   await bench.reconcile(name);
@@ -215,7 +215,7 @@ test("D2: an edited selector moves the XR, twice; a label that goes does as well
   assert.equal(await on(name), second);
 });
 
-test("D2: a pinned XR needs no Composition", async () => {
+test("a pinned XR needs no Composition", async () => {
   const { name: composition } = await twoRevisions();
   const compositionRevisionRef = { name: `${composition}-1` };
   const name = await xrWith({

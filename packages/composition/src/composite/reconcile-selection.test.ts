@@ -7,7 +7,7 @@ import { internalError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { kinds, labels } from "../composite-resource/constants.ts";
-import { compositionRefOf } from "../composite-resource/machinery.ts";
+import { compositionRefOf } from "../composite-resource/crossplane-fields.ts";
 import { type CompositeBench, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
 import { type Intercept, intercepted } from "../testing/failing-client.ts";
@@ -59,17 +59,17 @@ async function edit(name: string, crossplane: JsonObject): Promise<void> {
   await cluster.kube.patch({ ...bench.kind.type, name }, { spec: { crossplane } }, { type: "merge" });
 }
 
-test("case 9: an XR without any Composition says so, and is marked as ours all the same", async () => {
-  const name = await xrWith({ compositionSelector: { matchLabels: { nobody: "has" } } });
+test("an XR without any Composition says so, and is marked as ours all the same", async () => {
+  const name = await xrWith({ compositionSelector: { matchLabels: { no: "match" } } });
   await assert.rejects(bench.reconcile(name));
-  const why = "none has the compositeTypeRef Cache (platform.example.org/v1) and the labels nobody=has";
+  const why = "none has the compositeTypeRef Cache (platform.example.org/v1) and the labels no=match";
   const text = `cannot select Composition: no compatible Compositions found: ${why}: apply one, or correct the compositionSelector`;
   assert.equal(await synced(name), text);
   assert.deepEqual(bench.takeEvents(), [`Cache/${name} Warning SelectComposition: ${text}`]);
   assert.deepEqual((await bench.read(name)).metadata.finalizers, ["composite.apiextensions.crossplane.io"]);
 });
 
-test("case 9: Compositions that cannot be listed are told", async () => {
+test("Compositions that cannot be listed are reported", async () => {
   const name = await xrWith({});
   intercept = ({ method, kind }) => {
     if (method === "list" && kind === "Composition") throw internalError("boom");
@@ -78,7 +78,7 @@ test("case 9: Compositions that cannot be listed are told", async () => {
   assert.match(await synced(name), /^cannot select Composition: cannot list Compositions: .*boom/);
 });
 
-test("a definition that cannot be read is told", async () => {
+test("a definition that cannot be read is reported", async () => {
   const name = await xrWith({});
   intercept = ({ method, kind }) => {
     if (method === "get" && kind === "CompositeResourceDefinition") throw internalError("boom");
@@ -87,7 +87,7 @@ test("a definition that cannot be read is told", async () => {
   assert.match(await synced(name), /^cannot select Composition: cannot get composite resource definition: .*boom/);
 });
 
-test("case 10: a Composition that does not exist is told with the reason of composing", async () => {
+test("a Composition that does not exist is reported with the reason of composing", async () => {
   const name = await xrWith({ compositionRef: { name: "gone" } });
   await assert.rejects(bench.reconcile(name));
   assert.match(
@@ -131,7 +131,7 @@ test("a revision that nothing checks is not used, and an XR that has waited for 
   assert.ok(slow.takeEvents().includes(`Cache/${name} Warning ComposeResources: ${text}`));
 });
 
-test("case 12: a revision found invalid is not used, and says why", async () => {
+test("a revision found invalid is not used, and says why", async () => {
   const composition = fresh("c");
   const valid = { status: "False", reason: "MissingCapabilities", message: "function f lacks composition" };
   await bench.compositionOf(composition, ["f"], { valid });
@@ -142,7 +142,7 @@ test("case 12: a revision found invalid is not used, and says why", async () => 
   assert.equal(bench.functions.calls.length, calls);
 });
 
-test("cases 13 and 53: a Composition of another kind is told", async () => {
+test("a Composition of another kind is reported", async () => {
   const composition = fresh("c");
   await legacy.compositionOf(composition, ["f"]);
   const name = await xrWith({ compositionRef: { name: composition } });
@@ -153,7 +153,7 @@ test("cases 13 and 53: a Composition of another kind is told", async () => {
   );
 });
 
-test("case 40: a Composition that is named is used, whatever the selector says", async () => {
+test("a Composition that is named is used, whatever the selector says", async () => {
   const composition = fresh("c");
   await bench.compositionOf(composition, ["f"]);
   const name = await xrWith({
@@ -164,7 +164,7 @@ test("case 40: a Composition that is named is used, whatever the selector says",
   assert.equal(await synced(name), "");
 });
 
-test("case 42: one of several is picked, and stays when selector and labels change", async () => {
+test("one of several is picked, and stays when selector and labels change", async () => {
   const label = fresh("label");
   const names = [fresh("c"), fresh("c"), fresh("c")];
   for (const composition of names) await bench.compositionOf(composition, ["f"], { labels: { pick: label } });
@@ -197,7 +197,7 @@ test("a random choice is stored although the revision cannot be found", async ()
   assert.equal(compositionRefOf(await bench.read(name), "modern"), composition);
 });
 
-test("cases 41 and 43: a Composition for another version of the kind is no candidate", async () => {
+test("a Composition for another version of the kind is not a candidate", async () => {
   const label = fresh("label");
   const composition = fresh("c");
   const compositeTypeRef = { apiVersion: "platform.example.org/v9", kind: "Cache" };
@@ -206,7 +206,7 @@ test("cases 41 and 43: a Composition for another version of the kind is no candi
   await assert.rejects(bench.reconcile(name), /no compatible Compositions found/);
 });
 
-test("cases 44 and 45: the default is for XRs that neither name nor select", async () => {
+test("the default is for XRs that neither name nor select", async () => {
   const [byDefault, bySelector] = [fresh("c"), fresh("c")];
   const label = fresh("label");
   await bench.compositionOf(byDefault, ["f"]);
@@ -225,7 +225,7 @@ test("cases 44 and 45: the default is for XRs that neither name nor select", asy
   await define({});
 });
 
-test("case 46: the enforced Composition overwrites another, once", async () => {
+test("the enforced Composition overwrites another, once", async () => {
   const [enforced, wished] = [fresh("c"), fresh("c")];
   await bench.compositionOf(enforced, ["f"]);
   await bench.compositionOf(wished, ["f"]);
@@ -245,7 +245,7 @@ test("case 46: the enforced Composition overwrites another, once", async () => {
   await define({});
 });
 
-test("case 54: a legacy XR without a Secret gets one named after itself", async () => {
+test("a legacy XR without a Secret gets one named after itself", async () => {
   const composition = fresh("c");
   await legacy.compositionOf(composition, ["f"], { spec: { writeConnectionSecretsToNamespace: "default" } });
   const name = fresh("xr");
@@ -256,7 +256,7 @@ test("case 54: a legacy XR without a Secret gets one named after itself", async 
   await cluster.kube.get(kinds.secret, { namespace: "default", name: metadata.uid ?? "" });
 });
 
-test("quirk 3: a modern XR of such a revision is not written for it", async () => {
+test("a modern XR of such a revision is not written for it", async () => {
   const composition = fresh("c");
   await bench.compositionOf(composition, ["f"], { spec: { writeConnectionSecretsToNamespace: "default" } });
   const name = await xrWith({ compositionRef: { name: composition } });
@@ -266,7 +266,7 @@ test("quirk 3: a modern XR of such a revision is not written for it", async () =
   assert.deepEqual(cluster.takeWrites(), []);
 });
 
-test("case 55: an XR gets its own name as label, and a nested one keeps its root's", async () => {
+test("an XR gets its own name as label, and a nested one keeps its root's", async () => {
   const composition = fresh("c");
   await bench.compositionOf(composition, ["f"]);
   const root = await xrWith({ compositionRef: { name: composition } });

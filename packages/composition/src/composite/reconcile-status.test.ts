@@ -41,7 +41,7 @@ async function xr(wish: ResponseWish): Promise<{ name: string; nameOf: (resource
   return { name, nameOf: (resource) => composedName(name, metadata.uid ?? "", resource) };
 }
 
-test("case 15: a status that is invalid is told whole in the event, and without detail in the condition", async () => {
+test("a status that is invalid is reported completely in the event, and without detail in the condition", async () => {
   const { name } = await xr({ status: { url: "much longer than twenty characters" } });
   assert.equal(await synced(name), "cannot compose resources: some resources were invalid, check events");
   assert.match(
@@ -50,16 +50,16 @@ test("case 15: a status that is invalid is told whole in the event, and without 
   );
 });
 
-test("case 93: a status the schema refuses fails the compose, and resources stay", async () => {
+test("a status the schema refuses fails the compose, and resources stay", async () => {
   const { name, nameOf } = await xr({ resources: { a: map() }, status: { size: "x" } });
   assert.equal((await bench.condition(name, "Synced")).status, "False");
   await cluster.kube.get({ apiVersion: "v1", kind: "ConfigMap" }, { ...at, name: nameOf("a") });
 });
 
-test("a status that is refused again and again never looks fine, and is told each time", async () => {
+test("a status that is refused again and again never looks fine, and is reported each time", async () => {
   const { name } = await xr({ status: { size: "x" } });
-  const told = await synced(name);
-  assert.match(told, /cannot apply composite resource status: .*\.status\.size: expected numeric/);
+  const reported = await synced(name);
+  assert.match(reported, /cannot apply composite resource status: .*\.status\.size: expected numeric/);
   const seen = new Set<string>();
   for (let i = 0; i < 3; i++) {
     cluster.takeWrites();
@@ -70,13 +70,13 @@ test("a status that is refused again and again never looks fine, and is told eac
       [],
     );
   }
-  assert.deepEqual([...seen], [told]);
+  assert.deepEqual([...seen], [reported]);
   want({ status: { size: 3 } });
   await bench.reconcile(name);
   assert.deepEqual([(await bench.condition(name, "Synced")).status, await synced(name)], ["True", ""]);
 });
 
-test("a status that is no object is told", async () => {
+test("a status that is not an object is reported", async () => {
   const { name } = await xr({ composite: { status: "fine" } });
   assert.equal(
     await synced(name),
@@ -84,14 +84,14 @@ test("a status that is no object is told", async () => {
   );
 });
 
-test("a message of any length is told, as far as it goes", async () => {
+test("a message of any length is reported, and shortened", async () => {
   const { name } = await xr({ results: [{ severity: 1, message: "x".repeat(5_000_000) }] });
-  const told = await synced(name);
-  assert.ok(told.startsWith("cannot compose resources: ") && told.endsWith("x…"));
-  assert.ok(told.length < 33_000);
+  const reported = await synced(name);
+  assert.ok(reported.startsWith("cannot compose resources: ") && reported.endsWith("x…"));
+  assert.ok(reported.length < 33_000);
 });
 
-test("case 94: a status field functions no longer return disappears", async () => {
+test("a status field functions no longer return disappears", async () => {
   const { name } = await xr({ status: { url: "u", size: 3 } });
   assert.equal(textAt(await bench.read(name), ["status", "url"]), "u");
   want({ status: { size: 3 } });
@@ -103,7 +103,7 @@ test("case 94: a status field functions no longer return disappears", async () =
   assert.equal(((await bench.read(name)) as unknown as { status: JsonObject }).status["size"], undefined);
 });
 
-test("case 95: spec and labels a function returns for the XR are ignored", async () => {
+test("spec and labels a function returns for the XR are ignored", async () => {
   const composite = { metadata: { labels: { mine: "x" } }, spec: { image: "theirs" }, status: { url: "u" } };
   const { name } = await xr({ composite });
   const stored = await bench.read(name);
@@ -124,7 +124,7 @@ test("a status of functions costs one write together with the conditions", async
   );
 });
 
-test("D3 and D15: status fields of the author's stay the author's, and no request is answered in them", async () => {
+test("status fields of the author's stay the author's, and no request is answered in them", async () => {
   const properties = { claimConditions: { type: "string" }, lastHandledReconcileAt: { type: "integer" } };
   const schema = { type: "object", properties: { spec: { type: "object" }, status: { type: "object", properties } } };
   const xrd = await cluster.define(appDefinition({ schema }));

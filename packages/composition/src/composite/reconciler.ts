@@ -1,103 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { attempt, type Reconcile, type ReconcileResult } from "@purlin/kube-controller";
-import { during, ignoreNotFound } from "@purlin/kube-objects/errors";
-import { isDeleted, isPaused, type KubeObject, withoutFinalizer } from "@purlin/kube-objects/object";
+import {
+  attempt,
+  createReconciler,
+  type Reconcile,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "@purlin/kube-controller";
+import { ignoreNotFound } from "@purlin/kube-objects/errors";
+import { isDeleted, withoutFinalizer } from "@purlin/kube-objects/object";
 import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
 import { deleting, reconcilePaused, reconcileSuccess } from "../composite-resource/standard-conditions.ts";
-import { type Account, closeAccount, openAccount } from "./account.ts";
 import { compose } from "./compose.ts";
 import { type CompositeState, controllerName, forgetComposite } from "./composite-state.ts";
-import { composeFailed, fail } from "./fail.ts";
-import { type Pass, settingsOf, withDeadlines } from "./pass.ts";
-import type { CompositePorts } from "./ports.ts";
-import { prepare } from "./prepare.ts";
-import { reportComposition } from "./report-composition.ts";
+import type { CompositeContext } from "./context.ts";
+import { type CompositeDeps, defaultSettings } from "./deps.ts";
+import { reportFailure } from "./report/report-failure.ts";
+import { reportResult } from "./report/report-result.ts";
+import { baselineOf, writeOutcome } from "./report/status-baseline.ts";
 import { verdictPollMs } from "./select/awaited-verdicts.ts";
-import { type DefinitionFacts, readDefinition } from "./select/definition.ts";
+import { readDefinition } from "./select/definition.ts";
+import { prepare } from "./select/prepare.ts";
 import { steps } from "./steps.ts";
-import { admitted } from "./watches.ts";
+import { admitted } from "./watch/watches.ts";
 
-/** Brings one composite resource towards what it asks for. */
-export function createReconcile(ports: CompositePorts, state: CompositeState): Reconcile {
-  const settings = settingsOf(ports);
-  return async (key, stopped) => {
-    state.echoes.begin(key);
+/** Makes the reconcile function of one kind of composite resource. */
+export function createReconcile(deps: CompositeDeps, state: CompositeState): Reconcile {
+  const settings = { ...defaultSettings, ...deps.settings };
+  const reconcile = createReconciler<CompositeContext>({
+    ...deps,
+    type: deps.kind.type,
+    timeoutMs: settings.deadlineMs,
+    statusGraceMs: settings.statusGraceMs,
+    readError: "cannot get composite resource",
+    async onGone({ key }) {
+      forgetComposite(state, key);
+      return {};
+    },
+    async extend(context: ReconcileContext) {
+      const definition = await readDefinition(deps, context.signal);
+      const baseline = baselineOf(context.stored.object, {
+        deps,
+        definition,
+        circuit: state.breaker.state(context.key),
+      });
+      return { ...context, deps, settings, state, definition, baseline };
+    },
+    onPause: pause,
+    reconcile: reconcileComposite,
+    onFailure: reportFailure,
+  });
+  return async (key, stopping) => {
+    state.selfUpdates.begin(key);
     try {
-      const result = await withDeadlines({ key, ports, settings, state }, stopped, reconcileOne);
-      state.conflicts.ended(key);
-      return result;
-    } catch (error) {
-      state.conflicts.ended(key, error);
-      throw error;
+      return await reconcile(key, stopping);
     } finally {
-      const news = state.echoes.end(key).filter((change) => admitted(change, state));
-      if (news.length > 0) ports.engine.enqueue(controllerName(ports.kind.definition), key);
+      const news = state.selfUpdates.end(key).filter((change) => admitted(change, state));
+      if (news.length > 0) deps.engine.enqueue(controllerName(deps.kind.definition), key);
     }
   };
 }
 
-async function reconcileOne(pass: Pass): Promise<ReconcileResult> {
-  const { key, ports, signal, state } = pass;
-  const xr = await during("cannot get composite resource", () => ports.client.get(ports.kind.type, key, { signal }));
-  if (xr === undefined) {
-    forgetComposite(state, key);
-    return {};
+async function reconcileComposite(context: CompositeContext): Promise<ReconcileResult> {
+  if (context.baseline.handledRequest !== undefined) {
+    context.emit({ reason: "ReconcileRequestHandled", message: "Handling reconcile request" });
   }
-  const definition = readDefinition(ports, signal);
-  const account = openAccount(xr, pass, await definition.catch(() => undefined));
-  if (isPaused(xr)) return pause(xr, pass, account);
-  if (account.handledRequest !== undefined) {
-    const message = "Handling reconcile request";
-    ports.events.event(xr, { type: "Normal", reason: "ReconcileRequestHandled", message });
-  }
-  if (isDeleted(xr)) return letGo(xr, pass, account);
-  return keepUp(xr, pass, account, definition);
+  return isDeleted(context.stored.object) ? finalize(context) : reconcileLive(context);
 }
 
-/** Somebody wants it left alone, also on its way out. */
-async function pause(xr: KubeObject, pass: Pass, account: Account): Promise<ReconcileResult> {
-  const message = "Reconciliation is paused via the pause annotation";
-  pass.ports.events.event(xr, { type: "Normal", reason: "ReconciliationPaused", message });
-  await closeAccount(xr, pass, { ...account, handledRequest: undefined }, { conditions: [reconcilePaused] });
+/** A paused XR is not even deleted. */
+async function pause(context: CompositeContext): Promise<void> {
+  context.emit({ reason: "ReconciliationPaused", message: "Reconciliation is paused via the pause annotation" });
+  const baseline = { ...context.baseline, handledRequest: undefined };
+  await writeOutcome({ ...context, baseline }, { conditions: [reconcilePaused] });
+}
+
+/** Removes the finalizer. The garbage collector deletes composed resources by their owner references. */
+async function finalize(context: CompositeContext): Promise<ReconcileResult> {
+  const { deps, stored, signal } = context;
+  const released = withoutFinalizer(stored.object, finalizers.composite);
+  if (released !== stored.object) {
+    const options = { fieldManager: fieldManagers.update, signal };
+    const updated = await attempt(steps.deletion, () => ignoreNotFound(deps.client.update(released, options)));
+    stored.object = updated ?? released;
+  }
+  forgetComposite(context.state, context.key);
+  // Without finalizers the XR is gone, and there is no status to write.
+  if ((stored.object.metadata.finalizers ?? []).length === 0) return {};
+  await ignoreNotFound(writeOutcome(context, { conditions: [deleting, reconcileSuccess] }));
   return {};
 }
 
-/** What it composed is collected by its owner references; nothing is deleted here. */
-async function letGo(xr: KubeObject, pass: Pass, account: Account): Promise<ReconcileResult> {
-  const { client } = pass.ports;
-  const released = withoutFinalizer(xr, finalizers.composite);
-  const options = { fieldManager: fieldManagers.update, signal: pass.signal };
-  try {
-    const stored =
-      released === xr ? xr : await attempt(steps.deletion, () => ignoreNotFound(client.update(released, options)));
-    forgetComposite(pass.state, pass.key);
-    // Without finalizers it is gone, and there is no status to write.
-    if (stored === undefined || (stored.metadata.finalizers ?? []).length === 0) return {};
-    await ignoreNotFound(closeAccount(stored, pass, account, { conditions: [deleting, reconcileSuccess] }));
-    return {};
-  } catch (error) {
-    return fail(xr, error, pass, { account, conditions: [deleting] });
-  }
-}
-
-async function keepUp(
-  xr: KubeObject,
-  pass: Pass,
-  account: Account,
-  definition: Promise<DefinitionFacts>,
-): Promise<ReconcileResult> {
-  // The XR as it was last stored: whoever fails writes the status of that.
-  let stored = xr;
-  const onStored = (newer: KubeObject): void => {
-    stored = newer;
-  };
-  const prepared = await prepare(xr, () => definition, pass, onStored).catch((error: unknown) =>
-    fail(stored, error, pass, { account }),
-  );
-  if (prepared === undefined) return { requeueAfterMs: verdictPollMs };
-  const composition = await compose(prepared, pass, { account, onStored }).catch((error: unknown) =>
-    composeFailed(stored, error, pass, account),
-  );
-  return reportComposition(composition, pass, account, await definition);
+async function reconcileLive(context: CompositeContext): Promise<ReconcileResult> {
+  const revision = await prepare(context);
+  if (revision === undefined) return { requeueAfterMs: verdictPollMs };
+  const result = await compose(revision, context);
+  return reportResult(result, context);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Reconcile, WatchSpec } from "@purlin/kube-controller";
 import { createCompositeState } from "./composite-state.ts";
-import type { CompositePorts } from "./ports.ts";
+import type { CompositeDeps } from "./deps.ts";
 import { createReconcile } from "./reconciler.ts";
-import { baseWatches } from "./watches.ts";
+import { baseWatches } from "./watch/watches.ts";
 
 /** A controller of composite resources, to be started by an engine under the name `composite/<definition>`. */
 interface CompositeController {
@@ -15,11 +15,11 @@ interface CompositeController {
 }
 
 /** Makes the controller of one kind of composite resource. What it remembers goes with it. */
-export function createCompositeController(ports: CompositePorts): CompositeController {
-  const state = createCompositeState(ports);
+export function createCompositeController(deps: CompositeDeps): CompositeController {
+  const state = createCompositeState(deps);
   return {
-    reconcile: createReconcile(ports, state),
-    watches: baseWatches(ports.kind, state),
+    reconcile: createReconcile(deps, state),
+    watches: baseWatches(deps.kind, state),
     close: () => state.collection.close(),
   };
 }

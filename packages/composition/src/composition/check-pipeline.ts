@@ -10,8 +10,8 @@ import {
 import { goQuote } from "@purlin/kube-objects/json";
 import type { ConditionText } from "@purlin/kube-objects/object";
 
-/** What a pipeline is checked against. */
-export interface PipelineSurroundings {
+/** The dependencies of a pipeline check. */
+export interface PipelineDeps {
   readonly revisions: FunctionRevisions;
   /** Whether a function is run without a package, and so has no revision that could lack anything. */
   readonly isUnderDevelopment: (functionName: string, signal?: AbortSignal) => Promise<boolean>;
@@ -31,14 +31,14 @@ function invalid(reason: string, message: string): ConditionText {
  */
 export async function checkPipeline(
   references: readonly FunctionReference[],
-  surroundings: PipelineSurroundings,
+  deps: PipelineDeps,
   signal?: AbortSignal,
 ): Promise<ConditionText> {
-  const closed = surroundings.revisionSelectors ? undefined : references.map(closedField).find(Boolean);
+  const closed = deps.revisionSelectors ? undefined : references.map(closedField).find(Boolean);
   if (closed !== undefined) return invalid("FeatureDisabled", closed);
   const problems: string[] = [];
   for (const reference of references) {
-    const problem = await problemOf(reference, surroundings, signal);
+    const problem = await problemOf(reference, deps, signal);
     if (problem !== undefined && !problems.includes(problem)) problems.push(problem);
   }
   return problems.length === 0 ? validPipeline : invalid("MissingCapabilities", problems.join("; "));
@@ -57,7 +57,7 @@ const neededCapability = "composition";
 
 async function problemOf(
   reference: FunctionReference,
-  { revisions, isUnderDevelopment }: PipelineSurroundings,
+  { revisions, isUnderDevelopment }: PipelineDeps,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   const { functionName } = reference;

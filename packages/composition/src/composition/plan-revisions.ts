@@ -13,7 +13,7 @@ import {
 import { kinds, labels } from "../composite-resource/constants.ts";
 import { contentOf, hashLabel, hashOf, isOfContent } from "./composition-hash.ts";
 
-/** What has to be written so that a Composition's present content is its newest revision. */
+/** The writes after which the content of a Composition is its newest revision. */
 interface RevisionPlan {
   /** Revisions to be stored anew: adopted, or renumbered because the Composition went back to them. */
   readonly updates: readonly KubeObject[];
@@ -22,7 +22,7 @@ interface RevisionPlan {
 }
 
 /**
- * Plans a Composition's revisions, given all that carry its name. Throws when one of them belongs to somebody else.
+ * Plans a Composition's revisions, given all that carry its name. Throws when another owner controls one of them.
  */
 export function planRevisions(composition: KubeObject, revisions: readonly KubeObject[]): RevisionPlan {
   const content = contentOf(composition);

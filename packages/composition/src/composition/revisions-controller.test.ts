@@ -74,7 +74,7 @@ suite("revisions of Compositions", () => {
     assert.deepEqual(spec, made["spec"]);
   });
 
-  test("130: the same content makes no other, and no write", async () => {
+  test("the same content makes no other, and no write", async () => {
     await make("same");
     for (let i = 0; i < 3; i++) assert.deepEqual(await pass("same"), {});
     assert.deepEqual(control.takeWrites(), []);
@@ -85,7 +85,7 @@ suite("revisions of Compositions", () => {
     { what: "label", path: ["metadata", "labels"], value: { channel: "alpha" } },
     { what: "annotation", path: ["metadata", "annotations"], value: { note: "new" } },
   ]) {
-    test(`128, packages case 76: ${what} alone makes another`, async () => {
+    test(`${what} alone makes another`, async () => {
       const name = `edited-${what}`;
       await make(name);
       await edit(name, path, value);
@@ -95,7 +95,7 @@ suite("revisions of Compositions", () => {
     });
   }
 
-  test("129, packages case 76: going back to earlier content makes that revision the newest", async () => {
+  test("going back to earlier content makes that revision the newest", async () => {
     await make("back", ["one"]);
     const [first] = await revisions("back");
     await edit("back", ["spec", "pipeline"], [{ step: "two", functionRef: { name: "fn" } }]);
@@ -111,7 +111,7 @@ suite("revisions of Compositions", () => {
     assert.deepEqual(control.takeWrites(), []);
   });
 
-  test("130: a revision that lost its owner is adopted again, with its number", async () => {
+  test("a revision that lost its owner is adopted again, with its number", async () => {
     const made = await make("lost");
     const [revision] = await revisions("lost");
     assert.ok(revision);
@@ -123,7 +123,7 @@ suite("revisions of Compositions", () => {
     assert.equal(numberOf(adopted), 1, "restored revisions keep their order");
   });
 
-  test("130: a revision of somebody else is an error, and nothing is written", async () => {
+  test("a revision of another owner is an error, and nothing is written", async () => {
     await make("foreign");
     const [revision] = await revisions("foreign");
     assert.ok(revision);
@@ -163,7 +163,7 @@ suite("revisions of Compositions", () => {
     assert.deepEqual(control.events.take(), []);
   });
 
-  test("what is gone or going gets none", async () => {
+  test("a Composition that is gone or being deleted gets no revision", async () => {
     assert.deepEqual(await pass("absent"), {});
     await control.client.create(composition("going", ["one"], { finalizers: ["test/held"] }));
     await control.client.delete({ ...kinds.composition, name: "going" });
@@ -171,11 +171,11 @@ suite("revisions of Compositions", () => {
     assert.deepEqual(await revisions("going"), []);
   });
 
-  test("running out of time is told, and stopping is not", async () => {
+  test("a timeout is reported, and stopping is not", async () => {
     await make("slow");
     control.events.take();
     for (const [stops, want] of [
-      [false, ["Warning CreateRevision: cannot list CompositionRevisions: the reconcile took longer than 60 s"]],
+      [false, ["Warning CreateRevision: cannot list CompositionRevisions: reconcile timed out after 60s"]],
       [true, []],
     ] as const) {
       const clock = manualClock();
@@ -188,7 +188,7 @@ suite("revisions of Compositions", () => {
     }
   });
 
-  test("a name that is no label value is told", async () => {
+  test("a name that is not a label value is reported", async () => {
     const name = "n".repeat(70);
     await control.client.create(composition(name));
     control.events.take();
@@ -197,7 +197,7 @@ suite("revisions of Compositions", () => {
     assert.match(control.events.take()[0] ?? "", /^Warning CreateRevision: cannot create CompositionRevision: .*63/);
   });
 
-  test("each step's function can be told from the revision", async () => {
+  test("a revision has each step's function", async () => {
     await make("content", ["one", "two"]);
     const [revision] = await revisions("content");
     assert.equal((memberAt(revision ?? {}, ["spec", "pipeline"]) as JsonObject[]).length, 2);

@@ -58,8 +58,8 @@ async function validity(control: TestControl, name: string, revisionSelectors: b
   return conditionsOf(revision).find(({ type }) => type === "ValidPipeline")?.reason ?? "";
 }
 
-suite("the design's own YAML (D16)", () => {
-  test("the Composition is accepted, and an input that is only a comment is none", async () => {
+suite("the design's own YAML", () => {
+  test("the Composition is accepted, and an input that is only a comment is absent", async () => {
     await using control = await start();
     const stored = await control.client.create(yaml(alphaCompositionYaml));
     const [step] = memberAt(stored, ["spec", "pipeline"]) as readonly JsonObject[];

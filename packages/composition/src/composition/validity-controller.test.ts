@@ -75,7 +75,7 @@ const becomes = (control: TestControl, name: string, wanted: string): Promise<bo
   });
 
 suite("the validity of pipelines", () => {
-  test("132: is told of each revision, also while its function is not installed", async () => {
+  test("is set on each revision, also while its function is not installed", async () => {
     await using control = await start();
     await control.users.create(compositionRevision("a"));
     await becomes(control, "a", "ValidPipeline");
@@ -116,7 +116,7 @@ suite("the validity of pipelines", () => {
     await becomes(control, "a", "ValidPipeline");
   });
 
-  test("another function's revisions wake nobody", async () => {
+  test("revisions of another function start no reconcile", async () => {
     await using control = await start();
     await control.users.create(compositionRevision("a"));
     await becomes(control, "a", "ValidPipeline");
@@ -127,7 +127,7 @@ suite("the validity of pipelines", () => {
     assert.equal((await find(control.users, kinds.revision, "a"))?.metadata.resourceVersion, resourceVersion);
   });
 
-  test("D4: a step that names a revision fails closed while the switch is off", async () => {
+  test("a step that names a revision fails closed while the switch is off", async () => {
     await using control = await start();
     await control.users.create(
       compositionRevision("a", { functionRef: { name: "fn" }, functionRevisionRef: { name: "fn-1" } }),
@@ -138,7 +138,7 @@ suite("the validity of pipelines", () => {
     ]);
   });
 
-  test("D8: a label that moves a step to another revision is looked at again", async () => {
+  test("a label that moves a step to another revision is looked at again", async () => {
     await using control = await start({ revisionSelectors: true });
     await install(control, "fn-1", ["operation"]);
     const selector = { functionRevisionSelector: { matchLabels: { channel: "alpha" } } };
@@ -152,7 +152,7 @@ suite("the validity of pipelines", () => {
     await becomes(control, "a", "MissingCapabilities");
   });
 
-  test("D13: a function that goes into development is looked at again", async () => {
+  test("a function that goes into development is looked at again", async () => {
     await using control = await start();
     await install(control, "fn-1", ["operation"]);
     await control.users.create(compositionRevision("a"));
@@ -166,7 +166,7 @@ suite("the validity of pipelines", () => {
     await becomes(control, "a", "ValidPipeline");
   });
 
-  test("functions that cannot be read are told, and looked at again", async () => {
+  test("functions that cannot be read are reported, and read again", async () => {
     await using control = await startTestControl([loose("Function"), loose("FunctionRevision")]);
     const deps = {
       ...control,
@@ -186,7 +186,7 @@ suite("the validity of pipelines", () => {
     ]);
     const late = { ...control.client, update: () => Promise.reject(conflict(resource, "a", "changed")) };
     await assert.rejects(check(late), isConflict);
-    assert.deepEqual(control.events.take(), [], "a lost race is no failure");
+    assert.deepEqual(control.events.take(), [], "a lost race is not reported");
     await check();
     await becomes(control, "a", "ValidPipeline");
   });

@@ -1,32 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { DevelopmentTrust, FunctionReference } from "@purlin/function-runner";
+import type { DevelopmentTrust } from "@purlin/function-runner";
 import type { CacheChange } from "@purlin/kube-client";
 import {
+  attempt,
   type Clock,
   type ControllerClient,
+  defineController,
   type EventRecorder,
-  type ReconcileResult,
-  retryBackoff,
+  type Log,
+  type ReconcileContext,
+  silentLog,
   type WatchingController,
+  withConditionTexts,
 } from "@purlin/kube-controller";
-import { isConflict, textOf } from "@purlin/kube-objects/errors";
-import {
-  type ConditionText,
-  conditionsOf,
-  conditionTime,
-  isDeleted,
-  type KubeObject,
-  labelOf,
-  type ObjectKey,
-  setCondition,
-  stampCondition,
-  withConditions,
-} from "@purlin/kube-objects/object";
-import { fieldManagers, kinds } from "../composite-resource/constants.ts";
+import { isDeleted, labelOf } from "@purlin/kube-objects/object";
+import { kinds } from "../composite-resource/constants.ts";
 import { reconcileSuccess } from "../composite-resource/standard-conditions.ts";
-import { type ReconcileSignals, reconcileWithin } from "../reconcile-within.ts";
-import { checkPipeline, type PipelineSurroundings } from "./check-pipeline.ts";
+import { checkPipeline, type PipelineDeps } from "./check-pipeline.ts";
 import {
   functionRevisionsOf,
   functionRevisionType,
@@ -37,11 +28,12 @@ import {
 import { functionReferences } from "./pipeline-steps.ts";
 import { createRevisionIndex } from "./revision-index.ts";
 
-/** What the controller of CompositionRevisions works with. */
+/** The dependencies of the controller of CompositionRevisions. */
 interface RevisionValidityDeps {
   readonly client: ControllerClient;
   readonly events: EventRecorder;
   readonly clock: Clock;
+  readonly log?: Log | undefined;
   /** Whether steps may name revisions of functions. */
   readonly revisionSelectors: boolean;
   /** Whether Functions under development are honoured. */
@@ -53,23 +45,27 @@ interface RevisionValidityDeps {
 const name = "revision/compositionrevision.apiextensions.crossplane.io";
 const timeoutMs = 60_000;
 
-/** The controller that says of each CompositionRevision whether its pipeline can run: its condition ValidPipeline. */
+/** The controller that sets the condition ValidPipeline of each CompositionRevision. */
 export function createRevisionValidityController(deps: RevisionValidityDeps): WatchingController {
-  const { client } = deps;
-  const events = deps.events.with(name);
+  const { client, events, clock, log = silentLog } = deps;
   const index = createRevisionIndex();
-  const surroundings: PipelineSurroundings = {
+  const pipeline: PipelineDeps = {
     revisions: functionRevisionsOf(client),
     isUnderDevelopment: async (functionName, signal) =>
       deps.developmentFunctions &&
       (await isUnderDevelopment(client, functionName, { trust: deps.developmentTrust, signal })),
     revisionSelectors: deps.revisionSelectors,
   };
-  const reconcile = reconcileWithin(timeoutMs, deps.clock, (key, signals) =>
-    checkRevision({ ...deps, events, surroundings }, key, signals),
-  );
-  return {
-    spec: { name, reconcile, backoff: retryBackoff },
+  return defineController({
+    client,
+    events,
+    clock,
+    log,
+    name,
+    type: kinds.revision,
+    timeoutMs,
+    // Composite resources only report that the state of the pipeline is unknown; the event on the revision has the cause.
+    reconcile: (context) => attempt(check, () => checkRevision(context, { pipeline, clock })),
     watches: [
       {
         type: "CompositionRevision",
@@ -82,7 +78,7 @@ export function createRevisionValidityController(deps: RevisionValidityDeps): Wa
       { type: "FunctionRevision", object: functionRevisionType, keys: (change) => index.using(functionsOf(change)) },
       { type: "Function", object: functionType, keys: ({ object }) => index.using([object.metadata.name ?? ""]) },
     ],
-  };
+  });
 }
 
 /** The functions a change of a FunctionRevision is about: the label may have changed as well. */
@@ -91,54 +87,24 @@ function functionsOf(change: CacheChange): readonly string[] {
   return [...new Set(objects.flatMap((revision) => labelOf(revision, packageLabel) ?? []))];
 }
 
-interface ValidityPass extends RevisionValidityDeps {
-  readonly surroundings: PipelineSurroundings;
-}
+const check = { reason: "CheckCapabilities", text: "cannot check the functions of the pipeline" };
 
 async function checkRevision(
-  pass: ValidityPass,
-  key: ObjectKey,
-  { signal, stopping }: ReconcileSignals,
-): Promise<ReconcileResult> {
-  const revision = await pass.client.get(kinds.revision, key, { signal });
-  if (revision === undefined || isDeleted(revision)) return {};
-  try {
-    await judge(pass, revision, signal);
-    return {};
-  } catch (error) {
-    // Composite resources say that the state of the pipeline is unknown; whoever looks here learns why.
-    if (!isConflict(error) && !stopping.aborted) {
-      const message = `cannot check the functions of the pipeline: ${textOf(error)}`;
-      pass.events.event(revision, { type: "Warning", reason: checkReason, message });
-    }
-    throw error;
-  }
-}
-
-const checkReason = "CheckCapabilities";
-
-async function judge(pass: ValidityPass, revision: KubeObject, signal: AbortSignal): Promise<void> {
-  const { client, events, surroundings } = pass;
-  const references: readonly FunctionReference[] = functionReferences(revision);
-  const validity = await checkPipeline(references, surroundings, signal);
-  const checked = withState(pass, revision, [reconcileSuccess, validity]);
-  // An event when something changed, not at each look.
-  if (checked === revision) return;
-  await client.update(checked, { subresource: "status", fieldManager: fieldManagers.update, signal });
+  { stored, signal, emit, writeStatus }: ReconcileContext,
+  { pipeline, clock }: { readonly pipeline: PipelineDeps; readonly clock: Clock },
+): Promise<Record<string, never>> {
+  const revision = stored.object;
+  if (isDeleted(revision)) return {};
+  const validity = await checkPipeline(functionReferences(revision), pipeline, signal);
+  const checked = withConditionTexts(revision, [reconcileSuccess, validity], clock);
+  // One event when something changed, not one per reconcile.
+  if (checked === revision) return {};
+  await writeStatus(checked);
   const isValid = validity.status === "True";
-  events.event(revision, {
+  emit({
     type: isValid ? "Normal" : "Warning",
-    reason: checkReason,
+    reason: check.reason,
     message: isValid ? "All functions have required composition capability" : (validity.message ?? ""),
   });
-}
-
-function withState({ clock }: ValidityPass, revision: KubeObject, texts: readonly ConditionText[]): KubeObject {
-  const time = conditionTime(clock.now());
-  const before = conditionsOf(revision);
-  const after = texts.reduce(
-    (conditions, text) => setCondition(conditions, stampCondition(text, time, revision.metadata.generation)),
-    before,
-  );
-  return after === before ? revision : withConditions(revision, after);
+  return {};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { type ControllerClient, crdType } from "@purlin/kube-controller";
-import { textOf } from "@purlin/kube-objects/errors";
+import { conflict, isAlreadyExists, textOf } from "@purlin/kube-objects/errors";
 import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { controllerOf, isControlledBy, type KubeObject, memberAt, objectAt, textAt } from "@purlin/kube-objects/object";
 import { toTypedForm } from "@purlin/kube-objects/typed";
@@ -14,8 +14,8 @@ interface AppliedCrd {
 }
 
 /**
- * Stores a derived CRD: created when there is none, otherwise labels, annotations, owner and spec are replaced. Nothing is
- * written when nothing would change. Rejects when somebody else controls a CRD of that name.
+ * Stores a derived CRD: creates it if it does not exist, otherwise replaces labels, annotations, owner and spec. Nothing is
+ * written when nothing would change. Rejects when another owner controls a CRD of that name.
  */
 export async function applyDerivedCrd(
   client: ControllerClient,
@@ -27,12 +27,21 @@ export async function applyDerivedCrd(
   if (stored !== undefined && isAsWanted(stored, wanted)) return { crd: stored, isChanged: false };
   const options = { fieldManager: fieldManagers.update, signal };
   const write =
-    stored === undefined ? client.create(wanted, options) : client.update(replaced(stored, wanted), options);
+    stored === undefined
+      ? client.create(wanted, options).catch((error: unknown) => asConflict(error, wanted))
+      : client.update(replaced(stored, wanted), options);
   const crd = await write.catch((error: unknown) => inTermsOfDefinition(error, wanted));
   return { crd, isChanged: crd.metadata.resourceVersion !== stored?.metadata.resourceVersion };
 }
 
-/** What all versions have alike the server calls by a name that definitions do not have. */
+/** A CRD that exists although the cache did not hold it was created a moment ago: the next reconcile reads it. */
+function asConflict(error: unknown, { metadata }: KubeObject): never {
+  if (!isAlreadyExists(error)) throw error;
+  const resource = { group: "apiextensions.k8s.io", resource: "customresourcedefinitions" };
+  throw conflict(resource, metadata.name ?? "", textOf(error));
+}
+
+/** The API server reports errors of a schema that all versions share at a path that definitions do not have. */
 function inTermsOfDefinition(error: unknown, wanted: KubeObject): never {
   const text = textOf(error);
   const versions = memberAt(wanted, ["spec", "versions"]);
@@ -68,7 +77,7 @@ function isAsWanted(stored: KubeObject, wanted: KubeObject): boolean {
   );
 }
 
-/** The spec in the server's form: what its types do not know is gone, and its defaults are there. */
+/** The spec as the API server stores it: without unknown fields and with defaults. */
 function asStored(crd: KubeObject): JsonObject {
   const spec = objectAt(toTypedForm(crd).object, ["spec"]);
   const kind = textAt(spec, ["names", "kind"]) ?? "";

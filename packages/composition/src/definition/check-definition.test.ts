@@ -17,7 +17,7 @@ const refused: Readonly<Record<string, { reason: string; versions: JsonObject[];
     want: "spec.versions: none is referenceable; set referenceable: true on the version to store",
   },
   NoneReferenceable: {
-    reason: "and somebody has to say in which",
+    reason: "and it must say in which",
     versions: [version("v1"), version("v2")],
     want: "spec.versions: none is referenceable; set referenceable: true on the version to store",
   },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Definitions hold schemas as free-form objects, so nobody has looked at them yet when a CRD is made of one. Whether they
-// are good schemas is for the API server to say; here it is made sure that they are schemas at all, and where not.
+// Definitions hold schemas as free-form objects that no API server has validated. The API server validates the schemas of the derived
+// CRD; this file checks that they have the shape of schemas, and reports where they do not.
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 
 type Check = (value: JsonValue, path: string) => void;

@@ -2,7 +2,7 @@
 
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
-import type { CompositeSchema } from "../composite-resource/machinery.ts";
+import type { CompositeSchema } from "../composite-resource/crossplane-fields.ts";
 
 /** Where composite resources of a definition live, and in which style their schema is. */
 export type CompositeScope = "LegacyCluster" | "Namespaced" | "Cluster";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt } from "@purlin/kube-objects/object";
 import { appDefinition, cacheDefinition, type DefinitionWish, definitionVersion } from "../testing/definitions.ts";
 import { deriveClaimCrd, deriveCompositeCrd } from "./derive-crd.ts";
@@ -27,7 +27,7 @@ function both(wish: DefinitionWish): readonly KubeObject[] {
 }
 
 suite("what is carried over", () => {
-  test("14: an empty schema gives a CRD of our fields alone, with a spec that must be there", () => {
+  test("an empty schema gives a CRD of our fields alone, with a spec that must be there", () => {
     for (const crd of both({ schema: {} })) {
       assert.deepEqual(rootOf(crd)["required"], ["spec"]);
       assert.ok("compositionRef" in fieldsOf(crd, "spec"));
@@ -41,7 +41,7 @@ suite("what is carried over", () => {
     { authored: 100, want: 63 },
     { authored: undefined, want: 63 },
   ]) {
-    test(`15: a name limit of ${authored ?? "none"} becomes ${want}`, () => {
+    test(`a name limit of ${authored ?? "none"} becomes ${want}`, () => {
       const name = authored === undefined ? {} : { name: { type: "string", maxLength: authored, pattern: "^a" } };
       const schema = { type: "object", properties: { metadata: { type: "object", properties: name } } };
       for (const crd of both({ schema })) {
@@ -51,14 +51,14 @@ suite("what is carried over", () => {
     });
   }
 
-  test("16: our fields replace the author's of the same name", () => {
+  test("our fields replace the author's of the same name", () => {
     const spec = { type: "object", properties: { compositionRef: { type: "string" } } };
     for (const crd of both({ schema: { type: "object", properties: { spec } } })) {
       assert.equal(objectAt(fieldsOf(crd, "spec"), ["compositionRef"])["type"], "object");
     }
   });
 
-  test("17: descriptions, rules, required and oneOf are kept; what a CRD's root could not have goes", () => {
+  test("descriptions, rules, required and oneOf are kept; what a CRD's root could not have goes", () => {
     const rules = [{ rule: "true", message: "m" }];
     const part = {
       type: "object",
@@ -103,7 +103,7 @@ suite("what is carried over", () => {
     }
   });
 
-  test("18: unknown fields may be preserved in spec, not in status", () => {
+  test("unknown fields may be preserved in spec, not in status", () => {
     const part = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
     for (const crd of both({ schema: { type: "object", properties: { spec: part, status: part } } })) {
       const keyword = "x-kubernetes-preserve-unknown-fields";
@@ -112,7 +112,7 @@ suite("what is carried over", () => {
     }
   });
 
-  test("19: labels of spec.metadata win over the definition's; annotations come from spec.metadata alone", () => {
+  test("labels of spec.metadata win over the definition's; annotations come from spec.metadata alone", () => {
     const wish = {
       metadata: { name: "xapps.platform.example.org", labels: { a: "own", b: "own" }, annotations: { c: "own" } },
       spec: { metadata: { labels: { a: "spec" }, annotations: { d: "spec" } } },
@@ -123,7 +123,7 @@ suite("what is carried over", () => {
     }
   });
 
-  test("20: authors' categories and columns come first", () => {
+  test("authors' categories and columns come first", () => {
     const column = { name: "IMAGE", type: "string", jsonPath: ".spec.image" };
     const names = { kind: "XApp", plural: "xapps", categories: ["mine"] };
     const claimNames = { kind: "App", plural: "apps", categories: ["ours"] };
@@ -141,7 +141,7 @@ suite("what is carried over", () => {
     }
   });
 
-  test("21: the referenceable version is the stored one; served is as the author says", () => {
+  test("the referenceable version is the stored one; served is as the author says", () => {
     const versions = [
       definitionVersion("v1", { version: { referenceable: false, served: false } }),
       definitionVersion("v2"),
@@ -159,7 +159,7 @@ suite("what is carried over", () => {
     }
   });
 
-  test("26: scale is on both CRDs, beside status", () => {
+  test("scale is on both CRDs, beside status", () => {
     const scale = { specReplicasPath: ".spec.n", statusReplicasPath: ".status.n" };
     for (const crd of both({ version: { subresources: { scale } } })) {
       assert.deepEqual(versionAt(crd)["subresources"], { status: {}, scale });
@@ -181,7 +181,7 @@ suite("what is carried over", () => {
 });
 
 suite("what is injected", () => {
-  test("22: references of namespaced composite resources have no namespace", () => {
+  test("references of namespaced composite resources have no namespace", () => {
     const path = ["resourceRefs", "items", "properties"];
     const modern = (scope: "Namespaced" | "Cluster"): JsonObject =>
       objectAt(fieldsOf(deriveCompositeCrd(cacheDefinition(scope), flagOff), "spec"), [
@@ -195,7 +195,7 @@ suite("what is injected", () => {
     assert.ok(legacy && "namespace" in objectAt(fieldsOf(legacy, "spec"), path));
   });
 
-  test("23: what only legacy composite resources have", () => {
+  test("what only legacy composite resources have", () => {
     for (const scope of ["Namespaced", "Cluster"] as const) {
       const crd = deriveCompositeCrd(cacheDefinition(scope), flagOff);
       const machinery = objectAt(fieldsOf(crd, "spec"), ["crossplane", "properties"]);
@@ -221,7 +221,7 @@ suite("what is injected", () => {
     ]);
   });
 
-  test("23: ours give way to what the author has under the same name, whatever its type", () => {
+  test("ours give way to what the author has under the same name, whatever its type", () => {
     const authored = {
       claimConditions: { type: "string" },
       lastHandledReconcileAt: { type: "integer" },
@@ -246,7 +246,7 @@ suite("what is injected", () => {
     assert.ok(!("crossplane" in fieldsOf(deriveClaimCrd(appDefinition()), "status")));
   });
 
-  test("25: without a default policy in the definition there is none in the CRDs", () => {
+  test("without a default policy in the definition the CRDs have none", () => {
     const [composite, claim] = both({});
     assert.ok(composite && claim);
     assert.ok(!("default" in objectAt(fieldsOf(composite, "spec"), ["compositionUpdatePolicy"])));
@@ -264,7 +264,7 @@ suite("what is injected", () => {
 suite("what cannot become a CRD", () => {
   const refused: Record<string, { reason: string; wish: DefinitionWish; claim?: boolean; want: RegExp }> = {
     NoSchema: {
-      reason: "13: a version without a schema",
+      reason: "a version without a schema",
       wish: { spec: { versions: [{ name: "v1", served: true, referenceable: true }] } },
       want: /^cannot generate CRD for "Composite Resource" "xapps\.platform\.example\.org": spec\.versions\[0\]\.schema: custom resource validation cannot be nil$/,
     },
@@ -296,25 +296,25 @@ suite("what cannot become a CRD", () => {
       want: /name\.maxLength: must be a number without fraction$/,
     },
     NoClaimNames: {
-      reason: "24: claims need names",
-      wish: { spec: { claimNames: undefined as unknown as JsonValue } },
+      reason: "claims need names",
+      wish: { spec: { claimNames: undefined as unknown as JsonObject } },
       claim: true,
       want: /^cannot generate CRD for "Composite Resource Claim" .*: invalid resource claim names: missing names$/,
     },
     SameKind: {
-      reason: "24: a claim's kind is not its composite resource's",
+      reason: "a claim's kind is not its composite resource's",
       wish: { spec: { claimNames: { kind: "XApp", plural: "apps" } } },
       claim: true,
       want: /: invalid resource claim names: "XApp" conflicts with composite resource name$/,
     },
     SamePlural: {
-      reason: "24: nor its plural",
+      reason: "nor its plural",
       wish: { spec: { claimNames: { kind: "App", plural: "xapps" } } },
       claim: true,
       want: /: "xapps" conflicts with composite resource name$/,
     },
     SameSingular: {
-      reason: "24: nor its singular",
+      reason: "nor its singular",
       wish: {
         spec: {
           names: { kind: "XApp", plural: "xapps", singular: "app" },
@@ -325,7 +325,7 @@ suite("what cannot become a CRD", () => {
       want: /: "app" conflicts with composite resource name$/,
     },
     SameListKind: {
-      reason: "24: nor its list kind",
+      reason: "nor its list kind",
       wish: {
         spec: {
           names: { kind: "XApp", plural: "xapps", listKind: "Apps" },
@@ -344,7 +344,7 @@ suite("what cannot become a CRD", () => {
     });
   }
 
-  test("24: an empty singular or list kind never conflicts", () => {
+  test("an empty singular or list kind never conflicts", () => {
     const names = { kind: "XApp", plural: "xapps", singular: "", listKind: "" };
     const claimNames = { kind: "App", plural: "apps", singular: "", listKind: "" };
     assert.doesNotThrow(() => deriveClaimCrd(appDefinition({ spec: { names, claimNames } })));

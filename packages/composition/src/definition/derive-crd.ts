@@ -23,7 +23,7 @@ import {
   textsAt,
 } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
-import type { CompositeSchema } from "../composite-resource/machinery.ts";
+import type { CompositeSchema } from "../composite-resource/crossplane-fields.ts";
 import { checkClaimNames } from "./check-definition.ts";
 import { addedStatusFields, scopeOf, versionsOf } from "./definition-facts.ts";
 import { derivedSchema } from "./derived-schema.ts";

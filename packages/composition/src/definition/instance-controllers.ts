@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { DefinitionFacts } from "./definition-facts.ts";
-import type { CreateInstanceController, DefinitionDeps, InstanceController } from "./ports.ts";
-import type { DefinitionSide } from "./side.ts";
+import type { CreateInstanceController, DefinitionDeps, InstanceController } from "./deps.ts";
+import type { DefinitionRole } from "./role.ts";
 
 const concurrentReconciles = 100;
 
-/** The controllers that one side of definitions has started, by the name of their definition. */
+/** The controllers that definitions have started in one role, by the name of their definition. */
 export interface InstanceControllers {
   /** What the running controller was made for. */
   running(definition: string): DefinitionFacts | undefined;
@@ -21,11 +21,11 @@ export interface InstanceControllers {
 /** A controller is made when it is started, not at every look at its definition: what it remembers goes with it. */
 export function createInstanceControllers(
   { engine, concurrency = concurrentReconciles, backoff }: DefinitionDeps,
-  side: DefinitionSide,
+  role: DefinitionRole,
   create: CreateInstanceController,
 ): InstanceControllers {
   const made = new Map<string, { readonly facts: DefinitionFacts; readonly controller: InstanceController }>();
-  const nameOf = (definition: string): string => `${side.prefix}/${definition}`;
+  const nameOf = (definition: string): string => `${role.prefix}/${definition}`;
   const forget = (definition: string): void => {
     made.get(definition)?.controller.close?.();
     made.delete(definition);

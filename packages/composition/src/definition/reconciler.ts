@@ -1,120 +1,139 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isEstablished, type Reconcile, type ReconcileResult, refusalOf } from "@purlin/kube-controller";
+import {
+  attempt,
+  isEstablished,
+  type ReconcileResult,
+  type ReconcilerDefinition,
+  refusalOf,
+} from "@purlin/kube-controller";
+import { textOf } from "@purlin/kube-objects/errors";
 import { hasFinalizer, isDeleted, type KubeObject, withFinalizer } from "@purlin/kube-objects/object";
 import { fieldManagers, kinds } from "../composite-resource/constants.ts";
 import { isNotServed } from "../not-served.ts";
-import { reconcileWithin } from "../reconcile-within.ts";
 import { applyDerivedCrd } from "./apply-derived-crd.ts";
 import { checkVersions } from "./check-definition.ts";
+import type { DefinitionContext } from "./context.ts";
 import { definitionFacts } from "./definition-facts.ts";
+import type { DefinitionDeps } from "./deps.ts";
 import type { InstanceControllers } from "./instance-controllers.ts";
-import { type DefinitionPass, failing, writeFailure } from "./pass.ts";
-import type { DefinitionDeps } from "./ports.ts";
-import type { DefinitionSide } from "./side.ts";
-import { withConversionNotice, withRunning, withState, writeStatus } from "./status.ts";
+import type { DefinitionRole } from "./role.ts";
+import { withConversionNotice, withFailure, withRunning, withState } from "./status.ts";
 import { terminateDefinition } from "./termination.ts";
 
-/** Reconciles one side of definitions. */
+/** Reconciles definitions in one role. */
 export function definitionReconciler(
   deps: DefinitionDeps,
-  side: DefinitionSide,
+  role: DefinitionRole,
   controllers: InstanceControllers,
-): Reconcile {
-  return reconcileWithin(side.timeoutMs, deps.clock, async (key, { signal, stopping }) => {
-    const pass = { deps, side, controllers, signal, stopping };
-    const xrd = await deps.client.get(kinds.definition, key, { signal });
-    if (xrd === undefined) {
+): ReconcilerDefinition<DefinitionContext> {
+  return {
+    ...deps,
+    type: kinds.definition,
+    timeoutMs: role.timeoutMs,
+    async onGone({ key }) {
       await controllers.stop(key.name);
       return {};
-    }
-    if (isDeleted(xrd)) return terminateDefinition(pass, xrd);
-    return side.typeOf(definitionFacts(xrd)) === undefined ? retract(pass, xrd) : establish(pass, xrd);
-  });
+    },
+    extend: (context) => ({ ...context, deps, role, controllers }),
+    reconcile(context) {
+      const xrd = context.stored.object;
+      if (isDeleted(xrd)) return terminateDefinition(context);
+      return role.typeOf(definitionFacts(xrd)) === undefined ? retract(context) : establish(context);
+    },
+    onFailure: ({ message }, context) => context.writeStatus(withFailure(context.stored.object, message, context)),
+  };
 }
 
 /**
- * A definition offers claims no longer, or never did. Claims that exist are people's data: they stay, and are deleted with
- * the definition, or looked after again when it offers them again.
+ * A definition that no longer offers claims, or never did. Existing claims are user data: they are kept, deleted with the definition,
+ * and reconciled again when it offers them again.
  */
-async function retract({ deps, side, controllers, signal }: DefinitionPass, xrd: KubeObject): Promise<ReconcileResult> {
-  if (!hasFinalizer(xrd, side.finalizer)) return {};
-  await controllers.stop(xrd.metadata.name ?? "");
-  const message = "spec.claimNames was removed: claims are kept, but nobody looks after them until it is set again";
-  const state = { type: side.running.type, status: "False", reason: "ClaimsNotOffered", message } as const;
-  await writeStatus(deps, xrd, withState(xrd, state, deps), signal);
+async function retract(context: DefinitionContext): Promise<ReconcileResult> {
+  const { role, controllers, stored } = context;
+  if (!hasFinalizer(stored.object, role.finalizer)) return {};
+  await controllers.stop(stored.object.metadata.name ?? "");
+  const message = "spec.claimNames was removed: existing claims are kept but no longer reconciled";
+  const state = { type: role.running.type, status: "False", reason: "ClaimsNotOffered", message } as const;
+  await context.writeStatus(withState(stored.object, state, context));
   return {};
 }
 
 // The kind of a CRD is served a moment after the CRD is established.
 const soonMs = 250;
 
-async function establish(pass: DefinitionPass, found: KubeObject): Promise<ReconcileResult> {
-  const { deps, side, signal } = pass;
-  const events = deps.events.with(side.controllerName);
-  const { apply } = side.reasons;
-  const kindOfCrd = `${side.what} CustomResourceDefinition`;
+async function establish(context: DefinitionContext): Promise<ReconcileResult> {
+  const { deps, role, signal, stored } = context;
+  const { apply } = role.reasons;
+  const kindOfCrd = `${role.what} CustomResourceDefinition`;
 
-  const wanted = await failing(pass, found, { reason: "RenderCRD", text: `cannot render ${kindOfCrd}` }, () =>
-    side.derive(found, deps),
+  const wanted = await attempt({ reason: "RenderCRD", text: `cannot render ${kindOfCrd}` }, () =>
+    role.derive(stored.object, deps),
   );
-  const xrd = await failing(pass, found, { reason: apply, text: `cannot add ${side.what} finalizer` }, () =>
-    ensureFinalizer(pass, found),
-  );
-  const rendered = { reason: apply, text: `cannot apply rendered ${kindOfCrd}` };
-  const { crd, isChanged } = await failing(pass, xrd, rendered, () => {
+  await attempt({ reason: apply, text: `cannot add ${role.what} finalizer` }, () => ensureFinalizer(context));
+  const xrd = stored.object;
+  const { crd, isChanged } = await attempt({ reason: apply, text: `cannot apply rendered ${kindOfCrd}` }, () => {
     checkVersions(xrd);
     return applyDerivedCrd(deps.client, wanted, signal);
   });
-  if (isChanged) {
-    events.event(xrd, { type: "Normal", reason: apply, message: `Applied ${kindOfCrd}: ${crd.metadata.name}` });
-  }
-  const waiting = { type: "Normal", reason: apply, message: `waiting for ${kindOfCrd} to be established` } as const;
+  if (isChanged) context.emit({ reason: apply, message: `Applied ${kindOfCrd}: ${crd.metadata.name}` });
+  const waiting = { reason: apply, message: `waiting for ${kindOfCrd} to be established` };
   if (!isEstablished(crd)) {
-    events.event(xrd, waiting);
-    const refusal = refusalOf(crd);
-    if (refusal !== undefined) await writeFailure(pass, xrd, `${waiting.message}: ${refusal}`);
+    context.emit(waiting);
+    await reportRefusal(context, crd, waiting.message);
     return { requeue: true };
   }
-  await stopOutdated(pass, xrd);
-  if (!(await startInstances(pass, xrd))) {
-    events.event(xrd, waiting);
+  await stopOutdated(context, xrd);
+  if (!(await startInstances(context, xrd))) {
+    context.emit(waiting);
     return { requeueAfterMs: soonMs };
   }
-  const type = side.typeOf(definitionFacts(xrd));
+  const type = role.typeOf(definitionFacts(xrd));
   if (type !== undefined) {
-    const running = withConversionNotice(withRunning(xrd, side, type, deps), crd, deps);
-    await writeStatus(deps, xrd, running, signal);
+    await context.writeStatus(withConversionNotice(withRunning(xrd, type, context), crd, context));
   }
   return {};
 }
 
-async function ensureFinalizer({ deps, side, signal }: DefinitionPass, xrd: KubeObject): Promise<KubeObject> {
-  const wanted = withFinalizer(xrd, side.finalizer);
-  if (wanted === xrd) return xrd;
-  return deps.client.update(wanted, { fieldManager: fieldManagers.update, signal });
+/** Reports why the API server does not accept a CRD. Best effort: the next reconcile reports it again. */
+async function reportRefusal(context: DefinitionContext, crd: KubeObject, waiting: string): Promise<void> {
+  const refusal = refusalOf(crd);
+  if (refusal === undefined) return;
+  const xrd = context.stored.object;
+  try {
+    await context.writeStatus(withFailure(xrd, `${waiting}: ${refusal}`, context));
+  } catch (error) {
+    const { log } = context.deps;
+    log.debug("failed to update definition status", { definition: xrd.metadata.name, error: textOf(error) });
+  }
 }
 
-async function stopOutdated(pass: DefinitionPass, xrd: KubeObject): Promise<void> {
-  const { deps, side, controllers } = pass;
+async function ensureFinalizer({ deps, role, stored, signal }: DefinitionContext): Promise<void> {
+  const wanted = withFinalizer(stored.object, role.finalizer);
+  if (wanted === stored.object) return;
+  stored.object = await deps.client.update(wanted, { fieldManager: fieldManagers.update, signal });
+}
+
+async function stopOutdated(context: DefinitionContext, xrd: KubeObject): Promise<void> {
+  const { role, controllers } = context;
   const now = definitionFacts(xrd);
   const made = controllers.running(now.name);
-  if (made === undefined || !side.isOutdated(xrd, made, now)) return;
-  const isComposite = side.prefix === "composite";
-  const reason = isComposite ? "RestartComposite" : side.reasons.apply;
-  const message = "XRD specification changed; restarting controller to apply updates";
-  if (isComposite) deps.events.with(side.controllerName).event(xrd, { type: "Normal", reason, message });
-  const text = `cannot stop ${side.what} controller`;
-  await failing(pass, xrd, { reason, text }, () => controllers.stop(now.name));
+  if (made === undefined || !role.isOutdated(xrd, made, now)) return;
+  const isComposite = role.prefix === "composite";
+  const reason = isComposite ? "RestartComposite" : role.reasons.apply;
+  if (isComposite) {
+    context.emit({ reason, message: "XRD specification changed; restarting controller to apply updates" });
+  }
+  await attempt({ reason, text: `cannot stop ${role.what} controller` }, () => controllers.stop(now.name));
 }
 
-/** Whether the controller of the instances runs now; not yet while the API server does not serve the kind. */
-async function startInstances(pass: DefinitionPass, xrd: KubeObject): Promise<boolean> {
-  const { side, controllers, signal } = pass;
+/** Whether the controller of the instances runs now. It does not while the API server does not serve the kind. */
+async function startInstances(context: DefinitionContext, xrd: KubeObject): Promise<boolean> {
+  const { role, controllers, signal } = context;
   const facts = definitionFacts(xrd);
-  const reason = side.reasons.apply;
-  await failing(pass, xrd, { reason, text: `cannot start ${side.what} controller` }, () => controllers.start(facts));
-  return failing(pass, xrd, { reason, text: `cannot start ${side.what} controller watches` }, async () => {
+  const reason = role.reasons.apply;
+  await attempt({ reason, text: `cannot start ${role.what} controller` }, () => controllers.start(facts));
+  return attempt({ reason, text: `cannot start ${role.what} controller watches` }, async () => {
     try {
       await controllers.startWatches(facts.name, signal);
       return true;

@@ -80,7 +80,7 @@ suite("a definition that is established", () => {
     assert.deepEqual(crd?.metadata.labels, { own: "x", crd: "y" });
   });
 
-  test("30: nothing is written, and nothing is said, when nothing changes", async () => {
+  test("nothing is written, and nothing is said, when nothing changes", async () => {
     await using running = await startTestDefinitions();
     const { control } = running;
     const schema = { type: "object", example: { a: 1 }, properties: { spec: { type: "object", required: [] } } };
@@ -105,7 +105,7 @@ suite("a definition that is established", () => {
     assert.deepEqual(running.events(), []);
   });
 
-  test("40: without claims there is no Offered, and the type of claims is empty", async () => {
+  test("without claims there is no Offered, and the type of claims is empty", async () => {
     await using running = await startTestDefinitions();
     await running.control.users.create(cacheDefinition("Namespaced"));
     await running.becomes("Established", established, cacheXrd);
@@ -118,7 +118,7 @@ suite("a definition that is established", () => {
     assert.ok(!running.control.engine.isRunning(`claim/${cacheXrd}`));
   });
 
-  test("6: claims may be offered later", async () => {
+  test("claims may be offered later", async () => {
     await using running = await startTestDefinitions();
     const { control } = running;
     const { claimNames: _later, ...spec } = appDefinition()["spec"] as JsonObject;
@@ -133,7 +133,7 @@ suite("a definition that is established", () => {
     await running.becomes("Established", { ...established, observedGeneration: 2 });
   });
 
-  test("27: the update policy is stored on legacy composite resources, and on modern ones that have spec.crossplane", async () => {
+  test("the update policy is stored on legacy composite resources, and on modern ones that have spec.crossplane", async () => {
     await using running = await startTestDefinitions();
     const { users } = running.control;
     await users.create(appDefinition());
@@ -150,7 +150,7 @@ suite("a definition that is established", () => {
 });
 
 suite("a definition that changes", () => {
-  test("31: any change of its spec restarts the composite side only", async () => {
+  test("any change of its spec restarts the composite side only", async () => {
     await using running = await startTestDefinitions();
     const { control } = running;
     await control.users.create(appDefinition());
@@ -181,7 +181,7 @@ suite("a definition that changes", () => {
     assert.equal(memberAt(made, ["spec", "size"]), 3, "the new schema counts");
   });
 
-  test("31: a change of labels alone changes the CRDs and restarts nothing", async () => {
+  test("a change of labels alone changes the CRDs and restarts nothing", async () => {
     await using running = await startTestDefinitions();
     const { control } = running;
     await control.users.create(appDefinition());
@@ -202,7 +202,7 @@ suite("a definition that changes", () => {
     assert.equal((await running.condition("Established"))?.observedGeneration, 1);
   });
 
-  test("33: another referenceable version restarts both sides", async () => {
+  test("another referenceable version restarts both sides", async () => {
     await using running = await startTestDefinitions();
     const { control } = running;
     await control.users.create(appDefinition());
@@ -227,13 +227,13 @@ suite("a definition that changes", () => {
 suite("a definition that cannot be", () => {
   const wrong: Record<string, { reason: string; xrd: KubeObject; event: RegExp; claim?: boolean }> = {
     Name: {
-      reason: "12: its name is not plural and group",
+      reason: "its name is not plural and group",
       xrd: appDefinition({ metadata: { name: "other.platform.example.org" } }),
       event:
         /^Warning EstablishComposite: cannot apply rendered composite resource CustomResourceDefinition: .*metadata\.name/,
     },
     Schema: {
-      reason: "13: a version has no schema",
+      reason: "a version has no schema",
       xrd: appDefinition({ spec: { versions: [{ name: "v1", served: true, referenceable: true }] } }),
       event:
         /^Warning RenderCRD: cannot render composite resource CustomResourceDefinition: cannot generate CRD for "Composite Resource" "xapps\.platform\.example\.org": spec\.versions\[0\]\.schema: custom resource validation cannot be nil$/,
@@ -267,7 +267,7 @@ suite("a definition that cannot be", () => {
         /^Warning EstablishComposite: .*spec\.versions\[0\]\.schema\.openAPIV3Schema\.properties\[spec\]\.properties\[a\]\.type/,
     },
     ClaimKind: {
-      reason: "24: the claim has the composite resource's kind",
+      reason: "the claim has the composite resource's kind",
       xrd: appDefinition({ spec: { claimNames: { kind: "XApp", plural: "apps" } } }),
       event:
         /^Warning RenderCRD: cannot render composite resource claim CustomResourceDefinition: .*: "XApp" conflicts with composite resource name$/,
@@ -282,9 +282,9 @@ suite("a definition that cannot be", () => {
       await running.control.users.create(xrd);
       const failure = { status: "False", reason: claim ? "ClaimReconcileError" : "ReconcileError" } as const;
       const { message = "" } = await running.becomes("Synced", failure, xrdName);
-      const told = running.events().find((text) => event.test(text));
-      assert.ok(told, running.events().join("\n"));
-      assert.ok(told.endsWith(message), message);
+      const warning = running.events().find((text) => event.test(text));
+      assert.ok(warning, running.events().join("\n"));
+      assert.ok(warning.endsWith(message), message);
       if (!claim) assert.equal(await running.condition("Established", xrdName), undefined);
     });
   }
@@ -300,7 +300,7 @@ suite("a definition that cannot be", () => {
     await running.becomes("Synced", { status: "True", reason: "ReconcileSuccess" });
   });
 
-  test("29: a CRD of somebody else is left alone; one of nobody is adopted", async () => {
+  test("a CRD of another owner is left alone; a CRD without an owner is adopted", async () => {
     await using running = await startTestDefinitions();
     const { users } = running.control;
     const crd = (name: string, plural: string, kind: string, owners: JsonObject[]): KubeObject =>
@@ -331,7 +331,7 @@ suite("a definition that cannot be", () => {
     assert.equal(adopted?.metadata.ownerReferences?.[0]?.kind, "CompositeResourceDefinition");
   });
 
-  test("38: a conflict is tried again without a word; another failure is told and tried again", async () => {
+  test("a conflict is retried silently; another failure is reported and retried", async () => {
     await using running = await startTestDefinitions();
     const { control } = running;
     let conflicts = 2;
@@ -356,17 +356,17 @@ suite("a definition that cannot be", () => {
     );
   });
 
-  test("39: when watches cannot be started the definition waits, and the next look tries again", async () => {
+  test("when watches cannot be started the definition waits, and the next look tries again", async () => {
     await using running = await startTestDefinitions();
     const { control } = running;
     const stop = control.failWhen(({ path, query }) =>
       path === "/apis/platform.example.org/v1alpha1/xapps" && query?.["watch"] === undefined ? refusal() : undefined,
     );
     await control.users.create(appDefinition());
-    const told =
+    const expected =
       "cannot start composite resource controller watches: cannot watch XApp (platform.example.org/v1alpha1): no";
-    await eventually("the warning", () => running.events().includes(`Warning EstablishComposite: ${told}`));
-    await running.becomes("Synced", { status: "False", reason: "ReconcileError", message: told });
+    await eventually("the warning", () => running.events().includes(`Warning EstablishComposite: ${expected}`));
+    await running.becomes("Synced", { status: "False", reason: "ReconcileError", message: expected });
     assert.ok(control.engine.isRunning(`composite/${appXrd}`));
     assert.equal(await running.condition("Established"), undefined);
     stop();

@@ -34,7 +34,7 @@ const gone = (running: TestDefinitions, name: string): Promise<boolean> =>
   eventually(`${name} is gone`, async () => (await running.xrd(name)) === undefined);
 
 suite("a definition that is deleted", () => {
-  test("34: composite resources, then their controller, then the CRD, then the definition", async () => {
+  test("composite resources, then their controller, then the CRD, then the definition", async () => {
     await using running = await startTestDefinitions();
     const { users, engine, takeWrites } = running.control;
     await establishApp(running);
@@ -66,11 +66,11 @@ suite("a definition that is deleted", () => {
     );
   });
 
-  test("34: says that it is going, and waits for what somebody holds", async () => {
+  test("reports that it is being deleted, and waits for instances with finalizers", async () => {
     await using running = await startTestDefinitions();
     const { users, engine } = running.control;
     await establishApp(running);
-    await users.create({ ...xappType, metadata: { name: "kept", finalizers: ["somebody/else"] }, spec: {} });
+    await users.create({ ...xappType, metadata: { name: "kept", finalizers: ["test/other"] }, spec: {} });
     await users.delete({ ...kinds.definition, name: appXrd });
     await running.becomes("Established", { status: "False", reason: "TerminatingCompositeResource" });
     await eventually("the waiting event", () =>
@@ -83,7 +83,7 @@ suite("a definition that is deleted", () => {
     await gone(running, appXrd);
   });
 
-  test("35: namespaced composite resources are not deleted; the definition waits until somebody does", async () => {
+  test("namespaced composite resources are not deleted; the definition waits until a user does", async () => {
     await using running = await startTestDefinitions();
     const { users } = running.control;
     await users.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: shop } });
@@ -99,7 +99,7 @@ suite("a definition that is deleted", () => {
     await gone(running, cacheXrd);
   });
 
-  test("36: claims are deleted one by one, and both sides finish by themselves", async () => {
+  test("claims are deleted one by one, and both sides finish by themselves", async () => {
     await using running = await startTestDefinitions();
     const { users, takeWrites } = running.control;
     await users.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: shop } });
@@ -128,7 +128,7 @@ suite("a definition that is deleted", () => {
     );
   });
 
-  test("37: a CRD that it does not control is left", async () => {
+  test("a CRD that it does not control is left", async () => {
     await using running = await startTestDefinitions();
     const { users } = running.control;
     const owner = { apiVersion: "v1", kind: "ConfigMap", name: "other", uid: "other-uid", controller: true };
@@ -161,7 +161,7 @@ suite("a definition that is deleted", () => {
     await gone(running, appXrd);
   });
 
-  test("38: what fails on the way is told and tried again", async () => {
+  test("a failure on the way is reported and retried", async () => {
     await using running = await startTestDefinitions();
     const { users, failWhen } = running.control;
     await establishApp(running);
@@ -169,13 +169,13 @@ suite("a definition that is deleted", () => {
       method === "DELETE" && path.endsWith(`/customresourcedefinitions/${appXrd}`) ? refusal() : undefined,
     );
     await users.delete({ ...kinds.definition, name: appXrd });
-    const told = "Warning TerminateComposite: cannot delete composite resource CustomResourceDefinition: no";
-    await eventually("the warning", () => running.events().includes(told));
+    const warning = "Warning TerminateComposite: cannot delete composite resource CustomResourceDefinition: no";
+    await eventually("the warning", () => running.events().includes(warning));
     stop();
     await gone(running, appXrd);
   });
 
-  test("after a restart in the middle there is still somebody to free what is held", async () => {
+  test("after a restart in the middle a controller still removes finalizers", async () => {
     await using control = await startTestControl();
     const first = await startTestDefinitions(control);
     await establishApp(first);
@@ -197,7 +197,7 @@ suite("a definition that is deleted", () => {
     await users.create({ ...appType, metadata: { namespace: shop, name: "kept", finalizers: [held] }, spec: {} });
     await users.patch({ ...kinds.definition, name: appXrd }, { spec: { claimNames: null } }, { type: "merge" });
     const { message } = await running.becomes("Offered", { status: "False", reason: "ClaimsNotOffered" });
-    assert.match(message ?? "", /^spec\.claimNames was removed: claims are kept/);
+    assert.match(message ?? "", /^spec\.claimNames was removed: existing claims are kept/);
     assert.ok(!engine.isRunning(`claim/${appXrd}`));
     assert.ok(await find(users, appType, "kept", shop));
     await users.delete({ ...kinds.definition, name: appXrd });

@@ -2,7 +2,7 @@
 // A definition goes in this order: its instances, the controller that frees them, their CRD, the definition itself.
 
 import { isNoMatch } from "@purlin/kube-client";
-import { crdType, type ReconcileResult } from "@purlin/kube-controller";
+import { attempt, crdType, type ReconcileResult } from "@purlin/kube-controller";
 import { ignoreNotFound, isNotFound } from "@purlin/kube-objects/errors";
 import {
   hasFinalizer,
@@ -17,58 +17,58 @@ import {
 } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../composite-resource/constants.ts";
 import { isNotServed } from "../not-served.ts";
+import type { DefinitionContext } from "./context.ts";
 import { type DefinitionFacts, definitionFacts } from "./definition-facts.ts";
-import { type DefinitionPass, failing } from "./pass.ts";
-import { withState, writeStatus } from "./status.ts";
+import { withState } from "./status.ts";
 
-/** One pass over a definition that is being deleted. The schema need not be good for that. */
-export async function terminateDefinition(pass: DefinitionPass, found: KubeObject): Promise<ReconcileResult> {
-  const { deps, side, controllers, signal } = pass;
-  const name = found.metadata.name ?? "";
-  if (!hasFinalizer(found, side.finalizer)) {
+/** Reconciles a definition that is being deleted. Its schema need not be valid for that. */
+export async function terminateDefinition(context: DefinitionContext): Promise<ReconcileResult> {
+  const { role, controllers, stored } = context;
+  const name = stored.object.metadata.name ?? "";
+  if (!hasFinalizer(stored.object, role.finalizer)) {
     await controllers.stop(name);
     return {};
   }
-  const xrd = await step(pass, found, "cannot update status of CompositeResourceDefinition", () =>
-    writeStatus(deps, found, withState(found, side.terminating, deps), signal),
+  await step(context, "cannot update status of CompositeResourceDefinition", () =>
+    context.writeStatus(withState(stored.object, role.terminating, context)),
   );
-  const crds = await step(pass, xrd, `cannot get ${side.what} CustomResourceDefinition`, () => ownedCrds(pass, xrd));
-  if (crds.length === 0) return finish(pass, xrd);
+  const crds = await step(context, `cannot get ${role.what} CustomResourceDefinition`, () => ownedCrds(context));
+  if (crds.length === 0) return finish(context);
 
-  const events = deps.events.with(side.controllerName);
-  const reason = side.reasons.terminate;
-  if (await areInstancesLeft(pass, xrd, crds)) {
-    events.event(xrd, { type: "Normal", reason, message: `waiting for defined ${side.what}s to be deleted` });
+  const reason = role.reasons.terminate;
+  if (await areInstancesLeft(context, crds)) {
+    context.emit({ reason, message: `waiting for defined ${role.what}s to be deleted` });
     return { requeue: true };
   }
-  await step(pass, xrd, `cannot stop ${side.what} controller`, () => controllers.stop(name));
+  await step(context, `cannot stop ${role.what} controller`, () => controllers.stop(name));
   for (const crd of crds.filter((owned) => !isDeleted(owned))) {
-    const crdText = `${side.what} CustomResourceDefinition`;
-    await step(pass, xrd, `cannot delete ${crdText}`, () => deleteObject(pass, crd));
-    events.event(xrd, { type: "Normal", reason, message: `Deleted ${crdText}: ${crd.metadata.name}` });
+    const crdText = `${role.what} CustomResourceDefinition`;
+    await step(context, `cannot delete ${crdText}`, () => deleteObject(context, crd));
+    context.emit({ reason, message: `Deleted ${crdText}: ${crd.metadata.name}` });
   }
   return { requeue: true };
 }
 
-function step<T>(pass: DefinitionPass, xrd: KubeObject, text: string, action: () => T | Promise<T>): Promise<T> {
-  return failing(pass, xrd, { reason: pass.side.reasons.terminate, text }, action);
+function step<T>({ role }: DefinitionContext, text: string, action: () => T | Promise<T>): Promise<T> {
+  return attempt({ reason: role.reasons.terminate, text }, action);
 }
 
-/** The CRDs of this side that the definition controls; one that it does not control is left alone. */
-async function ownedCrds({ deps, side, signal }: DefinitionPass, xrd: KubeObject): Promise<readonly KubeObject[]> {
+/** The CRDs of this role that the definition controls. A CRD that it does not control is left alone. */
+async function ownedCrds({ deps, role, stored, signal }: DefinitionContext): Promise<readonly KubeObject[]> {
+  const { uid } = stored.object.metadata;
   const crds = await deps.client.list(crdType, { signal });
   return crds.filter(
-    (crd) =>
-      isControlledBy(crd, xrd.metadata.uid) && textsAt(crd, ["spec", "names", "categories"]).includes(side.category),
+    (crd) => isControlledBy(crd, uid) && textsAt(crd, ["spec", "names", "categories"]).includes(role.category),
   );
 }
 
-async function finish(pass: DefinitionPass, xrd: KubeObject): Promise<ReconcileResult> {
-  const { deps, side, controllers, signal } = pass;
-  await step(pass, xrd, `cannot stop ${side.what} controller`, () => controllers.stop(xrd.metadata.name ?? ""));
+async function finish(context: DefinitionContext): Promise<ReconcileResult> {
+  const { deps, role, controllers, signal } = context;
+  const xrd = context.stored.object;
+  await step(context, `cannot stop ${role.what} controller`, () => controllers.stop(xrd.metadata.name ?? ""));
   deps.client.mapper.forget(definitionFacts(xrd).compositeType.apiVersion);
-  await step(pass, xrd, `cannot remove ${side.what} finalizer`, async () => {
-    const update = deps.client.update(withoutFinalizer(xrd, side.finalizer), {
+  await step(context, `cannot remove ${role.what} finalizer`, async () => {
+    const update = deps.client.update(withoutFinalizer(xrd, role.finalizer), {
       fieldManager: fieldManagers.update,
       signal,
     });
@@ -77,16 +77,16 @@ async function finish(pass: DefinitionPass, xrd: KubeObject): Promise<ReconcileR
   return {};
 }
 
-/** Deletes what is not being deleted yet, and says whether anything is still there. */
-async function areInstancesLeft(pass: DefinitionPass, xrd: KubeObject, crds: readonly KubeObject[]): Promise<boolean> {
-  const { side } = pass;
-  const noun = `defined ${side.what}${side.prefix === "composite" ? "s" : ""}`;
+/** Deletes the instances that are not being deleted yet, and returns whether any is left. */
+async function areInstancesLeft(context: DefinitionContext, crds: readonly KubeObject[]): Promise<boolean> {
+  const { role } = context;
+  const noun = `defined ${role.what}${role.prefix === "composite" ? "s" : ""}`;
   let isLeft = false;
   for (const crd of crds) {
     const type = instanceType(crd);
-    await step(pass, xrd, `cannot delete ${noun}`, () => deleteInstances(pass, crd, type));
-    const left = await step(pass, xrd, `cannot list defined ${side.what}s`, () => isAnyLeft(pass, type));
-    if (left) await keepRunning(pass, xrd, type);
+    await step(context, `cannot delete ${noun}`, () => deleteInstances(context, crd, type));
+    const left = await step(context, `cannot list defined ${role.what}s`, () => isAnyLeft(context, type));
+    if (left) await keepRunning(context, type);
     isLeft ||= left;
   }
   return isLeft;
@@ -107,21 +107,21 @@ function instanceType(crd: KubeObject): TypeRef {
 }
 
 /**
- * Claims go one by one, composite resources all at once. Namespaced composite resources are not ours to delete: whoever
- * made them did so in a namespace of their own, and the definition waits until they are gone.
+ * Deletes claims one by one, and composite resources all at once. Namespaced composite resources belong to their users and are not
+ * deleted: the definition waits until they are gone.
  */
-async function deleteInstances(pass: DefinitionPass, crd: KubeObject, type: TypeRef): Promise<void> {
-  const { deps, side, signal } = pass;
-  const isComposite = side.prefix === "composite";
+async function deleteInstances(context: DefinitionContext, crd: KubeObject, type: TypeRef): Promise<void> {
+  const { deps, role, signal } = context;
+  const isComposite = role.prefix === "composite";
   if (isComposite && memberAt(crd, ["spec", "scope"]) === "Namespaced") return;
   const listed = await ifServed(deps.client.list(type, { signal }), []);
   const live = listed.filter((instance) => !isDeleted(instance));
   if (live.length === 0) return;
   if (isComposite) await ifServed(deps.client.deleteCollection(type, { signal }), undefined);
-  else for (const claim of live) await deleteObject(pass, { ...claim, ...type });
+  else for (const claim of live) await deleteObject(context, { ...claim, ...type });
 }
 
-async function isAnyLeft({ deps, signal }: DefinitionPass, type: TypeRef): Promise<boolean> {
+async function isAnyLeft({ deps, signal }: DefinitionContext, type: TypeRef): Promise<boolean> {
   const { items } = await ifServed(deps.client.live.list(type, { limit: 1, signal }), {
     items: [],
     resourceVersion: "",
@@ -130,14 +130,14 @@ async function isAnyLeft({ deps, signal }: DefinitionPass, type: TypeRef): Promi
 }
 
 /**
- * Instances have finalizers, so somebody must be there to free them: also after a restart in the middle of this. What else
- * that controller watches may be gone already.
+ * Instances have finalizers, so their controller must run to remove them, also after a restart in the middle of this. Other kinds
+ * that the controller watches may be gone already.
  */
-async function keepRunning(pass: DefinitionPass, xrd: KubeObject, type: TypeRef): Promise<void> {
-  const { side, controllers, signal } = pass;
-  const facts: DefinitionFacts = definitionFacts(xrd);
-  await step(pass, xrd, `cannot start ${side.what} controller`, async () => {
-    controllers.start(side.prefix === "composite" ? { ...facts, compositeType: type } : { ...facts, claimType: type });
+async function keepRunning(context: DefinitionContext, type: TypeRef): Promise<void> {
+  const { role, controllers, signal } = context;
+  const facts: DefinitionFacts = definitionFacts(context.stored.object);
+  await step(context, `cannot start ${role.what} controller`, async () => {
+    controllers.start(role.prefix === "composite" ? { ...facts, compositeType: type } : { ...facts, claimType: type });
     try {
       await controllers.startWatches(facts.name, signal);
     } catch (error) {
@@ -146,7 +146,7 @@ async function keepRunning(pass: DefinitionPass, xrd: KubeObject, type: TypeRef)
   });
 }
 
-async function deleteObject({ deps, signal }: DefinitionPass, object: KubeObject): Promise<void> {
+async function deleteObject({ deps, signal }: DefinitionContext, object: KubeObject): Promise<void> {
   const { apiVersion, kind, metadata } = object;
   const { name = "", namespace, uid = "" } = metadata;
   const deletion = deps.client.delete({ apiVersion, kind, name, namespace }, { preconditions: { uid }, signal });

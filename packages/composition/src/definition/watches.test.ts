@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { crdType, silentLog, systemClock } from "@purlin/kube-controller";
+import { crdType, noEvents, silentLog, systemClock } from "@purlin/kube-controller";
 import { manualClock } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type Condition, conditionOf, conditionsOf, type KubeObject, type TypeRef } from "@purlin/kube-objects/object";
@@ -12,8 +12,8 @@ import { silentAbout } from "../testing/failing-client.ts";
 import { startTestControl } from "../testing/test-control.ts";
 import { appXrd, startTestDefinitions } from "../testing/test-definitions.ts";
 import { definitionFacts } from "./definition-facts.ts";
+import { compositeRole } from "./role.ts";
 import { createDefinedController, createOfferedController } from "./setup.ts";
-import { compositeSide } from "./side.ts";
 
 const condition: Condition = {
   type: "Established",
@@ -23,7 +23,7 @@ const condition: Condition = {
   observedGeneration: 1,
 };
 
-suite("32: whether the controller of composite resources is restarted", () => {
+suite("whether the controller of composite resources is restarted", () => {
   interface Row {
     readonly reason: string;
     readonly conditions: Partial<Condition>[];
@@ -38,13 +38,13 @@ suite("32: whether the controller of composite resources is restarted", () => {
     NoGeneration: { reason: "an old one without generation", conditions: [{ observedGeneration: 0 }], want: false },
     Equal: { reason: "nothing changed", conditions: [{ observedGeneration: 2 }], want: false },
     Different: { reason: "the spec changed", conditions: [{ observedGeneration: 1 }], want: true },
-    Untold: {
+    NotReported: {
       reason: "the condition was not written, as the version changed meanwhile",
       conditions: [],
       version: "platform.example.org/v0",
       want: true,
     },
-    JustStarted: { reason: "started for this generation, not told yet", conditions: [{}], made: 2, want: false },
+    JustStarted: { reason: "started for this generation, not reported yet", conditions: [{}], made: 2, want: false },
   };
   for (const [name, { reason, conditions, made = 1, version, want }] of Object.entries(cases)) {
     test(`${name}: ${reason}`, () => {
@@ -52,12 +52,12 @@ suite("32: whether the controller of composite resources is restarted", () => {
       const xrd = { ...appDefinition({ metadata: { generation: 2 } }), status };
       const now = definitionFacts(xrd);
       const compositeType = { ...now.compositeType, ...(version !== undefined && { apiVersion: version }) };
-      assert.equal(compositeSide.isOutdated(xrd, { ...now, compositeType, generation: made }, now), want);
+      assert.equal(compositeRole.isOutdated(xrd, { ...now, compositeType, generation: made }, now), want);
     });
   }
 });
 
-suite("41: what wakes which side", () => {
+suite("what wakes which side", () => {
   const owner = (kind: TypeRef): JsonObject => ({ ...kind, name: appXrd, uid: "u", controller: true });
   const crd = (category: string, owned: TypeRef = kinds.definition): KubeObject => ({
     ...crdType,
@@ -75,7 +75,7 @@ suite("41: what wakes which side", () => {
       offered: woken,
     },
     Claimless: {
-      reason: "40: one without wakes one",
+      reason: "one without wakes one",
       object: cacheDefinition("Cluster"),
       defined: [{ name: "caches.platform.example.org" }],
       offered: [],
@@ -103,7 +103,7 @@ suite("41: what wakes which side", () => {
     },
   };
   const instance = () => ({ reconcile: async () => ({}), watches: [] });
-  const deps = { clock: systemClock, log: silentLog, functionRevisions: false } as never;
+  const deps = { clock: systemClock, events: noEvents, log: silentLog, functionRevisions: false } as never;
   const controllers = {
     defined: createDefinedController({ ...(deps as object), compositeController: instance } as never),
     offered: createOfferedController({ ...(deps as object), claimController: instance } as never),
@@ -127,7 +127,7 @@ suite("28", () => {
     assert.deepEqual(await spec.reconcile({ name: "absent" }, new AbortController().signal), {});
   });
 
-  test("while the CRD is not established there is no condition and no controller, and the reason is told", async () => {
+  test("while the CRD is not established there is no condition and no controller, and the reason is reported", async () => {
     await using running = await startTestDefinitions();
     const { users, engine } = running.control;
     await users.create({
@@ -150,19 +150,19 @@ suite("28", () => {
   });
 });
 
-test("a definition that runs out of time says at what", async () => {
+test("a definition that times out reports the step", async () => {
   await using control = await startTestControl();
   const clock = manualClock(Date.now());
-  const client = silentAbout(crdType.kind, control.client, () => clock.advance(compositeSide.timeoutMs));
+  const client = silentAbout(crdType.kind, control.client, () => clock.advance(compositeRole.timeoutMs));
   const instance = () => ({ reconcile: async () => ({}), watches: [] });
   const deps = { ...control, client, clock, log: silentLog, functionRevisions: false };
   const { spec } = createDefinedController({ ...deps, compositeController: instance });
   await control.users.create(appDefinition());
-  const late = "the reconcile took longer than 120 s";
+  const late = "reconcile timed out after 120s";
   await assert.rejects(spec.reconcile({ name: appXrd }, new AbortController().signal), new RegExp(late));
-  const told = `cannot apply rendered composite resource CustomResourceDefinition: ${late}`;
-  assert.deepEqual(control.events.take(), [`Warning EstablishComposite: ${told}`]);
+  const expected = `cannot apply rendered composite resource CustomResourceDefinition: ${late}`;
+  assert.deepEqual(control.events.take(), [`Warning EstablishComposite: ${expected}`]);
   const stored = await control.users.get(kinds.definition, { name: appXrd });
   const { status, message } = conditionOf(conditionsOf(stored), "Synced");
-  assert.deepEqual({ status, message }, { status: "False", message: told });
+  assert.deepEqual({ status, message }, { status: "False", message: expected });
 });

@@ -148,7 +148,7 @@ function pathOf({ apiVersion, kind }: TypeRef, { namespace, name }: ObjectKey): 
   return [apiVersion, kind, namespace ?? "", name].join("\n");
 }
 
-/** Whether objects of a kind live in namespaces, as far as that is known without asking anybody. */
+/** Whether objects of a kind live in namespaces, as far as that is known without an API server. */
 function isNamespaced({ apiVersion, kind }: TypeRef): boolean {
   const kinds = clusterScoped[parseApiVersion(apiVersion).group] ?? [];
   return !kinds.includes(kind);

@@ -14,7 +14,7 @@ export function nameUuid(text: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/** The uid of an object nobody stored: it follows from what the object is called, so that names made of it stay. */
+/** The uid of an object that was never stored. It is derived from its name, so that names derived from the uid are stable. */
 export function uidOf(object: KubeObject): string {
   const { name = "", namespace = "", uid } = object.metadata;
   return uid || nameUuid([formatGvk(gvkOf(object)), namespace, name].join("\0"));

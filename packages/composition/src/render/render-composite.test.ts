@@ -61,7 +61,7 @@ async function render(
 }
 const resources = { a: map({ x: "1" }), b: map({ x: "2" }) };
 
-test("D18: uid and names are those of the real command", async () => {
+test("uid and names are those of the real command", async () => {
   assert.equal(uidOf(app()), "cef6964f-86a5-59d0-aba6-397c0ce9e111");
   const { resources: made } = await render({ t: { resources } });
   assert.deepEqual(
@@ -79,7 +79,7 @@ test("a UUID of version 5 has its version and variant", () => {
   assert.match(nameUuid("anything"), /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
-test("D18: the XR is identity, references and status; conditions have the fixed time and no generation", async () => {
+test("the XR is identity, references and status; conditions have the fixed time and no generation", async () => {
   const { xr } = await render({ t: { resources, composite: { status: { url: "u" } } } });
   const at = "2024-01-01T00:00:00Z";
   assert.deepEqual(xr.short, {
@@ -111,7 +111,7 @@ test("D18: the XR is identity, references and status; conditions have the fixed 
   });
 });
 
-test("D18: the full XR has the input's spec and metadata, and nothing the control plane would add", async () => {
+test("the full XR has the input's spec and metadata, and nothing the control plane would add", async () => {
   const input = app({ name: "one", namespace: "ns1", labels: { mine: "x" } });
   const { xr } = await render({ t: { resources } }, { xr: input });
   assert.deepEqual(xr.full.metadata, input.metadata);
@@ -119,7 +119,7 @@ test("D18: the full XR has the input's spec and metadata, and nothing the contro
   assert.deepEqual(Object.keys((xr.full["spec"] as { crossplane: JsonObject }).crossplane), ["resourceRefs"]);
 });
 
-test("D18: results are the events of the reconcile, in their order", async () => {
+test("results are the events of the reconcile, in their order", async () => {
   const { results } = await render({ t: { resources, ready: ["a"], results: [{ severity: 2, message: "careful" }] } });
   assert.deepEqual(
     results.map(({ type, reason, message }) => `${type} ${reason} ${message}`),
@@ -184,7 +184,7 @@ test("what was rendered is fit to be observed, documents about the render left o
   assert.equal(conditions.find(({ type }) => type === "Ready")?.status, "True");
 });
 
-test("an observed resource nobody desires is gone from the references", async () => {
+test("an observed resource that is not desired is removed from the references", async () => {
   const observed = [
     {
       ...map({}, { name: "old", annotations: { "crossplane.io/composition-resource-name": "old" } }),
@@ -214,7 +214,7 @@ test("an XR is rendered by a Composition with the labels it selects, or the one 
   assert.deepEqual([selected.failure, named.failure], [undefined, undefined]);
 });
 
-test("D18: conditions that the XR came with or a function desires have the fixed time as well", async () => {
+test("conditions that the XR came with or a function desires have the fixed time as well", async () => {
   const then = { lastTransitionTime: "2026-05-05T05:05:05Z" };
   const synced = { type: "Synced", status: "True", reason: "ReconcileSuccess", ...then };
   const own = { type: "Own", status: "True", reason: "Mine", ...then };
@@ -285,7 +285,7 @@ const wrong: Readonly<Record<string, { inputs: Partial<RenderInputs>; want: stri
 };
 
 for (const [name, { inputs, want, input, field }] of Object.entries(wrong)) {
-  test(`D18: inputs that do not fit, ${name}`, async () => {
+  test(`inputs that do not fit, ${name}`, async () => {
     const error = await render({ t: {} }, inputs).then(
       () => assert.fail("it was rendered"),
       (e: unknown) => e as RenderError,
@@ -295,14 +295,14 @@ for (const [name, { inputs, want, input, field }] of Object.entries(wrong)) {
   });
 }
 
-test("D18: a fatal is the failure, and what was said before it is kept", async () => {
+test("a fatal is the failure, and what was said before it is kept", async () => {
   const results = [
     { severity: 2, message: "careful" },
     { severity: fatal, message: "boom", target: forClaim },
   ];
-  const { failure, results: told, xr } = await render({ t: { results, resources } });
+  const { failure, results: events, xr } = await render({ t: { results, resources } });
   assert.match(failure?.message ?? "", /pipeline step "t" returned a fatal result: boom$/);
-  assert.deepEqual(told.map(({ message }) => message).slice(1), [
+  assert.deepEqual(events.map(({ message }) => message).slice(1), [
     'cannot compose resources: pipeline step "t" returned a fatal result: boom',
     'Pipeline step "t": careful',
   ]);

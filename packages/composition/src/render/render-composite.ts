@@ -6,11 +6,11 @@ import type { EventRecorder, EventText, Log } from "@purlin/kube-controller";
 import { compareUtf8, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { annotationOf, type KubeObject, keyOf, withMember } from "@purlin/kube-objects/object";
 import { createCompositeState } from "../composite/composite-state.ts";
-import type { CompositePorts } from "../composite/ports.ts";
+import type { CompositeDeps } from "../composite/deps.ts";
 import { createReconcile } from "../composite/reconciler.ts";
 import { steps } from "../composite/steps.ts";
 import { annotations, kinds } from "../composite-resource/constants.ts";
-import { type ResourceRef, resourceRefsOf, withMachinery } from "../composite-resource/machinery.ts";
+import { type ResourceRef, resourceRefsOf, withCrossplaneFields } from "../composite-resource/crossplane-fields.ts";
 import { planRevisions } from "../composition/plan-revisions.ts";
 import { createMemoryClient, type MemoryClient } from "./memory-client.ts";
 import { merge } from "./merge-applied.ts";
@@ -60,7 +60,7 @@ export async function renderComposite(inputs: RenderInputs, options: RenderOptio
   const results: EventText[] = [];
   const warnings: string[] = [];
   let context: JsonObject | undefined;
-  const ports: CompositePorts = {
+  const ports: CompositeDeps = {
     kind: { definition: prepared.definition.metadata.name ?? "", type: typeOf(prepared.xr), schema: prepared.schema },
     client,
     events: recorderFor(prepared.xr, (event) => {
@@ -91,8 +91,8 @@ export async function renderComposite(inputs: RenderInputs, options: RenderOptio
   return { xr: outputOf(stored, prepared, isComposed), resources, results, warnings, context, failure };
 }
 
-function settingsOf({ timeoutMs, functionRevisions = false }: RenderOptions): CompositePorts["settings"] {
-  // Whoever renders wants to see all results.
+function settingsOf({ timeoutMs, functionRevisions = false }: RenderOptions): CompositeDeps["settings"] {
+  // A render prints all results.
   return {
     functionRevisions,
     maxEvents: Number.POSITIVE_INFINITY,
@@ -169,7 +169,7 @@ function outputOf(
   const { name = "", namespace } = xr.metadata;
   const identity: KubeObject = { ...typeOf(xr), metadata: { name, ...(namespace ? { namespace } : {}) } };
   const output = (base: KubeObject): KubeObject => {
-    const referring = withMachinery(base, schema, { resourceRefs: refs });
+    const referring = withCrossplaneFields(base, schema, { resourceRefs: refs });
     const status = merge(base["status"] as JsonValue | undefined, (stored["status"] ?? {}) as JsonValue);
     return withRenderTimes({ ...referring, status });
   };

@@ -65,7 +65,7 @@ const defaults: Readonly<Record<string, { reason: string; spec?: JsonObject; wan
 };
 
 for (const [name, { reason, spec, want }] of Object.entries(defaults)) {
-  test(`D18: defaults of the definition's schema, ${name}: ${reason}`, async () => {
+  test(`defaults of the definition's schema, ${name}: ${reason}`, async () => {
     const { rendered, seen } = await render(definition(), spec);
     const { crossplane: _, ...own } = seen;
     assert.deepEqual(own, want, "what the function saw");
@@ -98,7 +98,7 @@ const unusable: Readonly<Record<string, { versions: JsonObject[]; want: RegExp; 
 };
 
 for (const [name, { versions, want, field }] of Object.entries(unusable)) {
-  test(`a definition that does not fit is told with its place, ${name}`, async () => {
+  test(`a definition that does not fit is reported with its path, ${name}`, async () => {
     const error = await render(definition({ versions })).then(
       () => assert.fail("it was rendered"),
       (problem: unknown) => problem,

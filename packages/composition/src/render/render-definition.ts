@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an API server would have done with a definition and its composite resource before anybody sees them.
+// The defaults that an API server applies to a definition and its composite resource.
 
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";

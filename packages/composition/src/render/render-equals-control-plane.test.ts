@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
 import { conditionsOf, type KubeObject, objectAt } from "@purlin/kube-objects/object";
 import { clientReader } from "../composite/observe/client-reader.ts";
-import { resourceRefsOf } from "../composite-resource/machinery.ts";
+import { resourceRefsOf } from "../composite-resource/crossplane-fields.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { contains } from "../testing/contains.ts";
 import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
@@ -103,8 +103,8 @@ for (const [name, row] of Object.entries(rows)) {
       contains(applied, object, object.metadata.name ?? "");
     }
     const events = bench.takeEvents().map((line) => line.replace(/^\S+ /, ""));
-    const told = rendered.results.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+    const printed = rendered.results.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
     const plain = (lines: readonly string[]): string[] => lines.filter((line) => !line.includes("elected composition"));
-    assert.deepEqual(plain(told), plain(events));
+    assert.deepEqual(plain(printed), plain(events));
   });
 }

@@ -8,8 +8,8 @@ import {
   type CompositeSchema,
   compositionRefOf,
   compositionSelectorOf,
-  withMachinery,
-} from "../composite-resource/machinery.ts";
+  withCrossplaneFields,
+} from "../composite-resource/crossplane-fields.ts";
 import { definitionFacts } from "../definition/definition-facts.ts";
 import { uidOf } from "./name-uuid.ts";
 import { storedDefinition, withSchemaDefaults } from "./render-definition.ts";
@@ -50,7 +50,8 @@ export function prepareInputs(inputs: RenderInputs): PreparedInputs {
   const observed = (inputs.observed ?? []).flatMap((object, index) =>
     isRendered(object) || isSame(object, xr) ? [] : [observedBy(xr, object, index)],
   );
-  const referred = observed.length === 0 ? xr : withMachinery(xr, schema, { resourceRefs: referencesTo(observed, xr) });
+  const referred =
+    observed.length === 0 ? xr : withCrossplaneFields(xr, schema, { resourceRefs: referencesTo(observed, xr) });
   return { xr: referred, given, schema, claim, definition: definition ?? unwritten(xr), observed };
 }
 
@@ -118,7 +119,7 @@ function requireSelected(composition: KubeObject, xr: KubeObject, schema: Compos
 /** The given Composition is the one that counts, whichever the XR would select in a cluster. */
 function withIdentity(xr: KubeObject, composition: KubeObject, schema: CompositeSchema): KubeObject {
   const stored = withMember(withMember(xr, ["metadata", "uid"], uidOf(xr)), ["spec"], specOf(xr));
-  const undecided = withMachinery(stored, schema, {
+  const undecided = withCrossplaneFields(stored, schema, {
     compositionRef: undefined,
     compositionSelector: undefined,
     compositionRevisionRef: undefined,
@@ -128,7 +129,7 @@ function withIdentity(xr: KubeObject, composition: KubeObject, schema: Composite
   });
   const { name = "" } = composition.metadata;
   return compositionRefOf(xr, schema) === name
-    ? withMachinery(undecided, schema, { compositionRef: { name } })
+    ? withCrossplaneFields(undecided, schema, { compositionRef: { name } })
     : undecided;
 }
 
@@ -163,7 +164,7 @@ function observedBy(xr: KubeObject, object: KubeObject, index: number): KubeObje
   return own ? withMember(object, ["metadata", "namespace"], own) : object;
 }
 
-/** Nobody wrote a definition: this one says nothing. */
+/** An empty definition, for a render without one. */
 function unwritten(xr: KubeObject): KubeObject {
   return { ...kinds.definition, metadata: { name: `render.${xr.kind}`.toLowerCase() }, spec: {} };
 }

@@ -23,8 +23,8 @@ import {
   type TypeRef,
 } from "@purlin/kube-objects/object";
 import { type CompositeState, createCompositeState } from "../composite/composite-state.ts";
+import type { CompositeDeps, CompositeKind } from "../composite/deps.ts";
 import { clientReader } from "../composite/observe/client-reader.ts";
-import type { CompositeKind, CompositePorts } from "../composite/ports.ts";
 import { createReconcile } from "../composite/reconciler.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import { definitionFacts } from "../definition/definition-facts.ts";
@@ -40,7 +40,7 @@ export interface CompositeBench {
   readonly kind: CompositeKind;
   readonly functions: TestFunctions;
   readonly state: CompositeState;
-  readonly ports: CompositePorts;
+  readonly ports: CompositeDeps;
   /** Events since the last call. */
   takeEvents(): EventLine[];
   /** Makes a Composition with a valid revision. Each step is the name of its function, or a step. */
@@ -67,7 +67,7 @@ interface CompositionWish {
 export function createCompositeBench(
   cluster: TestCluster,
   xrd: KubeObject,
-  ports: Partial<CompositePorts> = {},
+  ports: Partial<CompositeDeps> = {},
 ): CompositeBench {
   const facts = definitionFacts(xrd);
   const kind: CompositeKind = { definition: facts.name, type: facts.compositeType, schema: facts.schema };
@@ -75,7 +75,7 @@ export function createCompositeBench(
   const client: ControllerClient = ports.client ?? cluster.client;
   const fetchers = { resources: createResourceFetcher(clientReader(client)), schema: noSchemas };
   const functions = createTestFunctions(fetchers);
-  const complete: CompositePorts = {
+  const complete: CompositeDeps = {
     kind,
     client,
     events: recorder(lines),

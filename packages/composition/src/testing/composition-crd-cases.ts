@@ -36,7 +36,7 @@ export const compositionCrdCases: Readonly<Record<string, CrdCase>> = {
     stored: { "spec.pipeline.0.input.deep.list.0": 1 },
   },
   InputNull: {
-    reason: "D16: an input of which nothing but the key is written is none",
+    reason: "an input of null is dropped",
     object: composition([step({ ...fn, input: null })]),
     stored: { "spec.pipeline.0.input": undefined as unknown as JsonValue, "spec.pipeline.0.step": "s" },
   },
@@ -65,7 +65,7 @@ export const compositionCrdCases: Readonly<Record<string, CrdCase>> = {
   SameStep: { reason: "131", object: composition([step(), step()]), refused: ["spec.pipeline[1]", "Duplicate value"] },
   SecretWithoutRef: { reason: "131", object: credentials({ source: "Secret" }), refused: needsSecret },
   SourceNone: {
-    reason: "5.1: as the rule is written it refuses None",
+    reason: "as the rule is written it refuses None",
     object: credentials({ source: "None" }),
     refused: needsSecret,
   },
@@ -88,28 +88,28 @@ export const compositionCrdCases: Readonly<Record<string, CrdCase>> = {
     refused: ["spec.pipeline[0].requirements.requiredResources[0]", "name and matchLabels are mutually exclusive"],
   },
   NoFunction: {
-    reason: "packages case 85: a step names a function",
+    reason: "a step names a function",
     object: composition([step({})]),
     refused: ["spec.pipeline[0]", "exactly one of functionRef and function is required"],
   },
   TwoFunctions: {
-    reason: "D10, packages case 85: once",
+    reason: "once",
     object: composition([step({ ...fn, function: `reg.io/org/fn:v1@${digest}` })]),
     refused: ["spec.pipeline[0]", "exactly one of functionRef and function is required"],
   },
-  FunctionImage: { reason: "D10: by image", object: composition([step({ function: `reg.io/org/fn:v1@${digest}` })]) },
+  FunctionImage: { reason: "by image", object: composition([step({ function: `reg.io/org/fn:v1@${digest}` })]) },
   FunctionTag: {
-    reason: "D10: a tag is not enough",
+    reason: "a tag is not enough",
     object: composition([step({ function: "reg.io/org/fn:v1" })]),
     refused: ["spec.pipeline[0].function", "should match"],
   },
   FunctionAndRef: {
-    reason: "D10, packages case 85: an image is one revision already",
+    reason: "an image is one revision already",
     object: composition([step({ function: `reg.io/fn@${digest}`, functionRevisionRef: { name: "r" } })]),
     refused: ["spec.pipeline[0]", "function cannot be combined with functionRevisionRef or functionRevisionSelector"],
   },
   RefAndSelector: {
-    reason: "packages case 66: a revision is chosen by name or by labels",
+    reason: "a revision is chosen by name or by labels",
     object: composition([
       step({
         ...fn,

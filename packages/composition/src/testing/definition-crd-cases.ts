@@ -25,7 +25,7 @@ const claimNames = names("Claimed");
 /** What the CRD of definitions accepts and refuses. */
 export const definitionCrdCases: Readonly<Record<string, CrdCase>> = {
   DefaultsV1: {
-    reason: "1: a v1 definition is legacy, with its default policies",
+    reason: "a v1 definition is legacy, with its default policies",
     object: xrd(),
     stored: {
       "spec.scope": "LegacyCluster",
@@ -34,22 +34,22 @@ export const definitionCrdCases: Readonly<Record<string, CrdCase>> = {
     },
   },
   DefaultsV2: {
-    reason: "2: a v2 definition is namespaced; because v1 is stored it has v1's delete policy",
+    reason: "a v2 definition is namespaced; because v1 is stored it has v1's delete policy",
     object: xrd({}, v2),
     stored: { "spec.scope": "Namespaced", "spec.defaultCompositeDeletePolicy": "Background" },
   },
   ClaimsV2: {
-    reason: "3: v2 has no claims",
+    reason: "v2 has no claims",
     object: xrd({ claimNames }, v2),
     refused: ["spec", "Claims aren't supported in apiextensions.crossplane.io/v2"],
   },
   SecretsV2: {
-    reason: "3: v2 has no connection secrets, not even an empty list of keys",
+    reason: "v2 has no connection secrets, not even an empty list of keys",
     object: xrd({ connectionSecretKeys: [] }, v2),
     refused: ["spec", "XR connection secrets aren't supported in apiextensions.crossplane.io/v2"],
   },
   LegacyV2: {
-    reason: "3: v2 has no legacy scope",
+    reason: "v2 has no legacy scope",
     object: xrd({ scope: "LegacyCluster" }, v2),
     refused: ["spec.scope", 'Unsupported value: "LegacyCluster"'],
   },
@@ -58,7 +58,7 @@ export const definitionCrdCases: Readonly<Record<string, CrdCase>> = {
       [
         `Claims${scope}`,
         {
-          reason: "4: only legacy composite resources have claims",
+          reason: "only legacy composite resources have claims",
           object: xrd({ scope, claimNames }),
           refused: ["spec", "Only LegacyCluster composite resources can offer claims"],
         },
@@ -66,7 +66,7 @@ export const definitionCrdCases: Readonly<Record<string, CrdCase>> = {
       [
         `Secrets${scope}`,
         {
-          reason: "4: only legacy composite resources have connection secrets",
+          reason: "only legacy composite resources have connection secrets",
           object: xrd({ scope, connectionSecretKeys: ["a"] }),
           refused: ["spec", "Only LegacyCluster composite resources support connection secrets"],
         },
@@ -82,12 +82,12 @@ export const definitionCrdCases: Readonly<Record<string, CrdCase>> = {
   },
   ChangeScope: { reason: "5", object: xrd(), change: { scope: "Cluster" }, refused: ["spec.scope", immutableText] },
   ChangeClaimNames: {
-    reason: "5: claims that are offered keep their names",
+    reason: "claims that are offered keep their names",
     object: xrd({ claimNames }),
     change: { claimNames: { kind: "Other" } },
     refused: ["spec.claimNames", immutableText],
   },
-  AddClaimNames: { reason: "6: claims may be offered later", object: xrd(), change: { claimNames } },
+  AddClaimNames: { reason: "claims may be offered later", object: xrd(), change: { claimNames } },
   RemoveClaimNames: { reason: "and no longer", object: xrd({ claimNames }), change: { claimNames: null } },
   AddEnforced: { reason: "7", object: xrd(), change: { enforcedCompositionRef: { name: "a" } } },
   ChangeEnforced: {
@@ -122,31 +122,31 @@ export const definitionCrdCases: Readonly<Record<string, CrdCase>> = {
     refused: ["spec.claimNames", "Singular name must be lowercase"],
   },
   ConversionNoneV1: {
-    reason: "9: as v1 has it, conversion is by webhook or not mentioned",
+    reason: "as v1 has it, conversion is by webhook or not mentioned",
     object: xrd({ conversion: { strategy: "None" } }),
     refused: ["spec.conversion", "Webhook configuration is required when conversion strategy is Webhook"],
   },
-  ConversionNoneV2: { reason: "9: v2 has no such rule", object: xrd({ conversion: { strategy: "None" } }, v2) },
+  ConversionNoneV2: { reason: "v2 has no such rule", object: xrd({ conversion: { strategy: "None" } }, v2) },
   LongWarning: {
     reason: "10",
     object: xrd({ versions: [definitionVersion("v1", { version: { deprecationWarning: "w".repeat(257) } })] }),
     refused: ["spec.versions[0].deprecationWarning", "Too long"],
   },
   LabelLegacyThroughV2: {
-    reason: "11: a legacy definition may be labelled through v2",
+    reason: "a legacy definition may be labelled through v2",
     object: xrd({ claimNames, connectionSecretKeys: ["a"] }),
     change: { metadata: { labels: { a: "b" } } },
     through: v2,
   },
   EditLegacyThroughV2: {
-    reason: "11: and not otherwise edited",
+    reason: "and not otherwise edited",
     object: xrd({ claimNames }),
     change: { defaultCompositionRef: { name: "c" } },
     through: v2,
     refused: ["spec", "Claims aren't supported in apiextensions.crossplane.io/v2"],
   },
   OtherName: {
-    reason: "12: the name is for the controller to judge",
+    reason: "the name is for the controller to judge",
     object: { ...xrd(), metadata: { name: "other.example.org" } },
   },
   NoVersions: { reason: "so are the versions", object: xrd({ versions: [] }) },

@@ -64,7 +64,7 @@ export function intercepted(client: ControllerClient, intercept: Intercept): Con
   };
 }
 
-/** A client whose lists and reads of a kind are answered never; whoever gives up is let go. `onAsked` is told of each. */
+/** A client whose lists and reads of a kind are never answered; an abort ends them. `onAsked` is called for each. */
 export function silentAbout(kind: string, client: ControllerClient, onAsked: () => void): ControllerClient {
   const never = (signal: AbortSignal | undefined): Promise<never> => {
     const { promise, reject } = Promise.withResolvers<never>();

@@ -21,7 +21,7 @@ const operationSpec = { mode: "Pipeline", pipeline: [step()] };
 export const keptCrdCases: Readonly<Record<string, CrdCase>> = {
   Usage: { reason: "a usage with its reason", object: usage({ of, reason: "because" }) },
   NoReason: {
-    reason: "by somebody, or for a reason",
+    reason: "by a user, or for a reason",
     object: usage({ of }),
     refused: ["spec", 'either "spec.by" or "spec.reason" must be specified.'],
   },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { StatusError } from "@purlin/kube-objects/errors";
 
-/** What an API server says to somebody who lacks a right, in one word. */
+/** The reason of an API server's refusal. */
 export function refusal(message = "no"): StatusError {
   return new StatusError({
     kind: "Status",

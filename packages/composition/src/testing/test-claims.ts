@@ -6,7 +6,7 @@ import type { TestServer } from "@purlin/kube-controller/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { RandomInteger } from "@purlin/kube-objects/metadata";
 import { type Condition, conditionsOf, type KubeObject, textAt, withMember } from "@purlin/kube-objects/object";
-import type { ClaimSettings } from "../claim/ports.ts";
+import type { ClaimSettings } from "../claim/deps.ts";
 import { createClaimController } from "../claim/setup.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { deriveClaimCrd, deriveCompositeCrd } from "../definition/derive-crd.ts";
@@ -63,7 +63,7 @@ export interface TestClaims extends AsyncDisposable {
   claim(name: string): Promise<KubeObject>;
   /** The composite resource that a claim refers to. */
   xr(claim: string): Promise<KubeObject>;
-  /** Changes a claim, a composite resource or its status as somebody else would. */
+  /** Changes a claim, a composite resource or its status as a user would. */
   edit(object: KubeObject, path: readonly string[], value: JsonValue | undefined): Promise<KubeObject>;
   editStatus(xr: KubeObject, status: JsonObject): Promise<KubeObject>;
   condition(claim: string, type: string): Promise<Condition | undefined>;
@@ -110,9 +110,9 @@ export async function startTestClaims(options: TestClaimsOptions = {}): Promise<
       return found;
     },
     edit: (object: KubeObject, path: readonly string[], value: JsonValue | undefined) =>
-      client.update(withMember(object, path, value), { fieldManager: "somebody" }),
+      client.update(withMember(object, path, value), { fieldManager: "a-user" }),
     editStatus: (xr: KubeObject, status: JsonObject) =>
-      client.update({ ...xr, status }, { subresource: "status", fieldManager: "somebody" }),
+      client.update({ ...xr, status }, { subresource: "status", fieldManager: "a-user" }),
     async condition(name: string, type: string) {
       return conditionsOf(await claim(name)).find((one) => one.type === type);
     },

@@ -123,7 +123,7 @@ function faultsOf(): Faults {
   };
 }
 
-/** An object, or undefined when there is none. */
+/** An object, or undefined when it does not exist. */
 export async function find(
   client: KubeClient,
   type: TypeRef,

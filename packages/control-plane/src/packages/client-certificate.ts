@@ -5,7 +5,7 @@ import type { InformerPool } from "@purlin/kube-client";
 import type { Log } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { authoritySecretName, type CertificatePorts, ensureLeaf } from "@purlin/package-manager";
+import { authoritySecretName, type CertificateDeps, ensureLeaf } from "@purlin/package-manager";
 
 /** The Secret with the certificate functions are called with, unless another is named. */
 const defaultSecretName = "crossplane-tls-client";
@@ -19,7 +19,7 @@ interface ClientCertificate {
 
 /** What keeping a certificate needs. */
 interface KeepingSurroundings {
-  readonly ports: CertificatePorts;
+  readonly ports: CertificateDeps;
   /** Those of the certificate's namespace: what somebody else does to it is noticed. */
   readonly informers: InformerPool;
   /** Who the control plane is. */

@@ -20,7 +20,7 @@ import {
   pushPackage,
   startRegistry,
 } from "@purlin/oci";
-import type { ControlPlaneParts } from "../control-plane.ts";
+import type { ControlPlaneDeps } from "../control-plane.ts";
 import { startControlPlane } from "../start-control-plane.ts";
 import { type EmbeddedApi, startEmbeddedApi } from "../testing/embedded-api.ts";
 import { type Pods, runPods } from "../testing/pods.ts";
@@ -35,7 +35,7 @@ const secretType = { apiVersion: "v1", kind: "Secret" };
 interface Scene extends AsyncDisposable {
   readonly api: EmbeddedApi;
   readonly pods: Pods;
-  readonly parts: ControlPlaneParts;
+  readonly parts: ControlPlaneDeps;
   readonly registry: string;
   /** Pushes a function package that says nothing but its version. */
   publish(version: string): Promise<void>;
@@ -263,7 +263,7 @@ test("who runs functions elsewhere sets Secret, endpoint and condition, and they
     return items.length > 0 && items;
   });
   const name = revision?.metadata.name ?? "";
-  await eventually("case 49: without a certificate it is not healthy", async () => {
+  await eventually("without a certificate it is not healthy", async () => {
     const found = await api.users.get(revisionType, { name });
     return conditionStatus(found, "RevisionHealthy") === "False";
   });

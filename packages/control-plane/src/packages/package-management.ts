@@ -14,7 +14,7 @@ import {
   pinFetched,
   runtimeControllerName,
 } from "@purlin/package-manager";
-import type { ControlPlaneParts } from "../control-plane.ts";
+import type { ControlPlaneDeps } from "../control-plane.ts";
 import { collectRegularly } from "./collect-regularly.ts";
 import { ensureNamespace } from "./ensure-object.ts";
 import {
@@ -82,9 +82,9 @@ export async function openPackageManagement(options: PackageManagementOptions): 
   const pins = await openImagePins(join(directory, "images", "pins.json"));
   const sandbox = options.sandbox ?? (await findSandbox());
   const sockets = await socketFolder(directory);
-  let engine: ControlPlaneParts["engine"] | undefined;
+  let engine: ControlPlaneDeps["engine"] | undefined;
 
-  async function collect({ client }: ControlPlaneParts, signal: AbortSignal): Promise<void> {
+  async function collect({ client }: ControlPlaneDeps, signal: AbortSignal): Promise<void> {
     const unpacked = { roots, used: () => processes.roots() };
     const revisions = await collectImages({ ...collectionLimits, client, store, pins, unpacked, signal });
     const names = new Set(revisions.map(({ metadata }) => metadata.name ?? ""));

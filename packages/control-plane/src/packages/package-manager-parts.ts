@@ -24,7 +24,7 @@ import {
   type PackageClient,
   type PackageControllerOptions,
 } from "@purlin/package-manager";
-import type { ControlPlaneParts } from "../control-plane.ts";
+import type { ControlPlaneDeps } from "../control-plane.ts";
 
 const compositionRevision = { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositionRevision" };
 
@@ -50,7 +50,7 @@ export interface PackageSettings {
 /** A package manager, for a control plane that is being started. */
 export interface PackageManager {
   /** Makes what must be there, and the controllers. What it opens is closed with the result. */
-  open(parts: ControlPlaneParts, signal: AbortSignal): Promise<OpenPackageManager>;
+  open(parts: ControlPlaneDeps, signal: AbortSignal): Promise<OpenPackageManager>;
   /** Told when a run of a revision begins at an endpoint, which is to be kept until the result is called. */
   hold?(revision: string, endpoint: string): () => void;
 }
@@ -81,7 +81,7 @@ interface PackageSource extends Pick<PackageSettings, "registry"> {
 
 /** Fetches packages with the secrets of the control plane's namespace. */
 export function packageClientOf(
-  { client }: ControlPlaneParts,
+  { client }: ControlPlaneDeps,
   { store, registry, ownRegistry, ...source }: PackageSource,
 ): PackageClient {
   const own = ownRegistry === undefined ? [] : [ownRegistry.credentials];
@@ -93,7 +93,7 @@ export function packageClientOf(
 
 /** The controllers of packages, the same wherever they run. */
 export function packageControllers(
-  parts: ControlPlaneParts,
+  parts: ControlPlaneDeps,
   settings: PackageSettings,
   how: Pick<PackageControllerOptions, "packages" | "hasRuntime" | "runtimes" | "sourceState">,
 ): readonly WatchingController[] {

@@ -23,7 +23,7 @@ import {
   runtimeLabel,
   startRegistry,
 } from "@purlin/oci";
-import type { ControlPlaneParts } from "../control-plane.ts";
+import type { ControlPlaneDeps } from "../control-plane.ts";
 import { openPackageManagement } from "../packages/package-management.ts";
 import { startControlPlane } from "../start-control-plane.ts";
 import { type EmbeddedApi, startEmbeddedApi } from "./embedded-api.ts";
@@ -44,7 +44,7 @@ export default (req) => {
 /** A control plane whose functions are processes, and what users do with it. */
 interface ProcessScene extends AsyncDisposable {
   readonly api: EmbeddedApi;
-  readonly parts: ControlPlaneParts;
+  readonly parts: ControlPlaneDeps;
   readonly processes: FunctionProcesses;
   /** Builds and pushes a version of the function. */
   publish(version: string): Promise<string>;

@@ -76,7 +76,7 @@ const rows: readonly Row[] = [
     matched: undefined,
   },
   {
-    why: "things that are no objects in a list of objects",
+    why: "scalars in a list of objects",
     owned: named("a"),
     wanted: ["a"],
     current: objects("a"),
@@ -110,7 +110,7 @@ const rows: readonly Row[] = [
     current: ["a", {}],
     matched: undefined,
   },
-  { why: "keys that are no objects", owned: { "i:0": {} }, wanted: ["a"], current: ["a"], matched: undefined },
+  { why: "keys that are not objects", owned: { "i:0": {} }, wanted: ["a"], current: ["a"], matched: undefined },
 ];
 
 for (const { why, owned: items, wanted, current, matched } of rows) {

@@ -20,7 +20,7 @@ function stored(ownerReferences: KubeObject["metadata"]["ownerReferences"]): Kub
 const rows: Readonly<Record<string, { reason: string; current: KubeObject; want: boolean }>> = {
   Same: { reason: "an owner reference is an atomic item of a keyed list", current: stored([owner]), want: false },
   Other: {
-    reason: "another owner beside ours is no business of ours",
+    reason: "another owner beside ours is left alone",
     current: stored([{ ...owner, uid: "u2" }, owner]),
     want: false,
   },

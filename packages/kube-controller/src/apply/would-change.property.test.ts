@@ -177,18 +177,18 @@ function finalStep({ steps, final, again }: { steps: readonly Step[]; final: Ste
   return again && last !== undefined ? { ...last, by: "us" } : { ...final, by: "us" };
 }
 
-/** An empty list may be one of which nobody can own anything, or one somebody owns as a whole: the object does not say. */
+/** An empty list may have no owned items, or be owned as a whole: the object does not say which. */
 function hasEmptyList(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0 || value.some(hasEmptyList);
   return typeof value === "object" && value !== null && Object.values(value).some(hasEmptyList);
 }
 
-test("where no change is predicted there is none, and where one is predicted there is one", () => {
+test("a predicted change happens, and no other change does", () => {
   const seen = { changed: 0, unchanged: 0 };
   fc.assert(
     fc.property(history, (one) => {
       const live = one.steps.reduce(take, born);
-      // Of an object nobody manages any more the prediction always says that an apply would change it.
+      // For an object without managers the prediction is always that an apply changes it.
       fc.pre(managedFields(live) !== undefined);
       const { endpoint, object } = finalStep(one);
       const predicted = wouldApplyChange(live as KubeObject, object, {
@@ -207,7 +207,7 @@ test("where no change is predicted there is none, and where one is predicted the
   assert.ok(seen.changed > 100 && seen.unchanged > 100, `both sides are tried: ${JSON.stringify(seen)}`);
 });
 
-test("who applies the same again and again is told to stop after the second time at the latest", () => {
+test("repeated applies of the same configuration are predicted as no change after the second one at the latest", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 4 }), step, (steps, last) => {
       const ours = { ...last, by: "us", how: "force" } as Step;

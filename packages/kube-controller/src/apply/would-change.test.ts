@@ -39,7 +39,7 @@ const rows: readonly Row[] = [
     changes: false,
   },
   {
-    why: "somebody else's entry is not ours",
+    why: "an entry of another manager is not ours",
     current: { spec: { size: 1 } },
     owners: [entry(spec, { manager: "them" })],
     wanted: object({ spec: { size: 1 } }),
@@ -67,7 +67,7 @@ const rows: readonly Row[] = [
     changes: true,
   },
   {
-    why: "an entry nobody can read is for the server to judge",
+    why: "the server decides about an unreadable entry",
     current: { spec: { size: 1 } },
     owners: [entry({ nonsense: {} })],
     wanted: object({ spec: { size: 1 } }),
@@ -81,7 +81,7 @@ const rows: readonly Row[] = [
     changes: true,
   },
   {
-    why: "the uid the object has is no field",
+    why: "the uid of the object is not an owned field",
     current: { spec: { size: 1 } },
     owners: [entry(spec)],
     wanted: object({ spec: { size: 1 } }, { uid: "u" }),
@@ -160,7 +160,7 @@ const rows: readonly Row[] = [
     changes: true,
   },
   {
-    why: "a name every object has by itself is no field",
+    why: "the name of an object is not an owned field",
     current: { spec: { size: 1 } },
     owners: [entry(spec)],
     wanted: object({ spec: { size: 1 }, toString: "x" }),
@@ -175,7 +175,7 @@ for (const { why, current, owners, wanted, subresource, changes } of rows) {
   });
 }
 
-test("of an object nobody manages, any apply changes something", () => {
+test("any apply changes an object without managers", () => {
   assert.equal(wouldApplyChange(object({ spec: {} }), object({}), { fieldManager: "us" }), true);
   assert.equal(wouldApplyChange(object({}), object({}), { fieldManager: "us" }), false, "there is nothing to manage");
 });

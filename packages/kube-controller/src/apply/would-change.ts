@@ -14,7 +14,7 @@ interface ApplyIdentity {
 /**
  * Whether a server-side apply of `wanted` would change anything stored: a value, or who owns it. Tells from the object
  * alone, without its schema: our manager's entry in managedFields says how the server took our last apply apart. In
- * doubt the answer is true, with one exception: below a map that we applied empty, a field nobody owns that `wanted` now
+ * doubt the answer is true, with one exception: below a map that we applied empty, an unowned field that `wanted` now
  * names with the value it has anyway counts as unchanged.
  */
 export function wouldApplyChange(current: KubeObject, wanted: KubeObject, identity: ApplyIdentity): boolean {
@@ -29,7 +29,7 @@ export function wouldApplyChange(current: KubeObject, wanted: KubeObject, identi
     const walk = new Comparison(others);
     return walk.differs(own === undefined ? emptySet : fieldsOf(own), ownable(wanted, identity), asJson(current));
   } catch {
-    // An entry nobody can read: the server will say what it thinks of it.
+    // An unreadable entry: the server decides.
     return true;
   }
 }

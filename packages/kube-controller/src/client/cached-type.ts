@@ -8,7 +8,7 @@ import { OwnWrites } from "./own-writes.ts";
 interface CachedTypesOptions {
   readonly informers: InformerPool;
   readonly clock: Clock;
-  /** A type nobody has read for so long is no longer followed on account of reads. */
+  /** A type that was not read for this long is no longer watched on account of reads. */
   readonly idleMs: number;
 }
 
@@ -57,13 +57,13 @@ export class CachedTypes {
     this.#writesOf(object)?.stored(object);
   }
 
-  /** The newer one of an object somebody read and what we wrote. */
+  /** The newer version of an object: the one that was read, or the one that this process wrote. */
   newest(object: KubeObject): KubeObject | undefined {
     const writes = this.#entries.get(nameOf(object))?.writes;
     return writes === undefined ? object : writes.newest(object);
   }
 
-  /** What is known of an object without asking anybody. */
+  /** The object as far as the caches know it. */
   known(type: TypeRef, key: ObjectKey): KubeObject | undefined {
     return this.#writesOf(type)?.get(key);
   }
@@ -118,7 +118,7 @@ export class CachedTypes {
   }
 }
 
-/** The type was there and is no longer served. One whose first list is still under way has somebody waiting for it. */
+/** The type was there and is no longer served. A type whose first list is still running has readers that wait for it. */
 function hasGone({ lease: { informer } }: Entry): boolean {
   return !informer.isReady && informer.lists > 0;
 }

@@ -153,11 +153,11 @@ test("a cluster-scoped kind is found whatever namespace is named", async () => {
   });
 });
 
-test("a kind nobody serves is told as such, now and when it has gone", async () => {
+test("a kind that is not served is reported as such, at first and after it is gone", async () => {
   await withClient(async ({ client, cluster }) => {
     await assert.rejects(client.get(widget, { name: "x" }), isNoMatch);
     await assert.rejects(client.list(widget), isNoMatch);
-    assert.equal(cluster.informers.peek(widget), undefined, "nobody goes on asking for it");
+    assert.equal(cluster.informers.peek(widget), undefined, "it is no longer requested");
     await cluster.client.create(widgetCrd);
     const served = (): Promise<boolean> =>
       client.list(widget).then(
@@ -188,7 +188,7 @@ test("a read gives up with its signal", async () => {
   });
 });
 
-test("a type nobody reads any more is no longer followed", async () => {
+test("a type that is no longer read is no longer watched", async () => {
   await withClient(async ({ client, cluster, clock }) => {
     await client.list(configMap);
     clock.advance(540_000);
@@ -247,7 +247,7 @@ test("an apply is sent once, then only when something would change", async () =>
     assert.equal(
       (await client.applyIfChanged(map("a", { y: "1" }), ours)).sent,
       false,
-      "shared ownership is no change",
+      "shared ownership is not a change",
     );
     const writes = cluster.writes().length;
     await client.applyIfChanged(map("a", { y: "1" }), ours);
@@ -304,7 +304,7 @@ test("a cluster-scoped object is found in every namespace, a namespaced one only
   });
 });
 
-test("whoever is asked before an apply is sent can stop it, and is not asked when nothing would change", async () => {
+test("beforeSend can stop an apply, and is not called when nothing would change", async () => {
   await withClient(async ({ client, cluster }) => {
     const asked: (string | undefined)[] = [];
     const beforeSend = async (current: KubeObject | undefined): Promise<void> => {
@@ -359,7 +359,7 @@ test("what the server does not take is sent once, until the object changes", asy
     assert.equal(await apply(changed), true, "we want something else");
     assert.equal(await apply(changed), false);
     await client.patch({ ...widget, name: "w" }, { metadata: { labels: { by: "them" } } }, { type: "merge" });
-    assert.equal(await apply(changed), true, "somebody changed the object");
+    assert.equal(await apply(changed), true, "a user changed the object");
     assert.equal(await apply(changed), false);
     const { status: _status, ...fits } = wanted;
     assert.equal(await apply(fits), false, "without what is dropped there is nothing to remember");

@@ -39,7 +39,7 @@ export interface ApplyOutcome {
 export interface ControllerClient extends KubeWriter {
   /**
    * An object from the shared informer of its type, which is started and synced on first use; never older than what this
-   * process wrote itself. Undefined when there is none. Types the client does not cache, such as Secrets, are read live.
+   * process wrote itself. Undefined when it does not exist. Types the client does not cache, such as Secrets, are read live.
    * An unserved type is a NoMatchError.
    */
   get(type: TypeRef, key: ObjectKey, options?: CallOptions): Promise<KubeObject | undefined>;

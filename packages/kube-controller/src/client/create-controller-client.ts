@@ -23,7 +23,7 @@ interface ControllerClientOptions {
   /** Types that are always read live. Default: Secrets. */
   readonly uncached?: readonly TypeRef[] | undefined;
   readonly clock?: Clock | undefined;
-  /** A type nobody has read for so long is no longer followed. Default: ten minutes. */
+  /** A type that was not read for this long is no longer watched. Default: ten minutes. */
   readonly idleMs?: number | undefined;
 }
 

@@ -58,7 +58,7 @@ export class OwnWrites {
     return this.#overlay(this.#informer.get(key), this.#writes.get(text));
   }
 
-  /** The newer one of an object somebody read and the one we know; undefined when it has gone since it was read. */
+  /** The newer version of an object, of the one that was read and the known one; undefined when it was deleted since it was read. */
   newest(object: KubeObject): KubeObject | undefined {
     const known = this.get(keyOf(object));
     const { resourceVersion } = object.metadata;

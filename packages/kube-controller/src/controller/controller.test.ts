@@ -205,5 +205,5 @@ test("stopping waits for what runs, begins nothing more, and loses patience", as
   assert.match(String(seen?.reason), /controller "test" is stopping/);
   controller.enqueue({ name: "d" });
   await turns();
-  assert.deepEqual([begun, logged], [["a", "b"], []], "what ends because of the stop is no failure");
+  assert.deepEqual([begun, logged], [["a", "b"], []], "a reconcile that the stop ends is not a failure");
 });

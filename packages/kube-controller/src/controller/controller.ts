@@ -7,6 +7,7 @@ import type { Log } from "../log.ts";
 import type { ControllerMetrics, ReconcileOutcome } from "../metrics.ts";
 import { type Backoff, createRetryDelays, type RetryDelays, type RetryRate } from "../queue/retry-delays.ts";
 import { type QueuedItem, WorkQueue } from "../queue/work-queue.ts";
+import { maxRaces } from "./conflict-streaks.ts";
 import type { Reconcile, ReconcileResult } from "./reconcile.ts";
 
 /** What a controller is made of. */
@@ -25,9 +26,6 @@ export interface ControllerOptions {
 
 // So many reconciles may begin before the event loop gets its turn: one that only reads caches never waits for anything.
 const burst = 16;
-
-// With the delays between them this many conflicts take about 2.5 seconds.
-const mostRaces = 7;
 
 /** A queue and the reconciles that empty it. */
 export class Controller {
@@ -120,7 +118,7 @@ export class Controller {
   #failed({ key, text }: QueuedItem, error: unknown): ReconcileOutcome {
     const why = isConflict(error) ? "conflict" : "failure";
     // A conflict is a race, which the next reconcile resolves. One that returns again and again is a failure.
-    if (why === "conflict" && this.#retries.failures(text) < mostRaces) {
+    if (why === "conflict" && this.#retries.failures(text) < maxRaces) {
       this.#retry(key, text, why);
       return "requeue";
     }

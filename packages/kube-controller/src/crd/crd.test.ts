@@ -89,7 +89,7 @@ test("of several versions the one that says so is stored, and a deprecated one w
   ]);
 });
 
-test("columns show a field, a condition, or only what somebody who wants to know all wants to know", () => {
+test("columns show a field, a condition, or more with -o wide", () => {
   assert.deepEqual(column("SIZE", ".spec.size", "integer"), { name: "SIZE", type: "integer", jsonPath: ".spec.size" });
   assert.equal(wideColumn("DIGEST", ".spec.digest").priority, 1);
   assert.equal(conditionColumn("READY", "Ready").jsonPath, ".status.conditions[?(@.type=='Ready')].status");

@@ -13,7 +13,7 @@ export interface CrdVersion {
   readonly name: string;
   /** Whether objects are stored in this version. A single version always is. */
   readonly isStored?: boolean;
-  /** Told to everybody who uses the version, which is then deprecated. */
+  /** The warning that clients of the version get, which is then deprecated. */
   readonly deprecation?: string;
   /** The fields beside `apiVersion`, `kind` and `metadata`. */
   readonly fields: Fields;

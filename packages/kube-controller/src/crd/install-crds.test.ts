@@ -41,17 +41,17 @@ function crd(plural: string, spec: Fields, kind = `Kind${plural}`): KubeObject {
 }
 
 async function install(...crds: readonly KubeObject[]): Promise<InstallProgress[]> {
-  const told: InstallProgress[] = [];
+  const progress: InstallProgress[] = [];
   writes = [];
-  await installCrds(client, crds, { onProgress: (progress) => told.push(progress) });
-  return told;
+  await installCrds(client, crds, { onProgress: (one) => progress.push(one) });
+  return progress;
 }
 
 suite("installing CRDs", () => {
   test("creates them and waits until their kinds are served", async () => {
-    const told = await install(crd("as", { a: text }), crd("bs", { b: text }));
-    assert.deepEqual(told.map(({ what }) => what).sort(), ["created", "created", "established", "established"]);
-    assert.deepEqual([told.at(-1)?.established, told.at(-1)?.total], [2, 2]);
+    const progress = await install(crd("as", { a: text }), crd("bs", { b: text }));
+    assert.deepEqual(progress.map(({ what }) => what).sort(), ["created", "created", "established", "established"]);
+    assert.deepEqual([progress.at(-1)?.established, progress.at(-1)?.total], [2, 2]);
     const type = { apiVersion: "example.org/v1", kind: "Kindas" };
     const made = await client.create({ ...type, metadata: { name: "x" }, spec: { a: "1", unknown: "2" } });
     assert.deepEqual(made["spec"], { a: "1" });
@@ -59,9 +59,9 @@ suite("installing CRDs", () => {
 
   test("writes nothing when nothing is missing", async () => {
     await install(crd("cs", { a: text }));
-    const told = await install(crd("cs", { a: text }));
+    const progress = await install(crd("cs", { a: text }));
     assert.deepEqual(
-      told.map(({ what }) => what),
+      progress.map(({ what }) => what),
       ["unchanged", "established"],
     );
     assert.deepEqual(writes, []);
@@ -76,9 +76,9 @@ suite("installing CRDs", () => {
       { metadata: { labels: { app: "crossplane" } } },
       { type: "merge" },
     );
-    const told = await install(crd("ds", { ours: flag }));
+    const progress = await install(crd("ds", { ours: flag }));
     assert.deepEqual(
-      told.map(({ what }) => what),
+      progress.map(({ what }) => what),
       ["updated", "established"],
     );
     assert.deepEqual(writes, ["PUT /apis/apiextensions.k8s.io/v1/customresourcedefinitions/ds.example.org"]);
@@ -121,7 +121,7 @@ suite("installing CRDs", () => {
     );
   });
 
-  test("gives up when told to, or when it takes too long", async () => {
+  test("rejects when the signal aborts, or when it takes too long", async () => {
     await assert.rejects(
       installCrds(client, [crd("is", {})], { signal: AbortSignal.abort(new Error("enough")) }),
       /cannot install CustomResourceDefinition "is\.example\.org": .*enough/,

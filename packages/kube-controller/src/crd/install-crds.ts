@@ -8,7 +8,7 @@ import { toTypedForm } from "@purlin/kube-objects/typed";
 import { crdType, isEstablished, refusalOf } from "./crd.ts";
 import { mergeCrd } from "./merge-crd.ts";
 
-/** What became of one CRD, told as it happens. */
+/** The progress of one CRD. */
 export interface InstallProgress {
   readonly name: string;
   readonly what: "created" | "updated" | "unchanged" | "established";
@@ -72,7 +72,7 @@ interface Stored {
   readonly stored: KubeObject;
 }
 
-/** Another replica may be installing at the same moment: whoever loses looks again. */
+/** Another replica may be installing at the same moment: a conflict is retried. */
 async function store(client: KubeClient, crd: KubeObject, signal: AbortSignal): Promise<Stored> {
   for (;;) {
     signal.throwIfAborted();

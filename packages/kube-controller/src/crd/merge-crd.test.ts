@@ -146,7 +146,7 @@ suite("a CRD over another", () => {
     assert.deepEqual(versionsOf(merged)[0]?.["subresources"], { status: {} });
   });
 
-  test("a conversion webhook that nobody serves any more is not asked", () => {
+  test("a conversion webhook that is no longer served is removed", () => {
     const had = crd();
     const webhook = { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"] } };
     const merged = mergeCrd({ ...had, spec: { ...specOf(had), conversion: webhook } }, crd());

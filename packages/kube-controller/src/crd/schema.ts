@@ -36,7 +36,7 @@ function bareName(name: string): string {
   return isRequired(name) ? name.slice(0, -1) : name;
 }
 
-/** How the items of a list are told apart when several managers write it; by default nobody but one writes it. */
+/** The keys of list items, for a list with several managers; by default a list has one manager. */
 type ListType = { readonly mapBy: string } | "set" | "atomic";
 
 /** A list. Without a list type the server takes it for atomic. */

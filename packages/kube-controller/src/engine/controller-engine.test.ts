@@ -56,15 +56,15 @@ test("a watch tells what is there, then what changes, until it is stopped", asyn
     await eventually("the new object is looked at", () => seen.includes("after"));
     await engine.stopWatches("test", [self("Self"), self("Other")]);
     assert.deepEqual(engine.watchesOf("test"), []);
-    assert.equal(cluster.informers.peek(configMap), undefined, "nobody needs the informer");
+    assert.equal(cluster.informers.peek(configMap), undefined, "the informer is not needed");
     await create(cluster, "late");
-    engine.enqueue("test", { name: "told" });
-    await eventually("the controller itself goes on", () => seen.includes("told"));
+    engine.enqueue("test", { name: "enqueued" });
+    await eventually("the controller itself goes on", () => seen.includes("enqueued"));
     assert.ok(!seen.includes("late"));
   });
 });
 
-test("case 121, claims 89: controllers share one informer a type, and starting again costs nothing", async () => {
+test("controllers share one informer a type, and starting again costs nothing", async () => {
   await withEngine(async (engine, cluster) => {
     const [one, two] = [recording(), recording()];
     engine.start({ name: "one", reconcile: one.reconcile });
@@ -82,17 +82,17 @@ test("case 121, claims 89: controllers share one informer a type, and starting a
       ["A", "B"],
     );
     await create(cluster, "x");
-    await eventually("both are told", () => one.seen.length > 0 && two.seen.length > 0);
+    await eventually("both get events", () => one.seen.length > 0 && two.seen.length > 0);
     await engine.stop("one");
     assert.ok(cluster.informers.peek(configMap) !== undefined);
     assert.deepEqual([engine.isRunning("one"), engine.isRunning("two")], [false, true]);
     await create(cluster, "y");
-    await eventually("the other one is told", () => two.seen.includes("y"));
+    await eventually("the other one gets events", () => two.seen.includes("y"));
     assert.ok(!one.seen.includes("y"));
   });
 });
 
-test("case 122, claims 89: what is asked of a controller that does not run", async () => {
+test("calls for a controller that does not run", async () => {
   await withEngine(async (engine) => {
     await assert.rejects(engine.startWatches("none", [self("A")]), /controller "none" is not running/);
     await assert.rejects(engine.stopWatches("none", [self("A")]), /controller "none" is not running/);
@@ -104,7 +104,7 @@ test("case 122, claims 89: what is asked of a controller that does not run", asy
   });
 });
 
-test("a type nobody serves is named; the watches that could start stay; it can be asked for again", async () => {
+test("a type that is not served is named; the watches that could start stay; it can be asked for again", async () => {
   await withEngine(async (engine, cluster) => {
     const { seen, reconcile } = recording();
     engine.start({ name: "test", reconcile });
@@ -127,20 +127,20 @@ test("a type nobody serves is named; the watches that could start stay; it can b
       ),
     );
     await cluster.client.create({ ...widget, metadata: { name: "w", namespace: "default" } });
-    await eventually("its objects are told", () => seen.includes("w"));
+    await eventually("its objects are delivered", () => seen.includes("w"));
   });
 });
 
-test("case 121, claims 90: a watch whose CRD goes tells its objects as deleted, and comes back with the CRD by itself", async () => {
+test("a watch whose CRD is deleted delivers its objects as deleted, and resumes with the CRD by itself", async () => {
   await withEngine(async (engine, { client, informers }) => {
-    const told: string[] = [];
+    const delivered: string[] = [];
     engine.start({ name: "test", reconcile: async () => ({}) });
     await client.create(widgetCrd);
     const spec: WatchSpec = {
       type: "A",
       object: widget,
       keys({ type, object }) {
-        told.push(`${type} ${object.metadata.name}`);
+        delivered.push(`${type} ${object.metadata.name}`);
         return [];
       },
     };
@@ -151,24 +151,27 @@ test("case 121, claims 90: a watch whose CRD goes tells its objects as deleted, 
       );
     await eventually("the type is served", started);
     await client.create({ ...widget, metadata: { name: "one", namespace: "default" } });
-    await eventually("the object is told", () => told.includes("added one"));
+    await eventually("the object is delivered", () => delivered.includes("added one"));
     await client.delete({ ...widgetCrd, name: "widgets.example.org" });
-    await eventually("all is gone", () => told.includes("deleted one") && informers.peek(widget)?.isReady === false);
+    await eventually(
+      "all is gone",
+      () => delivered.includes("deleted one") && informers.peek(widget)?.isReady === false,
+    );
     await assert.rejects(engine.startWatches("test", [spec]), /cannot watch Widget/);
     assert.equal(engine.watchesOf("test").length, 1, "it waits for its type");
     await client.create(widgetCrd);
     await eventually("the type is served again", started);
     await client.create({ ...widget, metadata: { name: "two", namespace: "default" } });
-    await eventually("objects are told again", () => told.includes("added two"));
+    await eventually("objects are delivered again", () => delivered.includes("added two"));
   });
 });
 
-test("every object is told again each sync interval", async () => {
+test("every object is delivered again each sync interval", async () => {
   const clock = manualClock();
   await withEngine(
     async (engine, cluster) => {
       for (const name of ["a", "b"]) await create(cluster, name);
-      const told: string[] = [];
+      const delivered: string[] = [];
       engine.start({ name: "test", reconcile: async () => ({}) });
       const spec: WatchSpec = {
         type: "A",
@@ -176,54 +179,55 @@ test("every object is told again each sync interval", async () => {
         keys(change) {
           const { name, namespace } = change.object.metadata;
           if (namespace === "default" && change.type === "updated" && change.previous === change.object)
-            told.push(name ?? "");
+            delivered.push(name ?? "");
           return [];
         },
       };
       await engine.startWatches("test", [spec]);
       clock.advance(110_000);
-      assert.deepEqual(told.filter((name) => name.length === 1).sort(), ["a", "b"]);
+      assert.deepEqual(delivered.filter((name) => name.length === 1).sort(), ["a", "b"]);
       clock.advance(110_000);
-      assert.deepEqual(told.filter((name) => name.length === 1).sort(), ["a", "a", "b", "b"]);
+      assert.deepEqual(delivered.filter((name) => name.length === 1).sort(), ["a", "a", "b", "b"]);
     },
     { clock, resyncMs: 100_000 },
   );
 });
 
-test("many objects are told again a part at a time, and none that has gone meanwhile", async () => {
+test("many objects are delivered again a part at a time, and none that is gone meanwhile", async () => {
   const clock = manualClock();
   await withEngine(
     async (engine, cluster) => {
       const names = Array.from({ length: 1200 }, (_, i) => `o${i}`);
       await Promise.all(names.map((name) => create(cluster, name)));
-      const told: string[] = [];
+      const delivered: string[] = [];
       engine.start({ name: "test", reconcile: async () => ({}) });
       const spec: WatchSpec = {
         type: "A",
         object: configMap,
         keys(change) {
           const isAgain = change.type === "updated" && change.previous === change.object;
-          if (isAgain && /^o\d+$/.test(change.object.metadata.name ?? "")) told.push(change.object.metadata.name ?? "");
+          if (isAgain && /^o\d+$/.test(change.object.metadata.name ?? ""))
+            delivered.push(change.object.metadata.name ?? "");
           return [];
         },
       };
       await engine.startWatches("test", [spec]);
       clock.advance(110_000);
-      assert.ok(told.length > 0 && told.length <= 500, `${told.length} at once`);
-      await eventually("all are told", () => told.length >= 1200);
-      assert.equal(new Set(told).size, 1200);
-      told.length = 0;
+      assert.ok(delivered.length > 0 && delivered.length <= 500, `${delivered.length} at once`);
+      await eventually("all are delivered", () => delivered.length >= 1200);
+      assert.equal(new Set(delivered).size, 1200);
+      delivered.length = 0;
       clock.advance(110_000);
       await engine.stop("test");
-      const atStop = told.length;
+      const atStop = delivered.length;
       await new Promise((resolve) => setImmediate(resolve));
-      assert.equal(told.length, atStop, "a watch that has stopped tells nothing more");
+      assert.equal(delivered.length, atStop, "a stopped watch delivers nothing more");
     },
     { clock, resyncMs: 100_000 },
   );
 });
 
-test("a mapping that fails harms nobody else", async () => {
+test("a mapping that fails does not affect other watches", async () => {
   const logged: string[] = [];
   const log = { debug() {}, info() {}, error: (message: string) => void logged.push(message) };
   await withEngine(
@@ -238,7 +242,7 @@ test("a mapping that fails harms nobody else", async () => {
       };
       await engine.startWatches("test", [broken, self("Fine")]);
       await create(cluster, "x");
-      await eventually("the other watch is told", () => seen.includes("x"));
+      await eventually("the other watch gets events", () => seen.includes("x"));
       assert.ok(logged.includes("cannot map a watch event"));
     },
     { log },

@@ -13,7 +13,7 @@ export interface WatchId {
 
 /** A watch that wakes a controller. */
 export interface WatchSpec extends WatchId {
-  /** The keys to look at after a change; called once a change, with the object before it when there was one. */
+  /** The keys to reconcile after a change; called once a change, with the object before it when there was one. */
   readonly keys: (change: CacheChange) => Iterable<ObjectKey>;
 }
 
@@ -23,9 +23,9 @@ export interface ControllerSpec {
   readonly reconcile: Reconcile;
   /** How many keys may be reconciled at the same time. */
   readonly concurrency?: number | undefined;
-  /** The delays of a key after failures; one second to one minute unless told otherwise. */
+  /** The delays of a key after failures; one second to one minute by default. */
   readonly backoff?: Backoff | undefined;
-  /** How many retries of all its keys together may start; as many as there are unless told otherwise. */
+  /** How many retries of all its keys together may start; unlimited by default. */
   readonly retryRate?: RetryRate | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface ControllerEngine {
   /**
    * Starts the watches that do not run yet and resolves when each has seen every object there is. Rejects when a type is
    * not served, naming it; the watches that could be started stay. Does nothing for a controller that is being stopped.
-   * Rejects as well when the signal aborts: the watches go on starting, but nobody waits for them any more.
+   * Rejects as well when the signal aborts: the watches continue to start without being waited for.
    */
   startWatches(name: string, watches: readonly WatchSpec[], signal?: AbortSignal): Promise<void>;
   stopWatches(name: string, watches: readonly WatchId[]): Promise<void>;

@@ -15,7 +15,7 @@ export interface ControllerEngineOptions {
   readonly clock?: Clock | undefined;
   readonly log?: Log | undefined;
   readonly registry?: Registry | undefined;
-  /** Every object is told to every watch again this often. Default: an hour; 0 for never. */
+  /** How often every object is delivered to every watch again. Default: an hour; 0 for never. */
   readonly resyncMs?: number | undefined;
   /** Reconciles of one controller at the same time, unless it says otherwise. Default: 100. */
   readonly concurrency?: number | undefined;
@@ -42,7 +42,7 @@ class Engine implements ControllerEngine {
   readonly #log: Log;
   readonly #metrics: EngineMetrics;
   readonly #running = new Map<string, RunningController>();
-  // Of one name at a time: who starts a controller again waits for the end of the old one.
+  // One per name: a controller that is started again waits for the end of the old one.
   readonly #stopping = new Map<string, Promise<void>>();
   #closed = false;
 
@@ -117,7 +117,7 @@ class Engine implements ControllerEngine {
   async startWatches(name: string, specs: readonly WatchSpec[], signal?: AbortSignal): Promise<void> {
     if (this.#isEnding(name)) return;
     const running = this.#of(name);
-    // Who reconciles asks at every pass.
+    // Every reconcile asks.
     if (specs.every((spec) => running.watches.get(idOf(spec))?.isReady)) return;
     const started = specs.map((spec) => this.#startWatch(name, running, spec));
     const results = await unlessAborted(Promise.allSettled(started), signal);
@@ -134,7 +134,7 @@ class Engine implements ControllerEngine {
     try {
       await watch.ready();
     } catch (error) {
-      // One that never was ready goes: whoever wants it asks again. One that was stays, and comes back with its type.
+      // A watch that never was ready is stopped: it is started again on demand. A watch that was ready stays, and resumes with its type.
       if (!watch.hasStarted && watches.get(id) === watch) {
         watches.delete(id);
         await this.#endWatch(name, watch);
@@ -176,7 +176,7 @@ class Engine implements ControllerEngine {
     await Promise.all([...this.#running.keys(), ...this.#stopping.keys()].map((name) => this.stop(name)));
   }
 
-  /** What it still reconciles may end in peace: there is nobody left to be woken, and that is no failure. */
+  /** Running reconciles of a stopping controller may still ask for watches: there is nothing to wake, and that is not an error. */
   #isEnding(name: string): boolean {
     return !this.#running.has(name) && this.#stopping.has(name);
   }

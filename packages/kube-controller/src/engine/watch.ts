@@ -5,12 +5,12 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { WatchSpec } from "./controller-engine.ts";
 
-/** What a watch needs of its surroundings. */
-interface WatchSurroundings {
+/** The dependencies of a watch. */
+interface WatchDeps {
   readonly informers: InformerPool;
   readonly clock: Clock;
   readonly log: Log;
-  /** Every object is told again this often; 0 for never. */
+  /** How often every object is delivered again; 0 for never. */
   readonly resyncMs: number;
   readonly enqueue: (key: ObjectKey) => void;
 }
@@ -18,32 +18,32 @@ interface WatchSurroundings {
 /** One watch of one controller. */
 export class Watch {
   readonly spec: WatchSpec;
-  readonly #surroundings: WatchSurroundings;
+  readonly #deps: WatchDeps;
   readonly #lease: InformerLease;
   #unsubscribe: (() => void) | undefined;
   #cancelResync: (() => void) | undefined;
   #stopped = false;
 
-  constructor(spec: WatchSpec, surroundings: WatchSurroundings) {
+  constructor(spec: WatchSpec, deps: WatchDeps) {
     this.spec = spec;
-    this.#surroundings = surroundings;
-    this.#lease = surroundings.informers.acquire(spec.object);
+    this.#deps = deps;
+    this.#lease = deps.informers.acquire(spec.object);
   }
 
   get hasStarted(): boolean {
     return this.#unsubscribe !== undefined;
   }
 
-  /** Whether it has told every object there is, and there is nothing to wait for. */
+  /** Whether it has delivered all existing objects. */
   get isReady(): boolean {
     return this.hasStarted && this.#lease.informer.isReady;
   }
 
-  /** Resolves when every object there is has been told. Rejects when the type cannot be listed, and may be asked again. */
+  /** Resolves when all existing objects are delivered. Rejects when the type cannot be listed, and may be called again. */
   async ready(): Promise<void> {
     await this.#lease.informer.ready();
     if (this.#stopped || this.#unsubscribe !== undefined) return;
-    this.#unsubscribe = this.#lease.informer.subscribe((change) => this.#tell(change));
+    this.#unsubscribe = this.#lease.informer.subscribe((change) => this.#deliver(change));
     this.#scheduleResync();
   }
 
@@ -54,33 +54,33 @@ export class Watch {
     await this.#lease.release();
   }
 
-  #tell(change: CacheChange): void {
+  #deliver(change: CacheChange): void {
     try {
-      for (const key of this.spec.keys(change)) this.#surroundings.enqueue(key);
+      for (const key of this.spec.keys(change)) this.#deps.enqueue(key);
     } catch (error) {
       const { type, object } = this.spec;
       const text = error instanceof Error ? error.message : String(error);
-      this.#surroundings.log.error("cannot map a watch event", { watch: type, kind: object.kind, error: text });
+      this.#deps.log.error("cannot map a watch event", { watch: type, kind: object.kind, error: text });
     }
   }
 
   #scheduleResync(): void {
-    const { clock, resyncMs } = this.#surroundings;
+    const { clock, resyncMs } = this.#deps;
     if (resyncMs <= 0 || this.#stopped) return;
-    // A little different each time, so that not all watches tell everything at once.
+    // With jitter, so that not all watches resync at once.
     this.#cancelResync = clock.schedule(resyncMs * (0.9 + 0.2 * Math.random()), () => {
       this.#resync(this.#lease.informer, this.#lease.informer.list());
       this.#scheduleResync();
     });
   }
 
-  /** Tells every object again, a part at a time: the event loop has other things to do. */
+  /** Delivers every object again, a part at a time, so that the event loop is not blocked. */
   #resync(informer: Informer, objects: readonly KubeObject[], from = 0): void {
     if (this.#stopped) return;
     for (const { metadata } of objects.slice(from, from + resyncPart)) {
       const { name = "", namespace } = metadata;
       const object = informer.get({ name, namespace });
-      if (object !== undefined) this.#tell({ type: "updated", object, previous: object });
+      if (object !== undefined) this.#deliver({ type: "updated", object, previous: object });
     }
     const next = from + resyncPart;
     if (next < objects.length) setImmediate(() => this.#resync(informer, objects, next));

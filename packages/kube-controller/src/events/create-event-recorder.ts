@@ -24,7 +24,7 @@ interface EventRecorderOptions {
 
 /** A recorder that writes in the background until it is closed. */
 export interface ClosableEventRecorder extends EventRecorder {
-  /** Resolves when everything told so far is written, or given up. */
+  /** Resolves when all events so far are written, or given up. */
   flush(): Promise<void>;
   /** Writes what is left, but not for longer than `patienceMs`. */
   close(patienceMs?: number): Promise<void>;

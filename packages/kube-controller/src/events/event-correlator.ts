@@ -6,7 +6,7 @@ import type { EventSubject } from "./event-subject.ts";
 /** What to do about something that happened. */
 export type Correlated =
   | { readonly do: "create"; readonly message: string; readonly memory: EventMemory }
-  /** It has happened before: the event that tells so is told once more. */
+  /** It has happened before: the count of its event is increased. */
   | { readonly do: "repeat"; readonly message: string; readonly memory: EventMemory }
   | { readonly do: "drop" };
 

@@ -219,7 +219,7 @@ test("a server that never answers does not hold up the end, nor an event its tel
   await closing;
 });
 
-test("a message of any length is told, up to what anybody would read", async () => {
+test("a message of any length is emitted, and shortened", async () => {
   await withRecorder(async ({ recorder, stored }) => {
     recorder.event(bucket, warning("ä".repeat(40_000)));
     const [event] = await stored();
@@ -228,7 +228,7 @@ test("a message of any length is told, up to what anybody would read", async () 
   });
 });
 
-test("no events are no events", () => {
+test("noEvents records nothing", () => {
   noEvents.with("x").event(bucket, warning("x"));
 });
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-objects/object";
 
-/** What happened to an object, told to whoever looks at it. */
+/** An event about an object. */
 export interface EventText {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
@@ -10,12 +10,12 @@ export interface EventText {
   readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Tells users what happens to their objects. Never blocks and never fails its caller. */
+/** Emits events about objects. Never blocks and never fails its caller. */
 export interface EventRecorder {
   event(object: KubeObject, event: EventText): void;
   /**
    * The same recorder under another name of the reporting component. Events name the controller in an annotation: the
-   * component itself unless told otherwise.
+   * component itself by default.
    */
   with(source: string, controller?: string): EventRecorder;
 }

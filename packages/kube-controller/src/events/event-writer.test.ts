@@ -23,7 +23,7 @@ after(() => cluster[Symbol.asyncDispose]());
 interface Setting {
   readonly clock: ManualClock;
   readonly writer: EventWriter;
-  /** What is to be written when this message is told once more. */
+  /** The write when this message is emitted once more. */
   tell(message: string): EventWrite;
   stored(): Promise<readonly KubeObject[]>;
 }
@@ -52,7 +52,7 @@ function setting(client: KubeWriter = cluster.client): Setting {
   };
 }
 
-test("what is told again is counted on the event that is there, with the time of the last", async () => {
+test("a repeated event increases the count of the existing one, with the time of the last", async () => {
   const { writer, clock, tell, stored } = setting();
   for (let time = 0; time < 3; time++) {
     await writer.write(tell("x"), signal);
@@ -78,7 +78,7 @@ test("an event that has expired meanwhile is made anew", async () => {
   assert.equal(fresh?.["count"], 1);
 });
 
-test("no two events have the same name, also when they are told in the same millisecond", async () => {
+test("no two events have the same name, also when they are emitted in the same millisecond", async () => {
   const { writer, tell, stored } = setting();
   for (const message of ["a", "b", "c"]) await writer.write(tell(message), signal);
   const names = (await stored()).map(({ metadata }) => metadata.name);
@@ -89,7 +89,7 @@ const failures: Readonly<Record<string, { error: Error; rejects: boolean; reason
   Refused: {
     error: forbidden({ group: "", resource: "events" }, "e", "no"),
     rejects: false,
-    reason: "nobody can make acceptable what the server refuses, so it is lost",
+    reason: "an event that the server refuses is dropped",
   },
   Broken: { error: internalError("boom"), rejects: false, reason: "as is what it cannot take" },
   Unreachable: { error: new Error("ECONNREFUSED"), rejects: true, reason: "a server that is away may come back" },

@@ -27,7 +27,7 @@ export class EventWriter {
     this.#clock = clock;
   }
 
-  /** Rejects when the server could not be reached; what the server refuses is lost, as nobody can make it acceptable. */
+  /** Rejects when the server is unreachable. An event that the server refuses is dropped: a retry would be refused too. */
   async write(write: EventWrite, signal: AbortSignal): Promise<void> {
     const { memory } = write.correlated;
     try {

@@ -61,7 +61,7 @@ function networkOf(server: LeaseServer, clock: ManualClock, weather: () => Weath
       if (lost !== "answers") clock.schedule(backMs, answer);
     };
     clock.schedule(thereMs, arrive);
-    // Nobody waits for ever.
+    // No candidate waits for ever.
     clock.schedule(30_000, () => reject(new Error("timed out")));
     return promise;
   };

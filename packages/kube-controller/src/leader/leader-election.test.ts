@@ -143,7 +143,7 @@ test("a leader that cannot renew stops before another one starts, and may lead a
   });
 });
 
-test("a Lease of somebody who died is taken when it has run out by our own clock, whatever its times say", async () => {
+test("an expired Lease is taken by the local clock, whatever its times say", async () => {
   await withElection(async (setting) => {
     const { cluster, clock } = setting;
     const spec = {
@@ -154,19 +154,19 @@ test("a Lease of somebody who died is taken when it has run out by our own clock
       leaseTransitions: 4,
     };
     await cluster.client.create({ ...leaseType, metadata: lease, spec });
-    const told: unknown[] = [];
-    const one = candidate("one", setting, { onHolder: (holder) => told.push(holder) });
-    await eventually("it says whom it waits for", () => told.length === 1);
+    const holders: unknown[] = [];
+    const one = candidate("one", setting, { onHolder: (holder) => holders.push(holder) });
+    await eventually("it says whom it waits for", () => holders.length === 1);
     const took = await whileTimePasses(clock, one.leading, "the Lease is taken");
     assert.ok(took >= 60_000 && took < 70_000, `after ${took} ms`);
-    assert.deepEqual(told, ["crossplane", "one"]);
+    assert.deepEqual(holders, ["crossplane", "one"]);
     const held = leaseSpecOf(await read(cluster.client));
     assert.deepEqual([held.holderIdentity, held.leaseTransitions], ["one", 5]);
     await one.leave();
   });
 });
 
-test("whoever loses the Lease to another process stops when it would renew it", async () => {
+test("a leader that loses the Lease to another process stops at its next renewal", async () => {
   await withElection(async (setting) => {
     const { cluster, clock } = setting;
     const one = candidate("one", setting);

@@ -21,7 +21,7 @@ export interface LeaderElectionOptions {
   readonly retryPeriodMs?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly log?: Log | undefined;
-  /** Told who holds the Lease whenever that changes, ourselves included; undefined when nobody does. */
+  /** Called with the holder of the Lease whenever it changes, this process included; undefined when the Lease has no holder. */
   readonly onHolder?: ((holder: string | undefined) => void) | undefined;
   /** Ends the election; the Lease is given back. */
   readonly signal: AbortSignal;
@@ -145,7 +145,7 @@ class Election {
       return this.#isFree(current) && (await this.#write(current, signal));
     } catch (error) {
       if (signal.aborted) return false;
-      // A conflict means that somebody was faster; the next read tells who.
+      // A conflict means that another candidate was faster; the next read has its name.
       if (!isConflict(error) && !isAlreadyExists(error)) {
         this.#log.error("cannot reach the leader's Lease", this.#fields(error));
       }

@@ -34,7 +34,7 @@ const rows: readonly { why: string; before: LeaseSpec; after: LeaseSpec }[] = [
     after: { holderIdentity: "us", leaseDurationSeconds: 60, acquireTime: time, renewTime: time, leaseTransitions: 4 },
   },
   {
-    why: "given back it was nobody's",
+    why: "a released Lease had no holder",
     before: { holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: 3 },
     after: { holderIdentity: "us", leaseDurationSeconds: 60, acquireTime: time, renewTime: time, leaseTransitions: 3 },
   },

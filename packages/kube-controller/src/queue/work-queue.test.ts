@@ -102,14 +102,14 @@ test("a closed queue gives nothing and takes nothing", () => {
 });
 
 test("its observer hears of every key that is new and of every change of depth", () => {
-  const told: string[] = [];
-  const observer = { added: () => told.push("add"), depth: (n: number) => told.push(String(n)) };
+  const calls: string[] = [];
+  const observer = { added: () => calls.push("add"), depth: (n: number) => calls.push(String(n)) };
   const queue = new WorkQueue(manualClock(), () => {}, observer);
   queue.add(key("a"));
   queue.add(key("a"));
   queue.take();
   queue.close();
-  assert.deepEqual(told, ["add", "1", "0", "0"]);
+  assert.deepEqual(calls, ["add", "1", "0", "0"]);
 });
 
 test("whatever happens, every key added is worked on afterwards, and never twice at once", () => {

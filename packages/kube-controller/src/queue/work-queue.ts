@@ -20,7 +20,7 @@ export interface QueueObserver {
 // The heap is made anew when it has mostly entries that no longer count.
 const leftovers = 64;
 
-const nobody: QueueObserver = { added() {}, depth() {} };
+const noObserver: QueueObserver = { added() {}, depth() {} };
 
 /**
  * Keys to be worked on, first come first served. A key is there once however often it is added; one that is being worked
@@ -41,7 +41,7 @@ export class WorkQueue {
   #closed = false;
 
   /** `onReady` is called when there may be something to take. */
-  constructor(clock: Clock, onReady: () => void, observer: QueueObserver = nobody) {
+  constructor(clock: Clock, onReady: () => void, observer: QueueObserver = noObserver) {
     this.#clock = clock;
     this.#onReady = onReady;
     this.#observer = observer;

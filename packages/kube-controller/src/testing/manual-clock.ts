@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock } from "../clock.ts";
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that moves only by `advance`. */
 export interface ManualClock extends Clock {
   /** Lets time pass and runs what becomes due, in its order. */
   advance(milliseconds: number): void;

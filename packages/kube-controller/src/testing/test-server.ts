@@ -7,7 +7,7 @@ import { createDirectTransport, type KubeTransport } from "@purlin/kube-client";
 
 /** An API server that a test has to itself. */
 export interface TestServer {
-  /** A way to it for somebody who may do everything. */
+  /** A transport to it with all permissions. */
   connect(userAgent?: string): KubeTransport;
   stop(): Promise<void>;
 }

@@ -58,7 +58,7 @@ function part(key: string, value: JsonValue): JsonValue {
 
 const mapKeys = "x-kubernetes-list-map-keys";
 
-/** Items are told apart by their keys, so a key that may be left out needs its default. */
+/** Items are identified by their keys, so an optional key needs its default. */
 function listItems(schema: JsonObject): Schema {
   const { items } = schema;
   const keys = schema[mapKeys];

@@ -144,7 +144,7 @@ suite("establishing objects", () => {
 
   const limits: { why: string; workers?: number; most: number }[] = [
     { why: "ten are written at a time", most: 10 },
-    { why: "or as many as somebody says", workers: 3, most: 3 },
+    { why: "or as many as configured", workers: 3, most: 3 },
   ];
   for (const { why, workers, most: expected } of limits)
     test(why, async () => {
@@ -181,7 +181,7 @@ suite("establishing objects", () => {
     await assert.rejects(get(`${plural}a`), /not found/);
   });
 
-  test("case 43: two packages claim one CRD: the second is told whose it is, and nothing of it is made", async () => {
+  test("two packages claim one CRD: the second reports the owner, and none of its objects is created", async () => {
     const [first, second] = [await revision("r"), await revision("s")];
     await establish(input(first, [crd(plural)]));
     await assert.rejects(
@@ -194,7 +194,7 @@ suite("establishing objects", () => {
     assert.equal(controllerOf(await get(plural))?.uid, first.metadata.uid);
   });
 
-  test("an object nobody controls is taken over; who else owns it goes on to", async () => {
+  test("an object without a controller is adopted; its other owners stay", async () => {
     const by = await revision("r");
     const other = { apiVersion: "v1", kind: "ConfigMap", name: "theirs", uid: "u1" };
     const found = crd(plural);
@@ -247,17 +247,17 @@ suite("establishing objects", () => {
   const disturbances: readonly Disturbance[] = [
     { why: "nothing happened", act: async () => {}, writes: [] },
     {
-      why: "somebody edited it",
+      why: "a user edited it",
       act: (name) => change(name, (one) => withMember(one, ["spec", "names", "shortNames"], ["mine"])),
       writes: ["try", "write"],
     },
     {
-      why: "somebody took its owners away",
+      why: "a user removed its owners",
       act: (name) => change(name, (one) => withMember(one, ["metadata", "ownerReferences"], undefined)),
       writes: ["try", "write"],
     },
     {
-      why: "somebody wrote there what the package does not mind",
+      why: "a user set a field that the package does not set",
       act: (name) => change(name, (one) => withMember(one, ["metadata", "finalizers"], ["example.org/ask"])),
       writes: ["try"],
     },
@@ -265,7 +265,7 @@ suite("establishing objects", () => {
       why: "it was deleted",
       act: async (name) => {
         await cluster.kube.delete({ ...crdType, name: `${name}.example.org` });
-        // Its objects are looked for first, though there are none.
+        // Its objects are read first, although they do not exist.
         while (await get(name).catch(() => undefined)) await new Promise((go) => setImmediate(go));
       },
       writes: ["try", "write"],
@@ -345,7 +345,7 @@ suite("establishing objects", () => {
     await assert.rejects(get(`${plural}new`), /not found/);
   });
 
-  test("case 45: what is let go of keeps its owner, and another one can take it; what is gone is no matter", async () => {
+  test("a released object keeps its owner, and another revision can take it; an object that is gone is ignored", async () => {
     const [first, second] = [await revision("r"), await revision("s")];
     const references = await establish(input(first, [crd(plural)]));
     const gone = { ...crdType, name: "gone.example.org" };
@@ -374,7 +374,7 @@ suite("establishing objects", () => {
     assert.deepEqual(cluster.takeWrites(), []);
   });
 
-  test("case 46: webhooks are installed under the package's name, calling it; a second pass writes nothing", async () => {
+  test("webhooks are installed under the package's name, calling it; a second pass writes nothing", async () => {
     const by = await revision("r");
     const kind = "ValidatingWebhookConfiguration";
     const configuration = {

@@ -46,7 +46,7 @@ export type ObjectReference = {
 const defaultWorkers = 10;
 
 /**
- * Installs the objects of a revision: first everything as a dry run, so that nothing is half done when somebody else owns one of
+ * Installs the objects of a revision: first everything as a dry run, so that nothing is half done when another owner controls one of
  * them, then for real. Objects that would not change are left alone, and those that are known not to are not even tried.
  */
 export async function establish(input: EstablishInput): Promise<readonly ObjectReference[]> {
@@ -196,7 +196,7 @@ function sortKey({ apiVersion, kind, name }: ObjectReference): string {
   return `${apiVersion}, Kind=${kind}/${name}`;
 }
 
-/** Lets go of what a revision controls, so that another can take it; what is gone is no matter. */
+/** Releases the objects that a revision controls, so that another can take them. Objects that are gone are ignored. */
 export async function release(
   {
     client,
@@ -221,7 +221,7 @@ export async function release(
 
 /**
  * Does some work for each item, so many at a time, and gives the results in order. After the first failure nothing new is begun;
- * what runs is waited for, so that nothing goes on behind the back of whoever is told.
+ * running writes are waited for, so that none is left when the caller gets the error.
  */
 export async function inParallel<T, R>(
   items: readonly T[],

@@ -23,7 +23,7 @@ export interface Established {
 /** Objects that are remembered, each with two digests' worth of text. */
 const maxObjects = 20_000;
 
-/** Remembers for as long as the process runs: whoever starts anew asks once. */
+/** Remembers for as long as the process runs: a new process writes once. */
 export function createEstablished(): Established {
   const proofs = createMemory<string>(maxObjects);
   return {
@@ -36,7 +36,7 @@ function keyOf({ revision, existing: { apiVersion, kind, metadata } }: Attempted
   return `${revision.metadata.uid} ${apiVersion} ${kind} ${metadata.name}`;
 }
 
-/** A change of the object by anybody, of who owns it and of what is wanted of it each make another one. */
+/** Changes with every write to the object, with its owners and with the wanted state. */
 function proofOf({ existing: { metadata }, wanted }: Attempted): string {
   return digestOf(JSON.stringify([metadata.uid, metadata.resourceVersion, wanted]));
 }

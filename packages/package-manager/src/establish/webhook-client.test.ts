@@ -70,7 +70,7 @@ test("a configuration without webhooks is one", () => {
   assert.deepEqual(memberAt(withWebhookClient(bare as KubeObject, client), ["webhooks"]), []);
 });
 
-test("case 46: conversion by webhook gets the certificate and the service; the review versions stay", () => {
+test("conversion by webhook gets the certificate and the service; the review versions stay", () => {
   const webhook = {
     conversionReviewVersions: ["v1"],
     clientConfig: { url: "https://evil.example/", service: { name: "x", namespace: "y", path: "/convert" } },

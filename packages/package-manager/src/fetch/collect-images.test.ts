@@ -53,7 +53,7 @@ test("images of revisions that exist stay, unpacked ones of active revisions, an
     on,
     Object.values(all).flatMap((one) => [...one]),
   );
-  // After a restart nobody remembers who asked for what; the pins are on disk.
+  // After a restart the pins are read from disk.
   const client = on.client;
   const collection = {
     client,

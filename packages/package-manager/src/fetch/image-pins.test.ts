@@ -10,7 +10,7 @@ import type { PackageClient } from "./package-client.ts";
 
 const [one, two] = [digestOf("1"), digestOf("2")];
 
-test("pins are known after a restart, and forgotten when told so", async () => {
+test("pins survive a restart, and are removed by unpin", async () => {
   using folder = tempFolder();
   const file = join(folder.path, "images/pins.json");
   const pins = await openImagePins(file);
@@ -24,7 +24,7 @@ test("pins are known after a restart, and forgotten when told so", async () => {
 
 const damaged: Record<string, { text: string; reason: string }> = {
   Cut: { text: '{"a": "sha2', reason: "the disk was full" },
-  NotOurs: { text: '["a"]', reason: "somebody edited it" },
+  NotOurs: { text: '["a"]', reason: "a user edited it" },
   NoDigest: { text: '{"a": "../../etc/passwd", "b": 3}', reason: "no digest reaches a path" },
 };
 for (const [name, { text, reason }] of Object.entries(damaged)) {

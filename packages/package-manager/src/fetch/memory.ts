@@ -3,7 +3,7 @@
 /** Remembers the values used last. */
 interface Memory<T> {
   get(key: string): T | undefined;
-  /** What a value weighs is up to whoever keeps it; 1 unless told. */
+  /** The weight of a value; 1 unless given. */
   set(key: string, value: T, weight?: number): void;
 }
 

@@ -112,7 +112,7 @@ suite("the package client", () => {
     await assert.rejects(client.contents(resolved, request(reference, { pullPolicy: "Always" })));
   });
 
-  test("case 9: Never takes what is there, and nothing else", async () => {
+  test("Never takes what is there, and nothing else", async () => {
     const reference = await push("three", [amd]);
     const { client } = await open();
     const resolved = await client.resolve(request(reference));
@@ -176,7 +176,7 @@ suite("the package client", () => {
   const config = (name: string, spec: object): KubeObject =>
     ({ apiVersion: "pkg.crossplane.io/v1beta1", kind: "ImageConfig", metadata: { name }, spec }) as KubeObject;
 
-  test("case 27: a rewrite decides where a package, and the tags of a dependency, come from", async () => {
+  test("a rewrite decides where a package, and the tags of a dependency, come from", async () => {
     await push("mirrored", [amd]);
     const matchImages = [{ type: "Prefix", prefix: "registry.example.org/upstream/" }];
     const { client } = await open([
@@ -189,7 +189,7 @@ suite("the package client", () => {
     assert.deepEqual(await client.tags(source, { pullSecrets: [], pullPolicy: "IfNotPresent" }), ["v1"]);
   });
 
-  test("case 26: the pull secret of an ImageConfig is required, and named when it is missing", async () => {
+  test("the pull secret of an ImageConfig is required, and named when it is missing", async () => {
     const reference = await push("secret", [amd]);
     const matchImages = [{ type: "Prefix", prefix: registry.address }];
     const authentication = { pullSecretRef: { name: "from-config" } };
@@ -197,7 +197,7 @@ suite("the package client", () => {
     await assert.rejects(client.resolve(request(reference)), /Secret "from-config" not found in crossplane-system/);
   });
 
-  test("what is no image, or no package, is told by the name the user gave", async () => {
+  test("an artifact that is not an image, or not a package, is reported by the name the user gave", async () => {
     const { client } = await open();
     await assert.rejects(client.resolve(request("not an image")), /"not an image" names no image/);
     await assert.rejects(

@@ -58,7 +58,7 @@ export interface PackageClient {
   resolve(request: PackageRequest): Promise<ResolvedPackage>;
   /** The contents behind a digest. */
   contents(resolved: ResolvedPackage, request: PackageRequest): Promise<PackageContents>;
-  /** The whole image behind a digest, in the store, for whoever runs it. */
+  /** The whole image of a digest, in the store, to be run. */
   image(resolved: ResolvedPackage, request: PackageRequest, platform: Platform): Promise<PulledImage>;
   /** How the image behind a digest is to be run, without fetching what runs. */
   config(resolved: ResolvedPackage, request: PackageRequest): Promise<ImageConfig>;

@@ -17,14 +17,14 @@ const requests: { why: string; spec?: object; secrets?: string[]; policy?: strin
   { why: "nothing is said" },
   { why: "Always", spec: { packagePullPolicy: "Always" }, policy: "Always" },
   { why: "Never", spec: { packagePullPolicy: "Never" }, policy: "Never" },
-  { why: "a policy nobody knows is the default", spec: { packagePullPolicy: "Sometimes" } },
+  { why: "an unknown policy is the default", spec: { packagePullPolicy: "Sometimes" } },
   { why: "secrets", spec: { packagePullSecrets: [{ name: "a" }, { name: "b" }] }, secrets: ["a", "b"] },
   {
-    why: "secrets without a name are none",
+    why: "secrets without a name are ignored",
     spec: { packagePullSecrets: [{}, { name: "" }, null, "x", { name: "a" }] },
     secrets: ["a"],
   },
-  { why: "secrets that are no list", spec: { packagePullSecrets: "a" } },
+  { why: "secrets that are not a list", spec: { packagePullSecrets: "a" } },
 ];
 for (const { why, spec, secrets = [], policy = "IfNotPresent" } of requests) {
   test(`how a package is fetched: ${why}`, () => {
@@ -62,7 +62,7 @@ const digest = `sha256:${"0".repeat(64)}`;
 const references: { why: string; spec: object; reference: string }[] = [
   { why: "with the flag off, the tag is followed", spec: { image: "r.io/f:v1" }, reference: "r.io/f:v1" },
   {
-    why: "case 81: with it on, what it was made of",
+    why: "with it on, what it was made of",
     spec: { image: "r.io/f:v1", digest },
     reference: `r.io/f:v1@${digest}`,
   },

@@ -55,13 +55,13 @@ const rewrites: { why: string; match: string; to: string; original: string; beco
     becomes: `m.local/f@${digest}`,
   },
   {
-    why: "case 27: a source without a tag, for the tags of a dependency",
+    why: "a source without a tag, for the tags of a dependency",
     match: "r.io/",
     to: "m.local/",
     original: "r.io/f",
     becomes: "m.local/f",
   },
-  { why: "somebody else's image", match: "r.io/", to: "m.local/", original: "q.io/f:v1", becomes: "q.io/f:v1" },
+  { why: "an image of another registry", match: "r.io/", to: "m.local/", original: "q.io/f:v1", becomes: "q.io/f:v1" },
   {
     why: "the empty prefix is everybody's",
     match: "",
@@ -84,7 +84,7 @@ test("the longest prefix of one config is replaced, not the first", () => {
 
 const odd: { why: string; config: KubeObject }[] = [
   { why: "no images", config: config("c", undefined, rewrite("m.local/")) },
-  { why: "images that are no list", config: config("c", { prefix: "r.io/" }, rewrite("m.local/")) },
+  { why: "images that are not a list", config: config("c", { prefix: "r.io/" }, rewrite("m.local/")) },
   { why: "images without a prefix", config: config("c", [undefined, 7], rewrite("m.local/")) },
   { why: "a rewrite to nothing", config: config("c", ["r.io/"], { rewriteImage: {} }) },
   { why: "no spec", config: { apiVersion: "v1", kind: "ImageConfig", metadata: { name: "c" } } },
@@ -111,7 +111,7 @@ test("whichever order they are listed in, the one with the longest prefix is sel
   );
 });
 
-test("case 26: rewriting, authenticating, verifying and running may each be another config's affair", () => {
+test("rewriting, authenticating, verifying and running may each be another config's affair", () => {
   const configs = [
     config("rewrites", ["r.io/"], rewrite("m.local/")),
     config("knows", ["m.local/"], { registry: { authentication: { pullSecretRef: { name: "s" } } } }),

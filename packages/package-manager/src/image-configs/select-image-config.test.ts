@@ -16,7 +16,7 @@ const secret = (name: string): object => ({ registry: { authentication: { pullSe
 const verify = { verification: { provider: "Cosign", cosign: { authorities: [] } } };
 const image = "registry.example.org/acme/f:v1";
 
-test("case 26: the longest prefix wins for each purpose by itself", () => {
+test("the longest prefix wins for each purpose by itself", () => {
   const configs = [
     config("wide", ["registry.example.org/"], { ...rewrite("mirror.example.org/"), ...secret("wide") }),
     config("narrow", ["registry.example.org/acme/"], rewrite("near.example.org/a/")),

@@ -7,7 +7,7 @@ import { commonDigest, highestAllowed, nearestAllowed } from "./choose-version.t
 
 const highest: { why: string; tags: string; constraints: string[]; tag: string | undefined }[] = [
   {
-    why: "case 37: incomplete versions and prereleases are not taken",
+    why: "incomplete versions and prereleases are not taken",
     tags: "v1 v1.1.0 v2.0.0-rc.1 latest v1.2",
     constraints: [">=v1.0.0"],
     tag: "v1.1.0",
@@ -33,11 +33,11 @@ for (const { why, tags, constraints, tag } of highest) {
 }
 
 const nearest: { why: string; installed: string; constraints: string[]; down?: boolean; tag: string | undefined }[] = [
-  { why: "case 41: up as little as possible", installed: "v1.0.0", constraints: [">=1.1", "<2"], tag: "v1.1.0" },
+  { why: "up as little as possible", installed: "v1.0.0", constraints: [">=1.1", "<2"], tag: "v1.1.0" },
   { why: "what is installed may stay", installed: "v1.1.0", constraints: [">=1"], tag: "v1.1.0" },
-  { why: "case 41: not down", installed: "v1.5.0", constraints: ["<1.5.0"], tag: undefined },
+  { why: "not down", installed: "v1.5.0", constraints: ["<1.5.0"], tag: undefined },
   {
-    why: "case 41: down as little as possible where allowed",
+    why: "down as little as possible where allowed",
     installed: "v1.5.0",
     constraints: ["<1.5.0"],
     down: true,
@@ -78,7 +78,7 @@ test("what is chosen satisfies everybody, and nothing better was there", () => {
   );
 });
 
-test("a digest is everybody's or nobody's", () => {
+test("all constraints have the same digest, or none has one", () => {
   const [one, two] = [`sha256:${"1".repeat(64)}`, `sha256:${"2".repeat(64)}`];
   assert.equal(commonDigest([], "a"), undefined);
   assert.equal(commonDigest([">=1", "<2"], "a"), undefined);

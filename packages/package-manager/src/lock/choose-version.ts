@@ -38,7 +38,7 @@ export function nearestAllowed(
   return allowed.at(-1)?.tag;
 }
 
-/** The digest that constraints ask for; undefined when they ask for versions. Both at once, or two digests, are nobody's. */
+/** The digest that constraints ask for; undefined when they ask for versions. Both at once, or two digests, throw. */
 export function commonDigest(constraints: readonly string[], source: string): string | undefined {
   const digests = new Set(constraints.filter(isDigest));
   const [digest, another] = digests;

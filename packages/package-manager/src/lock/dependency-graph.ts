@@ -47,7 +47,7 @@ export function findCycle(graph: DependencyGraph): readonly string[] | undefined
   return undefined;
 }
 
-/** Goes down from one package without recursion: a Lock may be as deep as somebody likes. */
+/** Goes down from one package without recursion: a Lock may have any depth. */
 function cycleFrom(graph: DependencyGraph, start: string, done: Set<string>): readonly string[] | undefined {
   const path: { readonly source: string; next: number }[] = [{ source: start, next: 0 }];
   const onPath = new Set([start]);
@@ -70,7 +70,7 @@ function cycleFrom(graph: DependencyGraph, start: string, done: Set<string>): re
   return undefined;
 }
 
-/** The first thing that something needs and nobody installed, with everyone's constraints on it. */
+/** The first dependency that is not installed. */
 export function firstMissing(
   graph: DependencyGraph,
 ): { readonly dependency: LockDependency; readonly parents: readonly LockEntry[] } | undefined {

@@ -14,7 +14,7 @@ const images: { image: string; source: string; version: string; why: string }[] 
     image: `registry.example.org/acme/f:v1@${digest}`,
     source: "registry.example.org/acme/f",
     version: "v1",
-    why: "both: the tag is no part of the source, and is what constraints are about",
+    why: "both: the tag is not part of the source, and constraints apply to it",
   },
 ];
 
@@ -30,7 +30,7 @@ for (const { image, source, version, why } of images) {
   });
 }
 
-test("case 27: the Lock knows a package by the name its users gave it, before any rewriting", () => {
+test("the Lock knows a package by the name its users gave it, before any rewriting", () => {
   const { source } = entryOf({ name: "f-1", image: "registry.example.org/acme/f:v1" }, meta);
   assert.equal(source, "registry.example.org/acme/f");
 });

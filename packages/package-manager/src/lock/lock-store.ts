@@ -26,7 +26,7 @@ interface LockState {
   readonly entries: readonly LockEntry[];
 }
 
-/** Reads the Lock and makes an empty one where there is none. */
+/** Reads the Lock, or creates an empty one. */
 export async function getLock(client: ControllerClient, signal: AbortSignal): Promise<LockState> {
   const found = await client.get(otherKinds.lock, { name: lockName }, { signal });
   if (found !== undefined) return { object: found, entries: readLock(found) };
@@ -40,7 +40,7 @@ export async function getLock(client: ControllerClient, signal: AbortSignal): Pr
   }
 }
 
-/** Writes the entries, if they differ. Somebody who was faster makes this a conflict, and the pass starts again. */
+/** Writes the entries, if they differ. A concurrent write makes this a conflict, and the reconcile starts again. */
 export async function putLock(
   client: ControllerClient,
   { object, entries }: LockState,

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { ReconcileResult } from "@purlin/kube-controller";
-import { during, isAlreadyExists, isConflict, textOf } from "@purlin/kube-objects/errors";
+import {
+  explainTimeout,
+  type ReconcileContext,
+  ReconcileError,
+  type ReconcileResult,
+  type ReconcilerDefinition,
+  withConditionTexts,
+} from "@purlin/kube-controller";
+import { during, isAlreadyExists, textOf } from "@purlin/kube-objects/errors";
 import {
   type ConditionText,
   hasFinalizer,
   isDeleted,
-  isPaused,
   type KubeObject,
   memberAt,
   withFinalizer,
@@ -14,14 +20,13 @@ import {
   withoutFinalizer,
 } from "@purlin/kube-objects/object";
 import { isDigest } from "@purlin/oci";
-import { type PackagePorts, packageFieldManagers } from "../manager/package-manager-ports.ts";
+import { type PackageDeps, packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { otherKinds, packageFinalizers, packageTypes } from "../package-kinds.ts";
-import { withTexts, writeStatus } from "../package-status.ts";
-import { inTime, type PassSignals, passSignals } from "../pass-signals.ts";
+import { clearConditions } from "../package-status.ts";
 import { commonDigest, highestAllowed, nearestAllowed } from "./choose-version.ts";
 import { buildGraph, type DependencyGraph, findCycle, firstMissing, parentsOf, satisfies } from "./dependency-graph.ts";
 import { type LockDependency, type LockEntry, readLock } from "./lock-entry.ts";
-import { lockName, resolutionFailed } from "./lock-store.ts";
+import { resolutionFailed } from "./lock-store.ts";
 import { compareClaims, dependencyName, sourceOfPackage, versionOfPackage } from "./package-source.ts";
 
 /** What the resolver of dependencies may do beyond installing what is missing. */
@@ -30,61 +35,50 @@ export interface ResolverOptions {
   readonly allowDowngrades: boolean;
 }
 
-const passMs = 60_000;
+const timeoutMs = 60_000;
+const failedReason = "DependencyResolutionFailed";
 
-interface LockPass extends PackagePorts, ResolverOptions, PassSignals {
-  readonly lock: KubeObject;
+interface LockPass extends PackageDeps, ResolverOptions, ReconcileContext {}
+
+/** Installs the dependencies of packages, one at a time: each new package changes the Lock, and with it what is missing. */
+export function lockReconciler(deps: PackageDeps, options: ResolverOptions): ReconcilerDefinition<LockPass> {
+  const resolved = { type: "Resolved", status: "True", reason: "DependencyResolutionSucceeded" } as const;
+  const report = ({ stored, writeStatus }: LockPass, text: ConditionText): Promise<void> =>
+    writeStatus(withConditionTexts(stored.object, [text], deps.clock));
+  return {
+    ...deps,
+    type: otherKinds.lock,
+    timeoutMs,
+    onPause: "stop",
+    extend: (context) => ({ ...deps, ...options, ...context }),
+    async reconcile(pass) {
+      const entries = readLock(pass.stored.object);
+      if (entries.length === 0) return clear(pass);
+      await ensureFinalizer(pass);
+      await resolveFirst(pass, entries).catch((error: unknown) => {
+        throw new ReconcileError(failedReason, `${resolutionFailed}${textOf(error)}`, error);
+      });
+      await report(pass, resolved);
+      return {};
+    },
+    onFailure: ({ message }, pass) =>
+      report(pass, { type: "Resolved", status: "False", reason: failedReason, message }),
+  };
 }
 
-/** Installs what packages need, one at a time: each new package changes the Lock, and with it what is missing. */
-export async function reconcileLock(
-  ports: PackagePorts,
-  options: ResolverOptions,
-  { stopping, timeoutMs = passMs }: { readonly stopping: AbortSignal; readonly timeoutMs?: number },
-): Promise<ReconcileResult> {
-  const signals = passSignals(stopping, timeoutMs);
-  const { signal } = signals;
-  const found = await ports.client.get(otherKinds.lock, { name: lockName }, { signal });
-  if (found === undefined || isPaused(found)) return {};
-  const entries = readLock(found);
-  if (entries.length === 0) return clear({ ...ports, ...options, lock: found, ...signals });
-  const lock = await ensureFinalizer(ports, found, signal);
-  const pass = { ...ports, ...options, lock, ...signals };
-  try {
-    await resolveFirst(pass, entries);
-    await tell(pass, { type: "Resolved", status: "True", reason: "DependencyResolutionSucceeded" });
-    return {};
-  } catch (error) {
-    if (!isConflict(error) && !signals.telling.aborted) await tellFailure(pass, textOf(error));
-    throw error;
-  }
-}
-
-async function tellFailure(pass: LockPass, problem: string): Promise<void> {
-  const reason = "DependencyResolutionFailed";
-  const message = `${resolutionFailed}${problem}`;
-  pass.events.event(pass.lock, { type: "Warning", reason, message });
-  await tell(pass, { type: "Resolved", status: "False", reason, message });
-}
-
-async function clear({ client, lock, signal }: LockPass): Promise<ReconcileResult> {
-  const bare = withMember(lock, ["status", "conditions"], undefined);
-  await writeStatus(client, { before: lock, after: bare, signal });
-  if (!hasFinalizer(lock, packageFinalizers.lock)) return {};
-  const current = (await client.get(otherKinds.lock, { name: lockName }, { signal })) ?? lock;
-  const freed = withoutFinalizer(current, packageFinalizers.lock);
+async function clear(pass: LockPass): Promise<ReconcileResult> {
+  await clearConditions(pass);
+  const { client, stored, signal } = pass;
+  if (!hasFinalizer(stored.object, packageFinalizers.lock)) return {};
+  const freed = withoutFinalizer(stored.object, packageFinalizers.lock);
   await client.update(freed, { fieldManager: packageFieldManagers.update, signal });
   return {};
 }
 
-async function ensureFinalizer({ client }: PackagePorts, lock: KubeObject, signal: AbortSignal): Promise<KubeObject> {
-  if (hasFinalizer(lock, packageFinalizers.lock)) return lock;
+async function ensureFinalizer({ client, stored, signal }: LockPass): Promise<void> {
+  if (hasFinalizer(stored.object, packageFinalizers.lock)) return;
   const options = { fieldManager: packageFieldManagers.update, signal };
-  return client.update(withFinalizer(lock, packageFinalizers.lock), options);
-}
-
-async function tell({ client, clock, lock, telling: signal }: LockPass, text: ConditionText): Promise<void> {
-  await writeStatus(client, { before: lock, after: withTexts(clock, lock, [text]), signal });
+  stored.object = await client.update(withFinalizer(stored.object, packageFinalizers.lock), options);
 }
 
 async function resolveFirst(pass: LockPass, entries: readonly LockEntry[]): Promise<void> {
@@ -98,7 +92,7 @@ async function resolveFirst(pass: LockPass, entries: readonly LockEntry[]): Prom
   if (wrong !== undefined) await move(pass, wrong, wishesFor(graph, wrong));
 }
 
-/** Which versions somebody wants, and who that is. */
+/** A constraint on the version of a dependency, and the package that has it. */
 interface Wish {
   readonly constraint: string;
   readonly by: string;
@@ -189,7 +183,7 @@ async function versionFor(pass: LockPass, source: string, wishes: readonly Wish[
 function tagsOf(pass: LockPass, source: string): Promise<readonly string[]> {
   const request = { pullSecrets: [], pullPolicy: "IfNotPresent", signal: pass.signal } as const;
   const read = (): Promise<readonly string[]> => pass.packages.tags(source, request);
-  return during(`cannot list the versions of ${source}`, () => inTime(pass, read));
+  return during(`cannot list the versions of ${source}`, () => explainTimeout(pass, read));
 }
 
 /** Moves a package that does not suit everybody who needs it. */

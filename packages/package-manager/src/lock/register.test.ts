@@ -44,7 +44,7 @@ suite("entering packages into the Lock", () => {
     { why: "a package that needs nothing", there: [], own: "a@v1", counts: [0, 0, 0] },
     { why: "all is there", there: ["b@v1.0.0"], own: "a@v1 b:>=1", counts: [1, 1, 0] },
     {
-      why: "case 36: direct ones that are missing are counted and named",
+      why: "direct ones that are missing are counted and named",
       there: ["b@v1.0.0"],
       own: "a@v1 b:>=1 c:>=2",
       counts: [2, 1, 0],
@@ -80,7 +80,7 @@ suite("entering packages into the Lock", () => {
       counts: [2, 2, 0],
     },
     {
-      why: "a version that is none satisfies nothing",
+      why: "an invalid version satisfies nothing",
       there: ["b@latest"],
       own: "a@v1 b:*",
       counts: [1, 1, 1],
@@ -92,9 +92,9 @@ suite("entering packages into the Lock", () => {
     test(why, async () => {
       const lock = await getLock(cluster.client, signal);
       await putLock(cluster.client, lock, { next: there.map((text) => entry(text)), signal });
-      const { found, installed, invalid, problem: told } = await register(entry(own));
+      const { found, installed, invalid, problem: reported } = await register(entry(own));
       assert.deepEqual([found, installed, invalid], counts);
-      assert.equal(told, problem);
+      assert.equal(reported, problem);
     });
   }
 
@@ -109,7 +109,7 @@ suite("entering packages into the Lock", () => {
     assert.deepEqual(await entries(), ["a-1 v3"]);
   });
 
-  test("a revision takes the place of every other revision of its package, and of nobody else", async () => {
+  test("a revision replaces every other revision of its package, and no revision of another package", async () => {
     const lock = await getLock(cluster.client, signal);
     const next = [entry("x@v1"), entry("a@v1"), entry("a@v0", "a-0"), entry("y@v1")];
     await putLock(cluster.client, lock, { next, signal });
@@ -117,7 +117,7 @@ suite("entering packages into the Lock", () => {
     assert.deepEqual(await entries(), ["x-1 v1", "a-2 v2", "y-1 v1"]);
   });
 
-  test("case 40: two of one source fail for everybody until one goes", async () => {
+  test("two of one source fail for everybody until one goes", async () => {
     await register(entry("a@v1"));
     await assert.rejects(register(entry("a@v1", "other")), /the packages in the lock: node r\.io\/a already exists/);
     await assert.rejects(register(entry("b@v1")), /already exists/);
@@ -125,7 +125,7 @@ suite("entering packages into the Lock", () => {
     assert.equal((await register(entry("b@v1"))).problem, undefined);
   });
 
-  test("whoever leaves is gone, and leaving twice writes nothing", async () => {
+  test("a revision that is removed is gone, and removing it twice writes nothing", async () => {
     await register(entry("a@v1"));
     await unregisterPackage(cluster.client, "a-1", signal);
     assert.deepEqual(await entries(), []);
@@ -134,7 +134,7 @@ suite("entering packages into the Lock", () => {
     assert.deepEqual(cluster.takeWrites(), []);
   });
 
-  test("the Lock is made when somebody needs it, by whoever is first", async () => {
+  test("the first package that needs the Lock creates it", async () => {
     await cluster.kube.delete({ ...otherKinds.lock, name: lockName });
     await caughtUp(cluster, [otherKinds.lock]);
     const locks = await Promise.all([1, 2, 3].map(() => getLock(cluster.client, signal)));

@@ -24,9 +24,9 @@ import {
   revisions,
   thingCrd,
 } from "../testing/package-scene.ts";
+import { reconcileLock } from "../testing/reconcile.ts";
 import { readLock } from "./lock-entry.ts";
 import { lockName } from "./lock-store.ts";
-import { reconcileLock } from "./reconciler.ts";
 
 const stopping = new AbortController().signal;
 const crdType = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };

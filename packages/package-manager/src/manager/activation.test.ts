@@ -18,16 +18,16 @@ function revision(text: string): RevisionState {
 const rows: { why: string; now: string; limit: number; next: string }[] = [
   { why: "the first revision is activated", now: "1", limit: 1, next: "1" },
   { why: "a newcomer joins the one that serves", now: "2 1+", limit: 1, next: "2 1" },
-  { why: "case 83: while it does not come up, the old one goes on", now: "2a 1+", limit: 1, next: "2 1" },
+  { why: "while it does not come up, the old one goes on", now: "2a 1+", limit: 1, next: "2 1" },
   { why: "once it serves, the old one goes", now: "2+ 1+", limit: 1, next: "2" },
-  { why: "case 83: a third one replaces the newcomer that never served", now: "3 2a 1+", limit: 1, next: "3 1" },
-  { why: "case 63: a higher limit brings the older one back", now: "2+ 1", limit: 2, next: "2 1" },
-  { why: "case 63: a lower limit takes the lowest", now: "2+ 1+", limit: 1, next: "2" },
-  { why: "case 64: a third of two pushes out the lowest, once it serves", now: "3+ 2+ 1+", limit: 2, next: "3 2" },
-  { why: "case 64: and not before", now: "3a 2+ 1+", limit: 2, next: "3 2 1" },
+  { why: "a third one replaces the newcomer that never served", now: "3 2a 1+", limit: 1, next: "3 1" },
+  { why: "a higher limit brings the older one back", now: "2+ 1", limit: 2, next: "2 1" },
+  { why: "a lower limit takes the lowest", now: "2+ 1+", limit: 1, next: "2" },
+  { why: "a third of two pushes out the lowest, once it serves", now: "3+ 2+ 1+", limit: 2, next: "3 2" },
+  { why: "and not before", now: "3a 2+ 1+", limit: 2, next: "3 2 1" },
   { why: "two newcomers hold two", now: "4a 3a 2+ 1+", limit: 2, next: "4 3 2 1" },
   {
-    why: "a third one within the limit replaces nobody: the newcomer that never served may still come up",
+    why: "a third one within the limit replaces none: the new one that never served may still start",
     now: "4 3a 2+ 1+",
     limit: 2,
     next: "4 3 2 1",
@@ -64,7 +64,7 @@ const stateOf = ({ number, isServing }: { number: number; isServing: boolean }):
   isServing,
 });
 
-test("whoever serves is replaced only by somebody who does", () => {
+test("a serving revision is replaced only by another serving one", () => {
   fc.assert(
     fc.property(states, fc.integer({ min: 1, max: 5 }), (drawn, limit) => {
       const revisions = drawn.map(stateOf);
@@ -76,7 +76,7 @@ test("whoever serves is replaced only by somebody who does", () => {
   );
 });
 
-test("beyond the limit nobody is active who does not serve, and nobody serves on below one who was passed over", () => {
+test("beyond the limit only serving revisions are active, and none below one that was skipped", () => {
   fc.assert(
     fc.property(states, fc.integer({ min: 1, max: 5 }), (drawn, limit) => {
       const revisions = drawn.map(stateOf).toSorted((a, b) => b.number - a.number);

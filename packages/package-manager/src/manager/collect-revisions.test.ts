@@ -7,7 +7,7 @@ import { packageTypes } from "../package-kinds.ts";
 import { caughtUp } from "../testing/caught-up.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import { applyPackage, managePackage, revisions, serve, states } from "../testing/package-scene.ts";
-import { reconcilePackage } from "./reconciler.ts";
+import { reconcilePackage } from "../testing/reconcile.ts";
 
 const type = packageTypes.Function;
 const stopping = new AbortController().signal;
@@ -55,7 +55,7 @@ test("a revision that a user activates in the last moment is not collected", asy
   assert.deepEqual(await states(cluster, "Function", "f"), ["3 Inactive", "1 Active"], "another one goes");
 });
 
-test("a revision that somebody else removed is gone, and nothing is wrong", async () => {
+test("a revision that a user removed meanwhile is ignored", async () => {
   await using cluster = await startCrowded();
   await passWhile(cluster, ({ metadata }) => cluster.kube.delete({ ...type.revision, name: metadata.name ?? "" }));
   assert.deepEqual(await states(cluster, "Function", "f"), ["3 Inactive", "2 Inactive"]);

@@ -4,10 +4,10 @@ import { attempt } from "@purlin/kube-controller";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import type { RevisionState } from "./activation.ts";
-import { type PackagePass, steps, tellWarning } from "./package-pass.ts";
+import { type PackagePass, steps } from "./package-pass.ts";
 import { stateOf } from "./plan-states.ts";
 
-/** What to do about old revisions in this pass. */
+/** What to do about old revisions in this reconcile. */
 export type CollectionPlan =
   | { readonly action: "none" }
   | { readonly action: "delete"; readonly name: string }
@@ -26,7 +26,7 @@ interface CollectionInput {
   readonly isGuarded: boolean;
 }
 
-/** Removes the oldest revision that nobody needs, where there are more than the history has room for. */
+/** Deletes the oldest unused revision when there are more than the history limit. */
 export async function collectRevisions(
   pass: PackagePass,
   revisions: readonly KubeObject[],
@@ -41,11 +41,8 @@ export async function collectRevisions(
   const inUse = isGuarded ? await pass.revisionsInUse(revisions, pass.signal) : input.inUse;
   const plan = planCollection({ ...input, inUse });
   if (plan.action === "blocked") {
-    tellWarning(
-      pass,
-      steps.collect.reason,
-      "no old revision can be collected: each is active or named by a composition",
-    );
+    const message = "no old revision can be collected: each is active or named by a composition";
+    pass.emit({ type: "Warning", reason: steps.collect.reason, message });
   }
   if (plan.action !== "delete") return;
   const lowest = revisions.find(({ metadata }) => metadata.name === plan.name);
@@ -67,7 +64,7 @@ async function remove(
   }
 }
 
-/** At most one revision goes a pass: the lowest-numbered one that may. */
+/** At most one revision is deleted per reconcile: the lowest-numbered one that may be. */
 export function planCollection(input: CollectionInput): CollectionPlan {
   const { revisions, current, historyLimit, inUse, isGuarded } = input;
   if (historyLimit <= 0 || revisions.length <= historyLimit + 1) return { action: "none" };

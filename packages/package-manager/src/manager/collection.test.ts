@@ -19,14 +19,14 @@ const rows: {
   isGuarded?: boolean;
   plan: CollectionPlan;
 }[] = [
-  { why: "case 16: current and one old one are kept", revisions: [revision(2), revision(1)], limit: 1, plan: none },
+  { why: "current and one old one are kept", revisions: [revision(2), revision(1)], limit: 1, plan: none },
   {
-    why: "case 16: the lowest of three goes",
+    why: "the lowest of three goes",
     revisions: [revision(3), revision(1), revision(2)],
     limit: 1,
     plan: { action: "delete", name: "r1" },
   },
-  { why: "case 17: 0 keeps all", revisions: [revision(3), revision(2), revision(1)], limit: 0, plan: none },
+  { why: "0 keeps all", revisions: [revision(3), revision(2), revision(1)], limit: 0, plan: none },
   {
     why: "as shipped, also an Active one",
     revisions: [revision(3), revision(2), revision(1, "Active")],
@@ -34,14 +34,14 @@ const rows: {
     plan: { action: "delete", name: "r1" },
   },
   {
-    why: "case 78: never an Active one",
+    why: "never an Active one",
     revisions: [revision(3), revision(2), revision(1, "Active")],
     limit: 1,
     isGuarded: true,
     plan: { action: "delete", name: "r2" },
   },
   {
-    why: "case 78: never one in use",
+    why: "never one in use",
     revisions: [revision(3), revision(2), revision(1, "Active")],
     limit: 1,
     inUse: ["r2"],

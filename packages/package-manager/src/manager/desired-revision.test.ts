@@ -78,7 +78,7 @@ const rows: { why: string; input: Partial<RevisionInput>; spec: Record<string, u
     spec: { tlsServerSecretName: "f-tls-server", tlsClientSecretName: "f-tls-client" },
   },
   {
-    why: "case 49: where somebody else runs it, nothing is said about how",
+    why: "without a runtime of ours, nothing is set about the runtime",
     input: { hasRuntime: false, package: owner({ runtimeConfigRef: { name: "x" } }) },
     spec: { tlsServerSecretName: undefined, runtimeConfigRef: undefined },
   },
@@ -99,7 +99,7 @@ test("the names of secrets are names however long the package's is", () => {
   assert.ok(secret.endsWith("n-tls-server"));
 });
 
-test("case 74, 75: labels are copied where told, without those that mean something to us", () => {
+test("labels are copied if configured, except reserved ones", () => {
   const labels = { channel: "alpha", "pkg.crossplane.io/package": "evil", "pkg.crossplane.io/revision": "evil" };
   const labelled = owner({}, { labels });
   assert.deepEqual(made({ package: labelled, copiesLabels: true }).metadata.labels, {

@@ -20,7 +20,7 @@ const functionF = { kind: "Function", name: "f" } as const;
 const reference = (cluster: PackageCluster, tag: string): object => ({ package: `${cluster.registry}/acme/f:${tag}` });
 const statesOfF = (cluster: PackageCluster): Promise<string[]> => states(cluster, "Function", "f");
 
-test("case 3: a policy nobody knows is taken, and is not Automatic", async () => {
+test("an unknown policy is accepted, and is not Automatic", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", functionPackage("x"));
   await install(cluster, "Function", "f", { revisionActivationPolicy: "Foo" });
@@ -31,7 +31,7 @@ test("case 3: a policy nobody knows is taken, and is not Automatic", async () =>
   );
 });
 
-test("case 8: only a package that is always pulled is looked at again by the clock", async () => {
+test("only a package that is always pulled is looked at again by the clock", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", functionPackage("x"));
   const rows: Record<string, object> = { Always: { requeueAfterMs: 60_000 }, IfNotPresent: {}, Never: {} };
@@ -43,7 +43,7 @@ test("case 8: only a package that is always pulled is looked at again by the clo
   }
 });
 
-test("case 9: without a registry a tag cannot be looked up, whatever is there; a digest needs none", async () => {
+test("without a registry a tag cannot be looked up, whatever is there; a digest needs none", async () => {
   await using cluster = await startPackageCluster();
   const digest = await cluster.push("acme/f:v1", functionPackage("x"));
   await install(cluster, "Function", "f");
@@ -66,7 +66,7 @@ test("case 9: without a registry a tag cannot be looked up, whatever is there; a
   );
 });
 
-test("case 12: with the flag on another tag of the same content changes the revision in place", async () => {
+test("with the flag on another tag of the same content changes the revision in place", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   const [one, two] = [
     await cluster.push("acme/f:v1", functionPackage("x")),
@@ -82,7 +82,7 @@ test("case 12: with the flag on another tag of the same content changes the revi
   );
 });
 
-test("case 13: with the flag off an edit alone makes a revision, and the old one goes when the new one serves", async () => {
+test("with the flag off an edit alone makes a revision, and the old one goes when the new one serves", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", functionPackage("x"));
   await install(cluster, "Function", "f");
@@ -93,7 +93,7 @@ test("case 13: with the flag off an edit alone makes a revision, and the old one
   assert.deepEqual(await statesOfF(cluster), ["2 Active", "1 Inactive"]);
 });
 
-test("case 16: one revision goes a pass, the lowest; the current one and the history stay", async () => {
+test("one revision goes a pass, the lowest; the current one and the history stay", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   const keepAll = { revisionHistoryLimit: 0 };
   for (const [at, tag] of ["v1", "v2", "v3", "v4"].entries()) {
@@ -102,7 +102,7 @@ test("case 16: one revision goes a pass, the lowest; the current one and the his
     await serve(cluster, { ...functionF, number: at + 1 });
     await managePackage(cluster, "Function", "f");
   }
-  assert.equal((await statesOfF(cluster)).length, 4, "case 17: a history of 0 collects nothing");
+  assert.equal((await statesOfF(cluster)).length, 4, "a history of 0 collects nothing");
   await applyPackage(cluster, { ...functionF, spec: { ...reference(cluster, "v4"), revisionHistoryLimit: 1 } });
   const left: string[][] = [];
   for (let pass = 0; pass < 4; pass++) {
@@ -118,7 +118,7 @@ test("case 16: one revision goes a pass, the lowest; the current one and the his
 });
 
 for (const kind of ["Function", "Provider"] as const) {
-  test(`case 20: an older revision of a ${kind} that a user activates is Inactive again at the next pass`, async () => {
+  test(`an older revision of a ${kind} that a user activates is Inactive again at the next pass`, async () => {
     await using cluster = await startPackageCluster();
     for (const note of ["one", "two"]) {
       const text = kind === "Function" ? functionPackage(note) : providerPackage(note);
@@ -136,7 +136,7 @@ for (const kind of ["Function", "Provider"] as const) {
   });
 }
 
-test("case 22: a paused package is not fetched, says so once, and starts anew afterwards", async () => {
+test("a paused package is not fetched, says so once, and starts anew afterwards", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", functionPackage("x"));
   await install(cluster, "Function", "f");
@@ -160,7 +160,7 @@ test("case 22: a paused package is not fetched, says so once, and starts anew af
   assert.equal(await packageCondition(cluster, functionF, "Installed"), "Unknown");
 });
 
-test("case 25: a package on its way out gets no revision", async () => {
+test("a package on its way out gets no revision", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", functionPackage("x"));
   await applyPackage(cluster, { ...functionF, metadata: { finalizers: ["example.org/wait"] } });
@@ -170,7 +170,7 @@ test("case 25: a package on its way out gets no revision", async () => {
   assert.deepEqual(cluster.takeWrites(), []);
 });
 
-test("case 28: an ImageConfig that no longer matches is no longer named", async () => {
+test("an ImageConfig that no longer matches is no longer named", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", functionPackage("x"));
   await cluster.push("mirror/f:v1", functionPackage("x"));
@@ -194,7 +194,7 @@ test("case 28: an ImageConfig that no longer matches is no longer named", async 
   assert.deepEqual(await applied(), [undefined, "/acme/f:v1"]);
 });
 
-test("case 61: with the flag off a limit of 2 leaves one Active, and no list of active ones", async () => {
+test("with the flag off a limit of 2 leaves one Active, and no list of active ones", async () => {
   await using cluster = await startPackageCluster();
   const limits = { revisionHistoryLimit: 3, activeRevisionLimit: 2 };
   for (const [at, note] of ["one", "two"].entries()) {
@@ -208,7 +208,7 @@ test("case 61: with the flag off a limit of 2 leaves one Active, and no list of 
   assert.equal(memberAt(stored, ["status", "activeRevisions"]), undefined);
 });
 
-test("case 80: with the flag off again, the list of active ones goes", async () => {
+test("with the flag off again, the list of active ones goes", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   await cluster.push("acme/f:v1", functionPackage("x"));
   await install(cluster, "Function", "f");
@@ -220,7 +220,7 @@ test("case 80: with the flag off again, the list of active ones goes", async () 
   assert.equal(await names(), undefined);
 });
 
-test("case 78: when no old revision may go, a Warning says so and all stay", async () => {
+test("when no old revision may go, a Warning says so and all stay", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   for (const [at, tag] of ["v1", "v2", "v3"].entries()) {
     await cluster.push(`acme/f:${tag}`, functionPackage(tag));
@@ -242,11 +242,11 @@ test("case 78: when no old revision may go, a Warning says so and all stay", asy
   assert.deepEqual(
     (await statesOfF(cluster)).map((one) => one.slice(0, 1)),
     ["3", "2"],
-    "the one that nobody names goes",
+    "the revision that no composition names is deleted",
   );
 });
 
-test("case 81: two revisions made from one moving tag keep what each was made of", async () => {
+test("two revisions made from one moving tag keep what each was made of", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   const digests: string[] = [];
   for (const note of ["one", "two"]) {

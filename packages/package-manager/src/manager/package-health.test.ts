@@ -24,7 +24,7 @@ function revision(text: string, desiredState = "Active"): KubeObject {
 
 const unhealthy = (message: string): string => `False UnhealthyPackageRevision ${message}`;
 const rows: { why: string; now: string; hasRuntime?: boolean; health: string }[] = [
-  { why: "case 5: nobody has looked yet", now: "", health: unhealthy('Package revision health is "Unknown"') },
+  { why: "not reconciled yet", now: "", health: unhealthy('Package revision health is "Unknown"') },
   {
     why: "the revision is asked first",
     now: "RevisionHealthy=False:broken RuntimeHealthy=False:down",
@@ -36,7 +36,7 @@ const rows: { why: string; now: string; hasRuntime?: boolean; health: string }[]
     health: unhealthy('Package runtime health is "False" with message: down'),
   },
   {
-    why: "case 5: Unknown is not healthy there either",
+    why: "Unknown is not healthy there either",
     now: "RevisionHealthy=True",
     health: unhealthy('Package runtime health is "Unknown"'),
   },

@@ -6,8 +6,8 @@ import type { Clock, ControllerClient, EventRecorder, Log } from "@purlin/kube-c
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PackageClient } from "../fetch/package-client.ts";
 
-/** What the controllers of packages work with. */
-export interface PackagePorts {
+/** The dependencies of the controllers of packages. */
+export interface PackageDeps {
   readonly client: ControllerClient;
   readonly events: EventRecorder;
   readonly packages: PackageClient;
@@ -23,7 +23,7 @@ export interface PackagePorts {
     /** Whose annotations those are. */
     readonly developmentTrust?: DevelopmentTrust | undefined;
   };
-  /** Whether something runs Functions and Providers here; otherwise somebody else does. */
+  /** Whether a runtime of this control plane runs Functions and Providers; otherwise another controller does. */
   readonly hasRuntime: { readonly Function: boolean; readonly Provider: boolean };
   /** The state of the process that runs the source file of a Function, where this control plane runs it. */
   readonly sourceState?: ((functionName: string) => ProcessState | undefined) | undefined;
@@ -31,7 +31,7 @@ export interface PackagePorts {
   readonly revisionsInUse: (revisions: readonly KubeObject[], signal: AbortSignal) => Promise<ReadonlySet<string>>;
 }
 
-/** How the package manager's writes are signed. */
+/** The field managers of the package manager. */
 export const packageFieldManagers = {
   /** Revisions, as the manager wants them. */
   manager: "pkg.crossplane.io/manager",

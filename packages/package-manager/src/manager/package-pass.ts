@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { ReconcileContext } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PackageType } from "../package-kinds.ts";
-import { writeStatus } from "../package-status.ts";
-import type { PassSignals } from "../pass-signals.ts";
-import type { PackagePorts } from "./package-manager-ports.ts";
+import type { PackageDeps } from "./package-manager-ports.ts";
 
-/** What fails in which step, and how it is told. */
+/** The event reason and message prefix of each step that can fail. */
 export const steps = {
   list: { reason: "ListRevision", text: "cannot list revisions for package" },
   unpack: { reason: "UnpackPackage", text: "cannot unpack package" },
@@ -14,21 +13,11 @@ export const steps = {
   install: { reason: "InstallPackageRevision", text: "cannot apply package revision" },
 } as const;
 
-/** One pass over one package. */
-export interface PackagePass extends PackagePorts, PassSignals {
+/** One reconcile of one package. */
+export interface PackagePass extends PackageDeps, ReconcileContext {
   readonly type: PackageType;
   readonly package: KubeObject;
   /** Several revisions of this package may be active. */
   readonly isRollout: boolean;
   readonly isFunction: boolean;
-}
-
-/** Writes the status of the package, if it says anything new. */
-export function store({ client, package: before, telling }: PackagePass, after: KubeObject): Promise<void> {
-  return writeStatus(client, { before, after, signal: telling });
-}
-
-/** Tells of something that went wrong, unless everything ends anyway. */
-export function tellWarning({ events, package: owner, telling }: PackagePass, reason: string, message: string): void {
-  if (!telling.aborted) events.event(owner, { type: "Warning", reason, message });
 }

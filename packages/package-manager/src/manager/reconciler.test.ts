@@ -29,7 +29,7 @@ function install(cluster: PackageCluster, tag: string, spec: object = {}, metada
   return applyPackage(cluster, { kind: "Function", name, spec: { ...reference, ...spec }, metadata });
 }
 
-test("case 4: a first install makes revision 1, Active and not yet healthy; nothing more is written", async () => {
+test("a first install makes revision 1, Active and not yet healthy; nothing more is written", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push(`acme/${name}:v1`, functionPackage("one"));
   await install(cluster, "v1");
@@ -39,7 +39,6 @@ test("case 4: a first install makes revision 1, Active and not yet healthy; noth
   assert.equal(
     await condition(cluster, "Healthy"),
     'False UnhealthyPackageRevision: Package revision health is "Unknown"',
-    "case 5",
   );
   cluster.takeWrites();
   await pass(cluster);
@@ -51,7 +50,7 @@ test("case 4: a first install makes revision 1, Active and not yet healthy; noth
   assert.deepEqual(cluster.takeEvents(), ["Normal InstallPackageRevision: Successfully installed package revision"]);
 });
 
-test("case 6: what cannot be fetched makes no revision and says why", async () => {
+test("what cannot be fetched makes no revision and says why", async () => {
   await using cluster = await startPackageCluster();
   await install(cluster, "missing");
   await assert.rejects(pass(cluster), /cannot unpack package: cannot read .*answers 404/);
@@ -62,14 +61,14 @@ test("case 6: what cannot be fetched makes no revision and says why", async () =
   assert.match(cluster.takeEvents().join(), /Warning UnpackPackage: cannot unpack package/);
 });
 
-test("something that is no package, or of another kind of thing, says so", async () => {
+test("an artifact that is not a package, or of another kind, is reported", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push(`acme/${name}:v1`, "a: b\n");
   await install(cluster, "v1");
   await assert.rejects(pass(cluster), /package\.yaml:1: expected an object with apiVersion and kind/);
 });
 
-test("case 7, 83: a moved tag makes a new revision, which replaces the old one when it serves", async () => {
+test("a moved tag makes a new revision, which replaces the old one when it serves", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push(`acme/${name}:v1`, functionPackage("one"));
   await install(cluster, "v1");
@@ -85,7 +84,7 @@ test("case 7, 83: a moved tag makes a new revision, which replaces the old one w
   assert.deepEqual(await states(cluster), ["2 Active", "1 Inactive"]);
 });
 
-test("case 13, 14: an edit of the spec makes a revision, one of labels does not", async () => {
+test("an edit of the spec makes a revision, one of labels does not", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push(`acme/${name}:v1`, functionPackage("one"));
   await install(cluster, "v1");
@@ -98,7 +97,7 @@ test("case 13, 14: an edit of the spec makes a revision, one of labels does not"
   assert.equal((await states(cluster)).length, 2);
 });
 
-test("case 84, 74, 75: with the flag on only the content makes a revision; labels go to the current one", async () => {
+test("with the flag on only the content makes a revision; labels go to the current one", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   await cluster.push(`acme/${name}:v1`, functionPackage("one"));
   await install(cluster, "v1", {}, { labels: { channel: "stable", "pkg.crossplane.io/package": "evil" } });
@@ -134,10 +133,10 @@ test("case 84, 74, 75: with the flag on only the content makes a revision; label
 
   await install(cluster, "v2", { ...limits, activeRevisionLimit: 1 }, {});
   await pass(cluster);
-  assert.deepEqual(await states(cluster), ["2 Active", "1 Inactive"], "case 63: a lower limit");
+  assert.deepEqual(await states(cluster), ["2 Active", "1 Inactive"], "a lower limit");
   await install(cluster, "v1", { ...limits, activeRevisionLimit: 1 }, {});
   await pass(cluster);
-  assert.deepEqual(await states(cluster), ["3 Active", "2 Active"], "case 15: going back renumbers and hands over");
+  assert.deepEqual(await states(cluster), ["3 Active", "2 Active"], "going back renumbers and hands over");
   await pass(cluster);
   assert.deepEqual(await states(cluster), ["3 Active", "2 Inactive"]);
   cluster.takeWrites();
@@ -145,7 +144,7 @@ test("case 84, 74, 75: with the flag on only the content makes a revision; label
   assert.deepEqual(cluster.takeWrites(), []);
 });
 
-test("case 79: an older revision of before the flag gets a certificate of its own, and stays Active", async () => {
+test("an older revision of before the flag gets a certificate of its own, and stays Active", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   const spec = { revisionHistoryLimit: 3, activeRevisionLimit: 2 };
   const secret = (one: KubeObject | undefined): unknown => one && memberAt(one, ["spec", "tlsServerSecretName"]);
@@ -163,7 +162,7 @@ test("case 79: an older revision of before the flag gets a certificate of its ow
   assert.equal(secret(older), `${first.metadata.name}-tls-server`);
 });
 
-test("case 65: under Manual with the flag on users decide, and new revisions are Inactive", async () => {
+test("under Manual with the flag on users decide, and new revisions are Inactive", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   const manual = { revisionActivationPolicy: "Manual", revisionHistoryLimit: 5 };
   for (const tag of ["v1", "v2", "v3"]) {
@@ -182,7 +181,7 @@ test("case 65: under Manual with the flag on users decide, and new revisions are
   assert.equal(Array.isArray(active) && active.length, 3);
 });
 
-test("under Manual, what a user sets while the manager looks elsewhere is not undone, and nobody is told", async () => {
+test("under Manual, a concurrent edit of a user is not undone, and nothing is reported", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   await cluster.push(`acme/${name}:v1`, functionPackage("one"));
   await install(cluster, "v1", { revisionActivationPolicy: "Manual" });
@@ -208,7 +207,7 @@ test("under Manual, what a user sets while the manager looks elsewhere is not un
   assert.equal(labelled?.metadata.labels?.["channel"], "alpha", "the next pass does what is left to do");
 });
 
-test("case 18, 19: Manual as shipped leaves a new revision without a state and stops the old one", async () => {
+test("Manual as shipped leaves a new revision without a state and stops the old one", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push(`acme/${name}:v1`, functionPackage("one"));
   await install(cluster, "v1", { revisionActivationPolicy: "Manual" });
@@ -225,7 +224,7 @@ test("case 18, 19: Manual as shipped leaves a new revision without a state and s
   assert.deepEqual(await states(cluster), ["2 ", "1 Inactive"]);
 });
 
-test("case 16, 78: old revisions are collected one a pass, never an active one", async () => {
+test("old revisions are collected one a pass, never an active one", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   for (const [at, tag] of ["v1", "v2", "v3"].entries()) {
     await cluster.push(`acme/${name}:${tag}`, functionPackage(tag));
@@ -237,7 +236,7 @@ test("case 16, 78: old revisions are collected one a pass, never an active one",
   assert.deepEqual(await states(cluster), ["3 Active", "2 Inactive"]);
 });
 
-test("case 21: a common label that goes from the package goes from the revision", async () => {
+test("a common label that goes from the package goes from the revision", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   await cluster.push(`acme/${name}:v1`, functionPackage("one"));
   await install(cluster, "v1", { commonLabels: { a: "1", b: "2" } });
@@ -248,7 +247,7 @@ test("case 21: a common label that goes from the package goes from the revision"
   assert.deepEqual(revision && memberAt(revision, ["spec", "commonLabels"]), { b: "2" });
 });
 
-test("case 22: a paused package is left alone; its conditions start anew afterwards", async () => {
+test("a paused package is left alone; its conditions start anew afterwards", async () => {
   await using cluster = await startPackageCluster();
   await install(cluster, "v1", {}, { annotations: { "crossplane.io/paused": "true" } });
   await pass(cluster);
@@ -258,7 +257,7 @@ test("case 22: a paused package is left alone; its conditions start anew afterwa
   assert.deepEqual(conditionsOf(await cluster.kube.get(type.package, { name })), []);
 });
 
-test("case 24: a revision of somebody else is not taken over", async () => {
+test("a revision of another owner is not adopted", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   const digest = await cluster.push(`acme/${name}:v1`, functionPackage("one"));
   const other = { apiVersion: "v1", kind: "ConfigMap", name: "other", uid: "other", controller: true };
@@ -276,7 +275,7 @@ test("case 24: a revision of somebody else is not taken over", async () => {
   assert.match(cluster.takeEvents().join(), /Warning InstallPackageRevision/);
 });
 
-test("case 27, 28: a rewrite decides where the package comes from, and is told", async () => {
+test("a rewrite decides the source of the package, and is reported", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push(`mirror/${name}:v1`, functionPackage("one"));
   const config = {

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type DevelopmentFunction, type IgnoredDevelopment, trustedDevelopmentOf } from "@purlin/function-runner";
-import { attempt, isReconcileFailure, type ReconcileResult } from "@purlin/kube-controller";
-import { isConflict, textOf } from "@purlin/kube-objects/errors";
+import {
+  attempt,
+  explainTimeout,
+  type ReconcileResult,
+  type ReconcilerDefinition,
+  reportPaused,
+  withConditionTexts,
+} from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import {
   conditionOf,
@@ -9,7 +15,6 @@ import {
   isDeleted,
   isPaused,
   type KubeObject,
-  type ObjectKey,
   saysPaused,
   textAt,
 } from "@purlin/kube-objects/object";
@@ -17,14 +22,12 @@ import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { type PackageRequest, requestOf, revisionPin } from "../fetch/package-request.ts";
 import { refuseUnverified } from "../fetch/unverified-package.ts";
 import { type PackageType, packageLabels } from "../package-kinds.ts";
-import { withTexts } from "../package-status.ts";
-import { inTime, passSignals } from "../pass-signals.ts";
-import { forgetPause, tellPaused } from "../pausing.ts";
+import { clearConditions } from "../package-status.ts";
 import { collectRevisions } from "./collect-revisions.ts";
 import { desiredRevision } from "./desired-revision.ts";
 import { healthOf, installationOf, unpackingFailed } from "./package-health.ts";
-import { type PackagePorts, packageFieldManagers } from "./package-manager-ports.ts";
-import { type PackagePass, steps, store, tellWarning } from "./package-pass.ts";
+import { type PackageDeps, packageFieldManagers } from "./package-manager-ports.ts";
+import { type PackagePass, steps } from "./package-pass.ts";
 import { handsOver, isAutomatic, planStates } from "./plan-states.ts";
 import { reportDevelopment, reportIgnored } from "./report-source.ts";
 import { type CurrentRevision, currentByDigest, currentByGeneration, numberOfCurrent } from "./revision-identity.ts";
@@ -36,59 +39,47 @@ interface CurrentPackage {
   readonly current: CurrentRevision;
 }
 
-const passMs = 60_000;
+const timeoutMs = 60_000;
 const alwaysPollMs = 60_000;
 
-/** Keeps the revisions of a package: fetches it, makes what it points to the current revision, and decides who is active. */
-export async function reconcilePackage(
-  ports: PackagePorts,
-  type: PackageType,
-  {
-    key,
-    stopping,
-    timeoutMs = passMs,
-  }: { readonly key: ObjectKey; readonly stopping: AbortSignal; readonly timeoutMs?: number },
-): Promise<ReconcileResult> {
-  const signals = passSignals(stopping, timeoutMs);
-  const { signal } = signals;
-  const found = await ports.client.get(type.package, key, { signal });
-  if (found === undefined) return {};
+/** Keeps the revisions of a package: fetches it, makes what it points to the current revision, and decides which are active. */
+export function packageReconciler(deps: PackageDeps, type: PackageType): ReconcilerDefinition<PackagePass> {
   const isFunction = type.kind === "Function";
-  const isRollout = isFunction && ports.features.functionRevisionSelectors;
-  const pass: PackagePass = { ...ports, type, package: found, ...signals, isFunction, isRollout };
+  const isRollout = isFunction && deps.features.functionRevisionSelectors;
+  return {
+    ...deps,
+    type: type.package,
+    timeoutMs,
+    extend: (context) => ({ ...deps, ...context, type, package: context.stored.object, isFunction, isRollout }),
+    reconcile: reconcilePackage,
+    async onFailure({ reason, message }, pass) {
+      if (reason !== steps.unpack.reason) return;
+      await pass.writeStatus(withConditionTexts(pass.package, unpackingFailed(message), pass.clock));
+    },
+  };
+}
+
+async function reconcilePackage(pass: PackagePass): Promise<ReconcileResult> {
+  const { package: found, isFunction } = pass;
   // A function under development is run where its annotations say; it has no package to fetch.
-  const development = isFunction ? developmentIn(ports, found) : undefined;
+  const development = isFunction ? developmentIn(pass, found) : undefined;
   if (development !== undefined && development.kind !== "ignored") {
     if (!isDeleted(found)) await reportDevelopment(pass, development);
     return {};
   }
-  if (isPaused(found)) await tellPaused(ports, found, signal);
-  else if (saysPaused(found)) await forgetPause(ports, found, signal);
-  else if (!isDeleted(found)) return managing(pass, development);
+  if (isPaused(found)) await reportPaused(pass, pass.clock);
+  else if (saysPaused(found)) await clearConditions(pass);
+  // A report about ignored annotations starts another reconcile, which manages the package as if they were not there.
+  else if (!isDeleted(found) && !(await reportIgnored(pass, development))) return manage(pass);
   return {};
 }
 
 function developmentIn(
-  { features: { developmentFunctions, developmentTrust = {} } }: PackagePorts,
+  { features: { developmentFunctions, developmentTrust = {} } }: PackageDeps,
   found: KubeObject,
 ): DevelopmentFunction | IgnoredDevelopment | undefined {
   if (!developmentFunctions) return undefined;
   return trustedDevelopmentOf(found, developmentTrust);
-}
-
-/** The package is managed as if ignored annotations were not there. A report about them brings another pass. */
-async function managing(pass: PackagePass, ignored: IgnoredDevelopment | undefined): Promise<ReconcileResult> {
-  return (await reportIgnored(pass, ignored)) ? {} : tellingFailure(pass);
-}
-
-async function tellingFailure(pass: PackagePass): Promise<ReconcileResult> {
-  try {
-    return await manage(pass);
-  } catch (error) {
-    // Somebody else wrote meanwhile: the next pass sees what.
-    if (isReconcileFailure(error) && !isConflict(error)) tellWarning(pass, error.reason, error.message);
-    throw error;
-  }
 }
 
 async function manage(pass: PackagePass): Promise<ReconcileResult> {
@@ -107,18 +98,18 @@ async function manage(pass: PackagePass): Promise<ReconcileResult> {
   return request.pullPolicy === "Always" ? { requeueAfterMs: alwaysPollMs } : {};
 }
 
-/** Says what the package is now: its current revision, who is active, where it came from, and how it is. */
+/** Writes the status of the package: current and active revisions, source and health. */
 async function reportPackage(
   pass: PackagePass,
   { stored, resolved, active }: { stored: KubeObject; resolved: ResolvedPackage; active: readonly string[] },
 ): Promise<void> {
-  const { type, events, isRollout } = pass;
+  const { type, isRollout } = pass;
   const hasRuntime = type.hasRuntime;
   const health = healthOf(stored, hasRuntime);
   const before = conditionOf(conditionsOf(pass.package), "Healthy").status;
   if (health.status === "True" && before !== "True") {
     const message = "Successfully installed package revision";
-    events.event(pass.package, { type: "Normal", reason: steps.install.reason, message });
+    pass.emit({ reason: steps.install.reason, message });
   }
   const status: Record<string, unknown> = {
     ...(pass.package["status"] as JsonObject | undefined),
@@ -130,8 +121,8 @@ async function reportPackage(
   else delete status["appliedImageConfigRefs"];
   if (isRollout) status["activeRevisions"] = namesOfActive(stored, active);
   else delete status["activeRevisions"];
-  const told = { ...pass.package, status } as KubeObject;
-  await store(pass, withTexts(pass.clock, told, [installationOf(stored), health]));
+  const after = { ...pass.package, status } as KubeObject;
+  await pass.writeStatus(withConditionTexts(after, [installationOf(stored), health], pass.clock));
 }
 
 function namesOfActive(current: KubeObject, older: readonly string[]): readonly string[] {
@@ -148,21 +139,16 @@ async function resolvePackage(
   request: PackageRequest,
   revisions: readonly KubeObject[],
 ): Promise<CurrentPackage> {
-  try {
-    const read = async (): Promise<CurrentPackage> => {
-      const resolved = await pass.packages.resolve(request);
-      const current = currentRevision(pass, resolved, revisions);
-      if (current.existing === undefined) refuseUnverified(resolved);
-      await pass.packages.contents(resolved, request);
-      // Before the revision is made: its tag may move at any time.
-      await pass.packages.pin(revisionPin(pass.type.revision.kind, current.name), resolved.digest);
-      return { resolved, current };
-    };
-    return await attempt(steps.unpack, () => inTime(pass, read, `reading ${request.reference}`));
-  } catch (error) {
-    await store(pass, withTexts(pass.clock, pass.package, unpackingFailed(textOf(error))));
-    throw error;
-  }
+  const read = async (): Promise<CurrentPackage> => {
+    const resolved = await pass.packages.resolve(request);
+    const current = currentRevision(pass, resolved, revisions);
+    if (current.existing === undefined) refuseUnverified(resolved);
+    await pass.packages.contents(resolved, request);
+    // Before the revision is made: its tag may move at any time.
+    await pass.packages.pin(revisionPin(pass.type.revision.kind, current.name), resolved.digest);
+    return { resolved, current };
+  };
+  return attempt(steps.unpack, () => explainTimeout(pass, read, `reading ${request.reference}`));
 }
 
 function currentRevision(
@@ -174,7 +160,7 @@ function currentRevision(
   return (isRollout ? currentByDigest : currentByGeneration)({ packageName, digest, generation }, revisions);
 }
 
-/** Makes the current revision what the package says. One that belongs to somebody else is not taken over. */
+/** Applies the current revision as the package defines it. A revision of another owner is not adopted. */
 async function applyCurrent(
   pass: PackagePass,
   wanted: {

@@ -2,6 +2,7 @@
 
 import type { ProcessState } from "@purlin/function-process";
 import type { DevelopmentFunction, IgnoredDevelopment } from "@purlin/function-runner";
+import { withConditionTexts } from "@purlin/kube-controller";
 import {
   type ConditionText,
   conditionOf,
@@ -9,8 +10,7 @@ import {
   type KubeObject,
   withConditions,
 } from "@purlin/kube-objects/object";
-import { withTexts } from "../package-status.ts";
-import { type PackagePass, store, tellWarning } from "./package-pass.ts";
+import type { PackagePass } from "./package-pass.ts";
 
 const installed: ConditionText = { type: "Installed", status: "True", reason: "DevelopmentFunction" };
 const servingReason = "SourceServing";
@@ -33,13 +33,13 @@ export async function reportDevelopment(pass: PackagePass, { kind }: Development
 export async function reportIgnored(pass: PackagePass, ignored: IgnoredDevelopment | undefined): Promise<boolean> {
   const known = conditionsOf(pass.package).find(({ type }) => type === ignoredType);
   if (known?.message === ignored?.message) return false;
-  await store(pass, ignored === undefined ? withoutIgnored(pass.package) : withIgnored(pass, ignored));
-  if (ignored !== undefined) tellWarning(pass, ignoredReason, ignored.message);
+  await pass.writeStatus(ignored === undefined ? withoutIgnored(pass.package) : withIgnored(pass, ignored));
+  if (ignored !== undefined) pass.emit({ type: "Warning", reason: ignoredReason, message: ignored.message });
   return true;
 }
 
 function withIgnored({ clock, package: object }: PackagePass, { message }: IgnoredDevelopment): KubeObject {
-  return withTexts(clock, object, [{ type: ignoredType, status: "False", reason: ignoredReason, message }]);
+  return withConditionTexts(object, [{ type: ignoredType, status: "False", reason: ignoredReason, message }], clock);
 }
 
 function withoutIgnored(object: KubeObject): KubeObject {
@@ -53,7 +53,7 @@ function withoutIgnored(object: KubeObject): KubeObject {
 async function forgetSource(pass: PackagePass): Promise<void> {
   const conditions = conditionsOf(pass.package);
   const kept = conditions.filter(({ reason }) => reason !== servingReason && reason !== failedReason);
-  if (kept.length < conditions.length) await store(pass, withConditions(pass.package, kept));
+  if (kept.length < conditions.length) await pass.writeStatus(withConditions(pass.package, kept));
 }
 
 /** Writes the state of the process that runs a Function's source file to the Function: conditions, and an event for each new failure. */
@@ -62,9 +62,9 @@ async function reportSource(pass: PackagePass, state: ProcessState): Promise<voi
   if (state.phase === "starting") return;
   const health = healthOfSource(state);
   const before = conditionOf(conditionsOf(pass.package), "Healthy");
-  await store(pass, withTexts(pass.clock, pass.package, [installed, health]));
+  await pass.writeStatus(withConditionTexts(pass.package, [installed, health], pass.clock));
   if (health.status !== "False" || health.message === before.message) return;
-  tellWarning(pass, failedReason, health.message ?? "");
+  pass.emit({ type: "Warning", reason: failedReason, message: health.message ?? "" });
 }
 
 function healthOfSource(state: Exclude<ProcessState, { readonly phase: "starting" }>): ConditionText {

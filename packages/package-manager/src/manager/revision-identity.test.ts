@@ -14,7 +14,7 @@ const revision = (name: string, number: number, digest?: string): KubeObject => 
   spec: { revision: number, ...(digest !== undefined && { digest }) },
 });
 
-test("case 13: each generation has a revision of its own", () => {
+test("each generation has a revision of its own", () => {
   const first = currentByGeneration(identity, []);
   assert.deepEqual([first.name, first.existing], ["function-bucket-5d16ee38ddf6", undefined]);
   const made = revision(first.name, 1);
@@ -23,7 +23,7 @@ test("case 13: each generation has a revision of its own", () => {
   assert.deepEqual([second.name, second.existing], ["function-bucket-70c0d022c734", undefined]);
 });
 
-test("case 84: with digests, only the content makes a revision, whatever it is called", () => {
+test("with digests, only the content makes a revision, whatever it is called", () => {
   const fresh = currentByDigest(identity, []);
   assert.equal(fresh.name, "function-bucket-2cf24dba5fb0");
   const renamed = revision("anything", 3, identity.digest);
@@ -39,7 +39,7 @@ test("a revision from before digests were noted is known by either name", () => 
   assert.equal(currentByDigest(identity, [revision("function-bucket-70c0d022c734", 1)]).existing, undefined);
 });
 
-test("the current revision always has the highest number (case 15)", () => {
+test("the current revision always has the highest number", () => {
   const a = revision("a", 1);
   const b = revision("b", 2);
   assert.equal(numberOfCurrent({ name: "a", existing: undefined }, []), 1);

@@ -68,7 +68,7 @@ async function settle(cluster: PackageCluster, name: string): Promise<KubeObject
   return revisions(cluster, "Function", name);
 }
 
-test("case 63, 64, 83: the limit holds in the end, numbers are unique, and who serves is replaced only by who does", async () => {
+test("the limit holds in the end, numbers are unique, and who serves is replaced only by who does", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   const digests: string[] = [];
   for (let tag = 0; tag <= 4; tag++) digests.push(await cluster.push(`acme/f:t${tag}`, functionPackage(`t${tag}`)));
@@ -83,21 +83,21 @@ test("case 63, 64, 83: the limit holds in the end, numbers are unique, and who s
         await perform(cluster, state, one);
         const served = (await revisions(cluster, "Function", state.name)).filter(isServing).length;
         const after = await settle(cluster, state.name);
-        const told = JSON.stringify({ acts, one, before: before.length });
+        const trace = JSON.stringify({ acts, one, before: before.length });
         const [current] = after;
-        assert.ok(current, told);
+        assert.ok(current, trace);
         assert.equal(
           textAt(current, ["spec", "digest"]),
           digests[state.tag],
-          `the highest number is what the package points to: ${told}`,
+          `the highest number is what the package points to: ${trace}`,
         );
-        assert.equal(new Set(after.map(numberOf)).size, after.length, `numbers are unique: ${told}`);
-        assert.ok(isActive(current), `the current one is active: ${told}`);
+        assert.equal(new Set(after.map(numberOf)).size, after.length, `numbers are unique: ${trace}`);
+        assert.ok(isActive(current), `the current one is active: ${trace}`);
         const left = after.filter(isServing).length;
-        assert.ok(left >= Math.min(served, state.limit), `${served} served, ${left} are left: ${told}`);
-        assert.ok(after.filter(isActive).length <= 2 * state.limit, `no more than each with a stand-in: ${told}`);
+        assert.ok(left >= Math.min(served, state.limit), `${served} served, ${left} are left: ${trace}`);
+        assert.ok(after.filter(isActive).length <= 2 * state.limit, `no more than each with a stand-in: ${trace}`);
         const standIns = after.slice(state.limit).filter(isActive);
-        assert.ok(standIns.every(isServing), `a newcomer beyond the limit that never served is replaced: ${told}`);
+        assert.ok(standIns.every(isServing), `a newcomer beyond the limit that never served is replaced: ${trace}`);
       }
       for (const one of await revisions(cluster, "Function", state.name)) {
         if (isActive(one)) await serve(cluster, { ...state, number: numberOf(one) });

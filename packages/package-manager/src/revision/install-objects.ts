@@ -15,7 +15,7 @@ export function installObjects(pass: RevisionPass, contents: PackageContents): P
   return attempt(steps.establish, async () => {
     const control = textAt(revision, ["spec", "desiredState"]) === "Active";
     const webhooks = control && type.hasRuntime ? await webhookClientOf(pass) : undefined;
-    // The CRDs of a Function describe its input to readers; nobody makes objects of them.
+    // The CRDs of a Function document its input; there are no objects of them.
     const objects = type.kind === "Function" ? [] : (contents.objects as readonly KubeObject[]);
     const owner = await packageOf(pass);
     return establish({ client, revision, package: owner, objects, control, webhooks, established, workers, signal });
@@ -40,7 +40,7 @@ async function webhookClientOf(pass: RevisionPass): Promise<WebhookClient> {
 const looks = 30;
 const longestPauseMs = 25;
 
-/** The secret that the runtime's controller has told, as of now. */
+/** The newest name of the secret that the controller of the runtime wrote into the status. */
 async function serverSecretOf({
   client,
   type,

@@ -19,7 +19,7 @@ import {
 
 const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
 
-test("case 48: a function waits for its certificate, then is healthy, and installs nothing", async () => {
+test("a function waits for its certificate, then is healthy, and installs nothing", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", `${functionPackage("x")}---${thingCrd("inputs")}`);
   await install(cluster, "Function", "f");
@@ -43,7 +43,7 @@ test("case 48: a function waits for its certificate, then is healthy, and instal
   assert.deepEqual(cluster.takeWrites(), [], "a second look changes nothing");
 });
 
-test("a certificate that comes a moment later is no failure, and no event", async () => {
+test("a certificate that comes a moment later causes neither a failure nor an event", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", functionPackage("x"));
   await install(cluster, "Function", "f");
@@ -63,7 +63,7 @@ test("a certificate that comes a moment later is no failure, and no event", asyn
   assert.deepEqual(cluster.takeEvents(), ["Normal SyncPackage: Successfully configured package revision"]);
 });
 
-test("case 31: a Provider installed as a Function says what it is", async () => {
+test("a Provider installed as a Function says what it is", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", providerPackage("x"));
   await install(cluster, "Function", "f");
@@ -75,7 +75,7 @@ test("case 31: a Provider installed as a Function says what it is", async () => 
   assert.match(await revisionHealth(cluster, "Function", "f"), /^False validating package contents failed/);
 });
 
-test("case 35: a package for another version is refused without trying again, unless told otherwise", async () => {
+test("a package for another version is refused without a retry, unless constraints are ignored", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   await cluster.push("acme/f:v1", functionPackage("x", '{crossplane: {version: ">=v2.0.0"}}'));
   await install(cluster, "Function", "f");
@@ -127,7 +127,7 @@ test("a Provider's CRDs are installed, owned by revision and package, and only t
   );
 });
 
-test("case 43: an object of another package stops everything before anything is made", async () => {
+test("an object of another package stops everything before anything is made", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/p:v1", providerPackage("x", thingCrd("as"), thingCrd("bs")));
   const other = { apiVersion: "v1", kind: "ConfigMap", name: "theirs", uid: "u", controller: true };
@@ -152,7 +152,7 @@ test("case 43: an object of another package stops everything before anything is 
   await assert.rejects(cluster.kube.get(crd, { name: "as.example.org" }), /not found/);
 });
 
-test("case 44, 45: a new revision takes over what the old one let go of; what it no longer brings stays", async () => {
+test("a new revision takes over what the old one let go of; what it no longer brings stays", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/p:v1", providerPackage("one", thingCrd("as"), thingCrd("bs")));
   await install(cluster, "Provider", "p");
@@ -174,7 +174,7 @@ test("case 44, 45: a new revision takes over what the old one let go of; what it
   assert.ok(left.metadata.ownerReferences?.some(({ kind }) => kind === "Provider"));
 });
 
-test("case 23: a paused revision is not finalized; otherwise it leaves the Lock and goes", async () => {
+test("a paused revision is not finalized; otherwise it leaves the Lock and goes", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", functionPackage("x"));
   await install(cluster, "Function", "f");
@@ -201,7 +201,7 @@ test("case 23: a paused revision is not finalized; otherwise it leaves the Lock 
   assert.equal(await lock(), 0);
 });
 
-test("case 72: of two active revisions the highest is in the Lock", async () => {
+test("of two active revisions the highest is in the Lock", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   for (const note of ["one", "two"]) {
     await cluster.push("acme/f:v1", functionPackage(note));
@@ -221,7 +221,7 @@ test("case 72: of two active revisions the highest is in the Lock", async () => 
   assert.equal(await revisionHealth(cluster, "Function", "f"), "True");
 });
 
-test("case 72: one that is being deleted speaks for nobody: the next one is in the Lock, and stays there", async () => {
+test("a revision that is being deleted does not represent its package: the next one is in the Lock, and stays there", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   for (const note of ["one", "two"]) {
     await cluster.push("acme/f:v1", functionPackage(note));
@@ -242,7 +242,7 @@ test("case 72: one that is being deleted speaks for nobody: the next one is in t
   assert.deepEqual(await locked(), [oldest?.metadata.name]);
 });
 
-test("a provider that is as it should be is not even tried again, until somebody changes what it brought", async () => {
+test("an established provider is not written again until a user changes one of its objects", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/p:v1", providerPackage("x", thingCrd("as"), thingCrd("bs")));
   await install(cluster, "Provider", "p");
@@ -292,6 +292,6 @@ test("one that is Inactive and has let go of what it installed needs its registr
   await passRevision(cluster, "Provider", active, { packages });
   assert.equal(await revisionHealth(cluster, "Provider", "p"), "True");
   const [released] = await revisions(cluster, "Provider", "p");
-  assert.ok(released && Array.isArray(memberAt(released, ["status", "objectRefs"])), "what it brought is still told");
+  assert.ok(released && Array.isArray(memberAt(released, ["status", "objectRefs"])), "its objects are still listed");
   assert.equal(controllerOf(await cluster.kube.get(crd, { name: "as.example.org" })), undefined);
 });

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { attempt, isReconcileFailure, type ReconcileResult } from "@purlin/kube-controller";
-import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
+import {
+  attempt,
+  explainTimeout,
+  type ReconcileResult,
+  type ReconcilerDefinition,
+  TerminalError,
+} from "@purlin/kube-controller";
+import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import {
   hasFinalizer,
   isDeleted,
-  isPaused,
   type KubeObject,
-  type ObjectKey,
   saysPaused,
   textAt,
   withFinalizer,
@@ -21,38 +25,35 @@ import { type DependencyCounts, registerPackage, unregisterPackage } from "../lo
 import { packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { numberOf } from "../manager/revision-identity.ts";
 import { type PackageType, packageFinalizers, packageLabels } from "../package-kinds.ts";
-import { inTime, passSignals } from "../pass-signals.ts";
-import { forgetPause, tellPaused } from "../pausing.ts";
+import { clearConditions } from "../package-status.ts";
 import { findRivals, giveWay } from "./duplicate-packages.ts";
 import { installObjects, releaseObjects } from "./install-objects.ts";
+import { reportHealthy, reportUnhealthy } from "./report-revision.ts";
 import { packageOf, type RevisionPass, steps } from "./revision-pass.ts";
-import type { RevisionPorts } from "./revision-ports.ts";
-import { tellHealthy, tellUnhealthy, warn } from "./tell-revision.ts";
+import type { RevisionDeps } from "./revision-ports.ts";
 
 type Texts = Readonly<Record<string, string>>;
 
-const passMs = 180_000;
+const timeoutMs = 180_000;
 
-/** Makes a revision true: reads its package, sees that what it needs is there, and installs what it brings. */
-export async function reconcileRevision(
-  ports: RevisionPorts,
-  type: PackageType,
-  {
-    key,
-    stopping,
-    timeoutMs = passMs,
-  }: { readonly key: ObjectKey; readonly stopping: AbortSignal; readonly timeoutMs?: number },
-): Promise<ReconcileResult> {
-  const signals = passSignals(stopping, timeoutMs);
-  const { signal } = signals;
-  const found = await ports.client.get(type.revision, key, { signal });
-  if (found === undefined) return {};
-  const pass: RevisionPass = { ...ports, type, revision: found, ...signals, found: new Map() };
-  // Paused comes first: not even a deletion goes on.
-  if (isPaused(found)) await tellPaused(ports, found, signal);
-  else if (isDeleted(found)) await finalize(pass);
-  else if (saysPaused(found)) await forgetPause(ports, found, signal);
-  else await tellingFailure(pass);
+/** Installs a revision: reads its package, requires that its dependencies are installed, and installs its objects. */
+export function revisionReconciler(deps: RevisionDeps, type: PackageType): ReconcilerDefinition<RevisionPass> {
+  return {
+    ...deps,
+    type: type.revision,
+    timeoutMs,
+    // Not even a deletion continues while the revision is paused.
+    onPause: "report",
+    extend: (context) => ({ ...deps, ...context, type, revision: context.stored.object, found: new Map() }),
+    reconcile: reconcileRevision,
+    onFailure: ({ message }, pass) => reportUnhealthy(pass, message),
+  };
+}
+
+async function reconcileRevision(pass: RevisionPass): Promise<ReconcileResult> {
+  if (isDeleted(pass.revision)) await finalize(pass);
+  else if (saysPaused(pass.revision)) await clearConditions(pass);
+  else await settle({ ...pass, revision: await ensureFinalizer(pass) });
   return {};
 }
 
@@ -60,20 +61,7 @@ async function finalize({ client, revision, signal }: RevisionPass): Promise<voi
   if (!hasFinalizer(revision, packageFinalizers.revision)) return;
   await unregisterPackage(client, revision.metadata.name ?? "", signal);
   const freed = withoutFinalizer(revision, packageFinalizers.revision);
-  try {
-    await client.update(freed, { fieldManager: packageFieldManagers.update, signal });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
-}
-
-async function tellingFailure(pass: RevisionPass): Promise<void> {
-  try {
-    await settle({ ...pass, revision: await ensureFinalizer(pass) });
-  } catch (error) {
-    if (!isConflict(error) && isReconcileFailure(error) && !pass.telling.aborted) await tellUnhealthy(pass, error);
-    throw error;
-  }
+  await ignoreNotFound(client.update(freed, { fieldManager: packageFieldManagers.update, signal }));
 }
 
 async function ensureFinalizer({ client, revision, signal }: RevisionPass): Promise<KubeObject> {
@@ -86,16 +74,15 @@ async function settle(pass: RevisionPass): Promise<void> {
   if (textAt(pass.revision, ["spec", "desiredState"]) === "Inactive") {
     await unregisterPackage(pass.client, pass.revision.metadata.name ?? "", pass.signal);
     const released = await releaseObjects(pass);
-    // One that installed nothing goes on: its package is still looked at.
-    if (released.length > 0) return tellHealthy(pass, released);
+    // The package of a revision that installed nothing is still read.
+    if (released.length > 0) return reportHealthy(pass, released);
   }
   const contents = await fetchContents(pass);
   const labelled = { ...pass, revision: await attempt(steps.metadata, () => addPackageLabels(pass, contents)) };
   const message = incompatibility(labelled, contents);
-  // Trying again would not help: another version of either is a change that brings a new pass.
-  if (message !== undefined) return tellUnhealthy(labelled, { reason: steps.compatible.reason, message });
+  if (message !== undefined) throw new TerminalError(steps.compatible.reason, message);
   await resolveDependencies(labelled, contents);
-  await tellHealthy(labelled, await installObjects(labelled, contents));
+  await reportHealthy(labelled, await installObjects(labelled, contents));
 }
 
 /** Gives the revision the labels and annotations of the package's metadata. A label that the package object sets wins. */
@@ -118,7 +105,7 @@ function isWithin(wanted: Texts, there: Texts | null | undefined): boolean {
   return Object.entries(wanted).every(([key, value]) => there?.[key] === value);
 }
 
-/** Reads the package of a revision and notes what it says of itself. What should not be in it is only told. */
+/** Reads the package of a revision and records its metadata. Unexpected contents are only reported as events. */
 async function fetchContents(pass: RevisionPass): Promise<PackageContents> {
   const { packages, revision, signal, found } = pass;
   const request = requestOf(revision, referenceOfRevision(revision), signal);
@@ -126,14 +113,16 @@ async function fetchContents(pass: RevisionPass): Promise<PackageContents> {
     const looked = await packages.resolve(request);
     return { resolved: looked, contents: await packages.contents(looked, request) };
   };
-  const { resolved, contents } = await attempt(steps.parse, () => inTime(pass, read, `reading ${request.reference}`));
-  const applied = resolved.applied.length > 0 ? resolved.applied : undefined;
+  const { resolved, contents } = await attempt(steps.parse, () =>
+    explainTimeout(pass, read, `reading ${request.reference}`),
+  );
+  const applied = resolved.applied.length > 0 ? [...resolved.applied] : undefined;
   found.set("resolvedImage", resolved.resolved);
   found.set("appliedImageConfigRefs", applied);
   await attempt(steps.validate, () => requireKind(pass.type, contents));
   const { capabilities } = contents.meta;
   found.set("capabilities", capabilities.length > 0 ? [...capabilities] : undefined);
-  for (const finding of contents.findings) warn(pass, "LintPackage", finding);
+  for (const message of contents.findings) pass.emit({ type: "Warning", reason: "LintPackage", message });
   return contents;
 }
 
@@ -141,7 +130,7 @@ function requireKind({ kind }: PackageType, { meta }: PackageContents): void {
   if (meta.kind !== kind) throw new Error(`the package is a ${meta.kind}, not a ${kind}; install it as a ${meta.kind}`);
 }
 
-/** Why the package does not suit this control plane; undefined when it does, or when nobody minds. */
+/** Why the package is incompatible with this control plane; undefined when it is compatible, or when constraints are ignored. */
 function incompatibility(
   { revision, crossplaneVersion }: Pick<RevisionPass, "revision" | "crossplaneVersion">,
   { meta }: Pick<PackageContents, "meta">,
@@ -156,7 +145,7 @@ function incompatibility(
   return `${steps.compatible.text}: package is not compatible with Crossplane version (${crossplaneVersion}); ${wanted}`;
 }
 
-/** Enters the revision into the Lock and requires that what it needs is there, in versions that will do. */
+/** Adds the revision to the Lock and requires that its dependencies are installed, in versions that satisfy it. */
 async function resolveDependencies(pass: RevisionPass, { meta }: PackageContents): Promise<void> {
   const { revision, client, signal } = pass;
   const { skipDependencyResolution, desiredState } = revision["spec"] as Record<string, unknown>;
@@ -184,7 +173,7 @@ function siblingsOf({ client, type, revision, signal }: RevisionPass): Promise<r
   return client.list(type.revision, { labels: { [packageLabels.package]: owner }, signal });
 }
 
-/** Of several active revisions the highest speaks for the package: the Lock has room for one. None that is going: nobody is woken when it is gone. */
+/** Of several active revisions the highest represents the package: the Lock holds one. A revision that is being deleted does not: no event follows when it is gone. */
 function isLead(revision: KubeObject, siblings: readonly KubeObject[]): boolean {
   const active = siblings.filter((one) => textAt(one, ["spec", "desiredState"]) === "Active" && !isDeleted(one));
   return active.every((one) => numberOf(one) <= numberOf(revision));

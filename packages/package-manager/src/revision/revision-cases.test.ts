@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeObject, memberAt, textAt, withMember } from "@purlin/kube-objects/object";
 import { readLock } from "../lock/lock-entry.ts";
-import { reconcileLock } from "../lock/reconciler.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import {
@@ -19,6 +18,7 @@ import {
   revisions,
   thingCrd,
 } from "../testing/package-scene.ts";
+import { reconcileLock } from "../testing/reconcile.ts";
 
 const signal = new AbortController().signal;
 const xrd = `---
@@ -35,7 +35,7 @@ const lockEntries = async (cluster: PackageCluster): Promise<string[]> => {
   return readLock(items[0]).map(({ source }) => source.replace(`${cluster.registry}/acme/`, ""));
 };
 
-test("case 32: an object that does not belong in a function is told, installed nowhere, and nothing else is wrong", async () => {
+test("an unexpected object in a function is reported and not installed, and nothing else fails", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", `${functionPackage("x")}${xrd}`);
   await install(cluster, "Function", "f");
@@ -52,7 +52,7 @@ test("case 32: an object that does not belong in a function is told, installed n
   assert.equal(after && memberAt(after, ["status", "objectRefs"]), undefined);
 });
 
-test("case 32: a kind that no package may hold is no package", async () => {
+test("a package with a forbidden kind is invalid", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", `${functionPackage("x")}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n`);
   await applyPackage(cluster, { kind: "Function", name: "f" });
@@ -79,7 +79,7 @@ test("the capabilities of a function are in its status, where an empty list is l
   }
 });
 
-test("case 36: a configuration waits for what it needs, with counts, and is healthy once that is there", async () => {
+test("a configuration waits for what it needs, with counts, and is healthy once that is there", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/dep:v1.2.0", functionPackage("x"));
   const needs = `{dependsOn: [{function: ${cluster.registry}/acme/dep, version: ">=v1.0.0"}]}`;
@@ -111,7 +111,7 @@ test("case 36: a configuration waits for what it needs, with counts, and is heal
   assert.deepEqual(await counts(), [1, 1, undefined]);
 });
 
-test("a dependency in a version that will not do is told, with both", async () => {
+test("a dependency in an incompatible version is reported with version and constraint", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/dep:v1.2.0", functionPackage("x"));
   await install(cluster, "Function", "dep", { package: `${cluster.registry}/acme/dep:v1.2.0` });
@@ -131,7 +131,7 @@ test("a dependency in a version that will not do is told, with both", async () =
   );
 });
 
-test("case 42: who skips the resolution of dependencies is not in the Lock, and waits for nothing", async () => {
+test("who skips the resolution of dependencies is not in the Lock, and waits for nothing", async () => {
   await using cluster = await startPackageCluster();
   const needs = "{dependsOn: [{function: registry.example.org/acme/none, version: '*'}]}";
   await cluster.push("acme/c:v1", configurationPackage(needs));
@@ -141,7 +141,7 @@ test("case 42: who skips the resolution of dependencies is not in the Lock, and 
   assert.deepEqual(await lockEntries(cluster), []);
 });
 
-test("case 46: webhooks of a Provider get its certificate and its Service", async () => {
+test("webhooks of a Provider get its certificate and its Service", async () => {
   await using cluster = await startPackageCluster();
   const conversion = `  conversion:
     strategy: Webhook
@@ -167,7 +167,7 @@ test("case 46: webhooks of a Provider get its certificate and its Service", asyn
   assert.equal(bundle, "eQ==", "once it was renewed the authority counts: Pods with the old one and the new one serve");
 });
 
-test("case 49: where somebody else runs functions and does not say with which certificate, nothing becomes healthy", async () => {
+test("with an external runtime that names no certificate, no revision becomes healthy", async () => {
   await using cluster = await startPackageCluster();
   const external = { ...cluster, ports: { ...cluster.ports, hasRuntime: { Function: false, Provider: false } } };
   await cluster.push("acme/f:v1", functionPackage("x"));
@@ -195,7 +195,7 @@ test("case 49: where somebody else runs functions and does not say with which ce
   assert.equal(await revisionHealth(cluster, "Function", "f"), "True", "until they do");
 });
 
-test("case 48: a certificate that is empty, or not there, is waited for", async () => {
+test("a certificate that is empty, or not there, is waited for", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", functionPackage("x"));
   await install(cluster, "Function", "f");
@@ -210,7 +210,7 @@ test("case 48: a certificate that is empty, or not there, is waited for", async 
   await assert.rejects(passRevision(cluster, "Function", revision), /waiting for package runtime controller/);
 });
 
-test("case 22: a revision that is paused says so and is left alone; afterwards it starts anew", async () => {
+test("a revision that is paused says so and is left alone; afterwards it starts anew", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", functionPackage("x"));
   await install(cluster, "Function", "f");
@@ -255,7 +255,7 @@ test("labels and annotations of the package's metadata go to the revision; reser
   assert.equal(after?.metadata.annotations?.["a"], "b");
 });
 
-test("case 27: a revision is fetched from where the rewrite says, and says so; the Lock keeps the original", async () => {
+test("a revision is fetched from where the rewrite says, and says so; the Lock keeps the original", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("mirror/f:v1", functionPackage("x"));
   await cluster.kube.create({

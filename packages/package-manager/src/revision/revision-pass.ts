@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { ReconcileContext } from "@purlin/kube-controller";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels } from "../package-kinds.ts";
-import type { PassSignals } from "../pass-signals.ts";
-import type { RevisionPorts } from "./revision-ports.ts";
+import type { RevisionDeps } from "./revision-ports.ts";
 
-/** One pass over one revision. */
-export interface RevisionPass extends RevisionPorts, PassSignals {
+/** One reconcile of one revision. */
+export interface RevisionPass extends RevisionDeps, ReconcileContext {
   readonly type: PackageType;
   readonly revision: KubeObject;
-  /** What this pass found out, for the status; others write there too, so it is put in at the end. */
+  /** Status fields that this reconcile sets. Other controllers write the status too, so they are merged at the end. */
   readonly found: Map<string, JsonValue | undefined>;
 }
 
-/** What fails in which step, and how it is told. */
+/** The event reason and message prefix of each step that can fail. */
 export const steps = {
   finalizer: { reason: "AddFinalizer", text: "cannot add package revision finalizer" },
   parse: { reason: "ParsePackage", text: "cannot get package" },
@@ -25,7 +25,7 @@ export const steps = {
   establish: { reason: "SyncPackage", text: "cannot establish control of object" },
 } as const;
 
-/** The package a revision is of. */
+/** The package that a revision belongs to. */
 export async function packageOf({ client, type, revision, signal }: RevisionPass): Promise<KubeObject> {
   const name = revision.metadata.labels?.[packageLabels.package] ?? "";
   const owner = await client.get(type.package, { name }, { signal });

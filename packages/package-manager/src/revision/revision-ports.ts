@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Established } from "../establish/established.ts";
-import type { PackagePorts } from "../manager/package-manager-ports.ts";
+import type { PackageDeps } from "../manager/package-manager-ports.ts";
 
-/** What the controllers of package revisions work with. */
-export interface RevisionPorts extends PackagePorts {
-  /** The version packages are told they run on: a plain release. */
+/** The dependencies of the controllers of package revisions. */
+export interface RevisionDeps extends PackageDeps {
+  /** The Crossplane version that package constraints are checked against: a plain release. */
   readonly crossplaneVersion: string;
-  /** What passes before found to be as it should be; without it, everything is tried each time. */
+  /** The objects that earlier reconciles found unchanged; without it, every object is written each time. */
   readonly established?: Established | undefined;
   /** How many objects of a package are written at a time; 10 unless given. */
   readonly maxConcurrentEstablishers?: number | undefined;

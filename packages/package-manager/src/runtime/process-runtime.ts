@@ -33,7 +33,7 @@ export interface ProcessRuntimeOptions {
 }
 
 const fieldManager = "pkg.crossplane.io/runtime";
-const toldLines = 10;
+const reportedLines = 10;
 /** A step that was sent to a revision just before it was retired may not have been counted yet. */
 const lingerMs = 1_000;
 
@@ -217,7 +217,7 @@ function reportOf(process: FunctionProcess, sandbox: SandboxSupport, revision: K
   }
   // The endpoint that was published before stays: it is the record that this revision has served, and callers wait there.
   if (state.phase === "starting") return { isHealthy: false, message: "the function is starting" };
-  const lines = process.logs().slice(-toldLines).join(" | ");
+  const lines = process.logs().slice(-reportedLines).join(" | ");
   const advice = `see: purlin logs ${revision.metadata.labels?.[packageLabels.package] ?? ""} --revision ${process.name}`;
   return {
     isHealthy: false,

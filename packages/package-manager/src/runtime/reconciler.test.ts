@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is told of a revision's program, whoever runs it.
+// The status of a revision's program, for every runtime.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ReconcileResult } from "@purlin/kube-controller";
@@ -9,8 +9,8 @@ import { packageTypes } from "../package-kinds.ts";
 import { caughtUp } from "../testing/caught-up.ts";
 import { type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import { conditionText } from "../testing/package-scene.ts";
+import { reconcileRuntime } from "../testing/reconcile.ts";
 import type { PackageRuntime, RuntimePreparation, RuntimeReport } from "./package-runtime.ts";
-import { reconcileRuntime } from "./reconciler.ts";
 
 const type = packageTypes.Function;
 const name = "f-1";
@@ -30,7 +30,7 @@ interface Scene extends AsyncDisposable {
   report: RuntimeReport | Error;
   pass(): Promise<ReconcileResult>;
   revision(): Promise<KubeObject>;
-  told(): Promise<string>;
+  health(): Promise<string>;
 }
 
 async function scene(spec: object = {}, status: object = {}): Promise<Scene> {
@@ -60,7 +60,7 @@ async function scene(spec: object = {}, status: object = {}): Promise<Scene> {
       );
     },
     revision: () => cluster.kube.get(type.revision, { name }),
-    told: async () => conditionText(await built.revision(), "RuntimeHealthy"),
+    health: async () => conditionText(await built.revision(), "RuntimeHealthy"),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };
   const runtime: PackageRuntime = {
@@ -84,21 +84,21 @@ async function scene(spec: object = {}, status: object = {}): Promise<Scene> {
 
 const installed = { conditions: [condition("RevisionHealthy", "True")] };
 
-test("case 48: certificates come first; nothing runs before the revision is healthy", async () => {
+test("certificates come first; nothing runs before the revision is healthy", async () => {
   await using made = await scene();
   await made.pass();
   assert.deepEqual(made.calls, ["prepare"]);
-  assert.equal(await made.told(), "False UnhealthyPackageRevision: Package revision is not healthy yet");
+  assert.equal(await made.health(), "False UnhealthyPackageRevision: Package revision is not healthy yet");
   const revision = await made.revision();
   assert.equal(textAt(revision, ["status", "tlsServerSecretName"]), "f-tls-server");
   assert.equal(textAt(revision, ["status", "endpoint"]), undefined);
 });
 
-test("what runs is told with its endpoint, once; a second look writes nothing", async () => {
+test("a running program is reported with its endpoint once; a second reconcile writes nothing", async () => {
   await using made = await scene({}, installed);
   await made.pass();
   assert.deepEqual(made.calls, ["prepare", "run"]);
-  assert.equal(await made.told(), "True HealthyPackageRevision");
+  assert.equal(await made.health(), "True HealthyPackageRevision");
   assert.equal(conditionText(await made.revision(), "RuntimeActive"), "True ActiveRuntime");
   assert.equal(textAt(await made.revision(), ["status", "endpoint"]), "dns:///f:9443");
   assert.deepEqual(made.cluster.takeEvents(), ["Normal SyncPackage: Successfully started package runtime"]);
@@ -111,7 +111,7 @@ const reports: {
   why: string;
   report: RuntimeReport;
   before?: string;
-  told: string;
+  health: string;
   endpoint: string | undefined;
   events: string[];
   result?: object;
@@ -119,7 +119,7 @@ const reports: {
   {
     why: "one that starts says so",
     report: { isHealthy: false },
-    told: "False UnhealthyPackageRevision: Package runtime is starting",
+    health: "False UnhealthyPackageRevision: Package runtime is starting",
     endpoint: undefined,
     events: [],
   },
@@ -127,70 +127,70 @@ const reports: {
     why: "one that is started again keeps its address: who calls waits",
     report: { isHealthy: false, message: "the function is starting" },
     before: "dns:///old:1",
-    told: "False UnhealthyPackageRevision: the function is starting",
+    health: "False UnhealthyPackageRevision: the function is starting",
     endpoint: "dns:///old:1",
     events: [],
   },
   {
-    why: "one that broke is told in an event, too",
+    why: "a program that broke is reported in an event, too",
     report: { isHealthy: false, message: "it exited with code 3", isProblem: true },
-    told: "False UnhealthyPackageRevision: it exited with code 3",
+    health: "False UnhealthyPackageRevision: it exited with code 3",
     endpoint: undefined,
     events: ["Warning SyncPackage: it exited with code 3"],
   },
   {
     why: "one that runs may have something to say",
     report: { isHealthy: true, endpoint: "dns:///new:1", message: "without a sandbox" },
-    told: "True HealthyPackageRevision: without a sandbox",
+    health: "True HealthyPackageRevision: without a sandbox",
     endpoint: "dns:///new:1",
     events: ["Normal SyncPackage: Successfully started package runtime"],
   },
   {
     why: "one that is to be looked at again is",
     report: { isHealthy: false, message: "unavailable", requeueAfterMs: 700 },
-    told: "False UnhealthyPackageRevision: unavailable",
+    health: "False UnhealthyPackageRevision: unavailable",
     endpoint: undefined,
     events: [],
     result: { requeueAfterMs: 700 },
   },
 ];
-for (const { why, report, before, told, endpoint, events, result = {} } of reports) {
+for (const { why, report, before, health, endpoint, events, result = {} } of reports) {
   test(`a program: ${why}`, async () => {
     await using made = await scene({}, { ...installed, ...(before && { endpoint: before }) });
     made.report = report;
     assert.deepEqual(await made.pass(), result);
-    assert.equal(await made.told(), told);
+    assert.equal(await made.health(), health);
     assert.equal(textAt(await made.revision(), ["status", "endpoint"]), endpoint);
     assert.deepEqual(made.cluster.takeEvents(), events);
   });
 }
 
-test("what fails is a condition and an event, and is tried again; what was told before stays", async () => {
+test("a failure is a condition and an event, and is retried; the rest of the status stays", async () => {
   await using made = await scene({}, { ...installed, endpoint: "dns:///old:1", tlsServerSecretName: "f-tls-server" });
   made.report = new Error("no such image");
-  await assert.rejects(made.pass(), /^ReconcileFailure: cannot run package: no such image$/);
-  assert.equal(await made.told(), "False UnhealthyPackageRevision: cannot run package: no such image");
+  await assert.rejects(made.pass(), /^ReconcileError: cannot run package: no such image$/);
+  assert.equal(await made.health(), "False UnhealthyPackageRevision: cannot run package: no such image");
   assert.equal(textAt(await made.revision(), ["status", "endpoint"]), "dns:///old:1");
   assert.deepEqual(made.cluster.takeEvents(), ["Warning SyncPackage: cannot run package: no such image"]);
   made.prepared = new Error("no certificate");
   await assert.rejects(made.pass(), /cannot prepare package runtime: no certificate/);
 });
 
-test("somebody who was faster is nobody's news", async () => {
+test("a conflict is not reported", async () => {
   await using made = await scene({}, installed);
   made.report = conflict({ group: "apps", resource: "deployments" }, "f-1", "it changed");
   await assert.rejects(made.pass());
-  assert.deepEqual([await made.told(), made.cluster.takeEvents()], ["Unknown", []]);
+  assert.deepEqual([await made.health(), made.cluster.takeEvents()], ["Unknown", []]);
 });
 
-test("case 59: no caller is sent to a revision that stops, and it claims no health: its status changes before its program ends", async () => {
+test("no caller is sent to a revision that stops, and it claims no health: its status changes before its program ends", async () => {
   const runs = [condition("RuntimeHealthy", "True"), condition("RuntimeActive", "True")];
   const conditions = [...installed.conditions, ...runs];
   await using made = await scene({ desiredState: "Inactive" }, { conditions, endpoint: "dns:///f:9443" });
   await made.pass();
-  assert.deepEqual(made.calls, ["retire"], "nobody is sent there any more");
+  assert.deepEqual(made.calls, ["retire"], "no caller is sent there any more");
   assert.equal(textAt(await made.revision(), ["status", "endpoint"]), undefined);
-  assert.equal(await made.told(), "Unknown InactivePackageRevision: Package revision is inactive");
+  assert.equal(await made.health(), "Unknown InactivePackageRevision: Package revision is inactive");
   assert.equal(conditionText(await made.revision(), "RuntimeActive"), "Unknown");
   assert.equal(
     conditionText(await made.revision(), "RevisionHealthy"),
@@ -218,13 +218,13 @@ test("one that is deleted, or gone, is retired; a paused one is left alone", asy
   assert.deepEqual(paused.calls, []);
 });
 
-test("case 18: one without a state runs nothing, and is as healthy as what it installed", async () => {
+test("one without a state runs nothing, and is as healthy as what it installed", async () => {
   await using fresh = await scene({ desiredState: "" });
   await fresh.pass();
-  assert.equal(await fresh.told(), "False UnhealthyPackageRevision: Package revision is not healthy yet");
+  assert.equal(await fresh.health(), "False UnhealthyPackageRevision: Package revision is not healthy yet");
   await using made = await scene({ desiredState: "" }, installed);
   await made.pass();
-  assert.equal(await made.told(), "True HealthyPackageRevision");
+  assert.equal(await made.health(), "True HealthyPackageRevision");
   assert.deepEqual(made.calls, ["retire"]);
   assert.deepEqual(made.cluster.takeEvents(), [], "nothing was started");
 });

@@ -17,6 +17,6 @@ export async function caughtUp(
 }
 
 function versions(objects: readonly KubeObject[]): string {
-  const told = objects.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`);
-  return told.toSorted().join();
+  const versions = objects.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`);
+  return versions.toSorted().join();
 }

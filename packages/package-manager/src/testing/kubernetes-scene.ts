@@ -12,9 +12,9 @@ import type { KubernetesRuntimeOptions } from "../runtime/kubernetes/kubernetes-
 import { defaultRuntimeConfig } from "../runtime/kubernetes/runtime-config.ts";
 import { runtimeKinds } from "../runtime/kubernetes/runtime-kinds.ts";
 import type { PackageRuntime } from "../runtime/package-runtime.ts";
-import { reconcileRuntime } from "../runtime/reconciler.ts";
 import { namespace, type PackageCluster, startPackageCluster } from "./package-cluster.ts";
 import { conditionText } from "./package-scene.ts";
+import { reconcileRuntime } from "./reconcile.ts";
 
 /** A revision as its manager and its own controller would leave it. */
 interface RevisionWish {
@@ -99,13 +99,13 @@ export async function startKubernetesScene(options: Partial<KubernetesRuntimeOpt
       const { replicas = 1 } = deployment["spec"] as { replicas?: number };
       const counts = { replicas, updatedReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas };
       const available = { type: "Available", status: "True", reason: "MinimumReplicasAvailable" };
-      const told = {
+      const wanted = {
         observedGeneration: deployment.metadata.generation ?? 0,
         ...counts,
         conditions: [available],
         ...status,
       };
-      const stored = await kube.update({ ...deployment, status: told }, { subresource: "status" });
+      const stored = await kube.update({ ...deployment, status: wanted }, { subresource: "status" });
       await eventually("the cache has heard of it", async () => {
         const seen = await objects.get(runtimeKinds.deployment, { namespace, name });
         return seen?.metadata.resourceVersion === stored.metadata.resourceVersion;
@@ -155,8 +155,8 @@ async function revise(cluster: PackageCluster, wish: RevisionWish): Promise<Kube
   };
   const status = { resolvedImage: reference, capabilities: ["composition"], conditions: [healthy], ...wish.status };
   const before = (stored["status"] ?? {}) as Record<string, JsonValue>;
-  const told = withMember(stored, ["status"], { ...status, ...before, ...wish.status });
-  const revision = await kube.update(told, { subresource: "status" });
+  const wanted = withMember(stored, ["status"], { ...status, ...before, ...wish.status });
+  const revision = await kube.update(wanted, { subresource: "status" });
   await eventually("the cache has heard of it", async () => {
     const seen = await client.get(type.revision, { name });
     const owned = await client.get(type.package, { name: owner });

@@ -25,7 +25,7 @@ import {
 } from "@purlin/oci";
 import { packageCrds } from "../crds/package-crds.ts";
 import { createPackageClient } from "../fetch/package-client.ts";
-import type { PackagePorts } from "../manager/package-manager-ports.ts";
+import type { PackageDeps } from "../manager/package-manager-ports.ts";
 
 export const namespace = "crossplane-system";
 
@@ -33,7 +33,7 @@ export const namespace = "crossplane-system";
 export interface PackageCluster extends AsyncDisposable {
   readonly kube: KubeClient;
   readonly client: ClosableControllerClient;
-  readonly ports: PackagePorts;
+  readonly ports: PackageDeps;
   readonly registry: string;
   readonly store: ContentStore;
   /** Events since the last call, as `Type reason: message`. */
@@ -44,14 +44,14 @@ export interface PackageCluster extends AsyncDisposable {
   push(name: string, packageYaml: string): Promise<string>;
   /** Says which function revisions compositions name. */
   use(names: readonly string[]): void;
-  /** From now on nobody answers where the registry was. */
+  /** Stops the registry. */
   closeRegistry(): Promise<void>;
 }
 
 const process = { entrypoint: ["/function"], cmd: [], env: [], workingDir: "/", user: "2000" };
 const platform = { os: "linux", architecture: "amd64" };
 
-export async function startPackageCluster(features: Partial<PackagePorts["features"]> = {}): Promise<PackageCluster> {
+export async function startPackageCluster(features: Partial<PackageDeps["features"]> = {}): Promise<PackageCluster> {
   const directory = await mkdtemp(join(tmpdir(), "purlin-packages-"));
   const server = await startTestServer();
   const registry = await startRegistry({ directory: join(directory, "registry") });
@@ -63,15 +63,15 @@ export async function startPackageCluster(features: Partial<PackagePorts["featur
   const { functionRevisionSelectors = false } = features;
   await installCrds(kube, packageCrds({ functionRevisionSelectors }));
   await kube.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
-  const told: string[] = [];
+  const emitted: string[] = [];
   let used: readonly string[] = [];
   const events: EventRecorder = {
-    event: (_: KubeObject, { type, reason, message }: EventText) => void told.push(`${type} ${reason}: ${message}`),
+    event: (_: KubeObject, { type, reason, message }: EventText) => void emitted.push(`${type} ${reason}: ${message}`),
     with: () => events,
   };
-  // Nobody waits for a registry that is not there.
+  // Retries of a registry that is gone do not wait.
   const registryClient = createRegistryClient({ sleep: async () => {} });
-  const ports: PackagePorts = {
+  const ports: PackageDeps = {
     client,
     events,
     packages: createPackageClient({ client, namespace, store, registryClient: () => registryClient }),
@@ -89,7 +89,7 @@ export async function startPackageCluster(features: Partial<PackagePorts["featur
     ports,
     registry: registry.address,
     store,
-    takeEvents: () => told.splice(0),
+    takeEvents: () => emitted.splice(0),
     takeWrites,
     async push(name, packageYaml) {
       const image = await buildImage(store, { platform, process, base: [], layers: [], packageYaml });

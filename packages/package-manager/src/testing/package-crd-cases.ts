@@ -31,7 +31,7 @@ const references: Readonly<Record<string, PackageCrdCase>> = Object.fromEntries(
     (reference) => [
       `Reference ${reference}`,
       {
-        reason: "case 1, 2: an image needs registry, repository, and tag or digest",
+        reason: "an image needs registry, repository, and tag or digest",
         object: object("Function", { package: reference }),
         refused: ["spec.package", qualified],
       },
@@ -48,7 +48,7 @@ const accepted: Readonly<Record<string, PackageCrdCase>> = Object.fromEntries(
     `reg.io/fn:v1@${digest}`,
   ].map((reference) => [
     `Reference ${reference}`,
-    { reason: "case 1: all that is needed", object: object("Function", { package: reference }) },
+    { reason: "all that is needed", object: object("Function", { package: reference }) },
   ]),
 );
 
@@ -74,7 +74,7 @@ export const packageCrdCases: Readonly<Record<string, PackageCrdCase>> = {
     },
   },
   Policy: {
-    reason: "case 3: a policy nobody knows is stored",
+    reason: "an unknown policy is stored",
     object: object("Function", { ...image, revisionActivationPolicy: "Foo", packagePullPolicy: "Sometimes" }),
     stored: { "spec.revisionActivationPolicy": "Foo", "spec.packagePullPolicy": "Sometimes" },
   },
@@ -88,12 +88,12 @@ export const packageCrdCases: Readonly<Record<string, PackageCrdCase>> = {
     stored: { "spec.runtimeConfigRef": undefined as unknown as JsonValue },
   },
   NoLimit: {
-    reason: "case 62: at least one revision is active",
+    reason: "at least one revision is active",
     object: object("Function", { ...image, activeRevisionLimit: 0 }),
     refused: ["spec.activeRevisionLimit", "should be greater than or equal to 1"],
   },
   MoreThanHistory: {
-    reason: "case 62: no more are active than are kept",
+    reason: "no more are active than are kept",
     object: object("Function", { ...image, activeRevisionLimit: 3, revisionHistoryLimit: 2 }),
     refused: ["spec", "activeRevisionLimit must not be greater than revisionHistoryLimit"],
   },
@@ -102,11 +102,11 @@ export const packageCrdCases: Readonly<Record<string, PackageCrdCase>> = {
     object: object("Function", { ...image, activeRevisionLimit: 2, revisionHistoryLimit: 2 }),
   },
   AllHistory: {
-    reason: "case 62: a history of 0 is without limit",
+    reason: "a history of 0 is without limit",
     object: object("Function", { ...image, activeRevisionLimit: 5, revisionHistoryLimit: 0 }),
   },
   ProviderLimit: {
-    reason: "case 62: only functions have several active revisions",
+    reason: "only functions have several active revisions",
     object: object("Provider", { ...image, activeRevisionLimit: 2, revisionHistoryLimit: 5 }),
     refused: ["spec.activeRevisionLimit", "should be less than or equal to 1"],
   },

@@ -4,12 +4,11 @@ import assert from "node:assert/strict";
 import type { ReconcileResult } from "@purlin/kube-controller";
 import { conditionOf, conditionsOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import type { PackageKind } from "@purlin/oci";
-import { reconcilePackage } from "../manager/reconciler.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
-import { reconcileRevision } from "../revision/reconciler.ts";
-import type { RevisionPorts } from "../revision/revision-ports.ts";
+import type { RevisionDeps } from "../revision/revision-ports.ts";
 import { caughtUp } from "./caught-up.ts";
 import { namespace, type PackageCluster } from "./package-cluster.ts";
+import { reconcilePackage, reconcileRevision } from "./reconcile.ts";
 
 const stopping = new AbortController().signal;
 
@@ -109,7 +108,7 @@ export async function passRevision(
   cluster: PackageCluster,
   kind: PackageKind,
   revision: KubeObject | undefined,
-  more: Partial<RevisionPorts> = {},
+  more: Partial<RevisionDeps> = {},
 ): Promise<ReconcileResult> {
   const { package: owner, revision: type } = packageTypes[kind];
   await caughtUp(cluster, [owner, type, otherKinds.imageConfig, otherKinds.lock]);

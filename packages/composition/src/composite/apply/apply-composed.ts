@@ -3,9 +3,10 @@
 import { createHash } from "node:crypto";
 import { forEachLimited } from "@purlin/function-protocol";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { isConflict, isInvalid, isNotFound, textOf } from "@purlin/kube-objects/errors";
-import { type KubeObject, parseApiVersion } from "@purlin/kube-objects/object";
+import { ignoreNotFound, isConflict, isInvalid, isNotFound, textOf } from "@purlin/kube-objects/errors";
+import { type KubeObject, keyOf, parseApiVersion } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../../composite-resource/constants.ts";
+import { managedFieldsUpgrade } from "../../composite-resource/managed-fields.ts";
 import { type Observed, sameKind } from "../observe/observe.ts";
 import { ComposedResourceError } from "../run/compose-error.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
@@ -28,16 +29,23 @@ export interface AppliedResources {
 
 const atOnce = 8;
 
+interface ApplyOptions {
+  readonly observed: Pick<Observed, "resources">;
+  readonly composite: KnownComposite;
+  readonly client: ControllerClient;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Applies the composed resources. One that is refused is reported and the others go on; any other failure ends it, with
  * those not yet begun left alone.
  */
 export async function applyComposed(
   desired: readonly DesiredResource[],
-  { resources: observed }: Pick<Observed, "resources">,
-  composite: KnownComposite,
-  { client, signal }: { readonly client: ControllerClient; readonly signal: AbortSignal },
+  { observed: { resources: observed }, composite, client, signal }: ApplyOptions,
 ): Promise<AppliedResources> {
+  const existing = desired.flatMap(({ name }) => observed.get(name)?.object ?? []);
+  await upgradeManagedFields(existing, client, signal);
   const options = { fieldManager: composedFieldManager(composite.read), force: true, signal };
   const refused = new Map<string, PipelineEvent>();
   await forEachLimited(desired, atOnce, async ({ name, object }) => {
@@ -45,7 +53,7 @@ export async function applyComposed(
     const known = sameKind(observed.get(name)?.object, object);
     let isSent = false;
     const beforeSend = async (current: KubeObject | undefined): Promise<void> => {
-      await requireAlive(composite, { observed: known, current }, client, signal);
+      await requireAlive(composite, { observed: known, current }, { client, signal });
       isSent = true;
     };
     try {
@@ -53,12 +61,31 @@ export async function applyComposed(
     } catch (error) {
       const advice = isSent && isConflict(error) ? wrongIdentity(object, observed.get(name)?.object) : undefined;
       const isRefused = isInvalid(error) || advice !== undefined;
-      if (!isRefused) throw failed(text, object, await explained(object, error, client, signal));
+      if (!isRefused) throw failed(text, object, await explained(object, error, { client, signal }));
       refused.set(name, warn(`${text}: ${textOf(error)}${advice ?? ""}`));
     }
   });
   const resources = desired.map(({ name, ready }) => ({ name, ready, synced: !refused.has(name) }));
   return { resources, events: resources.flatMap(({ name }) => refused.get(name) ?? []) };
+}
+
+/** Upgrades the field ownership of observed objects where needed. Objects that are gone meanwhile need no upgrade. */
+async function upgradeManagedFields(
+  objects: readonly KubeObject[],
+  client: ControllerClient,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const object of objects) {
+    const patch = managedFieldsUpgrade(object, isComposedManager);
+    if (patch === undefined) continue;
+    const { apiVersion, kind } = object;
+    await ignoreNotFound(client.patch({ apiVersion, kind, ...keyOf(object) }, patch, { type: "json", signal }));
+  }
+}
+
+/** Whether a field manager is that of a composite resource on its composed resources. */
+export function isComposedManager(manager: string): boolean {
+  return manager.startsWith(fieldManagers.composedPrefix);
 }
 
 /**
@@ -74,12 +101,11 @@ function wrongIdentity({ metadata }: KubeObject, observed: KubeObject | undefine
   return `: the function sets ${names}: correct it`;
 }
 
-/** To a path without the namespace that its kind has the server answers that it is not there, which helps nobody. */
+/** Replaces the 404 that an API server answers when a namespaced object is sent without a namespace. */
 async function explained(
   object: KubeObject,
   error: unknown,
-  { mapper }: ControllerClient,
-  signal: AbortSignal,
+  { client: { mapper }, signal }: Pick<ApplyOptions, "client" | "signal">,
 ): Promise<unknown> {
   if (object.metadata.namespace || !isNotFound(error)) return error;
   const mapping = await mapper.mapping(object, signal).catch(() => undefined);

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { forEachLimited } from "@purlin/function-protocol";
 import type { KubeObject, ManagedFieldsEntry } from "@purlin/kube-objects/object";
+import { managedFieldsUpgrade } from "../../composite-resource/managed-fields.ts";
 import { garbageOf } from "../collect/collect-garbage.ts";
-import { managedFieldsUpgrade } from "../compose.ts";
 import type { Observed } from "../observe/observe.ts";
+import { isComposedManager } from "./apply-composed.ts";
 import { referencesTo } from "./references.ts";
 
 const object = (apiVersion: string, kind: string, name: string, namespace?: string): KubeObject => ({
@@ -15,7 +16,7 @@ const object = (apiVersion: string, kind: string, name: string, namespace?: stri
 });
 const xr = (namespace?: string): KubeObject => object("e/v1", "App", "x", namespace);
 
-test("case 87: references are in the order of type, name and namespace, whatever the order of resources", () => {
+test("references are in the order of type, name and namespace, whatever the order of resources", () => {
   const objects = [
     object("v1", "B", "b", "n2"),
     object("v1", "B", "b", "n1"),
@@ -32,7 +33,7 @@ test("case 87: references are in the order of type, name and namespace, whatever
   assert.deepEqual(referencesTo(objects.toReversed(), xr()), want);
 });
 
-test("case 87: references of a namespaced XR name no namespace", () => {
+test("references of a namespaced XR name no namespace", () => {
   const refs = referencesTo([object("v1", "A", "a", "ns")], xr("ns"));
   assert.deepEqual(refs, [{ apiVersion: "v1", kind: "A", name: "a" }]);
 });
@@ -41,24 +42,24 @@ const ours = "apiextensions.crossplane.io/composed/abc";
 const lock = { op: "replace", path: "/metadata/resourceVersion", value: "7" };
 
 const upgrades: Readonly<Record<string, { reason: string; managers: string[]; created?: null; want: unknown }>> = {
-  Ours: { reason: "case 88: nothing is left to do", managers: ["kubectl", ours], want: undefined },
+  Ours: { reason: "nothing is left to do", managers: ["kubectl", ours], want: undefined },
   AnyOfOurs: {
-    reason: "case 89: whichever XR it is of",
+    reason: "whichever XR it is of",
     managers: ["apiextensions.crossplane.io/composed/zzz"],
     want: undefined,
   },
   NotOurs: {
-    reason: "case 88: owned by updates so far",
+    reason: "owned by updates so far",
     managers: ["kubectl"],
     want: [{ op: "replace", path: "/metadata/managedFields", value: [{}] }, lock],
   },
   Claims: {
-    reason: "case 89: the claim's manager is another",
+    reason: "the claim's manager is another",
     managers: ["apiextensions.crossplane.io/claim"],
     want: [{ op: "replace", path: "/metadata/managedFields", value: [{}] }, lock],
   },
   Leftover: {
-    reason: "case 88: the leftover of the first apply goes",
+    reason: "the leftover of the first apply goes",
     managers: [ours, "before-first-apply"],
     want: [{ op: "remove", path: "/metadata/managedFields/1" }, lock],
   },
@@ -74,7 +75,7 @@ for (const [name, { reason, managers, created, want }] of Object.entries(upgrade
       kind: "A",
       metadata: { resourceVersion: "7", creationTimestamp, managedFields },
     };
-    assert.deepEqual(managedFieldsUpgrade(existing), want);
+    assert.deepEqual(managedFieldsUpgrade(existing, isComposedManager), want);
   });
 }
 
@@ -85,7 +86,7 @@ function observed(owner: { uid: string; controller?: boolean } | undefined): Obs
   return { composite, resources: new Map([["a", { object: cd, connectionDetails: new Map() }]]) };
 }
 
-test("case 80: observed, not desired and ours is garbage; case 81: desired is not", () => {
+test("observed, not desired and ours is garbage; desired is not", () => {
   const mine = observed({ uid: "me", controller: true });
   assert.deepEqual(
     garbageOf(mine, new Set()).map(({ name }) => name),
@@ -94,12 +95,12 @@ test("case 80: observed, not desired and ours is garbage; case 81: desired is no
   assert.deepEqual(garbageOf(mine, new Set(["a"])), []);
 });
 
-test("case 82: what nobody controls is never deleted", () => {
+test("a resource without a controller is never deleted", () => {
   assert.deepEqual(garbageOf(observed(undefined), new Set()), []);
   assert.deepEqual(garbageOf(observed({ uid: "me" }), new Set()), []);
 });
 
-test("case 83: what somebody else controls is refused", () => {
+test("a resource that another owner controls is refused", () => {
   assert.throws(() => garbageOf(observed({ uid: "other", controller: true }), new Set()), {
     message: 'refusing to delete composed resource "a" that is controlled by App "y"',
   });

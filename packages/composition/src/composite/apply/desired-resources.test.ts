@@ -56,7 +56,7 @@ interface Row {
 
 const rows: Readonly<Record<string, Row>> = {
   Generated: {
-    reason: "case 76: named after the tree",
+    reason: "named after the tree",
     resource: cm(),
     want: { name: "shop-db-3bd6cf62359c", generateName: "shop-db-" },
   },
@@ -67,13 +67,13 @@ const rows: Readonly<Record<string, Row>> = {
   },
   Named: { reason: "a function's own name stays", resource: cm({ name: "mine" }), want: { name: "mine" } },
   Renamed: {
-    reason: "case 68: what exists is neither renamed nor moved",
+    reason: "what exists is neither renamed nor moved",
     resource: cm({ name: "new", namespace: "elsewhere" }),
     observed: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "old", namespace: "home" } },
     want: { name: "old", namespace: "home" },
   },
   ClaimLabels: {
-    reason: "case 71: both claim labels are copied",
+    reason: "both claim labels are copied",
     resource: cm({ name: "n" }),
     on: xr({
       labels: {
@@ -91,7 +91,7 @@ const rows: Readonly<Record<string, Row>> = {
     },
   },
   HalfAClaim: {
-    reason: "case 71: one claim label alone is not",
+    reason: "one claim label alone is not",
     resource: cm({ name: "n" }),
     on: xr({ labels: { "crossplane.io/composite": "t", "crossplane.io/claim-name": "c" } }),
     want: { labels: { "crossplane.io/composite": "t" } },
@@ -125,13 +125,13 @@ const rows: Readonly<Record<string, Row>> = {
     want: { namespace: "shop" },
   },
   SameNamespace: {
-    reason: "case 74: naming it is fine",
+    reason: "naming it is fine",
     resource: cm({ namespace: "shop" }),
     on: namespaced,
     want: { namespace: "shop" },
   },
   ClusterXr: {
-    reason: "case 75: a cluster XR composes anywhere",
+    reason: "a cluster XR composes anywhere",
     resource: cm({ namespace: "anywhere" }),
     want: { namespace: "anywhere" },
   },
@@ -147,7 +147,7 @@ const rows: Readonly<Record<string, Row>> = {
     want: { namespace: "shop" },
   },
   RoleName: {
-    reason: "case 69: roles may have colons",
+    reason: "roles may have colons",
     resource: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "a:b" } },
     want: { name: "a:b" },
   },
@@ -174,7 +174,7 @@ const refusals: Readonly<
     want: 'cannot unmarshal desired composed resource "bucket" from RunFunctionResponse: object has no apiVersion',
   },
   NoKind: {
-    reason: "half a type is none",
+    reason: "a kind without an apiVersion is invalid",
     resource: { apiVersion: "v1" },
     want: 'cannot unmarshal desired composed resource "bucket" from RunFunctionResponse: object has no kind',
   },
@@ -209,22 +209,22 @@ const refusals: Readonly<
     want: 'cannot unmarshal desired composed resource "bucket" from RunFunctionResponse: metadata.ownerReferences[0] must be an object, not a string',
   },
   BadName: {
-    reason: "case 69: the API server would not take it",
+    reason: "the API server would not take it",
     resource: cm({ name: "A_b" }),
     want: 'cannot apply composed resource "bucket" because it has an invalid name "A_b". Must be a valid RFC 1123 subdomain name.',
   },
   LongName: {
-    reason: "case 69: nor 254 characters",
+    reason: "nor 254 characters",
     resource: cm({ name: "a".repeat(254) }),
     want: `cannot apply composed resource "bucket" because it has an invalid name "${"a".repeat(254)}". Must be a valid RFC 1123 subdomain name.`,
   },
   ColonName: {
-    reason: "case 69: other kinds may not have colons",
+    reason: "other kinds may not have colons",
     resource: cm({ name: "a:b" }),
     want: 'cannot apply composed resource "bucket" because it has an invalid name "a:b". Must be a valid RFC 1123 subdomain name.',
   },
   OtherController: {
-    reason: "case 70: one controller is enough",
+    reason: "one controller is enough",
     resource: cm({
       name: "n",
       ownerReferences: [{ apiVersion: "v1", kind: "Other", name: "o", uid: "u9", controller: true }],
@@ -232,7 +232,7 @@ const refusals: Readonly<
     want: 'cannot render metadata for composed resource "bucket": cannot set controller reference: n is already controlled by Other o (UID u9)',
   },
   OtherControllerOfUnnamed: {
-    reason: "what has no name yet is told as well",
+    reason: "a resource without a name is reported as well",
     resource: cm({ ownerReferences: [{ apiVersion: "v1", kind: "Other", name: "o", uid: "u9", controller: true }] }),
     want: 'cannot render metadata for composed resource "bucket": cannot set controller reference: it is already controlled by Other o (UID u9)',
   },
@@ -243,25 +243,25 @@ const refusals: Readonly<
     want: 'cannot render metadata for composed resource "bucket": cannot find top-level composite resource name label "crossplane.io/composite" in composite resource metadata',
   },
   ClusterScoped: {
-    reason: "case 72: a namespaced XR composes nothing outside",
+    reason: "a namespaced XR composes nothing outside",
     resource: { apiVersion: "v1", kind: "ClusterThing", metadata: { name: "n" } },
     on: namespaced,
     want: 'cannot apply cluster scoped composed resource "bucket" (a ClusterThing named n) for a namespaced composite resource.',
   },
   ClusterScopedInOwnNamespace: {
-    reason: "case 72: nor does it when its function names the XR's namespace",
+    reason: "nor does it when its function names the XR's namespace",
     resource: { apiVersion: "v1", kind: "ClusterThing", metadata: { name: "n", namespace: "shop" } },
     on: namespaced,
     want: 'cannot apply cluster scoped composed resource "bucket" (a ClusterThing named n) for a namespaced composite resource.',
   },
   ClusterScopedElsewhere: {
-    reason: "case 72: nor when it names another",
+    reason: "nor when it names another",
     resource: { apiVersion: "v1", kind: "ClusterThing", metadata: { name: "n", namespace: "other" } },
     on: namespaced,
     want: 'cannot apply cluster scoped composed resource "bucket" (a ClusterThing named n) for a namespaced composite resource.',
   },
   ClusterScopedInstead: {
-    reason: "case 72: nor when it was a namespaced one before",
+    reason: "nor when it was a namespaced one before",
     resource: { apiVersion: "v1", kind: "ClusterThing", metadata: { name: "n" } },
     observed: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "old", namespace: "shop" } },
     on: namespaced,
@@ -273,13 +273,13 @@ const refusals: Readonly<
     want: 'composed resource "bucket" is the composite resource itself (a XDatabase named shop-db): give it another metadata.name',
   },
   UnnamedClusterScoped: {
-    reason: "case 72: one that has no name of its own has none in the text",
+    reason: "one that has no name of its own has none in the text",
     resource: { apiVersion: "v1", kind: "ClusterThing" },
     on: namespaced,
     want: 'cannot apply cluster scoped composed resource "bucket" (a ClusterThing) for a namespaced composite resource.',
   },
   UnknownKind: {
-    reason: "nobody knows where it lives",
+    reason: "its scope is unknown",
     resource: { apiVersion: "v1", kind: "Nothing", metadata: { name: "n" } },
     on: namespaced,
     want: 'cannot check if composed resource "bucket" is namespaced (a Nothing named n): no matches for kind "Nothing" in version "v1"',
@@ -292,7 +292,7 @@ for (const [name, { reason, resource, on, observed, want }] of Object.entries(re
   });
 }
 
-test("case 73: a resource for another namespace is made in the XR's, with a warning", async () => {
+test("a resource for another namespace is made in the XR's, with a warning", async () => {
   const { resources, events } = await build(cm({ namespace: "other" }), namespaced);
   assert.equal(resources[0]?.object.metadata.namespace, "shop");
   assert.deepEqual(events, [
@@ -333,7 +333,7 @@ const wrongTogether: Readonly<
   Record<string, { reason: string; resources: Readonly<Record<string, JsonObject>>; want: string | undefined }>
 > = {
   NoName: {
-    reason: "nobody could find it again",
+    reason: "the next reconcile could not find it",
     resources: { "": cm(), a: cm() },
     want: "cannot use a desired composed resource without a name: functions name resources, and a ConfigMap has none",
   },
@@ -374,7 +374,7 @@ for (const [name, { reason, resources, want }] of Object.entries(wrongTogether))
   });
 }
 
-test("case 67: no desired state is no resources", async () => {
+test("no desired state means no resources", async () => {
   const observed = { composite: { object: xr(), connectionDetails: new Map() }, resources: new Map() };
   const context = { xr: xr(), observed, mapper, signal: new AbortController().signal };
   assert.deepEqual(await desiredResources(undefined, context), { resources: [], events: [] });

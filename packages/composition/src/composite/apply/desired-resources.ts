@@ -24,7 +24,7 @@ export interface DesiredResource {
   /** Its name in the pipeline. */
   readonly name: string;
   readonly object: KubeObject;
-  /** Whether its function says so; nobody else looks. */
+  /** Whether its function reports it as ready; there is no other check. */
   readonly ready: boolean;
 }
 
@@ -111,7 +111,7 @@ async function hasNamespace(name: string, object: KubeObject, context: DesiredCo
   try {
     return (await during(question, () => mapper.mapping(object, signal))).namespaced;
   } catch (error) {
-    // Who says where it belongs is believed: that nobody serves the kind will be told by whoever applies it.
+    // A function that sets a namespace is believed: the apply reports a kind that is not served.
     if (object.metadata.namespace && isNotServed(error)) return true;
     throw error;
   }

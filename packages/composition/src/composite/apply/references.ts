@@ -5,7 +5,11 @@ import { during } from "@purlin/kube-objects/errors";
 import { compareUtf8 } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../../composite-resource/constants.ts";
-import { type CompositeSchema, type ResourceRef, withMachinery } from "../../composite-resource/machinery.ts";
+import {
+  type CompositeSchema,
+  type ResourceRef,
+  withCrossplaneFields,
+} from "../../composite-resource/crossplane-fields.ts";
 
 /** References to objects in the order they are stored in. Those of a namespaced XR name no namespace: it is its own. */
 export function referencesTo(objects: readonly KubeObject[], xr: KubeObject): readonly ResourceRef[] {
@@ -31,7 +35,7 @@ export async function applyReferences(
   refs: readonly ResourceRef[],
   { client, schema, signal }: { client: ControllerClient; schema: CompositeSchema; signal: AbortSignal },
 ): Promise<KubeObject> {
-  const wanted = withMachinery(identityOf(xr), schema, { resourceRefs: refs });
+  const wanted = withCrossplaneFields(identityOf(xr), schema, { resourceRefs: refs });
   return during("cannot update composed resource references", async () => {
     const options = { fieldManager: fieldManagers.composite, force: true, observed: xr, signal };
     return (await client.applyIfChanged(wanted, options)).object;

@@ -39,7 +39,7 @@ interface Row {
   readonly before?: (key: MapKey) => Promise<unknown>;
   /** What becomes of the XR while functions run. */
   readonly meanwhile: (name: string, key: MapKey) => Promise<unknown>;
-  /** What the pass says; a conflict, of which nobody is told, unless given. */
+  /** The error of the reconcile; a conflict, which is not reported, unless given. */
   readonly refused?: RegExp;
   readonly check: (composed: KubeObject | undefined) => void;
 }
@@ -138,7 +138,11 @@ test("another XR of the same name is not this one, also when there are no refere
   const now = await bench.xr("namesake");
   const { signal } = new AbortController();
   const alive = (read: KubeObject): Promise<void> =>
-    requireAlive({ read, stored: read }, { observed: undefined, current: undefined }, bench.ports.client, signal);
+    requireAlive(
+      { read, stored: read },
+      { observed: undefined, current: undefined },
+      { client: bench.ports.client, signal: signal },
+    );
   await alive(now);
   await assert.rejects(alive({ ...now, metadata: { ...now.metadata, uid: "another" } }), isConflict);
 });

@@ -24,8 +24,7 @@ interface KnownComposed {
 export async function requireAlive(
   { read, stored }: KnownComposite,
   { observed, current }: KnownComposed,
-  client: ControllerClient,
-  signal: AbortSignal,
+  { client, signal }: { readonly client: ControllerClient; readonly signal: AbortSignal },
 ): Promise<void> {
   const { uid } = read.metadata;
   if (current !== undefined && isControlledBy(current, uid)) return;

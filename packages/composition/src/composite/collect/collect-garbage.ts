@@ -7,7 +7,7 @@ import { controllerOf, type KubeObject, keyOf, withMember } from "@purlin/kube-o
 import { fieldManagers, labels } from "../../composite-resource/constants.ts";
 import { kindAndName, type Observed } from "../observe/observe.ts";
 
-/** A composed resource nobody wants any more. */
+/** A composed resource that is no longer desired. */
 interface Garbage {
   readonly name: string;
   readonly object: KubeObject;
@@ -17,7 +17,7 @@ const atOnce = 8;
 
 /**
  * The observed resources that are not desired and are ours to delete. What has no controller was never ours: a reference
- * to it may be forged. Throws when one belongs to somebody else.
+ * to it may be forged. Throws when another owner controls one.
  */
 export function garbageOf({ composite, resources }: Observed, desired: ReadonlySet<string>): readonly Garbage[] {
   const unwanted = [...resources].filter(([name]) => !desired.has(name));
@@ -30,12 +30,11 @@ export function garbageOf({ composite, resources }: Observed, desired: ReadonlyS
   });
 }
 
-/** Deletes what nobody wants any more. Must succeed before the references to it go. */
+/** Deletes resources that are no longer desired. Must succeed before their references are removed. */
 export async function collectGarbage(
   observed: Observed,
   desired: ReadonlySet<string>,
-  client: ControllerClient,
-  signal: AbortSignal,
+  { client, signal }: { readonly client: ControllerClient; readonly signal: AbortSignal },
 ): Promise<void> {
   await during("cannot garbage collect composed resources that are no longer desired", () =>
     forEachLimited(garbageOf(observed, desired), atOnce, (garbage) => remove(garbage, client, signal)),

@@ -3,7 +3,7 @@ import { secretData } from "@purlin/function-runner";
 import type { ControllerClient } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { kinds } from "../../composite-resource/constants.ts";
-import { connectionSecretRefOf } from "../../composite-resource/machinery.ts";
+import { connectionSecretRefOf } from "../../composite-resource/crossplane-fields.ts";
 
 /** Secret values by key. */
 export type ConnectionDetails = ReadonlyMap<string, Uint8Array>;
@@ -11,7 +11,7 @@ export type ConnectionDetails = ReadonlyMap<string, Uint8Array>;
 /** No details. */
 export const noDetails: ConnectionDetails = new Map();
 
-/** What is in the Secret an object says it writes to. None named, or none there yet, is no details. */
+/** The contents of the Secret that an object names; no details when it names none, or the Secret does not exist yet. */
 export async function readConnectionDetails(
   object: KubeObject,
   client: ControllerClient,

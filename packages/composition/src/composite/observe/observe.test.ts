@@ -5,7 +5,7 @@ import { NoMatchError } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { internalError, notFound } from "@purlin/kube-objects/errors";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
-import type { CompositeKind } from "../ports.ts";
+import type { CompositeKind } from "../deps.ts";
 import { observe } from "./observe.ts";
 
 const { signal } = new AbortController();
@@ -43,7 +43,7 @@ test("however many references no cache knows, a server is asked for a few at a t
     now--;
     throw notFound({ group: "", resource: "configmaps" }, name);
   });
-  const { resources } = await observe(xrOf(200), kind, client, signal);
+  const { resources } = await observe(xrOf(200), { kind, client, signal });
   assert.deepEqual([resources.size, asked, most], [0, 200, 16]);
 });
 
@@ -54,19 +54,19 @@ test("what is found has the order of the references, whichever answer came first
     const annotations = { "crossplane.io/composition-resource-name": `r${number}` };
     return { ...type, metadata: { name, namespace, annotations } } as KubeObject;
   });
-  const { resources } = await observe(xrOf(20), kind, client, signal);
+  const { resources } = await observe(xrOf(20), { kind, client, signal });
   assert.deepEqual(
     [...resources.keys()],
     Array.from({ length: 20 }, (_, index) => `r${index}`),
   );
 });
 
-test("of several that cannot be read the first is told", async () => {
+test("of several resources that cannot be read the first is reported", async () => {
   const client = clientOf(async (_type, { name }) => {
     if (name === "map0") for (let turns = 5; turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve));
     throw internalError(`${name} is broken`);
   });
-  await assert.rejects(observe(xrOf(5), kind, client, signal), {
+  await assert.rejects(observe(xrOf(5), { kind, client, signal }), {
     message:
       "cannot get existing composed resources: cannot get composed resource (a ConfigMap named map0): " +
       "Internal error occurred: map0 is broken",
@@ -75,5 +75,5 @@ test("of several that cannot be read the first is told", async () => {
 
 test("a kind that is not served has no objects", async () => {
   const client = clientOf((type) => Promise.reject(new NoMatchError(type)));
-  assert.equal((await observe(xrOf(3, { kind: "Gone" }), kind, client, signal)).resources.size, 0);
+  assert.equal((await observe(xrOf(3, { kind: "Gone" }), { kind, client, signal })).resources.size, 0);
 });

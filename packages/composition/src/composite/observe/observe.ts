@@ -7,8 +7,8 @@ import type { ControllerClient } from "@purlin/kube-controller";
 import { during, ignoreNotFound } from "@purlin/kube-objects/errors";
 import { annotationOf, controllerOf, type KubeObject, type ObjectKey } from "@purlin/kube-objects/object";
 import { annotations } from "../../composite-resource/constants.ts";
-import { type ResourceRef, resourceRefsOf } from "../../composite-resource/machinery.ts";
-import type { CompositeKind } from "../ports.ts";
+import { type ResourceRef, resourceRefsOf } from "../../composite-resource/crossplane-fields.ts";
+import type { CompositeKind } from "../deps.ts";
 import { type ConnectionDetails, noDetails, readConnectionDetails } from "./connection-details.ts";
 
 /** An object as it is, with its connection details. */
@@ -27,15 +27,18 @@ export interface Observed {
 /** Those that no cache has are asked for; a server must not get as many requests at once as an XR has references. */
 const atOnce = 16;
 
+interface Reader {
+  readonly client: ControllerClient;
+  readonly signal: AbortSignal;
+}
+
 /** Reads the composed resources the XR refers to, and the details that belong to them and to the XR. */
 export async function observe(
   xr: KubeObject,
-  kind: CompositeKind,
-  client: ControllerClient,
-  signal: AbortSignal,
+  { kind, client, signal }: Reader & { readonly kind: CompositeKind },
 ): Promise<Observed> {
   const resources = await during("cannot get existing composed resources", () =>
-    observeResources(xr, resourceRefsOf(xr, kind.schema), client, signal),
+    observeResources(xr, resourceRefsOf(xr, kind.schema), { client, signal }),
   );
   const connectionDetails =
     kind.schema === "modern"
@@ -49,13 +52,12 @@ export async function observe(
 async function observeResources(
   xr: KubeObject,
   refs: readonly ResourceRef[],
-  client: ControllerClient,
-  signal: AbortSignal,
+  { client, signal }: Reader,
 ): Promise<ReadonlyMap<string, Observation>> {
   const named = refs.filter(({ name }) => name !== undefined && name !== "");
   const objects = new Array<KubeObject | undefined>(named.length);
   await forEachLimited(named, atOnce, async (ref, index) => {
-    objects[index] = await readComposed(xr, ref, client, signal);
+    objects[index] = await readComposed(xr, ref, { client, signal });
   });
   const resources = new Map<string, Observation>();
   const turns = new Turns();
@@ -74,8 +76,7 @@ async function observeResources(
 async function readComposed(
   xr: KubeObject,
   ref: ResourceRef,
-  client: ControllerClient,
-  signal: AbortSignal,
+  { client, signal }: Reader,
 ): Promise<KubeObject | undefined> {
   const namespace = xr.metadata.namespace || ref.namespace || undefined;
   const key: ObjectKey = { namespace, name: ref.name ?? "" };
@@ -85,14 +86,14 @@ async function readComposed(
       const cached = await client.get(ref, key, { signal });
       return cached ?? (await ignoreNotFound(client.live.get(ref, key, { signal })));
     } catch (error) {
-      // A kind that is not served has no objects; whoever still wants one will hear about it when applying.
+      // A kind that is not served has no objects; the apply reports it if one is still desired.
       if (isNoMatch(error)) return undefined;
       throw error;
     }
   });
 }
 
-/** What somebody else controls is none of ours, whatever a reference says. */
+/** Whether another owner controls the object: then a reference to it does not count. */
 function isForeign(object: KubeObject, xr: KubeObject): boolean {
   const controller = controllerOf(object);
   return controller !== undefined && controller.uid !== xr.metadata.uid;

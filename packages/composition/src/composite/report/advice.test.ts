@@ -4,8 +4,7 @@ import { test } from "node:test";
 import { ProtocolError } from "@purlin/function-protocol";
 import { NoMatchError } from "@purlin/kube-client";
 import { wrapError } from "@purlin/kube-objects/errors";
-import { adviceOn } from "../fail.ts";
-import { FatalResultError } from "../run/compose-error.ts";
+import { adviceOn, FatalResultError } from "../run/compose-error.ts";
 
 const fatal = (message: string): FatalResultError =>
   new FatalResultError({
@@ -45,12 +44,12 @@ const rows: Readonly<Record<string, { reason: string; error: unknown; want: RegE
     want: /ask for the same on every call/,
   },
   Fatal: {
-    reason: "D1: what a function says is told as it is",
+    reason: "the message of a function is reported as it is",
     error: fatal("function unreachable"),
     want: /^$/,
   },
   FatalKind: {
-    reason: "D1: whatever it looks like",
+    reason: "whatever it looks like",
     error: fatal('no matches for kind "Gadget" in version "x.org/v1"'),
     want: /^$/,
   },

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
-import { boundedEvents } from "./tell.ts";
+import { boundedEvents } from "./emit-events.ts";
 
 const event = (message: string, more: Partial<PipelineEvent> = {}): PipelineEvent => ({
   type: "Normal",

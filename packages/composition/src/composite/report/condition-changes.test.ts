@@ -27,7 +27,7 @@ const said = (type: string, more: Partial<PipelineCondition> = {}): PipelineCond
 const success = { before: [], after: [reconcileSuccess, available], undetermined: false };
 const failure = { before: [reconcileError("boom")], after: [], undetermined: true };
 
-test("the controller's own conditions carry the generation, those of functions none (quirk 11)", () => {
+test("the controller's own conditions carry the generation, those of functions none", () => {
   const after = conditionsAfter([], { ...success, pipeline: [said("Db")] }, stamp);
   assert.deepEqual(
     after.map(({ type, observedGeneration }) => [type, observedGeneration]),
@@ -40,24 +40,24 @@ test("the controller's own conditions carry the generation, those of functions n
 });
 
 for (const type of ["Ready", "Synced", "Healthy", "Responsive", "UpToDate"]) {
-  test(`case 34, C106: a function cannot set ${type}`, () => {
+  test(`a function cannot set ${type}`, () => {
     const after = conditionsAfter([], { before: [], after: [], pipeline: [said(type)], undetermined: false }, stamp);
     assert.deepEqual(after, []);
   });
 }
 
-test("case 35, claims 82: a condition not returned by a successful run stays as it is", () => {
+test("a condition not returned by a successful run stays as it is", () => {
   const before = [stored("Db")];
   assert.deepEqual(conditionsAfter(before, { ...success, pipeline: [] }, stamp)[0], before[0]);
 });
 
-test("claims 87: of several with one type the later counts", () => {
+test("of several with one type the later counts", () => {
   const pipeline = [said("Db", { status: "False" }), said("Db", { status: "Unknown", reason: "Second" })];
   const after = conditionsAfter([], { before: [], after: [], pipeline, undetermined: false }, stamp);
   assert.deepEqual(after, [{ type: "Db", status: "Unknown", reason: "Second", lastTransitionTime: now }]);
 });
 
-test("cases 36 and 37: after a failure the others are unknown, with their old time", () => {
+test("after a failure the others are unknown, with their old time", () => {
   const before = [stored("Db"), stored("Image"), stored("Ready"), stored("Responsive")];
   const after = conditionsAfter(before, { ...failure, pipeline: [said("Image", { status: "False" })] }, stamp);
   assert.deepEqual(after, [

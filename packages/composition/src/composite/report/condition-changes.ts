@@ -10,15 +10,15 @@ import {
 import { systemConditionTypes } from "../../composite-resource/standard-conditions.ts";
 import type { PipelineCondition } from "../run/pipeline-outcome.ts";
 
-/** What happens to the conditions of an XR in one pass. */
+/** The changes of the conditions of an XR in one reconcile. */
 export interface ConditionChanges {
   /** Set by the controller before those of functions; they carry the generation. */
   readonly before: readonly ConditionText[];
-  /** Set by functions, in the order they said so. */
+  /** Set by functions, in the order of their responses. */
   readonly pipeline: readonly PipelineCondition[];
   /** Set by the controller after those of functions; they carry the generation. */
   readonly after: readonly ConditionText[];
-  /** Whether composing failed, so that nobody knows what the other conditions of functions are. */
+  /** Whether composing failed, so that the other conditions of functions are unknown. */
   readonly undetermined: boolean;
 }
 
@@ -39,7 +39,7 @@ export function settable(conditions: readonly PipelineCondition[]): readonly Pip
   return conditions.filter(({ type }) => !systemConditionTypes.has(type));
 }
 
-/** The conditions after a pass. New ones are appended in the order of the changes, which is Crossplane's. */
+/** The conditions after a reconcile. New ones are appended in the order of the changes, which is Crossplane's. */
 export function conditionsAfter(
   current: readonly Condition[],
   { before, pipeline, after, undetermined }: ConditionChanges,
@@ -57,7 +57,7 @@ function short(text: ConditionText): ConditionText {
   return text.message === undefined ? text : { ...text, message: shortened(text.message) };
 }
 
-/** Functions' conditions carry no generation: a function does not say which one it looked at. */
+/** Conditions of functions have no generation: a function does not report which one it saw. */
 function timed(text: ConditionText, time: string): Condition {
   return stampCondition(short(text), time, undefined);
 }

@@ -23,7 +23,7 @@ const rows: Readonly<Record<string, { reason: string; stored: JsonObject; applie
     want: { url: "u", conditions: [synced] },
   },
   Foreign: {
-    reason: "a condition of somebody else stays, and the stored order too",
+    reason: "a condition of another writer stays, and the stored order too",
     stored: { conditions: [theirs, stale] },
     applied: { conditions: [synced] },
     want: { conditions: [theirs, synced] },
@@ -66,12 +66,12 @@ const leftovers: Readonly<
     want: true,
   },
   Nobodys: {
-    reason: "who wrote it was forgotten when somebody took the object over",
+    reason: "field ownership was cleared when a controller took over the object",
     stored: [stale],
     by: [owns(ours, "Apply", "status")],
     want: true,
   },
-  Unknown: { reason: "nothing is known of anybody", stored: [stale], by: [], want: true },
+  Unknown: { reason: "no field has an owner", stored: [stale], by: [], want: true },
   Shared: {
     reason: "we applied it and an update wrote it too, so it would stay",
     stored: [stale],

@@ -11,9 +11,9 @@ const keyedLists: readonly { readonly path: readonly string[]; readonly key: str
 ];
 
 /**
- * Whether an apply would leave something behind in a status: a part of one of its items, such as the message of a
- * condition, that a failing pass or another control plane wrote by update and that is not wanted any more. That goes for
- * what nobody is known to have written as well: whoever takes an XR over, as the claim controller does, forgets who did.
+ * Whether an apply would leave an outdated part of an item in a status, such as the message of a condition, that a failed reconcile or
+ * another control plane wrote by update. Fields without an owner count as well: a controller that takes over an XR, as the claim
+ * controller does, clears the field ownership.
  */
 export function isLeftBehind(xr: KubeObject, applied: JsonObject): boolean {
   const stored = objectAt(xr, ["status"]);
@@ -24,7 +24,7 @@ export function isLeftBehind(xr: KubeObject, applied: JsonObject): boolean {
     const want = new Map((itemsAt(applied, path) ?? []).map((item) => [item[key], item]));
     return (itemsAt(stored, path) ?? []).some((item) => {
       const wanted = want.get(item[key]);
-      // Conditions may be somebody else's; a list below is ours alone.
+      // Other writers may add conditions; nested lists are ours alone.
       if (wanted === undefined && path.length === 1) return false;
       const surplus = Object.keys(item).filter((field) => wanted === undefined || !Object.hasOwn(wanted, field));
       const name = `k:{"${key}":${JSON.stringify(item[key])}}`;

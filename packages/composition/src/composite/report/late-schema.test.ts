@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isSchemaLate } from "../report-composition.ts";
+import { isSchemaLate } from "./report-result.ts";
 import type { StatusRules } from "./status-after.ts";
 
 const rules: StatusRules = { schema: "modern", ownFields: new Set(["crossplane", "lastHandledReconcileAt"]) };

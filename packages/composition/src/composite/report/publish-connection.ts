@@ -2,62 +2,45 @@
 
 import { Buffer } from "node:buffer";
 import { secretData } from "@purlin/function-runner";
-import type { ControllerClient } from "@purlin/kube-controller";
 import { during } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerOf, controllerReference, type KubeObject, memberAt, withOwner } from "@purlin/kube-objects/object";
 import { refuseForeignSecret } from "../../composite-resource/connection-secret.ts";
 import { connectionSecretType, fieldManagers, kinds } from "../../composite-resource/constants.ts";
-import { connectionSecretRefOf } from "../../composite-resource/machinery.ts";
+import { connectionSecretRefOf } from "../../composite-resource/crossplane-fields.ts";
+import type { CompositeContext } from "../context.ts";
 import type { ConnectionDetails } from "../observe/connection-details.ts";
 
-/** What goes into the Secret of an XR. */
-interface Publication {
-  readonly details: ConnectionDetails;
-  /** The keys its definition lets through; none means all. */
-  readonly keys: readonly string[];
-}
-
 /**
- * Writes connection details to the Secret a legacy XR names. Keys are added and changed, never taken away. Says whether
+ * Writes connection details to the Secret a legacy XR names. Keys are added and changed, never removed. Resolves to whether
  * anything was written.
  */
-export async function publishConnection(
-  xr: KubeObject,
-  { details, keys }: Publication,
-  client: ControllerClient,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const ref = connectionSecretRefOf(xr, "legacy");
+export async function publishConnection(details: ConnectionDetails, context: CompositeContext): Promise<boolean> {
+  const { deps, definition, stored, signal } = context;
+  const { client } = deps;
+  const xr = stored.object;
+  const ref = connectionSecretRefOf(xr, deps.kind.schema);
   if (ref === undefined) return false;
-  const data = encoded(allowed(details, keys));
+  const data = encoded(allowed(details, definition.require().connectionSecretKeys));
   return during("cannot apply connection secret", async () => {
     const existing = await client.get(kinds.secret, ref, { signal });
-    if (existing === undefined) return createSecret(xr, data, client, signal);
+    if (existing === undefined) return createSecret(data, context);
     refuseForeignSecret(existing, xr);
     if (holds(existing, data) && controllerOf(existing) !== undefined) return false;
-    const { ownerReferences = null } = withOwner(existing, controllerReference(xr)).metadata;
     const { resourceVersion = "" } = existing.metadata;
+    const { ownerReferences = null } = withOwner(existing, controllerReference(xr)).metadata;
     const patch = { data, metadata: { ownerReferences, resourceVersion } };
-    await client.patch({ ...kinds.secret, ...ref }, patch, {
-      type: "merge",
-      fieldManager: fieldManagers.update,
-      signal,
-    });
+    const options = { type: "merge", fieldManager: fieldManagers.update, signal } as const;
+    await client.patch({ ...kinds.secret, ...ref }, patch, options);
     return true;
   });
 }
 
-async function createSecret(
-  xr: KubeObject,
-  data: JsonObject,
-  client: ControllerClient,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { name = "", namespace = "" } = connectionSecretRefOf(xr, "legacy") ?? {};
-  const ownerReferences = [controllerReference(xr)];
+async function createSecret(data: JsonObject, { deps, stored, signal }: CompositeContext): Promise<boolean> {
+  const { name = "", namespace = "" } = connectionSecretRefOf(stored.object, "legacy") ?? {};
+  const ownerReferences = [controllerReference(stored.object)];
   const secret = { ...kinds.secret, metadata: { name, namespace, ownerReferences }, type: connectionSecretType, data };
-  await client.create(secret, { fieldManager: fieldManagers.update, signal });
+  await deps.client.create(secret, { fieldManager: fieldManagers.update, signal });
   return true;
 }
 

@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => cluster[Symbol.asyncDispose]());
 
-/** A client of somebody who may do only some things, as the API server's authorizer would say. */
+/** A client with some permissions, as the authorizer of an API server would answer. */
 function limited(allowed: readonly string[], asked: string[] = []): ControllerClient {
   return {
     ...cluster.client,
@@ -43,19 +43,19 @@ const rows: Readonly<
     { resource: { apiVersion: string; kind: string; namespace?: string }; may: string[]; want: string | undefined }
   >
 > = {
-  "case 39: nothing at all, in a namespace": {
+  "nothing at all, in a namespace": {
     resource: { apiVersion: "v1", kind: "ConfigMap", namespace: "shop" },
     may: [],
     want: "system:serviceaccount:purlin-system:purlin is not allowed to [get, list, watch, create, update, patch, delete] resource configmaps/v1 in namespace shop",
   },
-  "case 39: some verbs of a kind with a group": {
+  "some verbs of a kind with a group": {
     resource: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", namespace: "ignored" },
     may: ["get", "list", "watch"],
     want: "system:serviceaccount:purlin-system:purlin is not allowed to [create, update, patch, delete] resource clusterroles.rbac.authorization.k8s.io/v1",
   },
   "everything by one rule": { resource: { apiVersion: "v1", kind: "ConfigMap" }, may: ["*"], want: undefined },
   "everything verb by verb": { resource: { apiVersion: "v1", kind: "ConfigMap" }, may: all, want: undefined },
-  "a kind that is not served is no question of rights": {
+  "a kind that is not served is not diagnosed": {
     resource: { apiVersion: "x/v1", kind: "Nothing" },
     may: [],
     want: undefined,
@@ -68,7 +68,7 @@ for (const [name, { resource, may, want }] of Object.entries(rows)) {
   });
 }
 
-test("whoever may do everything is asked about once", async () => {
+test("a client that may do everything needs one review", async () => {
   const asked: string[] = [];
   await diagnoseAccess({ apiVersion: "v1", kind: "ConfigMap", namespace: "shop" }, limited(["*"], asked), signal);
   assert.deepEqual(asked, ['{"group":"","version":"v1","resource":"configmaps","namespace":"shop","verb":"*"}']);
@@ -86,7 +86,7 @@ test("the embedded server answers who we are and what we may do", async () => {
   );
 });
 
-test("case 39: an XR that may not compose says what it lacks, in an event and in its condition", async () => {
+test("an XR that may not compose says what it lacks, in an event and in its condition", async () => {
   const client = intercepted(limited(["get", "list", "watch"]), ({ method, kind, name }) => {
     if (method === "apply" && kind === "ConfigMap")
       throw forbidden({ group: "", resource: "configmaps" }, name, "no rule");

@@ -22,8 +22,8 @@ export async function diagnoseAccess(
     const { group, version } = parseApiVersion(resource.apiVersion);
     const namespace = namespaced ? resource.namespace : undefined;
     const asked = { group, version, resource: plural, ...(namespace ? { namespace } : {}) };
-    if (await isAllowed("*", asked, client, signal)) return undefined;
-    const answers = await Promise.all(verbs.map((verb) => isAllowed(verb, asked, client, signal)));
+    if (await isAllowed("*", asked, { client, signal })) return undefined;
+    const answers = await Promise.all(verbs.map((verb) => isAllowed(verb, asked, { client, signal })));
     const denied = verbs.filter((_, index) => !answers[index]);
     if (denied.length === 0) return undefined;
     const what = group === "" ? `${plural}/${version}` : `${plural}.${group}/${version}`;
@@ -39,8 +39,7 @@ type Attributes = Readonly<Record<string, string>>;
 async function isAllowed(
   verb: string,
   attributes: Attributes,
-  client: ControllerClient,
-  signal: AbortSignal,
+  { client, signal }: { readonly client: ControllerClient; readonly signal: AbortSignal },
 ): Promise<boolean> {
   const review = {
     apiVersion: "authorization.k8s.io/v1",

@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ready } from "@purlin/function-protocol";
 import type { ComposedResource } from "../apply/apply-composed.ts";
-import { listed, readinessOf } from "../report-composition.ts";
+import { listed, readinessOf } from "./report-result.ts";
 
 const cd = (name: string, ready = true, synced = true): ComposedResource => ({ name, ready, synced });
 
 const lists: Readonly<Record<string, { names: string[]; want: string }>> = {
-  "case 19: one": { names: ["a"], want: "a" },
-  "case 19: two": { names: ["b", "a"], want: "a, b" },
-  "case 19: three": { names: ["c", "a", "b"], want: "a, b, and c" },
-  "case 18: four": { names: ["elephant", "cow", "cat", "snake"], want: "cat, cow, elephant, and 1 more" },
+  one: { names: ["a"], want: "a" },
+  two: { names: ["b", "a"], want: "a, b" },
+  three: { names: ["c", "a", "b"], want: "a, b, and c" },
+  four: { names: ["elephant", "cow", "cat", "snake"], want: "cat, cow, elephant, and 1 more" },
   many: { names: Array.from({ length: 30 }, (_, i) => `r${i}`), want: "r0, r1, r10, and 27 more" },
 };
 
@@ -30,7 +30,7 @@ interface Row {
 
 const rows: Readonly<Record<string, Row>> = {
   None: {
-    reason: "case 24: no resources is ready",
+    reason: "no resources is ready",
     resources: [],
     synced: "True",
     ready: "True Available",
@@ -45,14 +45,14 @@ const rows: Readonly<Record<string, Row>> = {
     settled: false,
   },
   Unsynced: {
-    reason: "case 90: an invalid one makes the XR unsynced, not unready",
+    reason: "an invalid one makes the XR unsynced, not unready",
     resources: [cd("a"), cd("b", true, false)],
     synced: "False ReconcileError Unsynced resources: b",
     ready: "True Available",
     settled: false,
   },
   SaysFalse: {
-    reason: "case 22: the pipeline says the XR is not ready",
+    reason: "the pipeline says the XR is not ready",
     resources: [cd("a")],
     composite: Ready.READY_FALSE,
     synced: "True",
@@ -60,7 +60,7 @@ const rows: Readonly<Record<string, Row>> = {
     settled: true,
   },
   SaysTrue: {
-    reason: "case 23: the pipeline says the XR is ready",
+    reason: "the pipeline says the XR is ready",
     resources: [cd("a", false)],
     composite: Ready.READY_TRUE,
     synced: "True",
@@ -78,7 +78,7 @@ for (const [name, row] of Object.entries(rows)) {
   });
 }
 
-test("every resource that is not valid, then every one that is not ready, is told", () => {
+test("every resource that is not valid, then every one that is not ready, gets an event", () => {
   const { events } = readinessOf([cd("a", false, false), cd("b", false)], undefined);
   assert.deepEqual(
     events.map(({ type, reason, message }) => `${type} ${reason} ${message}`),

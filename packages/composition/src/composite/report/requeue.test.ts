@@ -24,7 +24,7 @@ interface Row {
 const rows: Readonly<Record<string, Row>> = {
   RealtimeSettled: { reason: "events are enough", realtime: true, want: {} },
   RealtimeUnready: {
-    reason: "case 20: events are enough for an unready one too",
+    reason: "events are enough for an unready one too",
     realtime: true,
     settled: false,
     want: {},
@@ -37,7 +37,7 @@ const rows: Readonly<Record<string, Row>> = {
     want: { requeueAfterMs: 5 * minute },
   },
   RealtimeBoth: {
-    reason: "case 26: the time answers hold beats the annotation",
+    reason: "the time answers hold beats the annotation",
     realtime: true,
     interval: "1h",
     ttlMs: 5 * minute,
@@ -62,12 +62,12 @@ const rows: Readonly<Record<string, Row>> = {
     want: { requeueAfterMs: 315_576_000_000_000 },
   },
   PollUnready: {
-    reason: "case 20: at once, through the backoff",
+    reason: "at once, through the backoff",
     realtime: false,
     settled: false,
     want: { requeue: true },
   },
-  PollSettled: { reason: "case 21: the interval", realtime: false, want: { requeueAfterMs: minute } },
+  PollSettled: { reason: "the interval", realtime: false, want: { requeueAfterMs: minute } },
   PollInterval: {
     reason: "the XR's own interval",
     realtime: false,
@@ -89,7 +89,7 @@ for (const [name, { reason, realtime, settled = true, interval, ttlMs, want }] o
   });
 }
 
-test("case 21: the interval is a tenth less to a tenth more", () => {
+test("the interval is a tenth less to a tenth more", () => {
   const settings = { realtime: false, pollIntervalMs: 1000, minPollIntervalMs: 1 };
   const at = (random: number): number | undefined =>
     requeueAfter({ xr: xr(), settled: true, ttlMs: undefined, settings, random: () => random, now: 0 }).requeueAfterMs;
@@ -121,7 +121,7 @@ const asked: Readonly<Record<string, number | undefined>> = {
 };
 
 for (const [text, want] of Object.entries(asked)) {
-  test(`case 25: the poll annotation "${text}" with a minimum of 1s means ${want}`, () => {
+  test(`the poll annotation "${text}" with a minimum of 1s means ${want}`, () => {
     assert.equal(askedInterval(xr(text), 1000), want);
   });
 }
@@ -130,8 +130,13 @@ const sooner: Readonly<
   Record<string, { reason: string; planned: ReconcileResult; ms: number | undefined; want: ReconcileResult }>
 > = {
   NothingNew: { reason: "no reason to hurry", planned: {}, ms: undefined, want: {} },
-  Unplanned: { reason: "somebody waits", planned: {}, ms: 10, want: { requeueAfterMs: 10 } },
-  PlannedLater: { reason: "somebody waits", planned: { requeueAfterMs: 20 }, ms: 10, want: { requeueAfterMs: 10 } },
+  Unplanned: { reason: "a schema settles", planned: {}, ms: 10, want: { requeueAfterMs: 10 } },
+  PlannedLater: {
+    reason: "a schema settles earlier",
+    planned: { requeueAfterMs: 20 },
+    ms: 10,
+    want: { requeueAfterMs: 10 },
+  },
   PlannedSooner: { reason: "soon enough", planned: { requeueAfterMs: 5 }, ms: 10, want: { requeueAfterMs: 5 } },
   AtOnce: { reason: "soon enough", planned: { requeue: true }, ms: 10, want: { requeue: true } },
 };

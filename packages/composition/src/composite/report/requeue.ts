@@ -4,9 +4,9 @@ import { parseGoDuration } from "@purlin/function-protocol";
 import type { ReconcileResult } from "@purlin/kube-controller";
 import { annotationOf, type KubeObject } from "@purlin/kube-objects/object";
 import { annotations } from "../../composite-resource/constants.ts";
-import type { CompositeSettings } from "../ports.ts";
+import type { CompositeSettings } from "../deps.ts";
 
-/** What the time of the next look depends on. */
+/** What the time of the next reconcile depends on. */
 interface RequeueFacts {
   readonly xr: KubeObject;
   readonly settled: boolean;
@@ -17,11 +17,11 @@ interface RequeueFacts {
   readonly now: number;
 }
 
-/** When to look at the XR again if nothing happens. */
+/** When to reconcile the XR again if nothing changes. */
 export function requeueAfter({ xr, settled, ttlMs, settings, random, now }: RequeueFacts): ReconcileResult {
   const asked = askedInterval(xr, settings.minPollIntervalMs);
   if (settings.realtime) {
-    // A function that says its answers hold for no time at all would keep everybody busy, its own XR and all others.
+    // A function whose responses have no time to live would keep the control plane busy.
     const after = ttlMs === undefined ? asked : Math.max(ttlMs, settings.minPollIntervalMs);
     return after === undefined ? {} : { requeueAfterMs: inStep(jittered(after, random), now) };
   }
@@ -29,7 +29,7 @@ export function requeueAfter({ xr, settled, ttlMs, settings, random, now }: Requ
   return { requeueAfterMs: inStep(jittered(asked ?? settings.pollIntervalMs, random), now) };
 }
 
-/** The interval the XR asks for. What is no interval does not count. */
+/** The interval that the XR asks for. An invalid interval does not count. */
 export function askedInterval(xr: KubeObject, minMs: number): number | undefined {
   const text = annotationOf(xr, annotations.pollInterval);
   const ms = text === undefined ? undefined : parseGoDuration(text);
@@ -46,8 +46,8 @@ const stepMs = 250;
 const leastWaitMs = 10_000;
 
 /**
- * Moves the end of a wait to the next quarter of a second. A pass that nothing came before finds cold caches, here and in the functions,
- * and costs twice what it costs right after another one: a few together, then rest, instead of one every few milliseconds.
+ * Moves the end of a wait to the next quarter of a second. A reconcile after a pause finds cold caches, here and in the functions, and
+ * costs twice as much as one right after another: several are run together instead of one every few milliseconds.
  */
 function inStep(ms: number, now: number): number {
   return ms < leastWaitMs ? ms : Math.ceil((now + ms) / stepMs) * stepMs - now;

@@ -19,60 +19,69 @@ const draft = (pipeline: readonly PipelineCondition[], more: Partial<StatusDraft
 const said = (type: string, forClaim: boolean): PipelineCondition => ({ type, status: "True", reason: "R", forClaim });
 const types = (status: JsonObject): unknown => [status["claimConditionTypes"], status["claimConditions"]];
 
-test("case 33, D3: types for the claim are in both lists, first mention first", () => {
-  const status = statusAfter(xr(), draft([said("B", true), said("A", true), said("C", false)]), legacy, stamp);
+test("types for the claim are in both lists, first mention first", () => {
+  const status = statusAfter(xr(), draft([said("B", true), said("A", true), said("C", false)]), {
+    rules: legacy,
+    stamp,
+  });
   assert.deepEqual(types(status), [
     ["B", "A"],
     ["B", "A"],
   ]);
 });
 
-test("D3, C108: the lists only grow, also when the type is said for the XR alone or not at all", () => {
+test("the lists only grow, also when the type is said for the XR alone or not at all", () => {
   const before = xr({ claimConditionTypes: ["A"], claimConditions: ["A"] });
-  const status = statusAfter(before, draft([said("A", false), said("B", true)]), legacy, stamp);
+  const status = statusAfter(before, draft([said("A", false), said("B", true)]), { rules: legacy, stamp });
   assert.deepEqual(types(status), [
     ["A", "B"],
     ["A", "B"],
   ]);
 });
 
-test("D3: a list written before the mirror existed is mirrored whole", () => {
-  const status = statusAfter(xr({ claimConditionTypes: ["A"] }), draft([]), legacy, stamp);
+test("a list written before the mirror existed is mirrored whole", () => {
+  const status = statusAfter(xr({ claimConditionTypes: ["A"] }), draft([]), { rules: legacy, stamp });
   assert.deepEqual(types(status), [["A"], ["A"]]);
 });
 
-test("case 33, C107: a modern XR has no such lists", () => {
-  assert.deepEqual(types(statusAfter(xr(), draft([said("A", true)]), modern, stamp)), [undefined, undefined]);
+test("a modern XR has no such lists", () => {
+  assert.deepEqual(types(statusAfter(xr(), draft([said("A", true)]), { rules: modern, stamp })), [
+    undefined,
+    undefined,
+  ]);
 });
 
-test("D3: reserved types are not for the claim either", () => {
-  assert.deepEqual(types(statusAfter(xr(), draft([said("Ready", true)]), legacy, stamp)), [undefined, undefined]);
+test("reserved types are not for the claim either", () => {
+  assert.deepEqual(types(statusAfter(xr(), draft([said("Ready", true)]), { rules: legacy, stamp })), [
+    undefined,
+    undefined,
+  ]);
 });
 
-test("D3: where the author has a claimConditions of their own, it is never written", () => {
+test("where the author has a claimConditions of their own, it is never written", () => {
   const rules: StatusRules = { schema: "legacy", ownFields: new Set() };
-  const status = statusAfter(xr({ claimConditions: "theirs" }), draft([said("A", true)]), rules, stamp);
+  const status = statusAfter(xr({ claimConditions: "theirs" }), draft([said("A", true)]), { rules, stamp });
   assert.deepEqual(types(status), [["A"], "theirs"]);
 });
 
-test("D15: the token of a request is recorded, unless the field is the author's", () => {
-  const status = statusAfter(xr(), draft([], { handledRequest: "t1" }), modern, stamp);
+test("the token of a request is recorded, unless the field is the author's", () => {
+  const status = statusAfter(xr(), draft([], { handledRequest: "t1" }), { rules: modern, stamp });
   assert.equal(status["lastHandledReconcileAt"], "t1");
   const rules: StatusRules = { schema: "modern", ownFields: new Set() };
   assert.equal(
-    statusAfter(xr(), draft([], { handledRequest: "t1" }), rules, stamp)["lastHandledReconcileAt"],
+    statusAfter(xr(), draft([], { handledRequest: "t1" }), { rules, stamp })["lastHandledReconcileAt"],
     undefined,
   );
 });
 
-test("D9: the function revisions of a pass replace those of the last", () => {
+test("the function revisions of a pass replace those of the last", () => {
   const before = xr({ crossplane: { functionRevisions: [{ step: "old", functionRevision: "x" }] } });
   const functionRevisions = [{ step: "a", functionRevision: "fn-1" }];
-  const status = statusAfter(before, draft([], { functionRevisions }), modern, stamp);
+  const status = statusAfter(before, draft([], { functionRevisions }), { rules: modern, stamp });
   assert.deepEqual(status["crossplane"], { functionRevisions });
 });
 
-test("D3: what belongs to the control plane is dropped from a function's status", () => {
+test("what belongs to the control plane is dropped from a function's status", () => {
   const after = { conditions: [], claimConditionTypes: ["A"], url: "old", lastHandledReconcileAt: "t" };
   const wanted = {
     url: "new",
@@ -93,7 +102,7 @@ test("on a modern XR the names of legacy fields are the author's", () => {
   assert.deepEqual(appliedStatus(wanted, { conditions: [] }, modern), { ...wanted, conditions: [] });
 });
 
-test("case 94: what functions no longer want is not applied, although it is stored", () => {
+test("what functions no longer want is not applied, although it is stored", () => {
   assert.deepEqual(appliedStatus({}, { conditions: [], url: "old" }, modern), { conditions: [] });
 });
 
@@ -113,7 +122,7 @@ test("a condition in a desired status is taken once, and never one of ours", () 
 });
 
 for (const composite of [undefined, {}, { status: null }, { spec: {} }]) {
-  test(`case 95: the desired status of ${JSON.stringify(composite)} is empty`, () => {
+  test(`the desired status of ${JSON.stringify(composite)} is empty`, () => {
     assert.deepEqual(desiredStatus(composite as JsonObject | undefined), {});
   });
 }

@@ -9,20 +9,20 @@ import {
   textsAt,
   withMember,
 } from "@purlin/kube-objects/object";
-import type { CompositeSchema } from "../../composite-resource/machinery.ts";
+import type { CompositeSchema } from "../../composite-resource/crossplane-fields.ts";
 import { systemConditionTypes } from "../../composite-resource/standard-conditions.ts";
 import type { FunctionRevisionUsed } from "../run/pipeline-outcome.ts";
 import type { OwnStatusField } from "../select/definition.ts";
 import { type ConditionChanges, conditionsAfter, type Stamp, settable } from "./condition-changes.ts";
 
-/** What a pass has to say in the status of an XR. */
+/** The changes of the status of an XR in one reconcile. */
 export interface StatusDraft {
   readonly conditions: ConditionChanges;
-  /** The token of a reconcile request that this pass answers. */
+  /** The token of a reconcile request that this reconcile answers. */
   readonly handledRequest?: string | undefined;
-  /** When connection details were written, if this pass did. */
+  /** When this reconcile wrote connection details, if it did. */
   readonly publishedAt?: string | undefined;
-  /** Which function revisions ran; undefined when the status does not tell. */
+  /** Which function revisions ran; undefined when the status has no such field. */
   readonly functionRevisions?: readonly FunctionRevisionUsed[] | undefined;
 }
 
@@ -32,8 +32,12 @@ export interface StatusRules {
   readonly ownFields: ReadonlySet<OwnStatusField>;
 }
 
-/** The whole status after a pass in which functions set nothing: everything else stays. */
-export function statusAfter(xr: KubeObject, draft: StatusDraft, rules: StatusRules, stamp: Stamp): JsonObject {
+/** The whole status after a reconcile in which functions set nothing: all other fields stay. */
+export function statusAfter(
+  xr: KubeObject,
+  draft: StatusDraft,
+  { rules, stamp }: { readonly rules: StatusRules; readonly stamp: Stamp },
+): JsonObject {
   const conditions = conditionsAfter(conditionsOf(xr), draft.conditions, stamp);
   let status = withMember(objectAt(xr, ["status"]), ["conditions"], conditions);
   if (rules.schema === "legacy") status = withClaimConditions(status, draft, rules);
@@ -62,14 +66,14 @@ function withClaimConditions(status: JsonObject, { conditions }: StatusDraft, { 
 
 /** The status to apply: what functions want, and over it what belongs to the control plane. */
 export function appliedStatus(desired: JsonObject, after: JsonObject, rules: StatusRules): JsonObject {
-  const machinery = machineryFields(rules);
-  const fromFunctions = Object.entries(desired).filter(([key]) => !machinery.has(key));
-  const ours = Object.entries(after).filter(([key]) => machinery.has(key));
+  const reserved = crossplaneStatusFields(rules);
+  const fromFunctions = Object.entries(desired).filter(([key]) => !reserved.has(key));
+  const ours = Object.entries(after).filter(([key]) => reserved.has(key));
   const applied: JsonObject = Object.fromEntries([...fromFunctions, ...ours]);
   return withMember(applied, ["conditions"], withFunctionConditions(desired, after));
 }
 
-function machineryFields({ schema, ownFields }: StatusRules): ReadonlySet<string> {
+function crossplaneStatusFields({ schema, ownFields }: StatusRules): ReadonlySet<string> {
   const always = schema === "legacy" ? ["conditions", "claimConditionTypes", "connectionDetails"] : ["conditions"];
   const given = [...ownFields].filter((field) => schema === "legacy" || field !== "claimConditions");
   return new Set([...always, ...given]);
@@ -90,7 +94,7 @@ function withFunctionConditions(desired: JsonObject, after: JsonObject): JsonVal
   return [...conditions.values()];
 }
 
-/** The status in the composite resource a pipeline desires. Throws when it is none. */
+/** The status of the composite resource that a pipeline desires. Throws when it is not an object. */
 export function desiredStatus(composite: JsonObject | undefined): JsonObject {
   const status = composite?.["status"] ?? {};
   if (isJsonObject(status)) return status;

@@ -43,7 +43,7 @@ type PipelineStep = StepDefinition & {
 };
 
 /** What a pipeline needs from outside. */
-interface PipelineSurroundings {
+export interface PipelineDeps {
   readonly runStep: RunStep;
   readonly sources: Pick<RequestSources, "secrets" | "resources" | "schema">;
   /** What a step asked for in the last pass. */
@@ -70,7 +70,7 @@ interface Said {
 export async function runPipeline(
   revision: KubeObject,
   observed: Observed,
-  surroundings: PipelineSurroundings,
+  deps: PipelineDeps,
 ): Promise<PipelineOutcome> {
   const first = firstState(await observedState(observed));
   const trace = traceOf(revision, observed.composite.object);
@@ -82,11 +82,11 @@ export async function runPipeline(
     functionRevisions: [],
     ttlMs: undefined,
   };
-  let state: StepState = { ...first, context: surroundings.context ?? first.context };
+  let state: StepState = { ...first, context: deps.context ?? first.context };
   for (const [index, step] of stepsOf(revision).entries()) {
-    const call = callOf(step, index, trace, surroundings);
+    const call = callOf(step, index, trace, deps);
     const composition = compositionOf(revision);
-    const { desired, context } = await runOne(step, state, said, { ...surroundings, call, composition });
+    const { desired, context } = await runOne(step, state, said, { ...deps, call, composition });
     state = { observed: first.observed, desired, context };
   }
   return { ...said, desired: state.desired, context: state.context };
@@ -98,7 +98,7 @@ function stepsOf(revision: KubeObject): readonly PipelineStep[] {
   return Array.isArray(pipeline) ? (pipeline.filter(isJsonObject) as PipelineStep[]) : [];
 }
 
-interface StepSurroundings extends PipelineSurroundings {
+interface StepDeps extends PipelineDeps {
   readonly call: RunCall;
   readonly composition: string;
 }
@@ -107,7 +107,7 @@ async function runOne(
   step: PipelineStep,
   state: StepState,
   said: Said,
-  { runStep, sources, seeds, signal, call, composition }: StepSurroundings,
+  { runStep, sources, seeds, signal, call, composition }: StepDeps,
 ): Promise<Pick<RunFunctionResponse, "desired" | "context">> {
   const request = await buildRequest(step, state, { ...sources, seeds: seeds(step.step), signal }).catch(
     (error: unknown) => {
@@ -155,12 +155,7 @@ function referenceOf(step: PipelineStep): FunctionReference {
   };
 }
 
-function callOf(
-  step: PipelineStep,
-  index: number,
-  trace: RunTrace,
-  { deadline, signal }: PipelineSurroundings,
-): RunCall {
+function callOf(step: PipelineStep, index: number, trace: RunTrace, { deadline, signal }: PipelineDeps): RunCall {
   return { deadline, signal, step: { name: step.step, index }, trace };
 }
 

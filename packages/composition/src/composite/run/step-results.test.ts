@@ -51,12 +51,12 @@ const events: Readonly<Record<string, { result: Partial<Result>; want: object }>
 };
 
 for (const [name, { result, want }] of Object.entries(events)) {
-  test(`claims 77, 80: the event of a result, ${name}`, () => {
+  test(`the event of a result, ${name}`, () => {
     assert.deepEqual(readResults("s", response([result])).events, [want]);
   });
 }
 
-test("C103: the first fatal counts, and no result after it; conditions count all the same", () => {
+test("the first fatal counts, and no result after it; conditions count all the same", () => {
   const results = [
     { severity: warning, message: "before" },
     { severity: fatal, message: "first" },
@@ -84,7 +84,7 @@ for (const [status, want] of Object.entries(statuses)) {
   });
 }
 
-test("C101, case 97: the shortest time to live counts, and none is none", () => {
+test("the shortest time to live counts, and without any there is no limit", () => {
   const ttl = (seconds: number, nanos = 0): number | undefined =>
     ttlOf(
       create(RunFunctionResponse, {

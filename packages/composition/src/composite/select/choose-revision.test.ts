@@ -24,20 +24,20 @@ const alpha = { channel: "alpha" };
 const pinnedAlpha = revision("r1", alpha);
 const newest = (matching: Record<string, string>): RevisionChoice => ({ use: "newest", matching });
 
-// The rows of decisions D2, in their order.
+// The rows of the decision table, in their order.
 const rows: Readonly<Record<string, { reason: string; ask: RevisionQuestion; want: RevisionChoice }>> = {
   Automatic: {
-    reason: "case 50: the newest that carries the selector",
+    reason: "the newest that carries the selector",
     ask: { policy: "Automatic", selector: alpha, ref: "r1", pinned: pinnedAlpha },
     want: newest(alpha),
   },
   AutomaticBare: {
-    reason: "case 49: without selector the newest",
+    reason: "without selector the newest",
     ask: { policy: "Automatic", selector: undefined, ref: "r1" },
     want: newest({}),
   },
   Unset: {
-    reason: "case 51: no policy ignores the selector",
+    reason: "no policy ignores the selector",
     ask: { policy: undefined, selector: alpha, ref: undefined },
     want: newest({}),
   },
@@ -47,7 +47,7 @@ const rows: Readonly<Record<string, { reason: string; ask: RevisionQuestion; wan
     want: newest({}),
   },
   ManualPinned: {
-    reason: "case 48: the pinned one, whatever else there is",
+    reason: "the pinned one, whatever else there is",
     ask: { policy: "Manual", selector: undefined, ref: "r1", pinned: pinnedAlpha },
     want: { use: "pinned" },
   },
@@ -57,7 +57,7 @@ const rows: Readonly<Record<string, { reason: string; ask: RevisionQuestion; wan
     want: newest({}),
   },
   ManualSelectorFirst: {
-    reason: "packages case 77: the newest match is pinned at first",
+    reason: "the newest match is pinned at first",
     ask: { policy: "Manual", selector: alpha, ref: undefined },
     want: newest(alpha),
   },
@@ -84,7 +84,7 @@ const rows: Readonly<Record<string, { reason: string; ask: RevisionQuestion; wan
 };
 
 for (const [name, { reason, ask, want }] of Object.entries(rows)) {
-  test(`D2, ${name}: ${reason}`, () => assert.deepEqual(chooseRevision(ask), want));
+  test(`${name}: ${reason}`, () => assert.deepEqual(chooseRevision(ask), want));
 }
 
 test("labels must all be there, and own ones", () => {
@@ -93,7 +93,7 @@ test("labels must all be there, and own ones", () => {
   assert.equal(carries(pinnedAlpha, {}), true);
 });
 
-test("case 52: only revisions the Composition controls count, the highest number first", () => {
+test("only revisions the Composition controls count, the highest number first", () => {
   const revisions = [revision("a", {}, 2), revision("b", {}, 10), revision("c", {}, 99, "other")];
   assert.equal(newestRevision(revisions, "c")?.metadata.name, "b");
   assert.equal(newestRevision(revisions.slice(2), "c"), undefined);

@@ -2,7 +2,7 @@
 
 import { isControlledBy, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { labels } from "../../composite-resource/constants.ts";
-import type { MatchLabels } from "../../composite-resource/machinery.ts";
+import type { MatchLabels } from "../../composite-resource/crossplane-fields.ts";
 
 /** What the choice of a revision depends on. */
 export interface RevisionQuestion {

@@ -4,10 +4,10 @@ import { during, notFound } from "@purlin/kube-objects/errors";
 import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt, textAt, textMapAt, textsAt } from "@purlin/kube-objects/object";
 import { apiGroup, kinds } from "../../composite-resource/constants.ts";
-import type { MatchLabels } from "../../composite-resource/machinery.ts";
-import type { CompositePorts } from "../ports.ts";
+import type { MatchLabels } from "../../composite-resource/crossplane-fields.ts";
+import type { CompositeDeps } from "../deps.ts";
 
-/** What an XRD says about reconciling its composite resources. */
+/** The fields of an XRD that reconciling its composite resources depends on. */
 export interface DefinitionFacts {
   readonly enforcedComposition: string | undefined;
   readonly defaultComposition: string | undefined;
@@ -24,17 +24,35 @@ export type OwnStatusField = "claimConditions" | "lastHandledReconcileAt" | "cro
 const giveWay: readonly OwnStatusField[] = ["claimConditions", "lastHandledReconcileAt", "crossplane"];
 const known = new WeakMap<KubeObject, DefinitionFacts>();
 
-/** Reads the XRD from the cache each time, so that an edit counts at once. */
-export async function readDefinition({ client, kind }: CompositePorts, signal: AbortSignal): Promise<DefinitionFacts> {
-  return during("cannot get composite resource definition", async () => {
-    const definition = await client.get(kinds.definition, { name: kind.definition }, { signal });
-    if (definition === undefined) {
-      throw notFound({ group: apiGroup, resource: "compositeresourcedefinitions" }, kind.definition);
-    }
-    const facts = known.get(definition) ?? factsOf(definition);
-    if (Object.isFrozen(definition)) known.set(definition, facts);
-    return facts;
-  });
+/** The XRD at the start of a reconcile. */
+export interface CompositeDefinition {
+  /** Undefined when the XRD could not be read. */
+  readonly facts: DefinitionFacts | undefined;
+  /** Throws the error of the read when there are no facts. */
+  require(): DefinitionFacts;
+}
+
+/** Reads the XRD from the cache each time, so that an edit counts at once. Never rejects. */
+export async function readDefinition(deps: CompositeDeps, signal: AbortSignal): Promise<CompositeDefinition> {
+  try {
+    const facts = await during("cannot get composite resource definition", () => readFacts(deps, signal));
+    return { facts, require: () => facts };
+  } catch (error) {
+    const require = (): never => {
+      throw error;
+    };
+    return { facts: undefined, require };
+  }
+}
+
+async function readFacts({ client, kind }: CompositeDeps, signal: AbortSignal): Promise<DefinitionFacts> {
+  const definition = await client.get(kinds.definition, { name: kind.definition }, { signal });
+  if (definition === undefined) {
+    throw notFound({ group: apiGroup, resource: "compositeresourcedefinitions" }, kind.definition);
+  }
+  const facts = known.get(definition) ?? factsOf(definition);
+  if (Object.isFrozen(definition)) known.set(definition, facts);
+  return facts;
 }
 
 /** The facts in an XRD. */

@@ -3,14 +3,15 @@
 import { during } from "@purlin/kube-objects/errors";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { kinds } from "../../composite-resource/constants.ts";
-import { kindText, labelsText } from "../../composite-resource/described.ts";
 import {
   compositionRefOf,
   compositionSelectorOf,
   type MatchLabels,
-  withMachinery,
-} from "../../composite-resource/machinery.ts";
-import type { CompositePorts } from "../ports.ts";
+  withCrossplaneFields,
+} from "../../composite-resource/crossplane-fields.ts";
+import { kindText, labelsText } from "../../composite-resource/described.ts";
+import type { CompositeContext } from "../context.ts";
+import type { CompositeDeps } from "../deps.ts";
 import { steps } from "../steps.ts";
 import type { DefinitionFacts } from "./definition.ts";
 import { normal, type Selection, selected } from "./selection.ts";
@@ -19,15 +20,11 @@ import { normal, type Selection, selected } from "./selection.ts";
  * Decides which Composition the XR uses: the one its definition enforces, else the one it names, else its definition's
  * default if it has no selector, else any of those its selector matches. What is decided stays.
  */
-export async function selectComposition(
-  before: Selection,
-  definition: DefinitionFacts,
-  ports: CompositePorts,
-  signal: AbortSignal,
-): Promise<Selection> {
-  const { schema } = ports.kind;
-  const chosen = takeGiven(before, definition, schema);
-  const name = compositionRefOf(chosen.xr, schema) ?? (await pickMatching(chosen.xr, ports, signal));
+export async function selectComposition(before: Selection, context: CompositeContext): Promise<Selection> {
+  const { deps, definition, signal } = context;
+  const { schema } = deps.kind;
+  const chosen = takeGiven(before, definition.require(), schema);
+  const name = compositionRefOf(chosen.xr, schema) ?? (await pickMatching(chosen.xr, deps, signal));
   const xr = compositionRefOf(chosen.xr, schema) === name ? chosen.xr : withComposition(chosen.xr, schema, name);
   if (compositionRefOf(before.xr, schema) === name) return selected(chosen, steps.composition, xr);
   return selected(
@@ -38,7 +35,7 @@ export async function selectComposition(
   );
 }
 
-type Schema = CompositePorts["kind"]["schema"];
+type Schema = CompositeDeps["kind"]["schema"];
 
 function takeGiven(before: Selection, definition: DefinitionFacts, schema: Schema): Selection {
   const { enforcedComposition, defaultComposition } = definition;
@@ -54,12 +51,12 @@ function takeGiven(before: Selection, definition: DefinitionFacts, schema: Schem
 }
 
 function withComposition(xr: KubeObject, schema: Schema, name: string): KubeObject {
-  return withMachinery(xr, schema, { compositionRef: { name } });
+  return withCrossplaneFields(xr, schema, { compositionRef: { name } });
 }
 
 async function pickMatching(
   xr: KubeObject,
-  { client, kind, random = Math.random }: CompositePorts,
+  { client, kind, random = Math.random }: CompositeDeps,
   signal: AbortSignal,
 ): Promise<string> {
   const labels = compositionSelectorOf(xr, kind.schema) ?? {};

@@ -3,7 +3,6 @@
 import { during, notFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { apiGroup, kinds } from "../../composite-resource/constants.ts";
-import { labelsText } from "../../composite-resource/described.ts";
 import {
   type CompositeSchema,
   compositionRefOf,
@@ -11,9 +10,11 @@ import {
   revisionRefOf,
   revisionSelectorOf,
   updatePolicyOf,
-  withMachinery,
-} from "../../composite-resource/machinery.ts";
-import type { CompositePorts } from "../ports.ts";
+  withCrossplaneFields,
+} from "../../composite-resource/crossplane-fields.ts";
+import { labelsText } from "../../composite-resource/described.ts";
+import type { CompositeContext } from "../context.ts";
+import type { CompositeDeps } from "../deps.ts";
 import { steps } from "../steps.ts";
 import { chooseRevision, newestRevision, type RevisionChoice, revisionLabels } from "./choose-revision.ts";
 import type { DefinitionFacts } from "./definition.ts";
@@ -28,14 +29,12 @@ interface RevisionSelection {
 /** Gives an XR that neither names nor selects a revision the selector of its definition. */
 export function selectRevisionSelector(
   before: Selection,
-  definition: DefinitionFacts,
-  ports: CompositePorts,
+  { defaultRevisionSelector }: DefinitionFacts,
+  { kind: { schema } }: CompositeDeps,
 ): Selection {
-  const { schema } = ports.kind;
-  const { defaultRevisionSelector } = definition;
   const decided = revisionSelectorOf(before.xr, schema) ?? revisionRefOf(before.xr, schema);
   if (decided !== undefined || defaultRevisionSelector === undefined) return before;
-  const xr = withMachinery(before.xr, schema, {
+  const xr = withCrossplaneFields(before.xr, schema, {
     compositionRevisionSelector: { matchLabels: { ...defaultRevisionSelector } },
   });
   const event = normal("CompositionSelection", "Default revision selector has been selected");
@@ -43,28 +42,20 @@ export function selectRevisionSelector(
 }
 
 /** Finds the revision the XR is to use, and names it in the XR. */
-export async function selectRevision(
-  before: Selection,
-  ports: CompositePorts,
-  signal: AbortSignal,
-): Promise<RevisionSelection> {
-  const { schema } = ports.kind;
+export async function selectRevision(before: Selection, context: CompositeContext): Promise<RevisionSelection> {
+  const { schema } = context.deps.kind;
   const ref = revisionRefOf(before.xr, schema);
   const policy = updatePolicyOf(before.xr, schema);
-  const pinned = policy === "Manual" && ref !== undefined ? await pinnedRevision(ref, ports, signal) : undefined;
+  const pinned = policy === "Manual" && ref !== undefined ? await pinnedRevision(ref, context) : undefined;
   const choice = chooseRevision({ policy, ref, selector: revisionSelectorOf(before.xr, schema), pinned });
   if (choice.use === "pinned") return { selection: before, revision: pinned ?? missing(ref ?? "") };
-  const newest = await findNewest(before.xr, choice, ports, signal);
+  const newest = await findNewest(before.xr, choice, context);
   if (newest === undefined) return stayOn(before, pinned ?? missing(ref ?? ""), schema);
   return { selection: moveTo(before, newest, schema), revision: newest };
 }
 
-async function pinnedRevision(
-  ref: string,
-  { client }: CompositePorts,
-  signal: AbortSignal,
-): Promise<KubeObject | undefined> {
-  return during("cannot get CompositionRevision", () => client.get(kinds.revision, { name: ref }, { signal }));
+async function pinnedRevision(ref: string, { deps, signal }: CompositeContext): Promise<KubeObject | undefined> {
+  return during("cannot get CompositionRevision", () => deps.client.get(kinds.revision, { name: ref }, { signal }));
 }
 
 function missing(name: string): never {
@@ -76,8 +67,7 @@ function missing(name: string): never {
 async function findNewest(
   xr: KubeObject,
   { use, matching }: Exclude<RevisionChoice, { use: "pinned" }>,
-  { client, kind }: CompositePorts,
-  signal: AbortSignal,
+  { deps: { client, kind }, signal }: CompositeContext,
 ): Promise<KubeObject | undefined> {
   const name = compositionRefOf(xr, kind.schema) ?? "";
   const composition = await during("cannot get Composition", async () => {
@@ -106,7 +96,7 @@ function whyNone(composition: string, matching: MatchLabels): string {
 
 function moveTo(before: Selection, { metadata: { name = "" } }: KubeObject, schema: CompositeSchema): Selection {
   if (revisionRefOf(before.xr, schema) === name) return before;
-  const xr = withMachinery(before.xr, schema, { compositionRevisionRef: { name } });
+  const xr = withCrossplaneFields(before.xr, schema, { compositionRevisionRef: { name } });
   return selected(before, steps.revision, xr, normal("SelectComposition", `Selected composition revision: ${name}`));
 }
 

@@ -33,7 +33,7 @@ function updates(breaker: CircuitBreaker, count: number, name = "cm"): number {
   return Array.from({ length: count }, () => breaker.admit(xr, object(name), 2)).filter(Boolean).length;
 }
 
-test("case 124: sixty updates in three seconds open it, and the first fifty pass", () => {
+test("sixty updates in three seconds open it, and the first fifty pass", () => {
   const { breaker, pass } = start();
   let passed = 0;
   for (let i = 0; i < 60; i++) {
@@ -44,7 +44,7 @@ test("case 124: sixty updates in three seconds open it, and the first fifty pass
   assert.deepEqual(breaker.state(xr), { open: true, triggeredBy: "ConfigMap/cm (ns)" });
 });
 
-test("case 124: an update every two seconds keeps it closed for ever", () => {
+test("an update every two seconds keeps it closed for ever", () => {
   const { breaker, pass } = start();
   for (let i = 0; i < 1000; i++) {
     assert.equal(updates(breaker, 1), 1);
@@ -61,7 +61,7 @@ test("creates and deletes count once", () => {
   assert.equal(breaker.state(xr).open, true);
 });
 
-test("case 125: what is being deleted passes while it is open, unrecorded", async () => {
+test("what is being deleted passes while it is open, unrecorded", async () => {
   const registry = new Registry();
   const { breaker } = start(createBreakerMetrics(registry));
   updates(breaker, 60);
@@ -70,7 +70,7 @@ test("case 125: what is being deleted passes while it is open, unrecorded", asyn
   assert.equal(await registry.metrics(), before);
 });
 
-test("case 126: an XR that is forgotten starts afresh", () => {
+test("an XR that is forgotten starts afresh", () => {
   const { breaker } = start();
   updates(breaker, 60);
   breaker.forget(xr);
@@ -78,7 +78,7 @@ test("case 126: an XR that is forgotten starts afresh", () => {
   assert.equal(updates(breaker, 1), 1);
 });
 
-test("case 127: while it is open one event passes every thirty seconds", () => {
+test("while it is open one event passes every thirty seconds", () => {
   const { breaker, pass } = start();
   updates(breaker, 60);
   pass(30_000);
@@ -89,7 +89,7 @@ test("case 127: while it is open one event passes every thirty seconds", () => {
   assert.equal(breaker.state(xr).open, true);
 });
 
-test("case 127: after five minutes the next event closes it", () => {
+test("after five minutes the next event closes it", () => {
   const { breaker, pass } = start();
   updates(breaker, 60);
   pass(5 * 60_000);

@@ -16,7 +16,7 @@ export interface BreakerLimits {
   readonly idleMs: number;
 }
 
-/** What holds unless somebody says otherwise. */
+/** The default limits. */
 const defaultLimits: BreakerLimits = {
   burst: 100,
   refillPerSecond: 1,
@@ -25,10 +25,10 @@ const defaultLimits: BreakerLimits = {
   idleMs: 24 * 3_600_000,
 };
 
-/** Whether an XR gets its events, and if not who sends too many. */
+/** Whether an XR gets its watch events, and if not which object causes too many. */
 export type CircuitState = { readonly open: false } | { readonly open: true; readonly triggeredBy: string };
 
-/** Keeps objects that change all the time from keeping an XR busy all the time. */
+/** Limits the reconciles that objects in constant change cause. */
 export interface CircuitBreaker {
   /** Whether an event about `object` may wake the XR. It weighs two for an update, as the old object counts as well. */
   admit(target: ObjectKey, object: KubeObject, weight: 1 | 2): boolean;
@@ -111,7 +111,7 @@ export function createCircuitBreaker(options: BreakerOptions): CircuitBreaker {
 
   return {
     admit(target, object, weight) {
-      // What goes must be seen to go, or finalizers would wait for the next resync.
+      // A deletion always passes: otherwise finalizers would wait for the next resync.
       if (isDeleted(object)) return true;
       const now = clock.now();
       const circuit = circuitOf(keyText(target), now);

@@ -36,7 +36,7 @@ function requirement(
 const found = (tracker: DependencyTracker, changed: KubeObject): string[] =>
   [...tracker.dependents(changed)].map(keyText).sort();
 
-test("case 115: a composed object leads to its XR and to no other", () => {
+test("a composed object leads to its XR and to no other", () => {
   const tracker = createDependencyTracker();
   tracker.record(one, { composed: [object("a", "ns")], requirements: [] });
   tracker.record(two, { composed: [object("b", "ns")], requirements: [] });
@@ -76,27 +76,27 @@ test("a schema that functions look at leads from its definition to the XR, and t
 const selections: Readonly<
   Record<string, { ask: Parameters<typeof requirement>[0]; hits: KubeObject[]; misses: KubeObject[] }>
 > = {
-  "case 116: by name": {
+  "by name": {
     ask: { name: "a", namespace: "ns" },
     hits: [object("a", "ns")],
     misses: [object("b", "ns"), object("a", "other"), object("a")],
   },
-  "case 117: by name without namespace is cluster-scoped": {
+  "by name without namespace is cluster-scoped": {
     ask: { name: "a" },
     hits: [object("a")],
     misses: [object("a", "ns")],
   },
-  "case 116: by labels": {
+  "by labels": {
     ask: { labels: { app: "web", tier: "x" } },
     hits: [object("a", "ns", { app: "web", tier: "x", more: "y" }), object("b", "other", { tier: "x", app: "web" })],
     misses: [object("a", "ns", { app: "web" }), object("a", "ns", { app: "web", tier: "y" })],
   },
-  "case 117: by labels in a namespace": {
+  "by labels in a namespace": {
     ask: { labels: { app: "web" }, namespace: "ns" },
     hits: [object("a", "ns", { app: "web" })],
     misses: [object("a", "other", { app: "web" })],
   },
-  "case 116: everything of a kind": {
+  "everything of a kind": {
     ask: {},
     hits: [object("a"), object("b", "ns")],
     misses: [object("a", "", {}, "Secret")],
@@ -113,7 +113,7 @@ for (const [name, { ask, hits, misses }] of Object.entries(selections)) {
   });
 }
 
-test("case 118: an XR that depends by name and by label is found once", () => {
+test("an XR that depends by name and by label is found once", () => {
   const tracker = createDependencyTracker();
   const requirements = [
     requirement({ name: "a", namespace: "ns" }),
@@ -124,26 +124,26 @@ test("case 118: an XR that depends by name and by label is found once", () => {
   assert.deepEqual(found(tracker, object("a", "ns", { app: "web" })), ["ns/one"]);
 });
 
-test("case 119: a kind is needed until its last dependent lets go, and that is told once", () => {
-  const told: string[] = [];
-  const tracker = createDependencyTracker(({ kind }) => told.push(kind));
+test("a kind is needed until its last dependent lets go, and that is reported once", () => {
+  const unneeded: string[] = [];
+  const tracker = createDependencyTracker(({ kind }) => unneeded.push(kind));
   const type = { apiVersion: "v1", kind: "ConfigMap" };
   tracker.record(one, { composed: [object("a", "ns")], requirements: [] });
   tracker.record(two, { composed: [object("a", "ns")], requirements: [requirement({})] });
   tracker.record(one, { composed: [], requirements: [] });
-  assert.deepEqual([tracker.isNeeded(type), told], [true, []]);
+  assert.deepEqual([tracker.isNeeded(type), unneeded], [true, []]);
   tracker.forget(two);
   assert.deepEqual([tracker.isNeeded(type), tracker.typesOf(two)], [false, []]);
-  assert.deepEqual([...new Set(told)], ["ConfigMap"]);
+  assert.deepEqual([...new Set(unneeded)], ["ConfigMap"]);
 });
 
 test("recording again replaces, and keeping a kind does not let go of it in between", () => {
-  const told: string[] = [];
-  const tracker = createDependencyTracker(({ kind }) => told.push(kind));
+  const unneeded: string[] = [];
+  const tracker = createDependencyTracker(({ kind }) => unneeded.push(kind));
   tracker.record(one, { composed: [object("a", "ns")], requirements: [] });
   tracker.record(one, { composed: [object("b", "ns")], requirements: [] });
   assert.deepEqual([found(tracker, object("a", "ns")), found(tracker, object("b", "ns"))], [[], ["ns/one"]]);
-  assert.deepEqual(told, []);
+  assert.deepEqual(unneeded, []);
 });
 
 test("seeds are what the step asked for last time, by name, the last of a name", () => {
@@ -151,7 +151,7 @@ test("seeds are what the step asked for last time, by name, the last of a name",
   const [early, late] = [requirement({ name: "a" }), requirement({ name: "b" })];
   tracker.record(one, { composed: [], requirements: [early, late, requirement({}, "other")] });
   assert.deepEqual([...tracker.seeds(one, "s")], [["wanted", late.selector]]);
-  assert.equal(tracker.seeds(one, "nobody").size, 0);
+  assert.equal(tracker.seeds(one, "absent").size, 0);
   assert.equal(tracker.seeds(two, "s").size, 0);
 });
 

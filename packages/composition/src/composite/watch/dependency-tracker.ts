@@ -37,7 +37,7 @@ interface Entry {
 
 const noSeeds: ReadonlyMap<string, ResourceSelector> = new Map();
 
-/** A tracker for the XRs of one controller. `onUnneeded` is told when nobody depends on a kind any more. */
+/** A tracker for the XRs of one controller. `onUnneeded` is called when no XR depends on a kind any more. */
 export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = () => {}): DependencyTracker {
   const entries = new Map<string, Entry>();
   const index = new ReferenceIndex();
@@ -49,7 +49,7 @@ export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = ()
     return entry?.references ?? [];
   }
 
-  function tellUnneeded(references: readonly ObjectReference[]): void {
+  function reportUnneeded(references: readonly ObjectReference[]): void {
     for (const type of typesIn(references)) if (!index.has(type)) onUnneeded(type);
   }
 
@@ -62,7 +62,7 @@ export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = ()
         ...schemas.map(definitionOf),
       ];
       const known = entries.get(key);
-      // Most passes find what the last one found.
+      // Most reconciles find the same dependencies as the last one.
       if (known !== undefined && isSame(known.references, references)) {
         entries.set(key, { ...known, seeds: seedsOf(requirements) });
         return;
@@ -70,9 +70,9 @@ export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = ()
       const before = drop(key);
       for (const reference of references) index.add(key, xr, reference);
       entries.set(key, { references, types: typesIn(references), seeds: seedsOf(requirements) });
-      tellUnneeded(before);
+      reportUnneeded(before);
     },
-    forget: (xr) => tellUnneeded(drop(keyText(xr))),
+    forget: (xr) => reportUnneeded(drop(keyText(xr))),
     dependents: (object) => index.find(object),
     seeds(xr, step) {
       return entries.get(keyText(xr))?.seeds.get(step) ?? noSeeds;

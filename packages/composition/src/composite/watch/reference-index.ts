@@ -4,7 +4,7 @@ import { compareUtf8 } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, type ObjectKey, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { kinds } from "../../composite-resource/constants.ts";
 
-/** Which objects somebody depends on: one by name, those that carry labels, or the CRD that defines a kind. */
+/** The objects that an XR depends on: one by name, those that carry labels, or the CRD that defines a kind. */
 export interface ObjectReference {
   readonly type: TypeRef;
   /** With a name, empty means cluster-scoped; with labels, empty means any. */
@@ -64,7 +64,7 @@ export class ReferenceIndex {
     return this.#kinds.has(kindKey(type));
   }
 
-  /** The keys of everybody who refers to the object, each once. */
+  /** The keys of all XRs that refer to the object, each once. */
   find(object: KubeObject): Iterable<ObjectKey> {
     const anchors = this.#kinds.get(kindKey(object))?.anchors;
     if (anchors === undefined) return [];

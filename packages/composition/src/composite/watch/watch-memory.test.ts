@@ -7,7 +7,7 @@ import { manualClock } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, keyText, type TypeRef } from "@purlin/kube-objects/object";
 import { createCompositionUsers } from "../composite-state.ts";
-import { createOwnEchoes, onlyAddedReferences, onlyConditions } from "./own-echoes.ts";
+import { createSelfUpdates, onlyAddedReferences, onlyConditions } from "./self-updates.ts";
 import { createWatchCollection } from "./watch-collection.ts";
 
 function xr(spec: JsonObject, resourceVersion = "1", more: Partial<KubeObject> = {}): KubeObject {
@@ -15,59 +15,59 @@ function xr(spec: JsonObject, resourceVersion = "1", more: Partial<KubeObject> =
 }
 const updated = (previous: KubeObject, object: KubeObject): CacheChange => ({ type: "updated", previous, object });
 
-test("the event of our own write is no news, once", () => {
-  const echoes = createOwnEchoes();
-  echoes.expect(xr({ a: 1 }, "2"));
-  echoes.expect(xr({ a: 1 }, "3"));
-  assert.equal(echoes.isNews(updated(xr({}), xr({ a: 1 }, "3"))), false);
-  assert.equal(echoes.isNews(updated(xr({}), xr({ a: 1 }, "2"))), false);
-  assert.equal(echoes.isNews(updated(xr({}), xr({ a: 1 }, "3"))), true, "a resync of the same version is");
-  assert.equal(echoes.isNews(updated(xr({}), xr({ a: 2 }, "4"))), true, "so is another version");
+test("the watch event of an own write starts no reconcile, once", () => {
+  const selfUpdates = createSelfUpdates();
+  selfUpdates.expect(xr({ a: 1 }, "2"));
+  selfUpdates.expect(xr({ a: 1 }, "3"));
+  assert.equal(selfUpdates.isNews(updated(xr({}), xr({ a: 1 }, "3"))), false);
+  assert.equal(selfUpdates.isNews(updated(xr({}), xr({ a: 1 }, "2"))), false);
+  assert.equal(selfUpdates.isNews(updated(xr({}), xr({ a: 1 }, "3"))), true, "a resync of the same version is");
+  assert.equal(selfUpdates.isNews(updated(xr({}), xr({ a: 2 }, "4"))), true, "so is another version");
 });
 
 test("an XR that came, or went, is news", () => {
-  const echoes = createOwnEchoes();
-  echoes.expect(xr({}, "2"));
-  assert.equal(echoes.isNews({ type: "added", object: xr({}, "2") }), true);
-  assert.equal(echoes.isNews({ type: "deleted", object: xr({}, "2") }), true);
-  assert.equal(echoes.isNews(updated(xr({}), xr({}, "2"))), true, "nothing is remembered of one that went");
+  const selfUpdates = createSelfUpdates();
+  selfUpdates.expect(xr({}, "2"));
+  assert.equal(selfUpdates.isNews({ type: "added", object: xr({}, "2") }), true);
+  assert.equal(selfUpdates.isNews({ type: "deleted", object: xr({}, "2") }), true);
+  assert.equal(selfUpdates.isNews(updated(xr({}), xr({}, "2"))), true, "nothing is remembered of one that went");
 });
 
 test("no more than a few versions are waited for", () => {
-  const echoes = createOwnEchoes();
-  for (let version = 0; version < 20; version++) echoes.expect(xr({}, String(version)));
-  assert.equal(echoes.isNews(updated(xr({}), xr({}, "0"))), true);
-  assert.equal(echoes.isNews(updated(xr({}), xr({}, "19"))), false);
+  const selfUpdates = createSelfUpdates();
+  for (let version = 0; version < 20; version++) selfUpdates.expect(xr({}, String(version)));
+  assert.equal(selfUpdates.isNews(updated(xr({}), xr({}, "0"))), true);
+  assert.equal(selfUpdates.isNews(updated(xr({}), xr({}, "19"))), false);
 });
 
 test("an event that comes before its writer knows of it waits for the end of the pass", () => {
-  const echoes = createOwnEchoes();
+  const selfUpdates = createSelfUpdates();
   const key = { namespace: "ns", name: "x" };
   const foreign = updated(xr({}), xr({ a: 1 }, "9"));
-  echoes.begin(key);
-  assert.equal(echoes.isNews(updated(xr({}), xr({}, "2"))), false);
-  assert.equal(echoes.isNews(foreign), false);
-  echoes.expect(xr({}, "2"));
-  assert.deepEqual(echoes.end(key), [foreign]);
-  assert.equal(echoes.isNews(foreign), true, "nothing waits when no pass runs");
+  selfUpdates.begin(key);
+  assert.equal(selfUpdates.isNews(updated(xr({}), xr({}, "2"))), false);
+  assert.equal(selfUpdates.isNews(foreign), false);
+  selfUpdates.expect(xr({}, "2"));
+  assert.deepEqual(selfUpdates.end(key), [foreign]);
+  assert.equal(selfUpdates.isNews(foreign), true, "nothing waits when no pass runs");
 });
 
 test("however often an XR changes while a pass runs, little is kept, and it is woken", () => {
-  const echoes = createOwnEchoes();
+  const selfUpdates = createSelfUpdates();
   const key = { namespace: "ns", name: "x" };
-  echoes.begin(key);
-  for (let version = 2; version < 1000; version++) echoes.isNews(updated(xr({}), xr({}, String(version))));
-  for (const own of [997, 998, 999]) echoes.expect(xr({}, String(own)));
-  const news = echoes.end(key);
+  selfUpdates.begin(key);
+  for (let version = 2; version < 1000; version++) selfUpdates.isNews(updated(xr({}), xr({}, String(version))));
+  for (const own of [997, 998, 999]) selfUpdates.expect(xr({}, String(own)));
+  const news = selfUpdates.end(key);
   assert.equal(news.length, 61);
   assert.equal(news.at(-1)?.object.metadata.resourceVersion, "996");
 });
 
 test("of an XR that is gone nothing is waited for", () => {
-  const echoes = createOwnEchoes();
-  echoes.expect(xr({}, "2"));
-  echoes.forget({ namespace: "ns", name: "x" });
-  assert.equal(echoes.isNews(updated(xr({}), xr({}, "2"))), true);
+  const selfUpdates = createSelfUpdates();
+  selfUpdates.expect(xr({}, "2"));
+  selfUpdates.forget({ namespace: "ns", name: "x" });
+  assert.equal(selfUpdates.isNews(updated(xr({}), xr({}, "2"))), true);
 });
 
 const [a, b] = ["a", "b"].map((name) => ({ apiVersion: "v1", kind: "ConfigMap", name }));
@@ -84,7 +84,7 @@ const references: Readonly<Record<string, { reason: string; before: KubeObject; 
     Added: { reason: "so will one more", before: xr(refs(a)), stored: xr(refs(a, b), "2"), want: true },
     Removed: { reason: "what went will not", before: xr(refs(a, b)), stored: xr(refs(b), "2"), want: false },
     Edited: {
-      reason: "somebody edited the spec",
+      reason: "a user edited the spec",
       before: xr({ size: 1 }),
       stored: xr({ size: 2, ...refs(a) }, "2"),
       want: false,
@@ -92,7 +92,7 @@ const references: Readonly<Record<string, { reason: string; before: KubeObject; 
   };
 
 for (const [name, { reason, before, stored, want }] of Object.entries(references)) {
-  test(`stored references are no news, ${name}: ${reason}`, () => {
+  test(`stored references start no reconcile, ${name}: ${reason}`, () => {
     assert.equal(onlyAddedReferences(before, stored, "modern"), want);
   });
 }
@@ -108,7 +108,7 @@ const statuses: Readonly<Record<string, { reason: string; before: KubeObject; st
     want: false,
   },
   Edited: {
-    reason: "somebody edited the spec",
+    reason: "a user edited the spec",
     before: status({}),
     stored: status({ conditions: [] }, { a: 1 }),
     want: false,
@@ -116,25 +116,25 @@ const statuses: Readonly<Record<string, { reason: string; before: KubeObject; st
 };
 
 for (const [name, { reason, before, stored, want }] of Object.entries(statuses)) {
-  test(`a written status is no news, ${name}: ${reason}`, () => {
+  test(`a written status starts no reconcile, ${name}: ${reason}`, () => {
     assert.equal(onlyConditions(before, stored, "modern"), want);
   });
 }
 
 const followers: Readonly<Record<string, { reason: string; spec: JsonObject; want: string[] }>> = {
   Automatic: {
-    reason: "case 123: an automatic one follows",
+    reason: "an automatic one follows",
     spec: { compositionRef: { name: "c" }, compositionUpdatePolicy: "Automatic" },
     want: ["ns/x"],
   },
   Unset: { reason: "one without policy follows", spec: { compositionRef: { name: "c" } }, want: ["ns/x"] },
   Manual: {
-    reason: "case 123, claims 93: a pinned one sleeps",
+    reason: "a pinned one sleeps",
     spec: { compositionRef: { name: "c" }, compositionUpdatePolicy: "Manual" },
     want: [],
   },
   ManualSelector: {
-    reason: "case 123, D2: a pinned one with a selector follows",
+    reason: "a pinned one with a selector follows",
     spec: {
       compositionRef: { name: "c" },
       compositionUpdatePolicy: "Manual",
@@ -187,7 +187,7 @@ function collection(needed: readonly string[]) {
   return { ...made, clock, stopped };
 }
 
-test("cases 119 and 120, claims 92: after a minute watches on unneeded kinds end, and no others", async () => {
+test("after a minute watches on unneeded kinds end, and no others", async () => {
   const { schedule, clock, stopped } = collection(["ConfigMap"]);
   schedule();
   schedule();
@@ -199,7 +199,7 @@ test("cases 119 and 120, claims 92: after a minute watches on unneeded kinds end
   assert.deepEqual([stopped, clock.waiting], [["Secret"], 0]);
 });
 
-test("case 119: a kind that is needed again keeps its watch", async () => {
+test("a kind that is needed again keeps its watch", async () => {
   const { collect, stopped } = collection(["ConfigMap", "Secret"]);
   await collect();
   assert.deepEqual(stopped, []);

@@ -12,7 +12,7 @@ import { secretData, secretText } from "./secret-data.ts";
 export const authoritySecretName = "crossplane-root-ca";
 
 /** Where certificates are kept, and what time it is. */
-export interface CertificatePorts {
+export interface CertificateDeps {
   readonly client: ControllerClient;
   readonly namespace: string;
   readonly clock: Clock;
@@ -24,7 +24,7 @@ export interface CertificatePorts {
  * The authority of a cluster. It is made when its Secret is missing or lacks a part, in the form Crossplane reads: a
  * cluster may change hands in either direction. In the last third of its life its certificate is renewed.
  */
-export async function ensureAuthority(ports: CertificatePorts, signal: AbortSignal): Promise<KeyPair> {
+export async function ensureAuthority(ports: CertificateDeps, signal: AbortSignal): Promise<KeyPair> {
   const { client, namespace, clock } = ports;
   const key = { namespace, name: authoritySecretName };
   return during(`cannot get the certificate authority of Secret "${namespace}/${authoritySecretName}"`, async () => {
@@ -35,7 +35,7 @@ export async function ensureAuthority(ports: CertificatePorts, signal: AbortSign
     const authority = known === undefined ? newAuthority(now) : renewAuthority(known, { now });
     const data = secretData({ "tls.crt": authority.certPem, "tls.key": authority.keyPem });
     const options = { fieldManager: packageFieldManagers.update, signal };
-    // Whoever else makes one at this moment is noticed: neither write overwrites anything.
+    // A concurrent creation is detected: neither write overwrites anything.
     if (existing !== undefined) await client.update({ ...existing, data } as KubeObject, options);
     else await client.create({ ...otherKinds.secret, metadata: key, type: "Opaque", data }, options);
     return authority;

@@ -12,7 +12,7 @@ import { type ClosableControllerClient, createControllerClient } from "@purlin/k
 import type { KubeObject, OwnerReference } from "@purlin/kube-objects/object";
 import { otherKinds } from "../../package-kinds.ts";
 import { namespace, type PackageCluster, startPackageCluster } from "../../testing/package-cluster.ts";
-import { type CertificatePorts, ensureAuthority } from "./authority-secret.ts";
+import { type CertificateDeps, ensureAuthority } from "./authority-secret.ts";
 import { ensureLeaf, type Leaf, type LeafRequest } from "./leaf-secret.ts";
 import { secretData, secretText } from "./secret-data.ts";
 
@@ -22,7 +22,7 @@ const signal = new AbortController().signal;
 interface Scene extends AsyncDisposable {
   readonly cluster: PackageCluster;
   readonly client: ClosableControllerClient;
-  readonly ports: CertificatePorts;
+  readonly ports: CertificateDeps;
   advance(ms: number): void;
   leaf(more?: Partial<LeafRequest>): Promise<Leaf>;
   secret(name: string): Promise<KubeObject>;
@@ -33,7 +33,7 @@ async function start(days?: number): Promise<Scene> {
   const informers = createInformerPool(cluster.kube);
   const client = createControllerClient({ client: cluster.kube, informers, uncached: [otherKinds.secret] });
   let now = Date.now();
-  const ports: CertificatePorts = { client, namespace, clock: { now: () => now, schedule: () => () => {} }, days };
+  const ports: CertificateDeps = { client, namespace, clock: { now: () => now, schedule: () => () => {} }, days };
   const request: LeafRequest = {
     secretName: "fn-tls-server",
     commonName: "fn",
@@ -249,7 +249,7 @@ const expired = createAuthority({
   organizations: ["Crossplane"],
   now: new Date(Date.now() - 10.1 * yearMs),
 });
-for (const [name, authority] of Object.entries({ "of somebody else": lookedAfter, "that has ended": expired })) {
+for (const [name, authority] of Object.entries({ "of another tool": lookedAfter, "that has ended": expired })) {
   test(`an authority ${name} is left as it is`, async () => {
     await using scene = await start();
     const data = secretData({ "tls.crt": authority.certPem, "tls.key": authority.keyPem });
@@ -274,7 +274,7 @@ test("one that ends with its authority is the last: making another one would cha
   assert.equal(secretText((await scene.leaf()).secret, "tls.crt"), secretText(last.secret, "tls.crt"));
 });
 
-test("it goes to a new owner without being made again, and stays with its owner when nobody asks for it", async () => {
+test("it moves to a new owner without a new certificate, and keeps its owner when none is requested", async () => {
   await using scene = await start();
   const first = await scene.leaf({ owner: owner("one") });
   const kept = await scene.leaf();
@@ -284,14 +284,14 @@ test("it goes to a new owner without being made again, and stays with its owner 
   assert.equal(secretText(moved.secret, "tls.key"), secretText(first.secret, "tls.key"));
 });
 
-test("case 55: another name of the Service makes no new certificate", async () => {
+test("another name of the Service makes no new certificate", async () => {
   await using scene = await start();
   await scene.leaf();
   const renamed = await scene.leaf({ dnsNames: ["other", "other.ns"] });
   assert.equal(certificateOf(renamed.secret).subjectAltName, "DNS:fn, DNS:fn.ns");
 });
 
-const foreign = createAuthority({ commonName: "somebody else" });
+const foreign = createAuthority({ commonName: "another tool" });
 const theirs = issueCertificate(foreign, { commonName: "fn", dnsNames: ["fn.ns"], usages: ["server"], days: 1 });
 for (const [name, texts] of Object.entries({
   OneKey: { "tls.crt": "anything" },
@@ -299,7 +299,7 @@ for (const [name, texts] of Object.entries({
   NoCertificate: { "ca.crt": foreign.certPem, "tls.crt": "anything", "tls.key": "anything" },
   Foreign: { "ca.crt": foreign.certPem, "tls.crt": theirs.certPem, "tls.key": theirs.keyPem },
 })) {
-  test(`case 56: what somebody else keeps in the Secret is left alone: ${name}`, async () => {
+  test(`a Secret that another tool manages is left alone: ${name}`, async () => {
     await using scene = await start();
     const metadata = { name: "fn-tls-server", namespace };
     const data = secretData(texts);
@@ -321,7 +321,7 @@ test("a Secret that is there but empty is filled, and keeps what else it has", a
   assert.deepEqual(secret.metadata.labels, { keep: "me" });
 });
 
-test("an authority that is of no use is told with its Secret", async () => {
+test("an invalid authority is reported with its Secret", async () => {
   await using scene = await start();
   const metadata = { name: "crossplane-root-ca", namespace };
   const data = secretData({ "tls.crt": "nonsense", "tls.key": "nonsense" });

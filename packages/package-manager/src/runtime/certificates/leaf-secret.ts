@@ -6,13 +6,13 @@ import { during } from "@purlin/kube-objects/errors";
 import { annotationOf, type KubeObject, type OwnerReference } from "@purlin/kube-objects/object";
 import { otherKinds } from "../../package-kinds.ts";
 import { applyOwned } from "../apply-owned.ts";
-import { type CertificatePorts, ensureAuthority } from "./authority-secret.ts";
+import { type CertificateDeps, ensureAuthority } from "./authority-secret.ts";
 import { certificateKeys, secretData, secretText } from "./secret-data.ts";
 
 /** A certificate that must be there. */
 export interface LeafRequest {
   readonly secretName: string;
-  /** Who controls the Secret, whoever did before it; absent leaves that as it is. */
+  /** The new controller of the Secret; absent leaves the controller as it is. */
   readonly owner?: OwnerReference | undefined;
   readonly commonName: string;
   readonly dnsNames: readonly string[];
@@ -24,7 +24,7 @@ export interface Leaf {
   readonly secret: KubeObject;
   /** Changes when the certificate is renewed; undefined while it is the first. */
   readonly mark: string | undefined;
-  /** How long until it is to be renewed; undefined when that is somebody else's business. */
+  /** How long until it is to be renewed; undefined when another tool renews it. */
   readonly renewInMs: number | undefined;
 }
 
@@ -35,9 +35,9 @@ const defaultDays = 365;
 
 /**
  * Sees that a certificate is there and is renewed in time. A Secret in which anything is present that the authority did
- * not sign is left alone: somebody else keeps it.
+ * not sign is left alone: another tool manages it.
  */
-export async function ensureLeaf(ports: CertificatePorts, request: LeafRequest, signal: AbortSignal): Promise<Leaf> {
+export async function ensureLeaf(ports: CertificateDeps, request: LeafRequest, signal: AbortSignal): Promise<Leaf> {
   const { client, namespace, clock } = ports;
   return during(`cannot keep the certificate in Secret "${namespace}/${request.secretName}"`, async () => {
     const authority = await ensureAuthority(ports, signal);
@@ -70,7 +70,7 @@ export async function ensureLeaf(ports: CertificatePorts, request: LeafRequest, 
   }
 }
 
-function issue({ clock, days = defaultDays }: CertificatePorts, authority: KeyPair, request: LeafRequest): Texts {
+function issue({ clock, days = defaultDays }: CertificateDeps, authority: KeyPair, request: LeafRequest): Texts {
   const { commonName, dnsNames, usage } = request;
   const now = new Date(clock.now());
   const { certPem, keyPem } = issueCertificate(authority, { commonName, dnsNames, usages: [usage], days, now });
@@ -118,7 +118,7 @@ function signedBy(authority: KeyPair, secret: KubeObject): string | undefined {
     if (!new X509Certificate(trusted).publicKey.equals(publicKey)) return undefined;
     return new X509Certificate(certPem).verify(publicKey) ? certPem : undefined;
   } catch {
-    // What is no certificate was not signed by anybody.
+    // Without a valid certificate there is no signature.
     return undefined;
   }
 }

@@ -13,7 +13,7 @@ const rows: Readonly<
   >
 > = {
   New: {
-    reason: "case 57: nobody has looked at it yet",
+    reason: "not reconciled yet",
     problem: 'function package deployment has no condition of type "Available" yet',
     serves: false,
     rolled: false,
@@ -26,7 +26,7 @@ const rows: Readonly<
     rolled: false,
   },
   Unavailable: {
-    reason: "why is told",
+    reason: "the reason is reported",
     status: { ...all, conditions: [{ type: "Available", status: "False", message: "no Pods" }] },
     problem: "function package deployment is unavailable with message: no Pods",
     serves: false,
@@ -46,14 +46,14 @@ const rows: Readonly<
     rolled: false,
   },
   Begun: {
-    reason: "a number that is 0 is not told",
+    reason: "a number that is 0 is not reported",
     status: { ...all, updatedReplicas: undefined },
     serves: true,
     rolled: false,
   },
   OldOneLeft: { reason: "an old Pod is still there", status: { ...all, replicas: 3 }, serves: true, rolled: false },
   Empty: {
-    reason: "somebody wants no Pods",
+    reason: "no Pods are wanted",
     status: { observedGeneration: 2, conditions: [available] },
     replicas: 0,
     serves: true,

@@ -168,7 +168,7 @@ const rows: Readonly<Record<string, Row>> = {
     want: withMember(plain, ["spec", "replicas"], 0),
   },
   SidecarFirst: {
-    reason: "case 51: the package's container moves to the first place",
+    reason: "the package's container moves to the first place",
     config: template({
       containers: [
         { name: "sidecar", image: "s:v1" },
@@ -183,12 +183,12 @@ const rows: Readonly<Record<string, Row>> = {
     want: withContainer({}, { name: "sidecar", image: "s:v1" }),
   },
   Image: {
-    reason: "case 52: an image of the template is used as it is",
+    reason: "an image of the template is used as it is",
     config: container({ image: "registry.example.org/other:v9" }),
     want: withContainer({ image: "registry.example.org/other:v9" }),
   },
   PullPolicy: {
-    reason: "case 54: the package's pull policy wins over the template's",
+    reason: "the package's pull policy wins over the template's",
     config: container({ imagePullPolicy: "Never" }),
     want: plain,
   },
@@ -220,7 +220,7 @@ const rows: Readonly<Record<string, Row>> = {
     }),
   },
   ServiceAccount: {
-    reason: "case 53: an account the template names is used",
+    reason: "an account the template names is used",
     config: template({ serviceAccountName: "theirs", containers: [] }),
     want: withMember(plain, [...pod, "serviceAccountName"], "theirs"),
   },

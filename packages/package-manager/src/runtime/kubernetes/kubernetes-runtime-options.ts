@@ -15,7 +15,7 @@ export interface KubernetesRuntimeOptions {
   readonly clock: Clock;
   /** Days a certificate is good for; a year unless given. */
   readonly certificateDays?: number | undefined;
-  /** How long what nobody is sent to any more stays, for calls that are on their way. */
+  /** How long a retired revision keeps running at least, for calls that are on their way. */
   readonly lingerMs?: number | undefined;
   /** Whether a run uses a revision right now; it is not stopped before, within reason. */
   readonly isInUse?: ((revision: string) => boolean) | undefined;

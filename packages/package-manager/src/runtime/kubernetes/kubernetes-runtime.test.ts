@@ -11,7 +11,7 @@ const two = "fn-bbbbbbbbbbbb";
 const leads = (service: object | undefined): unknown =>
   service && memberAt(service, ["spec", "selector", "pkg.crossplane.io/revision"]);
 
-test("a function gets account, Service, certificate and Deployment; its endpoint is told when it answers", async () => {
+test("a function gets account, Service, certificate and Deployment; its endpoint is published when it answers", async () => {
   await using scene = await startKubernetesScene();
   await scene.revise({ name: one });
   await scene.pass(one);
@@ -22,9 +22,8 @@ test("a function gets account, Service, certificate and Deployment; its endpoint
   assert.equal(
     await scene.condition(one),
     'False UnhealthyPackageRevision: function package deployment has no condition of type "Available" yet',
-    "case 57",
   );
-  assert.equal(await scene.endpoint(one), undefined, "nobody is sent to what does not answer");
+  assert.equal(await scene.endpoint(one), undefined, "no caller is sent to a function that does not answer");
   await scene.deployed(one);
   await scene.pass(one);
   assert.equal(await scene.condition(one), "True HealthyPackageRevision");
@@ -45,7 +44,7 @@ test("what is settled is not written again", async () => {
   assert.deepEqual(scene.cluster.takeWrites(), []);
 });
 
-test("case 83: a newcomer is started beside the old one and takes Service, certificate and calls over when it is up", async () => {
+test("a newcomer is started beside the old one and takes Service, certificate and calls over when it is up", async () => {
   await using scene = await startKubernetesScene();
   await scene.revise({ name: one });
   await scene.pass(one);
@@ -71,7 +70,7 @@ test("case 83: a newcomer is started beside the old one and takes Service, certi
   assert.equal(first.metadata.uid, (await scene.revision(one)).metadata.uid);
 });
 
-test("case 59: an inactive revision loses its Deployment and its endpoint; what is the package's stays", async () => {
+test("an inactive revision loses its Deployment and its endpoint; what is the package's stays", async () => {
   await using scene = await startKubernetesScene();
   await scene.revise({ name: one });
   await scene.pass(one);
@@ -86,7 +85,7 @@ test("case 59: an inactive revision loses its Deployment and its endpoint; what 
   assert.equal(await scene.condition(one), "Unknown InactivePackageRevision: Package revision is inactive");
 });
 
-test("case 64: with names of their own, two revisions run side by side; one that is deactivated leaves nothing", async () => {
+test("with names of their own, two revisions run side by side; one that is deactivated leaves nothing", async () => {
   await using scene = await startKubernetesScene();
   for (const [index, name] of [one, two].entries()) {
     await scene.revise({ name, number: index + 1, isPerRevision: true });
@@ -108,7 +107,7 @@ test("case 64: with names of their own, two revisions run side by side; one that
   assert.equal(await scene.endpoint(one), undefined);
 });
 
-test("case 79: names change from the package's to the revision's without a gap; the package's Service stays as an alias", async () => {
+test("names change from the package's to the revision's without a gap; the package's Service stays as an alias", async () => {
   await using scene = await startKubernetesScene();
   await scene.revise({ name: one });
   await scene.pass(one);
@@ -135,7 +134,7 @@ test("case 79: names change from the package's to the revision's without a gap; 
   assert.deepEqual(scene.cluster.takeWrites(), []);
 });
 
-test("case 80: names change back, and the revision's own go when calls have moved", async () => {
+test("names change back, and the revision's own go when calls have moved", async () => {
   await using scene = await startKubernetesScene();
   await scene.revise({ name: one, isPerRevision: true });
   await scene.pass(one);
@@ -194,14 +193,14 @@ test("the alias follows the newest revision that serves", async () => {
   await scene.pass(two);
   assert.equal(leads(await scene.find("service", "fn")), two);
   await scene.pass(one);
-  assert.equal(leads(await scene.find("service", "fn")), two, "nobody takes it back");
+  assert.equal(leads(await scene.find("service", "fn")), two, "the old one does not take it back");
   await scene.revise({ name: two, number: 2, isPerRevision: true, desiredState: "Inactive" });
   await scene.pass(two);
   await scene.pass(one);
   assert.equal(leads(await scene.find("service", "fn")), one);
 });
 
-test("a Service of somebody else is not taken over", async () => {
+test("a Service of another owner is not adopted", async () => {
   await using scene = await startKubernetesScene();
   const spec = { selector: { app: "mine" }, ports: [{ port: 80 }] };
   const theirs = { ...runtimeKinds.service, metadata: { name: "fn", namespace }, spec };
@@ -210,7 +209,7 @@ test("a Service of somebody else is not taken over", async () => {
   await assert.rejects(scene.pass(one));
   assert.match(
     await scene.condition(one),
-    /^False UnhealthyPackageRevision: cannot prepare package runtime: Service "crossplane-system\/fn" is in the way: it is nobody's/,
+    /^False UnhealthyPackageRevision: cannot prepare package runtime: Service "crossplane-system\/fn" is in the way: it has no owner/,
   );
   assert.match(scene.cluster.takeEvents().join(), /Warning SyncPackage: .*is in the way/);
   assert.deepEqual(memberAt((await scene.find("service", "fn")) ?? {}, ["spec", "selector"]), { app: "mine" });

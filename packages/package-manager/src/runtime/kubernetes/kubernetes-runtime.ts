@@ -8,7 +8,7 @@ import {
   textAt,
 } from "@purlin/kube-objects/object";
 import type { PackageKind } from "@purlin/oci";
-import type { CertificatePorts } from "../certificates/authority-secret.ts";
+import type { CertificateDeps } from "../certificates/authority-secret.ts";
 import { ensureLeaf, type Leaf } from "../certificates/leaf-secret.ts";
 import { createDepartures, type Departures } from "../departures.ts";
 import type { PackageRuntime, RuntimeReport } from "../package-runtime.ts";
@@ -26,7 +26,7 @@ import { kubernetesWatches } from "./watches.ts";
 interface RevisionCertificates {
   /** Changes when any of them is renewed; undefined while all are the first. */
   readonly mark: string | undefined;
-  /** How long until one is to be renewed; undefined when that is somebody else's business. */
+  /** How long until one is to be renewed; undefined when another tool renews it. */
   readonly renewInMs: number | undefined;
 }
 
@@ -94,8 +94,8 @@ async function run(scene: RuntimeScene, leftovers: Departures): Promise<RuntimeR
 }
 
 /**
- * Where the function is called. It is told when the function answers, and one that was told before stays until the new
- * one answers with everything it has.
+ * The endpoint of the function. It is published when the function answers; an earlier endpoint stays until the new Deployment
+ * is rolled out completely.
  */
 async function publish(scene: RuntimeScene, state: DeploymentState): Promise<string | undefined> {
   const { type, options, revision, names } = scene;
@@ -105,20 +105,20 @@ async function publish(scene: RuntimeScene, state: DeploymentState): Promise<str
   if (isReached) await ensureCertificates(scene, true);
   if (type.kind !== "Function" || !isReached) return undefined;
   const wanted = endpointOf(names.service, options.namespace);
-  const told = textAt(revision, ["status", "endpoint"]);
-  if (told !== undefined && told !== wanted && !state.isRolledOut) return undefined;
+  const published = textAt(revision, ["status", "endpoint"]);
+  if (published !== undefined && published !== wanted && !state.isRolledOut) return undefined;
   await applyAlias(scene);
   return wanted;
 }
 
 /**
- * Deletes what a revision had under other names, once nobody is sent there any more: its endpoint is the new one, and a
- * while has passed. Answers when to look again, where it is too early.
+ * Deletes the objects that a revision had under other names, once no caller is sent there any more: its endpoint is the new one, and
+ * a while has passed. Resolves to the time until the next attempt when it is too early.
  */
 async function dropLeftovers(scene: RuntimeScene, departures: Departures): Promise<number | undefined> {
   const { options, revision, names, signal } = scene;
-  const told = textAt(revision, ["status", "endpoint"]);
-  if (scene.type.kind === "Function" && told !== endpointOf(names.service, options.namespace)) return undefined;
+  const published = textAt(revision, ["status", "endpoint"]);
+  if (scene.type.kind === "Function" && published !== endpointOf(names.service, options.namespace)) return undefined;
   const { uid, name = "" } = revision.metadata;
   const ownership: Ownership = { objects: options.objects, namespace: options.namespace, uid, signal };
   const services = (await ownedObjects(ownership, "service")).filter(({ metadata }) => metadata.name !== names.service);
@@ -145,11 +145,11 @@ export function deploymentState(deployment: KubeObject, kind: PackageKind): Depl
   const { status, message } = conditionOf(conditionsOf(deployment), "Available");
   const isSeen = numberAt(deployment, ["status", "observedGeneration"]) >= (deployment.metadata.generation ?? 0);
   if (status !== "True") {
-    const isTold = conditionsOf(deployment).some(({ type }) => type === "Available");
-    const problem = isTold
+    const isReported = conditionsOf(deployment).some(({ type }) => type === "Available");
+    const problem = isReported
       ? `${what} is unavailable with message: ${message ?? ""}`
       : `${what} has no condition of type "Available" yet`;
-    return { problem, isBroken: isTold, isServing: false, isRolledOut: false };
+    return { problem, isBroken: isReported, isServing: false, isRolledOut: false };
   }
   const wanted = numberAt(deployment, ["spec", "replicas"]);
   const [updated, all] = [
@@ -171,7 +171,7 @@ export function deploymentState(deployment: KubeObject, kind: PackageKind): Depl
 async function ensureCertificates(scene: RuntimeScene, isInCharge: boolean): Promise<RevisionCertificates> {
   const { options, revision, names, signal } = scene;
   const { objects: client, namespace, clock, certificateDays: days } = options;
-  const ports: CertificatePorts = { client, namespace, clock, days };
+  const ports: CertificateDeps = { client, namespace, clock, days };
   const owner = isInCharge ? controllerReference(revision) : undefined;
   const leaves: Leaf[] = [];
   const dnsNames = serverNames(names, namespace);

@@ -9,9 +9,9 @@ import { runtimeNames } from "./runtime-names.ts";
 import { isActive } from "./runtime-scene.ts";
 
 /**
- * Ends what runs for a revision that is not active any more, once nobody can be on the way to it: its Deployment, and
- * Service and certificate where they are its own. What is named after the package stays for the next revision. Of a
- * revision that is gone, or going, Kubernetes collects everything by itself.
+ * Deletes the Deployment of a revision that is no longer active once no call can be on the way to it, and its Service and certificate
+ * if they are its own. Objects named after the package stay for the next revision. The garbage collector deletes the objects of a
+ * revision that is deleted.
  */
 export async function retire(
   options: KubernetesRuntimeOptions,
@@ -44,7 +44,7 @@ export async function retire(
   return {};
 }
 
-/** The Secrets that active revisions of the same package were told to use, or use still. */
+/** The Secrets that active revisions of the same package are to use, or still use. */
 export async function secretsInUse(
   { client }: KubernetesRuntimeOptions,
   { type, revision, signal }: RuntimePass,

@@ -36,7 +36,7 @@ const named = (template: string, name: string): JsonObject => ({
   },
 });
 
-test("case 50: without its runtime config nothing runs; it recovers when the config is there", async () => {
+test("without its runtime config nothing runs; it recovers when the config is there", async () => {
   await using scene = await startKubernetesScene();
   await scene.revise({ name: one, spec: { runtimeConfigRef: { name: "mine" } } });
   await assert.rejects(scene.pass(one), /cannot get DeploymentRuntimeConfig "mine": not found/);
@@ -122,7 +122,7 @@ test("what the control plane may pull its packages may pull; an account that is 
   assert.deepEqual(pods, [{ name: "own" }]);
 });
 
-test("case 53: where the template names an account none is made", async () => {
+test("where the template names an account none is made", async () => {
   await using scene = await startKubernetesScene();
   const spec = { serviceAccountName: "theirs", containers: [] };
   await configure(scene, "default", { deploymentTemplate: { spec: { selector: {}, template: { spec } } } });
@@ -144,7 +144,7 @@ for (const template of ["deploymentTemplate", "serviceTemplate"]) {
   });
 }
 
-test("case 58: a Deployment whose name is fixed goes to the newest, and who had it before does not delete it", async () => {
+test("a Deployment whose name is fixed goes to the newest, and who had it before does not delete it", async () => {
   await using scene = await startKubernetesScene();
   await configure(scene, "default", named("deploymentTemplate", "fixed"));
   await scene.revise({ name: one });
@@ -159,7 +159,7 @@ test("case 58: a Deployment whose name is fixed goes to the newest, and who had 
   assert.deepEqual(await scene.names("deployment"), ["fixed"]);
 });
 
-test("case 18: a revision that nobody activated runs nothing and is as healthy as it is installed", async () => {
+test("a revision that was never activated runs nothing and is as healthy as its installation", async () => {
   await using scene = await startKubernetesScene();
   await scene.revise({ name: one, desiredState: "" });
   await scene.pass(one);
@@ -250,11 +250,11 @@ test("what is retired stays while calls are on their way, and while a run uses i
   assert.deepEqual(await scene.names("deployment"), []);
 });
 
-test("a Deployment that Kubernetes gave up on is told in an event, once", async () => {
+test("a Deployment that exceeded its progress deadline is reported in one event", async () => {
   await using scene = await startKubernetesScene();
   await scene.revise({ name: one });
   await scene.pass(one);
-  assert.deepEqual(scene.cluster.takeEvents(), [], "what only starts is no problem");
+  assert.deepEqual(scene.cluster.takeEvents(), [], "a starting Deployment is not a problem");
   await scene.deployed(one, { conditions: [{ type: "Available", status: "False", message: "no Pods" }] });
   await scene.pass(one);
   const message = "function package deployment is unavailable with message: no Pods";

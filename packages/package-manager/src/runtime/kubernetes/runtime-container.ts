@@ -9,7 +9,7 @@ import { runtimePort } from "./runtime-kinds.ts";
 
 const packageUser = 2000;
 
-/** Nobody in particular, and not root. */
+/** An arbitrary uid that is not root. */
 export const unprivileged: JsonObject = { runAsNonRoot: true, runAsUser: packageUser, runAsGroup: packageUser };
 
 const confined: JsonObject = { ...unprivileged, privileged: false, allowPrivilegeEscalation: false };

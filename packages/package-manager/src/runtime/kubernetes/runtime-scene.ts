@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { ReconcileFailure } from "@purlin/kube-controller";
+import { ReconcileError } from "@purlin/kube-controller";
 import { during } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
@@ -73,7 +73,7 @@ async function secretOfImageConfig({ options, revision, signal }: RuntimeScene):
   const config = await options.client.get(otherKinds.imageConfig, { name: found.name }, { signal });
   if (config === undefined) {
     const message = `cannot get ImageConfig "${found.name}" for its pull secret: not found`;
-    throw new ReconcileFailure("FetchResolvedImageConfig", message, undefined);
+    throw new ReconcileError("FetchResolvedImageConfig", message, undefined);
   }
   return [textAt(config, ["spec", "registry", "authentication", "pullSecretRef", "name"]) ?? []].flat();
 }

@@ -97,7 +97,7 @@ const accounts: Readonly<
     want: account({ imagePullSecrets: [{ name: "b" }, { name: "a" }] }),
   },
   Existing: {
-    reason: "what somebody else let it pull with stays, and comes first",
+    reason: "pull secrets that others added stay, and come first",
     existing: account({ imagePullSecrets: [{ name: "theirs" }, { name: "a" }] }),
     secrets: ["a", "b"],
     want: account({ imagePullSecrets: [{ name: "theirs" }, { name: "a" }, { name: "b" }] }),

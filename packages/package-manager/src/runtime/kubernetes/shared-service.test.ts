@@ -36,7 +36,7 @@ interface Row {
 }
 
 const rows: Readonly<Record<string, Row>> = {
-  First: { reason: "nobody else is there", me: "1", siblings: [], want: true },
+  First: { reason: "there is no other revision", me: "1", siblings: [], want: true },
   Newcomer: { reason: "the old one serves", me: "2", siblings: ["1+"], leadsTo: 1, want: false },
   NewcomerServes: { reason: "it can take over", me: "2", siblings: ["1+"], leadsTo: 1, isServing: true, want: true },
   Old: { reason: "the newcomer does not serve yet", me: "1+", siblings: ["2"], leadsTo: 1, want: true },
@@ -50,14 +50,14 @@ const rows: Readonly<Record<string, Row>> = {
     want: false,
   },
   NeverServed: {
-    reason: "who holds it keeps it while nobody serves",
+    reason: "the holder keeps it while no revision serves",
     me: "1",
     siblings: ["2"],
     leadsTo: 1,
     want: true,
   },
   NeverServedNewer: { reason: "and the newer one waits", me: "2", siblings: ["1"], leadsTo: 1, want: false },
-  Nobody: { reason: "the newest begins where nobody holds it", me: "2", siblings: ["1"], want: true },
+  NoHolder: { reason: "the newest takes a Service without a holder", me: "2", siblings: ["1"], want: true },
   NobodyOlder: { reason: "and the older one does not", me: "1", siblings: ["2"], want: false },
   HolderGone: { reason: "it leads to one that is not active any more", me: "1+", siblings: [], leadsTo: 2, want: true },
   Third: {

@@ -40,8 +40,8 @@ export async function applyService(scene: RuntimeScene, isServing: boolean): Pro
 }
 
 /**
- * Where revisions have Services of their own, that of the package stays, if there ever was one, for whoever calls by its
- * name: it belongs to the package and leads to the revision in charge.
+ * Where revisions have Services of their own, an existing Service of the package stays for clients that use its name: it belongs to
+ * the package and selects the revision in charge.
  */
 export async function applyAlias(scene: RuntimeScene): Promise<void> {
   const { options, type, names, signal } = scene;
@@ -64,7 +64,7 @@ async function apply(
 
 /**
  * In charge is the newest revision that serves, or, while none does, the one the Service leads to already, or else the
- * newest. So a newcomer takes over when it can, and nobody takes back.
+ * newest. So a new revision takes over when it serves, and an old one never takes back.
  */
 export function isInCharge(scene: RuntimeScene, service: KubeObject | undefined, isServing: boolean): boolean {
   const { revision, siblings } = scene;
@@ -87,10 +87,10 @@ function refuseForeign(scene: RuntimeScene, service: KubeObject): void {
   if (isOurs(scene, service)) return;
   const { name = "", namespace = "" } = service.metadata;
   const owner = controllerOf(service);
-  const whose = owner === undefined ? "nobody's" : `that of ${owner.kind} "${owner.name}"`;
+  const whose = owner === undefined ? "it has no owner" : `it belongs to ${owner.kind} "${owner.name}"`;
+  const advice = "delete it, or name another one in spec.serviceTemplate of the runtime config";
   throw new Error(
-    `Service "${namespace}/${name}" is in the way: it is ${whose}, not of ${scene.type.kind} "${scene.names.package}", ` +
-      "and is not taken over; delete it, or name another one in spec.serviceTemplate of the runtime config",
+    `Service "${namespace}/${name}" is in the way: ${whose}, so ${scene.type.kind} "${scene.names.package}" does not adopt it; ${advice}`,
   );
 }
 

@@ -49,7 +49,7 @@ const rows: Readonly<Record<string, { reason: string; watch: string; change: Cac
     change: { type: "deleted", object: first },
     want: ["a-2"],
   },
-  SiblingTold: {
+  SiblingReported: {
     reason: "conditions of one are none of the other's business",
     watch: "Sibling",
     change: updated(withMember(first, ["status", "conditions"], []), first),

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import {
+  type KubeObject,
+  memberAt,
+  objectAt,
+  type TypeRef,
+  textAt,
+  textMapAt,
+  withMember,
+} from "@purlin/kube-objects/object";
+
+/** Where a composite resource keeps the fields of the control plane: under `spec`, or under `spec.crossplane`. */
+export type CompositeSchema = "legacy" | "modern";
+
+/** A reference to a composed resource. */
+export type ResourceRef = TypeRef & {
+  readonly name?: string;
+  readonly namespace?: string;
+};
+
+/** A reference to the claim of a composite resource. */
+export type ClaimRef = TypeRef & {
+  readonly namespace: string;
+  readonly name: string;
+};
+
+/** Where connection details are written to. A claim's Secret is in the claim's namespace. */
+type SecretRef = {
+  readonly name: string;
+  readonly namespace?: string;
+};
+
+/** Which labels something must carry. */
+export type MatchLabels = Readonly<Record<string, string>>;
+
+/** The fields of the control plane a composite resource has, claims among them. */
+type CrossplaneField =
+  | "compositionRef"
+  | "compositionSelector"
+  | "compositionRevisionRef"
+  | "compositionRevisionSelector"
+  | "compositionUpdatePolicy"
+  | "resourceRefs"
+  | "claimRef"
+  | "writeConnectionSecretToRef"
+  | "resourceRef"
+  | "compositeDeletePolicy";
+
+/** The path of the object that holds the control plane's fields. */
+function crossplaneFieldsPath(schema: CompositeSchema): readonly string[] {
+  return schema === "legacy" ? ["spec"] : ["spec", "crossplane"];
+}
+
+/** A field as it is stored; undefined when it is absent. */
+export function crossplaneField(xr: object, schema: CompositeSchema, field: CrossplaneField): JsonValue | undefined {
+  return memberAt(xr, [...crossplaneFieldsPath(schema), field]);
+}
+
+/** A copy with fields set; undefined takes one away. */
+export function withCrossplaneFields<T extends KubeObject>(
+  xr: T,
+  schema: CompositeSchema,
+  fields: Readonly<Partial<Record<CrossplaneField, JsonValue | undefined>>>,
+): T {
+  const path = crossplaneFieldsPath(schema);
+  return Object.entries(fields).reduce((object, [field, value]) => withMember(object, [...path, field], value), xr);
+}
+
+/** The name of the Composition, once one is selected. */
+export function compositionRefOf(xr: object, schema: CompositeSchema): string | undefined {
+  return textAt(xr, [...crossplaneFieldsPath(schema), "compositionRef", "name"]);
+}
+
+/** The name of the CompositionRevision, once one is selected. */
+export function revisionRefOf(xr: object, schema: CompositeSchema): string | undefined {
+  return textAt(xr, [...crossplaneFieldsPath(schema), "compositionRevisionRef", "name"]);
+}
+
+/** Labels a Composition must carry; an empty map matches everything, undefined says there is no selector. */
+export function compositionSelectorOf(xr: object, schema: CompositeSchema): MatchLabels | undefined {
+  return selectorOf(xr, schema, "compositionSelector");
+}
+
+/** Labels a CompositionRevision must carry; an empty map matches everything, undefined says there is no selector. */
+export function revisionSelectorOf(xr: object, schema: CompositeSchema): MatchLabels | undefined {
+  return selectorOf(xr, schema, "compositionRevisionSelector");
+}
+
+function selectorOf(xr: object, schema: CompositeSchema, field: CrossplaneField): MatchLabels | undefined {
+  const selector = crossplaneField(xr, schema, field);
+  return isJsonObject(selector) ? (textMapAt(selector, ["matchLabels"]) ?? {}) : undefined;
+}
+
+/** Who moves the XR to newer revisions. Undefined while no default applied. */
+export function updatePolicyOf(xr: object, schema: CompositeSchema): "Automatic" | "Manual" | undefined {
+  const policy = crossplaneField(xr, schema, "compositionUpdatePolicy");
+  return policy === "Automatic" || policy === "Manual" ? policy : undefined;
+}
+
+/** The references to composed resources, in their stored order. */
+export function resourceRefsOf(xr: object, schema: CompositeSchema): readonly ResourceRef[] {
+  const refs = crossplaneField(xr, schema, "resourceRefs");
+  return Array.isArray(refs) ? (refs.filter(isJsonObject) as ResourceRef[]) : [];
+}
+
+/** The claim the XR belongs to. Modern XRs have none. */
+export function claimRefOf(xr: object, schema: CompositeSchema): ClaimRef | undefined {
+  if (schema !== "legacy") return undefined;
+  const ref = objectAt(xr, ["spec", "claimRef"]);
+  return typeof ref["name"] === "string" && ref["name"] !== "" ? (ref as ClaimRef) : undefined;
+}
+
+/** Where the XR, claim or composed resource wants its connection details. Modern XRs have no such place. */
+export function connectionSecretRefOf(object: object, schema: CompositeSchema): SecretRef | undefined {
+  if (schema !== "legacy") return undefined;
+  const ref: JsonObject = objectAt(object, ["spec", "writeConnectionSecretToRef"]);
+  return typeof ref["name"] === "string" && ref["name"] !== "" ? (ref as SecretRef) : undefined;
+}

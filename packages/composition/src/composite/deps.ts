@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Struct } from "@purlin/function-protocol";
+import type { RequirementFetchers, RunStep } from "@purlin/function-runner";
+import type { Clock, ControllerClient, ControllerEngine, EventRecorder, Log } from "@purlin/kube-controller";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
+import type { CompositeSchema } from "../composite-resource/crossplane-fields.ts";
+import type { BreakerMetrics } from "./watch/breaker-metrics.ts";
+import type { BreakerLimits } from "./watch/circuit-breaker.ts";
+
+/** The kind of composite resource that a controller reconciles. */
+export interface CompositeKind {
+  /** The name of the XRD that defines it. */
+  readonly definition: string;
+  /** The referenceable version. */
+  readonly type: TypeRef;
+  readonly schema: CompositeSchema;
+}
+
+/** The settings of composite controllers. */
+export interface CompositeSettings {
+  /** Wake an XR when something it composed or required changes; without it XRs are reconciled at intervals. */
+  readonly realtime: boolean;
+  readonly pollIntervalMs: number;
+  /** The shortest time an XR may ask for by annotation, and functions by how long their answers hold. */
+  readonly minPollIntervalMs: number;
+  /** Write the function revision that ran each step into the status. */
+  readonly functionRevisions: boolean;
+  readonly deadlineMs: number;
+  /** A step that has not been answered for this long is reported on the XR. */
+  readonly slowStepMs: number;
+  /** Events of one type that one reconcile emits for one object. */
+  readonly maxEvents: number;
+  /** How long after the deadline the status may still be written. */
+  readonly statusGraceMs: number;
+}
+
+/** The default settings. */
+export const defaultSettings: CompositeSettings = {
+  realtime: true,
+  pollIntervalMs: 60_000,
+  minPollIntervalMs: 1_000,
+  functionRevisions: false,
+  deadlineMs: 120_000,
+  slowStepMs: 10_000,
+  // An event recorder accepts 25 at once of each type for an object.
+  maxEvents: 20,
+  statusGraceMs: 20_000,
+};
+
+/** The dependencies of a composite controller. */
+export interface CompositeDeps {
+  readonly kind: CompositeKind;
+  readonly client: ControllerClient;
+  readonly events: EventRecorder;
+  readonly engine: Pick<ControllerEngine, "enqueue" | "startWatches" | "stopWatches" | "watchesOf">;
+  readonly runStep: RunStep;
+  /** What pipeline steps declare they need is read through these. */
+  readonly fetchers: RequirementFetchers;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings?: Partial<CompositeSettings> | undefined;
+  readonly breakerLimits?: Partial<BreakerLimits> | undefined;
+  readonly breakerMetrics?: BreakerMetrics | undefined;
+  /** From 0 up to, and without, 1. */
+  readonly random?: (() => number) | undefined;
+  /** The time that goes into conditions; that of the clock unless given. */
+  readonly timestamp?: (() => string) | undefined;
+  /** What the pipeline's context holds before the first step. */
+  readonly context?: Struct | undefined;
+  /** Called with what a cluster would not take of the desired resources, which then are used anyway; without it, an error. */
+  readonly refuse?: ((error: Error) => void) | undefined;
+  /** Called with what a pipeline ended with, before anything is applied. */
+  readonly onPipeline?: ((xr: KubeObject, context: Struct | undefined) => void) | undefined;
+}

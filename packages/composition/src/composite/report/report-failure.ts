@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { ReconcileError } from "@purlin/kube-controller";
+import { isConflict, isInvalid, textOf } from "@purlin/kube-objects/errors";
+import { isDeleted } from "@purlin/kube-objects/object";
+import { deleting, reconcileError } from "../../composite-resource/standard-conditions.ts";
+import type { CompositeContext } from "../context.ts";
+import {
+  type ComposeError,
+  type FatalResult,
+  isComposedResourceError,
+  isComposeError,
+  isFatalResult,
+} from "../run/compose-error.ts";
+import { emitPipelineEvents, readClaim } from "./emit-events.ts";
+import { diagnoseAccess } from "./rbac-diagnosis.ts";
+import { type Outcome, writeOutcome } from "./status-baseline.ts";
+
+/** Reports a failed reconcile in the Synced condition; its event has been emitted. */
+export async function reportFailure(error: ReconcileError, context: CompositeContext): Promise<void> {
+  if (isComposeError(error)) return reportComposeError(error, context);
+  const conditions = isDeleted(context.stored.object) ? [deleting] : [];
+  await writeOutcome(context, { conditions: [...conditions, reconcileError(error.message)] });
+}
+
+/** Composing failed: the conditions that functions would have set are not known. */
+async function reportComposeError(
+  { failed: cause, reason, message }: ComposeError,
+  context: CompositeContext,
+): Promise<void> {
+  const fatal = isFatalResult(cause) ? cause.result : undefined;
+  const text = await conditionText(cause, message, context);
+  if (fatal !== undefined) await emitFatal(fatal, reason, context);
+  await writeFailure(context, {
+    conditions: [reconcileError(text)],
+    pipeline: fatal?.conditions ?? [],
+    undetermined: true,
+    functionRevisions: context.settings.functionRevisions ? fatal?.functionRevisions : undefined,
+  });
+}
+
+/** The message of the condition. Messages about invalid objects change all the time; a status must not change with them. */
+async function conditionText(cause: unknown, message: string, context: CompositeContext): Promise<string> {
+  if (isInvalid(cause)) return "cannot compose resources: some resources were invalid, check events";
+  if (!isComposedResourceError(cause)) return message;
+  const denied = await diagnoseAccess(cause.resource, context.deps.client, context.statusSignal);
+  if (denied === undefined) return message;
+  context.emit({ type: "Warning", reason: "RoleBasedAccessControl", message: denied });
+  return `[${message}, ${denied}]`;
+}
+
+async function emitFatal(fatal: FatalResult, reason: string, context: CompositeContext): Promise<void> {
+  const claim = fatal.forClaim ? await readClaim(context) : undefined;
+  if (claim !== undefined) context.events.event(claim, { type: "Warning", reason, message: fatal.message });
+  await emitPipelineEvents(fatal.events, context);
+}
+
+/** A status that the API server refuses because of conditions of functions is written without them. */
+async function writeFailure(context: CompositeContext, outcome: Outcome): Promise<void> {
+  try {
+    await writeOutcome(context, outcome);
+  } catch (error) {
+    const { pipeline = [], ...own } = outcome;
+    if (pipeline.length === 0 || isConflict(error)) throw error;
+    const { name } = context.stored.object.metadata;
+    context.deps.log.debug("cannot report a failed reconcile", { name, error: textOf(error) });
+    await writeOutcome(context, own);
+  }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { Ready } from "@purlin/function-protocol";
+import {
+  attempt,
+  type EventText,
+  isReconcileError,
+  type ReconcileError,
+  type ReconcileResult,
+} from "@purlin/kube-controller";
+import { textOf, wrapError } from "@purlin/kube-objects/errors";
+import { compareUtf8 } from "@purlin/kube-objects/json";
+import { type ConditionText, conditionOf, conditionsOf, type KubeObject, objectAt } from "@purlin/kube-objects/object";
+import { available, creating, reconcileError, reconcileSuccess } from "../../composite-resource/standard-conditions.ts";
+import type { ComposedResource } from "../apply/apply-composed.ts";
+import type { ComposeResult } from "../compose.ts";
+import { type CompositeContext, stampFor } from "../context.ts";
+import { noDetails } from "../observe/connection-details.ts";
+import { ComposeError } from "../run/compose-error.ts";
+import { steps } from "../steps.ts";
+import { startDependencyWatches } from "../watch/watches.ts";
+import { applyStatus, checkStatus } from "./apply-status.ts";
+import { correctedStatus, isLeftBehind } from "./corrected-status.ts";
+import { emitPipelineEvents } from "./emit-events.ts";
+import { publishConnection } from "./publish-connection.ts";
+import { atLatest, requeueAfter } from "./requeue.ts";
+import { appliedStatus, desiredStatus, type StatusRules, statusAfter } from "./status-after.ts";
+import { draftOf, expectSelfUpdate, type Outcome, storeStatus } from "./status-baseline.ts";
+
+/** The state of the XR after a reconcile that composed all resources. */
+interface Readiness {
+  readonly conditions: readonly ConditionText[];
+  readonly events: readonly EventText[];
+  /** Whether nothing is left to wait for. */
+  readonly settled: boolean;
+}
+
+const undeclared = ": field not declared in schema";
+
+/** The outcome for the status, and the failure after composing if there was one. */
+interface Aftermath {
+  readonly outcome: Outcome;
+  readonly isPublished: boolean;
+  readonly failure?: ReconcileError;
+}
+
+/**
+ * Ends a reconcile that composed all resources: watches, connection secret, status, events. The status is written once, with what
+ * functions want and what the controller reports, also when watching or publishing failed.
+ */
+export async function reportResult(result: ComposeResult, context: CompositeContext): Promise<ReconcileResult> {
+  const { settings, deps, stored } = context;
+  const before = stored.object;
+  const readiness = readinessOf(result.applied.resources, result.composite?.ready);
+  const { outcome, isPublished, failure } = await afterComposing(result, readiness, context);
+  await writeResultStatus(result, outcome, context);
+  // Only the failure is reported: the next reconcile emits the events of the pipeline.
+  if (failure !== undefined) throw failure;
+  if (isPublished) {
+    context.emit({ reason: "PublishConnectionSecret", message: "Successfully published connection details" });
+  }
+  const news = isReportedAlready(before, readiness) ? [] : readiness.events;
+  const own = news.map((event) => ({ ...event, forClaim: false, detail: "" }));
+  const { desired, applied } = result;
+  await emitPipelineEvents([...result.outcome.events, ...desired.events, ...applied.events, ...own], context);
+  const { settled } = readiness;
+  const chance = { random: deps.random ?? Math.random, now: deps.clock.now() };
+  const next = requeueAfter({ xr: stored.object, settled, ttlMs: result.outcome.ttlMs, settings, ...chance });
+  return atLatest(next, context.state.settling.lookAgainMs(context.key));
+}
+
+/** Whether the conditions of the XR have this state already: then no event repeats it at every reconcile. */
+function isReportedAlready(xr: KubeObject, { conditions }: Readiness): boolean {
+  const stored = conditionsOf(xr);
+  return conditions.every(({ type, status, reason, message }) => {
+    const before = conditionOf(stored, type);
+    return before.status === status && before.reason === reason && (before.message ?? "") === (message ?? "");
+  });
+}
+
+async function afterComposing(
+  { outcome, composite }: ComposeResult,
+  { conditions }: Readiness,
+  context: CompositeContext,
+): Promise<Aftermath> {
+  const { settings, deps, stored } = context;
+  const functionRevisions = settings.functionRevisions ? outcome.functionRevisions : undefined;
+  try {
+    if (settings.realtime) await attempt(steps.watch, () => startDependencyWatches(context));
+    const details = composite?.connectionDetails ?? noDetails;
+    const isPublished = await attempt(steps.publish, () => publishConnection(details, context));
+    const publishedAt = isPublished ? stampFor(stored.object, deps).time : undefined;
+    return { isPublished, outcome: { conditions, pipeline: outcome.conditions, publishedAt, functionRevisions } };
+  } catch (failure) {
+    if (!isReconcileError(failure)) throw failure;
+    const failed = { conditions: [reconcileError(failure.message)], functionRevisions };
+    return { failure, isPublished: false, outcome: failed };
+  }
+}
+
+async function writeResultStatus(
+  { composite }: ComposeResult,
+  outcome: Outcome,
+  context: CompositeContext,
+): Promise<void> {
+  const { baseline, deps, stored } = context;
+  const { rules } = baseline;
+  const xr = stored.object;
+  const after = statusAfter(xr, draftOf(baseline, outcome), { rules, stamp: stampFor(xr, deps) });
+  try {
+    const status = appliedStatus(desiredStatus(composite?.resource?.value), after, rules);
+    if (isLeftBehind(xr, status)) {
+      // Parts of our items that others wrote would survive the apply; they are removed first, so that no reader sees a mixture. But not
+      // before it is known that the apply will be accepted: a status that failed must not look fine for a moment.
+      await checkStatus(status, context);
+      await storeStatus(context, { ...xr, status: correctedStatus(objectAt(xr, ["status"]), status) });
+    }
+    const latest = stored.object;
+    await applyStatus(status, context);
+    expectSelfUpdate(latest, context);
+  } catch (error) {
+    const failure = wrapError("cannot apply composite resource status", error);
+    // The API server will know our fields at the next reconcile: this is not reported.
+    throw isSchemaLate(error, rules) ? failure : new ComposeError(failure);
+  }
+}
+
+/**
+ * Whether a status was refused only because the API server does not serve the changed CRD yet: it does not know the fields that were
+ * just added to it. That takes a moment on a cluster, and a user can do nothing about it.
+ */
+export function isSchemaLate(error: unknown, { ownFields }: StatusRules): boolean {
+  const own: ReadonlySet<string> = ownFields;
+  const paths = textOf(error).split(undeclared).slice(0, -1).map(lastWord);
+  return paths.length > 0 && paths.every((path) => own.has(statusField(path) ?? ""));
+}
+
+/** What is before the first place where a path is not declared, and between two of them, ends with the path. */
+function lastWord(text: string): string {
+  const start = Math.max(...[" ", "\n", ":"].map((end) => text.lastIndexOf(end)));
+  return text.slice(start + 1);
+}
+
+function statusField(path: string): string | undefined {
+  const [root, status, field] = path.split(/[.[]/, 3);
+  return root === "" && status === "status" ? field : undefined;
+}
+
+/** Derives Synced and Ready. What the pipeline says about the XR itself beats what its resources say. */
+export function readinessOf(resources: readonly ComposedResource[], composite: Ready | undefined): Readiness {
+  // One without a name, which only render lets through, goes by its position.
+  const named = resources.map(({ name, ...state }, index) => ({ ...state, name: name || String(index) }));
+  const unsynced = named.filter(({ synced }) => !synced).map(({ name }) => name);
+  const unready = named.filter(({ ready }) => !ready).map(({ name }) => name);
+  const synced = unsynced.length === 0 ? reconcileSuccess : reconcileError(`Unsynced resources: ${listed(unsynced)}`);
+  return {
+    conditions: [synced, readyCondition(unready, composite)],
+    events: [
+      ...unsynced.map((name) => composeEvent(`Composed resource "${name}" is not yet valid`)),
+      ...unready.map((name) => composeEvent(`Composed resource "${name}" is not yet ready`)),
+    ],
+    settled: unsynced.length === 0 && unready.length === 0,
+  };
+}
+
+function readyCondition(unready: readonly string[], composite: Ready | undefined): ConditionText {
+  if (composite === Ready.READY_TRUE) return available;
+  if (composite === Ready.READY_FALSE) return creating();
+  return unready.length === 0 ? available : creating(`Unready resources: ${listed(unready)}`);
+}
+
+function composeEvent(message: string): EventText {
+  return { type: "Normal", reason: "ComposeResources", message };
+}
+
+/** Names for a reader: three at most, in a stable order. */
+export function listed(names: readonly string[]): string {
+  const sorted = names.toSorted(compareUtf8);
+  const first = sorted.slice(0, 3).join(", ");
+  if (sorted.length > 3) return `${first}, and ${sorted.length - 3} more`;
+  return sorted.length === 3 ? `${sorted[0]}, ${sorted[1]}, and ${sorted[2]}` : first;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { during } from "@purlin/kube-objects/errors";
+import { annotationOf, type ConditionText, type KubeObject, textAt } from "@purlin/kube-objects/object";
+import { annotations } from "../../composite-resource/constants.ts";
+import { type CompositeContext, stampFor } from "../context.ts";
+import type { CompositeDeps } from "../deps.ts";
+import type { CompositeDefinition } from "../select/definition.ts";
+import type { CircuitState } from "../watch/circuit-breaker.ts";
+import { onlyConditions } from "../watch/self-updates.ts";
+import type { ConditionChanges } from "./condition-changes.ts";
+import { type StatusDraft, type StatusRules, statusAfter } from "./status-after.ts";
+
+/** The part of the status that every reconcile writes, whatever its outcome. */
+export interface StatusBaseline {
+  readonly responsive: ConditionText;
+  /** The token of a reconcile request that this reconcile answers. */
+  readonly handledRequest: string | undefined;
+  readonly rules: StatusRules;
+}
+
+interface BaselineFacts {
+  readonly deps: CompositeDeps;
+  readonly definition: CompositeDefinition;
+  readonly circuit: CircuitState;
+}
+
+/** The baseline of a reconcile that starts. Until the definition is known, only the fields that every XR has are ours. */
+export function baselineOf(xr: KubeObject, { deps, definition, circuit }: BaselineFacts): StatusBaseline {
+  const rules = { schema: deps.kind.schema, ownFields: definition.facts?.ownStatusFields ?? new Set<never>() };
+  return { responsive: responsiveCondition(circuit), handledRequest: newRequest(xr, rules), rules };
+}
+
+/** Whether watch events reach the XR. */
+function responsiveCondition(circuit: CircuitState): ConditionText {
+  if (!circuit.open) return { type: "Responsive", status: "True", reason: "WatchCircuitClosed" };
+  const message = `Too many watch events from ${circuit.triggeredBy}. Allowing events periodically.`;
+  return { type: "Responsive", status: "False", reason: "WatchCircuitOpen", message };
+}
+
+/** A token that this XR has not answered yet. Where the author's schema has the field, there is no place for an answer. */
+function newRequest(xr: KubeObject, { ownFields }: StatusRules): string | undefined {
+  if (!ownFields.has("lastHandledReconcileAt")) return undefined;
+  const token = annotationOf(xr, annotations.reconcileRequested);
+  return token === textAt(xr, ["status", "lastHandledReconcileAt"]) ? undefined : token;
+}
+
+/** What a reconcile adds to its baseline before the status is written. */
+export interface Outcome extends Omit<StatusDraft, "conditions" | "handledRequest"> {
+  readonly conditions?: readonly ConditionText[];
+  readonly pipeline?: ConditionChanges["pipeline"];
+  readonly undetermined?: boolean;
+}
+
+/** All changes of the status. */
+export function draftOf({ responsive, handledRequest }: StatusBaseline, outcome: Outcome): StatusDraft {
+  const { conditions = [], pipeline = [], undetermined = false, ...rest } = outcome;
+  // A failure is known before functions have set their conditions; whether the XR is synced and ready, only afterwards.
+  const order = undetermined
+    ? { before: [responsive, ...conditions], after: [] }
+    : { before: [responsive], after: conditions };
+  return { ...rest, handledRequest, conditions: { ...order, pipeline, undetermined } };
+}
+
+/** Writes the status of a reconcile whose functions set no status. */
+export async function writeOutcome(context: CompositeContext, outcome: Outcome): Promise<void> {
+  const { baseline, deps, stored } = context;
+  const xr = stored.object;
+  const { rules } = baseline;
+  const status = statusAfter(xr, draftOf(baseline, outcome), { rules, stamp: stampFor(xr, deps) });
+  await during("cannot update composite resource status", () => storeStatus(context, { ...xr, status }));
+}
+
+/** Stores the status of the XR as a whole, unless it equals the stored one. */
+export async function storeStatus(context: CompositeContext, xr: KubeObject): Promise<void> {
+  const before = context.stored.object;
+  await context.writeStatus(xr);
+  expectSelfUpdate(before, context);
+}
+
+/** Records that the watch event of the newest version holds nothing new, if only conditions changed. */
+export function expectSelfUpdate(before: KubeObject, { state, deps, stored }: CompositeContext): void {
+  const isWritten = stored.object.metadata.resourceVersion !== before.metadata.resourceVersion;
+  if (isWritten && onlyConditions(before, stored.object, deps.kind.schema)) state.selfUpdates.expect(stored.object);
+}

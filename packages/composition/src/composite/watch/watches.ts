@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { create, ResourceSelector } from "@purlin/function-protocol";
+import { type CacheChange, isNoMatch } from "@purlin/kube-client/objects";
+import type { WatchSpec } from "@purlin/kube-controller";
+import {
+  isDeleted,
+  type KubeObject,
+  keyOf,
+  keyText,
+  labelOf,
+  type ObjectKey,
+  type TypeRef,
+  textAt,
+} from "@purlin/kube-objects/object";
+import { kinds, labels } from "../../composite-resource/constants.ts";
+import { type CompositeState, controllerName } from "../composite-state.ts";
+import type { CompositeContext } from "../context.ts";
+import type { CompositeKind } from "../deps.ts";
+import type { PipelineOutcome, StepRequirement } from "../run/pipeline-outcome.ts";
+import { compositeWatch, dependencyWatch, revisionWatch } from "./watch-types.ts";
+
+/** The watches every composite controller has: on its XRs, and on revisions of Compositions. */
+export function baseWatches(kind: CompositeKind, state: CompositeState): readonly WatchSpec[] {
+  return [
+    { type: compositeWatch, object: kind.type, keys: (change) => keysOfComposite(change, state) },
+    { type: revisionWatch, object: kinds.revision, keys: (change) => keysOfRevision(change, kind, state) },
+  ];
+}
+
+/** A watch on a kind some XRs depend on. */
+export function watchOn(type: TypeRef, { breaker, tracker, settling }: CompositeState): WatchSpec {
+  const keys = (change: CacheChange): ObjectKey[] => {
+    const targets = new Map<string, { key: ObjectKey; sides: 1 | 2 }>();
+    for (const object of sidesOf(change)) {
+      for (const key of tracker.dependents(object)) {
+        const known = targets.get(keyText(key));
+        targets.set(keyText(key), { key, sides: known === undefined ? 1 : 2 });
+      }
+    }
+    const woken = [...targets.values()].filter(({ key, sides }) => breaker.admit(key, change.object, sides));
+    if (type.kind === kinds.crd.kind && isRedefined(change)) for (const { key } of woken) settling.changed(key);
+    return woken.map(({ key }) => key);
+  };
+  return { type: dependencyWatch, object: type, keys };
+}
+
+/** Records what an XR depends on, before its resources are applied. */
+export async function recordDependencies(
+  context: CompositeContext,
+  { composed, outcome }: { readonly composed: readonly KubeObject[]; readonly outcome: PipelineOutcome },
+): Promise<void> {
+  const requirements = await Promise.all(outcome.requirements.map((wanted) => inScope(wanted, context)));
+  context.state.tracker.record(context.key, { composed, requirements, schemas: outcome.schemas });
+}
+
+/** A cluster-scoped kind has no namespace, whatever a function asks for. */
+async function inScope(wanted: StepRequirement, { deps, signal }: CompositeContext): Promise<StepRequirement> {
+  const { selector } = wanted;
+  if (!selector.namespace) return wanted;
+  try {
+    if ((await deps.client.mapper.mapping(selector, signal)).namespaced) return wanted;
+  } catch (error) {
+    if (isNoMatch(error)) return wanted;
+    throw error;
+  }
+  return { ...wanted, selector: create(ResourceSelector, { ...selector, namespace: undefined }) };
+}
+
+/** Starts the watches on the kinds that an XR depends on. A kind of another XR that cannot be watched does not concern this one. */
+export async function startDependencyWatches({ key, deps, state, signal }: CompositeContext): Promise<void> {
+  const watches = state.tracker.typesOf(key).map((type) => {
+    const name = `${type.apiVersion}/${type.kind}`;
+    const known = state.dependencyWatches.get(name) ?? watchOn(type, state);
+    state.dependencyWatches.set(name, known);
+    return known;
+  });
+  await deps.engine.startWatches(controllerName(deps.kind.definition), watches, signal);
+}
+
+/** Whether the spec of a definition has changed. */
+function isRedefined(change: CacheChange): boolean {
+  return change.type !== "updated" || change.object.metadata.generation !== change.previous.metadata.generation;
+}
+
+function keysOfComposite(change: CacheChange, { breaker, users, selfUpdates }: CompositeState): ObjectKey[] {
+  users.note(change);
+  const { object } = change;
+  const key = keyOf(object);
+  // One that goes may come back under the same name, and starts afresh then.
+  if (change.type === "deleted" || isDeleted(object)) {
+    breaker.forget(key);
+    return [key];
+  }
+  return selfUpdates.isNews(change) && admitted(change, { breaker }) ? [key] : [];
+}
+
+/** Whether the breaker lets a change of an XR wake it. */
+export function admitted({ type, object }: CacheChange, { breaker }: Pick<CompositeState, "breaker">): boolean {
+  return breaker.admit(keyOf(object), object, type === "updated" ? 2 : 1);
+}
+
+function keysOfRevision(change: CacheChange, { type }: CompositeKind, { breaker, users }: CompositeState): ObjectKey[] {
+  const { object } = change;
+  const path = ["spec", "compositeTypeRef"];
+  const isOurs = textAt(object, [...path, "kind"]) === type.kind;
+  if (!isOurs || textAt(object, [...path, "apiVersion"]) !== type.apiVersion) return [];
+  const sides = change.type === "updated" ? 2 : 1;
+  const composition = labelOf(object, labels.compositionName) ?? "";
+  return [...users.of(composition)].filter((key) => breaker.admit(key, object, sides));
+}
+
+/** An update also concerns the XRs that depended on the object before it. */
+function sidesOf(change: CacheChange): readonly KubeObject[] {
+  return change.type === "updated" ? [change.previous, change.object] : [change.object];
+}
