@@ -45,15 +45,12 @@ export async function startPackagePlane(sandbox: SandboxSupport): Promise<Packag
   starting.defer(() => server.close());
   const connect = (agent: string): KubeClient =>
     starting.adopt(createKubeClient(createDirectTransport(server.handle, admin, agent)), (client) => client.close());
-  let changed: (name: string) => void = () => {};
   const processes = createFunctionProcesses({
     directory: join(directory, "functions"),
     env: { PATH: "/usr/bin:/bin" },
-    onChange: ({ name }) => changed(name),
   });
   starting.defer(() => processes.close());
   const packages = await openPackageManagement({ directory, processes, sandbox, functionRevisionSelectors: true });
-  changed = packages.functionChanged;
   const plane = startControlPlane({
     client: connect("crossplane"),
     functions: { security: processes.security },

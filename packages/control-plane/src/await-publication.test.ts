@@ -43,7 +43,7 @@ test("a kind that came a moment ago is waited for", async () => {
   assert.equal(looks(), 4);
 });
 
-test("one that nobody announced, or that came a while ago, is not", async () => {
+test("a kind without a recent CRD change is not waited for", async () => {
   for (const minutes of [undefined, 1]) {
     const { recent, schemas, looks, pass } = setting(3);
     recent.changed([minutes === undefined ? "example.org/v1/Other" : "example.org/v1/Gadget"]);

@@ -11,15 +11,15 @@ import type { KubeClient } from "@purlin/kube-client";
 import type { Clock, InstallProgress, Log, WatchingController } from "@purlin/kube-controller";
 import type { Registry } from "prom-client";
 import type { ControlPlaneDeps } from "./control-plane.ts";
-import type { PackageManager } from "./packages/package-manager-parts.ts";
+import type { PackageManager } from "./packages/package-manager.ts";
 
-/** What can be set about controllers. */
+/** The settings of controllers. */
 export interface ControlPlaneSettings {
-  /** Every object is looked at again this often. */
+  /** How often every object is reconciled again. */
   readonly syncIntervalMs: number;
-  /** Composite resources are looked at this often where nothing else wakes them. */
+  /** How often composite resources are reconciled without watches. */
   readonly pollIntervalMs: number;
-  /** What a composite resource may ask for at most by annotation. */
+  /** The shortest interval that a composite resource may ask for by annotation. */
   readonly minPollIntervalMs: number;
   /** How many objects each controller may reconcile at the same time. */
   readonly maxConcurrentReconciles: number;
@@ -48,7 +48,7 @@ export interface ControlPlaneSettings {
 
 const minuteMs = 60_000;
 
-/** What holds unless somebody says otherwise. */
+/** The default settings. */
 export const defaultControlPlaneSettings: ControlPlaneSettings = {
   syncIntervalMs: 60 * minuteMs,
   pollIntervalMs: minuteMs,
@@ -79,10 +79,10 @@ export interface FunctionOptions {
   readonly responseCache?: { readonly directory: string; readonly maxTtlMs?: number | undefined } | undefined;
 }
 
-/** Who leads when several control planes share one API server. */
+/** Leader election, for several control planes on one API server. */
 interface ElectionOptions {
   readonly namespace: string;
-  /** The name of the Lease; the one Crossplane uses unless told otherwise. */
+  /** The name of the Lease; the one Crossplane uses by default. */
   readonly name?: string | undefined;
   readonly identity: string;
   readonly leaseDurationMs?: number | undefined;
@@ -96,14 +96,14 @@ export interface ControlPlaneOptions {
   readonly client: KubeClient;
   readonly functions: FunctionOptions;
   readonly settings?: Partial<ControlPlaneSettings> | undefined;
-  /** Without it nobody else may work on the same API server. */
+  /** Without it no other control plane may use the same API server. */
   readonly election?: ElectionOptions | undefined;
   readonly registry?: Registry | undefined;
   readonly clock?: Clock | undefined;
   readonly log?: Log | undefined;
   /** Called whenever the controllers are about to be started; they are not when it rejects. */
   readonly beforeStart?: ((signal: AbortSignal) => Promise<void>) | undefined;
-  /** Told about each of our CRDs while they are installed. */
+  /** Called for each of our CRDs while they are installed. */
   readonly onInstall?: ((progress: InstallProgress) => void) | undefined;
   /** Manages packages; without it functions come from elsewhere. */
   readonly packages?: PackageManager | undefined;

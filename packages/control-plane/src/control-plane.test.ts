@@ -93,7 +93,7 @@ test("from an empty API server to a composed resource, live changes, and nothing
     async () => JSON.stringify((await mapOf(api, "one"))?.["data"]) === '{"text":"changed"}',
   );
 
-  const events = await eventually("events are told", async () => {
+  const events = await eventually("events are emitted", async () => {
     const { items } = await api.users.list({ apiVersion: "v1", kind: "Event" }, { namespace });
     return items.length > 0 && items;
   });
@@ -238,7 +238,7 @@ test("two control planes: one works, and when it is killed the other takes over 
   assert.deepEqual(await mapOf(api, "a"), before, "what was there is as it was");
 });
 
-test("whoever loses the Lease stops working, and goes on when it leads again", async () => {
+test("a control plane that loses the Lease stops, and continues when it leads again", async () => {
   await using api = await startEmbeddedApi();
   await using fn = await serve(composeText);
   const election = { namespace: "default", identity: "one", renewDeadlineMs: 20_000, retryPeriodMs: 100 };
@@ -294,7 +294,7 @@ const gadgetCrd: KubeObject = {
   },
 };
 
-/** Whoever lists objects of this kind gets no answer, and is left waiting until they give up. */
+/** Lists of this kind are not answered until their signal aborts. */
 function silentAbout(kind: string, client: KubeClient): { client: KubeClient; asked: Promise<void> } {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   const list: KubeClient["list"] = (type, options = {}) => {

@@ -3,7 +3,7 @@ import type { RunStep } from "@purlin/function-runner";
 import type { InformerPool, KubeClient } from "@purlin/kube-client";
 import type { ControllerClient, ControllerEngine, EventRecorder } from "@purlin/kube-controller";
 
-/** What a control plane at work is made of, for whoever adds to it or looks at it. */
+/** The parts of a running control plane, for controllers and tools that use them. */
 export interface ControlPlaneDeps {
   /** The way to the API server, past all caches. */
   readonly kube: KubeClient;
@@ -13,8 +13,6 @@ export interface ControlPlaneDeps {
   readonly events: EventRecorder;
   /** Runs the function of a pipeline step. */
   readonly runStep: RunStep;
-  /** Whether a step uses a function revision right now. */
-  readonly isInUse: (revision: string) => boolean;
 }
 
 /** What a control plane is doing. */
@@ -28,6 +26,6 @@ export interface ControlPlane extends AsyncDisposable {
   readonly ready: Promise<ControlPlaneDeps>;
   /** Settles when the control plane has ended: rejects when it was not stopped but broke. */
   readonly ended: Promise<void>;
-  /** Stops to begin anything, waits for what runs, tells what is left to tell, and gives leadership back. */
+  /** Starts nothing more, waits for running reconciles, writes pending events, and gives leadership back. */
   stop(): Promise<void>;
 }

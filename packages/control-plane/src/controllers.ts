@@ -19,8 +19,8 @@ import type { ControlPlaneDeps } from "./control-plane.ts";
 import type { ControlPlaneSettings } from "./control-plane-options.ts";
 import type { FunctionPlane } from "./function-plane.ts";
 
-/** What controllers are made of. */
-interface ControllerSurroundings extends ControlPlaneDeps {
+/** The dependencies of the controllers of composition. */
+interface ControllerDeps extends ControlPlaneDeps {
   readonly functionPlane: FunctionPlane;
   readonly settings: ControlPlaneSettings;
   readonly clock: Clock;
@@ -31,8 +31,8 @@ interface ControllerSurroundings extends ControlPlaneDeps {
 const compositeBackoff = { baseMs: 1000, maxMs: 30_000 };
 
 /** The controllers that run as long as the control plane does. Those of XRs and claims come and go with definitions. */
-export function compositionControllers(surroundings: ControllerSurroundings): readonly WatchingController[] {
-  const { client, engine, events, clock, log, settings } = surroundings;
+export function compositionControllers(deps: ControllerDeps): readonly WatchingController[] {
+  const { client, engine, events, clock, log, settings } = deps;
   const { functionRevisionSelectors, developmentFunctions, developmentTrust = {} } = settings;
   const { maxConcurrentReconciles: concurrency } = settings;
   const definitions = {
@@ -48,9 +48,9 @@ export function compositionControllers(surroundings: ControllerSurroundings): re
     createDefinedController({
       ...definitions,
       backoff: compositeBackoff,
-      compositeController: compositeControllers(surroundings),
+      compositeController: compositeControllers(deps),
     }),
-    createOfferedController({ ...definitions, claimController: claimControllers(surroundings) }),
+    createOfferedController({ ...definitions, claimController: claimControllers(deps) }),
     createRevisionsController({ client, events, clock, log }),
     createRevisionValidityController({
       client,
@@ -63,8 +63,8 @@ export function compositionControllers(surroundings: ControllerSurroundings): re
   ];
 }
 
-function compositeControllers(surroundings: ControllerSurroundings): CreateInstanceController {
-  const { client, engine, events, clock, log, settings, functionPlane, registry } = surroundings;
+function compositeControllers(deps: ControllerDeps): CreateInstanceController {
+  const { client, engine, events, clock, log, settings, functionPlane, registry } = deps;
   const breakerMetrics = breakerMetricsOf(registry);
   return ({ name, compositeType, schema }) =>
     createCompositeController({
@@ -98,7 +98,7 @@ function breakerMetricsOf(registry: Registry | undefined): BreakerMetrics {
   return metrics;
 }
 
-function claimControllers({ client, events, clock, log, settings }: ControllerSurroundings): CreateInstanceController {
+function claimControllers({ client, events, clock, log, settings }: ControllerDeps): CreateInstanceController {
   return ({ name, claimType, compositeType }) => {
     if (claimType === undefined) throw new Error(`CompositeResourceDefinition "${name}" offers no claims`);
     return createClaimController({

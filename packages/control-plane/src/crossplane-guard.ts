@@ -26,7 +26,7 @@ export function isLiveCrossplane(error: unknown): error is LiveCrossplaneError {
 
 /**
  * Rejects with a {@link LiveCrossplaneError} when a Deployment of Crossplane's core has ready replicas. The leader's Lease
- * alone does not tell: Crossplane holds it only when it was told to elect a leader.
+ * alone does not tell: Crossplane holds it only with leader election.
  */
 export async function refuseBesideCrossplane(
   client: Pick<KubeReader, "list">,

@@ -23,14 +23,14 @@ const widgetCrd = (scope: "Namespaced" | "Cluster"): KubeObject => ({
   },
 });
 
-test("what was learnt about a kind is forgotten when its CRD changes, and whoever waits for it is served at once", async () => {
+test("cached facts about a kind are dropped when its CRD changes, and waiting readers continue at once", async () => {
   await using api = await startEmbeddedApi();
   const client = api.connect();
   const informers = createInformerPool(client);
   await api.users.create(widgetCrd("Namespaced"));
-  const told: string[] = [];
+  const changes: string[] = [];
   const onChange = (kinds: readonly string[], isGone: boolean): void => {
-    told.push(...kinds.map((kind) => (isGone ? `${kind} is gone` : kind)));
+    changes.push(...kinds.map((kind) => (isGone ? `${kind} is gone` : kind)));
   };
   const stop = await followCrds({ informers, mapper: client.mapper, clock: systemClock, log: silentLog, onChange });
   const scope = async (): Promise<string> =>
@@ -38,23 +38,23 @@ test("what was learnt about a kind is forgotten when its CRD changes, and whoeve
   await eventually("it is served", async () => (await scope()) === "Namespaced");
   const { informer, release } = informers.acquire(widget);
   await eventually("its objects are known", async () => informer.ready().then(() => true));
-  told.length = 0;
+  changes.length = 0;
 
   await api.users.delete({ ...widgetCrd("Cluster"), name });
   await eventually("the kind has gone", async () => !informer.isReady);
   await eventually("its name is free", () => api.users.create(widgetCrd("Cluster")));
   await eventually("it is found elsewhere", async () => (await scope()) === "Cluster");
-  assert.ok(told.includes("example.org/v1/Widget"), told.join());
-  assert.ok(told.includes("example.org/v1/Widget is gone"), told.join());
+  assert.ok(changes.includes("example.org/v1/Widget"), changes.join());
+  assert.ok(changes.includes("example.org/v1/Widget is gone"), changes.join());
   await api.users.create({ ...widget, metadata: { name: "w" } });
-  // Nobody asks the informer: it was told to look.
+  // No reader waits for the informer: the change of the CRD starts its list.
   await eventually("its objects are known again", async () => informer.get({ name: "w" }) !== undefined);
 
   await stop();
-  const before = told.length;
+  const before = changes.length;
   await api.users.delete({ ...widgetCrd("Cluster"), name });
   await eventually("the kind has gone", async () => !informer.isReady);
-  assert.equal(told.length, before, "who has stopped is told nothing");
+  assert.equal(changes.length, before, "a stopped follower gets no changes");
   await release();
   await informers.stop();
 });

@@ -11,7 +11,7 @@ interface CrdFollowers {
   readonly mapper: RestMapper;
   readonly clock: Pick<Clock, "schedule">;
   readonly log: Log;
-  /** Told which kinds may have changed, as `apiVersion/Kind`, and whether their definition is gone. */
+  /** Called with the kinds that may have changed, as `apiVersion/Kind`, and whether their definition is gone. */
   readonly onChange: (kinds: readonly string[], isGone: boolean) => void;
 }
 

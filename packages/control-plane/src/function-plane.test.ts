@@ -103,7 +103,7 @@ test("a step is served by the active revision that answers, and by its successor
   });
 });
 
-test("a function that nobody serves is named on the resource, which recovers when it is served", async () => {
+test("a function that is not served is named on the resource, which recovers when it is served", async () => {
   await using api = await startEmbeddedApi();
   using certs = certificates();
   await using one = await serveAs("one", certs.directory);

@@ -17,24 +17,15 @@ import {
 import type { Clock, ControllerClient } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { createRevisionLeases, type RevisionLeases } from "@purlin/package-manager";
 import { awaitPublication, createRecentKinds } from "./await-publication.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
 import { serverOpenAPI } from "./open-api-reader.ts";
-import type { PackageManager } from "./packages/package-manager-parts.ts";
-
-/** Which function revisions steps use right now. */
-interface RevisionUses {
-  /** A resolver whose answers are counted from the moment they are given until their run is over. */
-  counting(resolver: FunctionResolver): FunctionResolver;
-  isInUse(revision: string): boolean;
-}
 
 /** How controllers run functions, and what functions may ask for. */
 export interface FunctionPlane {
   readonly runStep: RunStep;
   readonly fetchers: RequirementFetchers;
-  /** Whether a step uses a function revision right now. */
-  isInUse(revision: string): boolean;
   /** To be called when a CRD changes or is gone, with the kinds it serves as `apiVersion/Kind`. */
   kindsChanged(kinds: readonly string[], isGone: boolean): void;
   close(): void;
@@ -64,13 +55,12 @@ export function createFunctionPlane(
   const { security, names, sink, answerLimits, responseCache: cache } = functions;
   const calls = { security, names, sink, answerLimits, cache };
   const runner = createFunctionRunner({ ...calls, fetchers, live: resolver.live, registry, clock, log });
-  const uses = createRevisionUses(options.packages?.hold);
+  const leases = options.packages?.leases ?? createRevisionLeases();
   return {
-    runStep: createStepRunner(uses.counting(resolver), runner),
+    runStep: createStepRunner(leasingResolver(resolver, leases), runner),
     fetchers,
-    isInUse: uses.isInUse,
     kindsChanged(kinds, isGone) {
-      // Nobody waits for the schema of a kind that will not be served any more.
+      // The schema of a kind that is no longer served is not waited for.
       if (isGone) recent.gone(kinds);
       else recent.changed(kinds);
       schemas.invalidate();
@@ -103,29 +93,20 @@ function asJson<T extends KubeObject | undefined>(
   return object as never;
 }
 
-/** Counts runs by revision, so that what runs a revision can wait for them; `keep` is told of each as well. */
-export function createRevisionUses(keep: PackageManager["hold"] = () => () => {}): RevisionUses {
-  const counts = new Map<string, number>();
-  const add = (revision: string, change: number): void => {
-    const count = (counts.get(revision) ?? 0) + change;
-    if (count > 0) counts.set(revision, count);
-    else counts.delete(revision);
-  };
+/** A resolver whose targets lease their revision from the start of a run to its end, so that the revision is not stopped meanwhile. */
+export function leasingResolver(resolver: FunctionResolver, leases: RevisionLeases): FunctionResolver {
   return {
-    counting: (resolver) => ({
-      async resolve(reference, signal) {
-        const target = await resolver.resolve(reference, signal);
-        const hold = (): (() => void) => {
-          const releases = [target.hold?.(), keep(target.revisionName, target.endpoint)];
-          add(target.revisionName, 1);
-          return () => {
-            add(target.revisionName, -1);
-            for (const release of releases) release?.();
-          };
+    async resolve(reference, signal) {
+      const target = await resolver.resolve(reference, signal);
+      const hold = (): (() => void) => {
+        const release = target.hold?.();
+        const lease = leases.acquire(target.revisionName, target.endpoint);
+        return () => {
+          lease.release();
+          release?.();
         };
-        return { ...target, hold };
-      },
-    }),
-    isInUse: (revision) => counts.has(revision),
+      };
+      return { ...target, hold };
+    },
   };
 }

@@ -19,10 +19,9 @@ export {
   type PackageRuntimeMode,
 } from "./packages/cluster-packages.ts";
 export { collectRegularly } from "./packages/collect-regularly.ts";
-export { ensureNamespace } from "./packages/ensure-object.ts";
 // Packages on one machine.
 export { openPackageManagement, type PackageManagement } from "./packages/package-management.ts";
-export type { OwnRegistry } from "./packages/package-manager-parts.ts";
+export type { OwnRegistry } from "./packages/package-manager.ts";
 // Telling how it is.
 export { serveStatus } from "./serve-status.ts";
 export { leaderLeaseName, startControlPlane } from "./start-control-plane.ts";

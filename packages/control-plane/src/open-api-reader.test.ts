@@ -37,7 +37,7 @@ test("a document is asked for by its own URL, hash included", async () => {
   assert.deepEqual(asked, [{ method: "GET", path: "/openapi/v3/apis/apps/v1", query: { hash: "ABC" } }]);
 });
 
-test("what is no index has no documents, and what is no document describes nothing", async () => {
+test("an invalid index has no documents, and an invalid document describes nothing", async () => {
   for (const odd of [null, [], { paths: [] }, { paths: { x: { serverRelativeURL: 1 }, y: null } }]) {
     assert.equal((await serverWith({ "/openapi/v3": odd as JsonValue }).reader.index()).size, 0);
   }

@@ -17,15 +17,15 @@ import { compositionControllers } from "./controllers.ts";
 import { followCrds } from "./follow-crds.ts";
 import { createFunctionPlane } from "./function-plane.ts";
 
-/** Told whenever a type cannot be followed; it is tried again either way. */
-export type WatchErrorTeller = (error: unknown, type: TypeRef) => void;
+/** Called whenever the list or watch of a type fails; it is retried either way. */
+export type WatchErrorLogger = (error: unknown, type: TypeRef) => void;
 
 /** One run of all controllers, from the installation of CRDs to the last event. */
 export interface RunOptions extends ControlPlaneOptions {
   readonly settings: ControlPlaneSettings;
   readonly clock: Clock;
   readonly log: Log;
-  readonly onReady: (parts: ControlPlaneDeps) => void;
+  readonly onReady: (deps: ControlPlaneDeps) => void;
 }
 
 /** Runs all controllers until the signal aborts. Rejects when they cannot be started; all is closed either way. */
@@ -36,7 +36,7 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   const packageKinds = (options.packages === undefined ? functionCrds : packageCrds)(settings);
   await installCrds(kube, [...compositionCrds(), ...packageKinds], { signal, onProgress: options.onInstall });
   // In the order in which they depend on each other; they are closed in the opposite one.
-  const onError = createWatchErrorTeller(log, (type) => (informers.peek(type)?.lists ?? 0) > 0);
+  const onError = createWatchErrorLogger(log, (type) => (informers.peek(type)?.lists ?? 0) > 0);
   const informers = createInformerPool(kube, { onError });
   closing.defer(() => informers.stop());
   const client = createControllerClient({ client: kube, informers, clock });
@@ -61,21 +61,21 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
     resyncMs: settings.syncIntervalMs,
     concurrency: settings.maxConcurrentReconciles,
   });
-  const { runStep, isInUse } = functionPlane;
-  const parts: ControlPlaneDeps = { kube, client, informers, engine, events, runStep, isInUse };
-  const own = compositionControllers({ ...parts, functionPlane, settings, clock, log, registry });
-  const packages = await options.packages?.open(parts, signal);
+  const { runStep } = functionPlane;
+  const deps: ControlPlaneDeps = { kube, client, informers, engine, events, runStep };
+  const own = compositionControllers({ ...deps, functionPlane, settings, clock, log, registry });
+  const packages = await options.packages?.open(deps, signal);
   if (packages !== undefined) closing.use(packages);
-  // Before everything that reconciles read and write through: what one opens after that nobody would close.
+  // Closed before the clients that reconciles use: a watch that a reconcile starts later would never be closed.
   closing.defer(() => engine.close());
-  const others = [...(packages?.controllers ?? []), ...(options.more?.(parts) ?? [])];
+  const others = [...(packages?.controllers ?? []), ...(options.more?.(deps) ?? [])];
   for (const { spec, watches } of [...own, ...others]) {
     engine.start(spec);
-    // A server that does not answer must not keep one who is told to stop, or no longer leads, at work.
+    // A server that does not answer must not keep a control plane running that is stopped, or that lost leadership.
     await engine.startWatches(spec.name, watches, signal);
   }
   signal.throwIfAborted();
-  options.onReady(parts);
+  options.onReady(deps);
   log.info("all controllers run");
   await aborted(signal);
 }
@@ -86,16 +86,16 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Tells whoever wonders why nothing happens that a type cannot be followed: once for each reason, not with every try. A type that was
- * followed and whose definition has gone since is no trouble at all; it is let go after a while.
+ * Logs why a type cannot be listed or watched: once for each reason, not for every attempt. A type that was watched and whose definition
+ * is deleted is not logged; its watch ends after a while.
  */
-export function createWatchErrorTeller(log: Log, wasFollowed: (type: TypeRef) => boolean): WatchErrorTeller {
-  const told = new Map<string, string>();
+export function createWatchErrorLogger(log: Log, wasWatched: (type: TypeRef) => boolean): WatchErrorLogger {
+  const logged = new Map<string, string>();
   return (error, type) => {
     const name = `${type.kind} (${type.apiVersion})`;
     const text = error instanceof Error ? error.message : String(error);
-    const isNews = told.get(name) !== text && !(isNoMatch(error) && wasFollowed(type));
-    if (isNews) told.set(name, text);
-    log[isNews ? "info" : "debug"]("cannot follow a type, trying again", { type: name, error: text });
+    const isNews = logged.get(name) !== text && !(isNoMatch(error) && wasWatched(type));
+    if (isNews) logged.set(name, text);
+    log[isNews ? "info" : "debug"]("list/watch failed, retrying", { type: name, error: text });
   };
 }

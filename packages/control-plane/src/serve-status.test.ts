@@ -39,7 +39,7 @@ for (const { state, healthy, ready, why } of rows) {
   });
 }
 
-test("an address that is none, or taken, is named; what was opened before is closed", async () => {
+test("an invalid address, or one in use, is named; servers opened before are closed", async () => {
   const registry = new Registry();
   await assert.rejects(serveText("8080", {}), /expected an address such as :8080 or 127\.0\.0\.1:8080, not "8080"/);
   await assert.rejects(serveText(":99999", {}), /expected an address/);
@@ -51,7 +51,7 @@ test("an address that is none, or taken, is named; what was opened before is clo
   await first.close();
 });
 
-test("a route that fails says so to whoever asked", async () => {
+test("a route that fails answers with the error", async () => {
   const server = await serveText(local, { "/x": () => Promise.reject(new Error("boom")) });
   const answer = await fetch(`http://${server.address}/x`);
   assert.deepEqual([answer.status, await answer.text()], [500, "boom\n"]);

@@ -24,11 +24,11 @@ interface TextServer {
 
 const requestMs = 10_000;
 
-/** Where a control plane tells how it is. An address that is left out is not served. */
+/** The addresses of the status endpoints. An address that is left out is not served. */
 interface StatusOptions {
   /** `/metrics`, for Prometheus. */
   readonly metricsAddress?: string | undefined;
-  /** `/healthz` and `/readyz`, for whoever restarts it. */
+  /** `/healthz` and `/readyz`, for probes. */
   readonly healthAddress?: string | undefined;
   readonly registry: Registry;
 }
@@ -77,7 +77,7 @@ const notOk = ({ state }: Pick<ControlPlane, "state">) => ({ code: 503, text: `$
 export async function serveText(address: string, routes: TextRoutes): Promise<TextServer> {
   const { host, port } = parseAddress(address);
   const server = createServer((request, response) => void answer(routes, request, response));
-  // Whoever asks for a few lines has them read by then.
+  // More than enough for a few lines.
   server.requestTimeout = requestMs;
   server.headersTimeout = requestMs;
   const { promise, resolve, reject } = Promise.withResolvers<void>();

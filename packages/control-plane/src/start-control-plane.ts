@@ -4,7 +4,7 @@ import type { ControlPlane, ControlPlaneDeps, ControlPlaneState } from "./contro
 import { type ControlPlaneOptions, defaultControlPlaneSettings } from "./control-plane-options.ts";
 import { type RunOptions, runControllers } from "./run-controllers.ts";
 
-/** The Lease Crossplane's core elects its leader on: whoever holds it works alone, whichever of the two it is. */
+/** The Lease that Crossplane's core elects its leader on: only its holder runs, Crossplane or this control plane. */
 export const leaderLeaseName = "crossplane-leader-election-core";
 
 /**
@@ -35,7 +35,7 @@ class RunningControlPlane implements ControlPlane {
       },
     });
     this.ended.then(() => reject(new Error("the control plane was stopped before it was ready")), reject);
-    // Who does not wait for one of them need not handle its failure: the other tells it as well.
+    // A caller that waits for one of them need not handle the rejection of the other.
     this.ready.catch(() => {});
     this.ended.catch(() => {});
   }
@@ -46,7 +46,7 @@ class RunningControlPlane implements ControlPlane {
 
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("the control plane is stopping"));
-    // What broke was told by `ended`; who stops wants it to be over.
+    // `ended` reports failures; a stop only waits for the end.
     await this.ended.catch(() => {});
   }
 

@@ -3,24 +3,27 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NoMatchError } from "@purlin/kube-client";
 import type { TypeRef } from "@purlin/kube-objects/object";
-import { createWatchErrorTeller, type WatchErrorTeller } from "./run-controllers.ts";
+import { createWatchErrorLogger, type WatchErrorLogger } from "./run-controllers.ts";
 
 const app: TypeRef = { apiVersion: "example.org/v1", kind: "App" };
 const box: TypeRef = { apiVersion: "example.org/v1", kind: "Box" };
 
-function scene(wasFollowed: (type: TypeRef) => boolean): { readonly told: string[]; readonly tell: WatchErrorTeller } {
-  const told: string[] = [];
+function scene(wasWatched: (type: TypeRef) => boolean): {
+  readonly lines: string[];
+  readonly logError: WatchErrorLogger;
+} {
+  const lines: string[] = [];
   const note = (level: string) => (_: string, fields?: object) =>
-    void told.push(`${level} ${Object.values(fields ?? {}).join(": ")}`);
+    void lines.push(`${level} ${Object.values(fields ?? {}).join(": ")}`);
   const log = { debug: note("debug"), info: note("info"), error: note("error") };
-  return { told, tell: createWatchErrorTeller(log, wasFollowed) };
+  return { lines, logError: createWatchErrorLogger(log, wasWatched) };
 }
 
-test("why a type cannot be followed is told once for each reason", () => {
-  const { told, tell } = scene(() => true);
-  for (const text of ["forbidden", "forbidden", "unreachable", "forbidden"]) tell(new Error(text), app);
-  tell(new Error("forbidden"), box);
-  assert.deepEqual(told, [
+test("a failed list or watch is logged once for each reason", () => {
+  const { lines, logError } = scene(() => true);
+  for (const text of ["forbidden", "forbidden", "unreachable", "forbidden"]) logError(new Error(text), app);
+  logError(new Error("forbidden"), box);
+  assert.deepEqual(lines, [
     "info App (example.org/v1): forbidden",
     "debug App (example.org/v1): forbidden",
     "info App (example.org/v1): unreachable",
@@ -29,12 +32,12 @@ test("why a type cannot be followed is told once for each reason", () => {
   ]);
 });
 
-test("a type whose definition has gone is no news; one that never was there is", () => {
-  const { told, tell } = scene(({ kind }) => kind === "App");
-  tell(new NoMatchError(app), app);
-  tell(new NoMatchError(box), box);
+test("a type whose definition is deleted is not logged; one that never existed is", () => {
+  const { lines, logError } = scene(({ kind }) => kind === "App");
+  logError(new NoMatchError(app), app);
+  logError(new NoMatchError(box), box);
   assert.deepEqual(
-    told.map((text) => text.split(":")[0]),
+    lines.map((text) => text.split(":")[0]),
     ["debug App (example.org/v1)", "info Box (example.org/v1)"],
   );
 });

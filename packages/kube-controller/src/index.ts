@@ -39,11 +39,11 @@ export { bareConditions, bareNameRef, conditions, nameRef } from "./crd/shapes.t
 // Running controllers.
 export type { ControllerEngine, WatchId, WatchSpec } from "./engine/controller-engine.ts";
 export { createControllerEngine } from "./engine/create-controller-engine.ts";
-export { retryBackoff, type WatchingController } from "./engine/watching-controller.ts";
+export type { WatchingController } from "./engine/watching-controller.ts";
 export { createEventRecorder } from "./events/create-event-recorder.ts";
 export { type EventRecorder, type EventText, noEvents } from "./events/event-recorder.ts";
 // Writing controllers.
-export { explainTimeout, type ReconcileSignals, withDeadline } from "./kit/deadline.ts";
+export { explainTimeout } from "./kit/deadline.ts";
 export {
   createReconciler,
   defineController,

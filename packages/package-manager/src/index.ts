@@ -8,9 +8,11 @@ export { digestsOfRevisions } from "./fetch/revision-digests.ts";
 export { type PackageType, packageTypes } from "./package-kinds.ts";
 export { authoritySecretName, type CertificateDeps } from "./runtime/certificates/authority-secret.ts";
 export { ensureLeaf } from "./runtime/certificates/leaf-secret.ts";
+export { ensureNamespace, ensureObject } from "./runtime/ensure-object.ts";
 export { followOwned } from "./runtime/kubernetes/follow-owned.ts";
 export { createKubernetesRuntime } from "./runtime/kubernetes/kubernetes-runtime.ts";
 export { defaultRuntimeConfig } from "./runtime/kubernetes/runtime-config.ts";
+export { createRevisionLeases, type RevisionLeases } from "./runtime/leases.ts";
 export { createProcessRuntime } from "./runtime/process-runtime.ts";
 export {
   createPackageControllers,

@@ -38,6 +38,7 @@ const runtime = { watches: () => [] } as unknown as PackageRuntime;
 const controllers = (runtimes: PackageControllerOptions["runtimes"] = { Function: runtime }) =>
   createPackageControllers({
     events: noEvents,
+    features: { functionRevisionSelectors: false, developmentFunctions: false },
     cached: (type: { kind: string }) => cached[type.kind] ?? [],
     resolver: { allowUpgrades: false, allowDowngrades: false },
     runtimes,

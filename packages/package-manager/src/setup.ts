@@ -9,7 +9,7 @@ import { lockReconciler, type ResolverOptions } from "./lock/reconciler.ts";
 import { packageReconciler } from "./manager/reconciler.ts";
 import { otherKinds, type PackageType, packageLabels, packageTypes } from "./package-kinds.ts";
 import { revisionReconciler } from "./revision/reconciler.ts";
-import type { RevisionDeps } from "./revision/revision-ports.ts";
+import type { RevisionDeps } from "./revision/revision-deps.ts";
 import type { PackageRuntime } from "./runtime/package-runtime.ts";
 import { runtimeReconciler } from "./runtime/reconciler.ts";
 

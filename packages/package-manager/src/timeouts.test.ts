@@ -36,10 +36,10 @@ const silent = (packages: PackageClient): PackageClient => ({
 test("a package that cannot be fetched in time says so", async () => {
   await using cluster = await startPackageCluster();
   await applyPackage(cluster, { kind: "Function", name: "f" });
-  const ports = { ...cluster.ports, packages: silent(cluster.ports.packages) };
+  const deps = { ...cluster.deps, packages: silent(cluster.deps.packages) };
   const said = `cannot unpack package: timed out after 2s reading ${cluster.registry}/acme/f:v1; will retry`;
   await caughtUp(cluster, [type.package, type.revision]);
-  await assert.rejects(reconcilePackage(ports, type, { key: { name: "f" }, stopping, timeoutMs }), { message: said });
+  await assert.rejects(reconcilePackage(deps, type, { key: { name: "f" }, stopping, timeoutMs }), { message: said });
   const f = { kind: "Function", name: "f" } as const;
   assert.equal(await packageCondition(cluster, f, "Installed"), `False UnpackingPackage: ${said}`);
   assert.equal(await packageCondition(cluster, f, "Healthy"), `False UnhealthyPackageRevision: ${said}`);
@@ -61,7 +61,7 @@ test("a registry that hangs is named before that time is up, with what was asked
   const registryClient = (): RegistryClient => createRegistryClient({ connectTimeoutMs: 2_000 });
   const packages = createPackageClient({ client, store, namespace, registryClient });
   await caughtUp(cluster, [type.package, type.revision]);
-  const pass = reconcilePackage({ ...cluster.ports, packages }, type, { key: { name: "f" }, stopping });
+  const pass = reconcilePackage({ ...cluster.deps, packages }, type, { key: { name: "f" }, stopping });
   const said =
     `cannot unpack package: cannot reach ${host}: TLS handshake timed out after 2s (GET /v2/); ` +
     "check the registry's name, that it is running, and the network";
@@ -79,9 +79,9 @@ test("a revision whose package cannot be fetched in time says so", async () => {
   const key = { name: revision?.metadata.name ?? "" };
   await caughtUp(cluster, [type.package, type.revision]);
   cluster.takeEvents();
-  const ports = { ...cluster.ports, packages: silent(cluster.ports.packages), crossplaneVersion: "v2.4.0" };
+  const deps = { ...cluster.deps, packages: silent(cluster.deps.packages), crossplaneVersion: "v2.4.0" };
   const said = `cannot get package: timed out after 2s reading ${cluster.registry}/acme/f:v1; will retry`;
-  await assert.rejects(reconcileRevision(ports, type, { key, stopping, timeoutMs }), { message: said });
+  await assert.rejects(reconcileRevision(deps, type, { key, stopping, timeoutMs }), { message: said });
   assert.equal(await revisionHealth(cluster, "Function", "f"), `False ${said}`);
   assert.deepEqual(cluster.takeEvents(), [`Warning ParsePackage: ${said}`]);
 });
@@ -101,7 +101,7 @@ test("a program that cannot be started in time says so", async () => {
     retire: async () => ({}),
   };
   const said = "cannot run package: timed out after 2s; will retry";
-  const pass = reconcileRuntime(cluster.ports, { runtime, type }, { key, stopping, timeoutMs });
+  const pass = reconcileRuntime(cluster.deps, { runtime, type }, { key, stopping, timeoutMs });
   await assert.rejects(pass, { message: said });
   const after = await cluster.kube.get(type.revision, key);
   assert.equal(conditionText(after, "RuntimeHealthy"), `False UnhealthyPackageRevision: ${said}`);

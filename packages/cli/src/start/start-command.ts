@@ -4,7 +4,6 @@ import { hostname } from "node:os";
 import { resolve } from "node:path";
 import {
   type ControlPlane,
-  ensureNamespace,
   type FunctionOptions,
   isLiveCrossplane,
   refuseBesideCrossplane,
@@ -14,6 +13,7 @@ import {
 import { createInspectorSink, type InspectorSink, type RunnerLog, type TlsSource } from "@purlin/function-runner";
 import { type Logger, newLogger } from "@purlin/function-sdk";
 import type { KubeClient } from "@purlin/kube-client";
+import { ensureNamespace } from "@purlin/package-manager";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import { readFunctionLimits } from "../commands/function-limits.ts";

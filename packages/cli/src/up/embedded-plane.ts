@@ -82,7 +82,6 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     eachOnce((text) => warn(`warning: ${text}`)),
   );
   let parts: ControlPlaneDeps | undefined;
-  let packages: PackageManagement | undefined;
   const wake = (functionName: string): void => {
     if (parts !== undefined) void wakeComposites(parts, functionName, log);
   };
@@ -97,7 +96,6 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     onChange: (process) => {
       logChange(process);
       surroundings.onFunctionChange(process);
-      packages?.functionChanged(process.name);
       // What a source file composed so far was composed by another version of it. Packages are followed by their revisions.
       const isSource = process.root === undefined;
       if (isSource && process.state.phase === "serving") wake(process.name);
@@ -117,7 +115,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   const { functionRevisionSelectors } = options;
   const settings = { developmentFunctions: true, developmentTrust: upTrust, functionRevisionSelectors };
   const sources = { cwd: io.cwd, within: await sourceFolders(options, io.cwd) };
-  packages = await openPackageManagement({
+  const packages = await openPackageManagement({
     ...settings,
     directory: options.directory,
     ownRegistry: registry.access,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
-import { generateName, type RandomInteger } from "@purlin/kube-objects/metadata";
+import { dns1123SubdomainProblems, generateName, type RandomInteger } from "@purlin/kube-objects/metadata";
+import { controllerOf, type KubeObject, parseApiVersion, withMember } from "@purlin/kube-objects/object";
 
 const maxLength = 63;
 const suffixLength = 12;
@@ -29,4 +30,25 @@ export async function unusedName(base: string, taken: NameTaken, random?: Random
     if (!(await taken(name))) return name;
   }
   throw new Error("cannot generate a name for a resource");
+}
+
+const rbacGroup = "rbac.authorization.k8s.io";
+const rbacKinds: ReadonlySet<string> = new Set(["Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"]);
+
+/** The object with a name: its own, or one that follows from its controller and its name in the pipeline. */
+export function withComposedName(resourceName: string, object: KubeObject): KubeObject {
+  const { name, generateName } = object.metadata;
+  if (name || !generateName) return object;
+  const uid = controllerOf(object)?.uid ?? "";
+  return withMember(object, ["metadata", "name"], composedName(generateName, uid, resourceName));
+}
+
+/** Throws when the API server would not take the object's name. */
+export function requireValidName(resourceName: string, { apiVersion, kind, metadata }: KubeObject): void {
+  const name = metadata.name ?? "";
+  const isRole = rbacKinds.has(kind) && parseApiVersion(apiVersion).group === rbacGroup;
+  if (dns1123SubdomainProblems(isRole ? name.replaceAll(":", "") : name).length === 0) return;
+  throw new Error(
+    `cannot apply composed resource "${resourceName}" because it has an invalid name "${name}". Must be a valid RFC 1123 subdomain name.`,
+  );
 }

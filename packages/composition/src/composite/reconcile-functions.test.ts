@@ -345,7 +345,7 @@ test("a controller that stops leaves without a word", async () => {
   });
   bench.takeEvents();
   await bench.seen(bench.kind.type, { name });
-  await assert.rejects(createReconcile(bench.ports, bench.state)({ name }, stop.signal));
+  await assert.rejects(createReconcile(bench.deps, bench.state)({ name }, stop.signal));
   assert.equal((await bench.condition(name, "Synced")).status, "Unknown");
   assert.deepEqual(
     bench.takeEvents().filter((line) => line.includes("Warning")),

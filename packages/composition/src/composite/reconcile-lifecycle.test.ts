@@ -283,7 +283,7 @@ test("an XR that is deleted while it is composed is not made again", async () =>
 test("passes leave nothing behind in the signal of their controller", async () => {
   const name = await freshXr();
   const stopping = new AbortController();
-  const reconcile = createReconcile(bench.ports, bench.state);
+  const reconcile = createReconcile(bench.deps, bench.state);
   for (let pass = 0; pass < 20; pass++) await reconcile({ name }, stopping.signal);
   assert.equal(getEventListeners(stopping.signal, "abort").length, 0);
 });

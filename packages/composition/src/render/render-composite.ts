@@ -60,7 +60,7 @@ export async function renderComposite(inputs: RenderInputs, options: RenderOptio
   const results: EventText[] = [];
   const warnings: string[] = [];
   let context: JsonObject | undefined;
-  const ports: CompositeDeps = {
+  const deps: CompositeDeps = {
     kind: { definition: prepared.definition.metadata.name ?? "", type: typeOf(prepared.xr), schema: prepared.schema },
     client,
     events: recorderFor(prepared.xr, (event) => {
@@ -79,7 +79,7 @@ export async function renderComposite(inputs: RenderInputs, options: RenderOptio
       context = last?.value ?? {};
     },
   };
-  const reconcile = createReconcile(ports, createCompositeState(ports));
+  const reconcile = createReconcile(deps, createCompositeState(deps));
   const signal = options.signal ?? new AbortController().signal;
   const failure = await reconcile(keyOf(prepared.xr), signal).then(
     () => undefined,

@@ -40,7 +40,7 @@ export interface CompositeBench {
   readonly kind: CompositeKind;
   readonly functions: TestFunctions;
   readonly state: CompositeState;
-  readonly ports: CompositeDeps;
+  readonly deps: CompositeDeps;
   /** Events since the last call. */
   takeEvents(): EventLine[];
   /** Makes a Composition with a valid revision. Each step is the name of its function, or a step. */
@@ -63,16 +63,16 @@ interface CompositionWish {
   readonly valid?: JsonObject | null;
 }
 
-/** Makes a bench for the XRs of a definition, with ports of its own where a test needs them. */
+/** Makes a bench for the XRs of a definition, with deps of its own where a test needs them. */
 export function createCompositeBench(
   cluster: TestCluster,
   xrd: KubeObject,
-  ports: Partial<CompositeDeps> = {},
+  deps: Partial<CompositeDeps> = {},
 ): CompositeBench {
   const facts = definitionFacts(xrd);
   const kind: CompositeKind = { definition: facts.name, type: facts.compositeType, schema: facts.schema };
   const lines: EventLine[] = [];
-  const client: ControllerClient = ports.client ?? cluster.client;
+  const client: ControllerClient = deps.client ?? cluster.client;
   const fetchers = { resources: createResourceFetcher(clientReader(client)), schema: noSchemas };
   const functions = createTestFunctions(fetchers);
   const complete: CompositeDeps = {
@@ -85,7 +85,7 @@ export function createCompositeBench(
     clock: systemClock,
     log: silentLog,
     random: () => 0.5,
-    ...ports,
+    ...deps,
   };
   const state = createCompositeState(complete);
   const reconcile = createReconcile(complete, state);
@@ -97,7 +97,7 @@ export function createCompositeBench(
     kind,
     functions,
     state,
-    ports: complete,
+    deps: complete,
     takeEvents: () => lines.splice(0),
     compositionOf: (name, steps, wish) => makeComposition(cluster, kind, { name, steps, ...wish }),
     xr: (name, spec = {}, metadata = {}) =>

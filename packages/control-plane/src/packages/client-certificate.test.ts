@@ -26,9 +26,9 @@ interface Scene extends AsyncDisposable {
   readonly api: EmbeddedApi;
   readonly certificate: ReturnType<typeof createClientCertificate>;
   keep(): Promise<AsyncDisposable>;
-  /** Moves time, and wakes whoever waits. */
+  /** Moves time, and runs due tasks. */
   advance(ms: number): Promise<void>;
-  readonly told: string[];
+  readonly logged: string[];
 }
 
 async function start(): Promise<Scene> {
@@ -45,18 +45,18 @@ async function start(): Promise<Scene> {
       return () => waiting.delete(task);
     },
   };
-  const told: string[] = [];
-  const log: Log = { ...silentLog, info: (message, fields) => void told.push(`${message}: ${fields?.["error"]}`) };
+  const logged: string[] = [];
+  const log: Log = { ...silentLog, info: (message, fields) => void logged.push(`${message}: ${fields?.["error"]}`) };
   const certificate = createClientCertificate();
-  const ports = { client, namespace, clock };
-  const surroundings = { ports, informers, log, serviceAccount: "crossplane" };
+  const deps = { client, namespace, clock };
+  const surroundings = { deps, informers, log, serviceAccount: "crossplane" };
   return {
     api,
     certificate,
-    told,
+    logged,
     keep: () => certificate.keep(surroundings, new AbortController().signal),
     async advance(ms) {
-      await eventually("somebody waits", () => waiting.size > 0);
+      await eventually("a task is scheduled", () => waiting.size > 0);
       now += ms;
       for (const task of [...waiting]) if (waiting.delete(task)) task();
     },
@@ -91,7 +91,7 @@ test("one that is deleted is made again, at once", async () => {
   assert.ok(await api.users.get(secretType, key));
 });
 
-test("one that is of no use stops the start, and is told while we run; the last good one stays in use", async () => {
+test("an invalid certificate stops the start, and is logged later; the last valid one stays in use", async () => {
   await using scene = await start();
   const { api, certificate } = scene;
   const broken = { ...secretType, metadata: key, data: { "tls.crt": Buffer.from("nonsense").toString("base64") } };
@@ -109,8 +109,8 @@ test("one that is of no use stops the start, and is told while we run; the last 
   certificate.security.current();
   const stored = await api.users.get(secretType, key);
   await api.users.update({ ...stored, data: { "tls.crt": "", "tls.key": "eA==", "ca.crt": "eA==" } });
-  await eventually("it is told", async () =>
-    scene.told.some((line) => line.includes("has no certificate to call functions with")),
+  await eventually("it is logged", async () =>
+    scene.logged.some((line) => line.includes("has no certificate to call functions with")),
   );
   certificate.security.current();
 });

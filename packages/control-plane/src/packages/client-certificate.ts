@@ -14,15 +14,15 @@ const defaultSecretName = "crossplane-tls-client";
 interface ClientCertificate {
   readonly security: TlsSource;
   /** Makes the certificate, and renews it in time, until the result is disposed of. */
-  keep(surroundings: KeepingSurroundings, signal: AbortSignal): Promise<AsyncDisposable>;
+  keep(deps: KeepingDeps, signal: AbortSignal): Promise<AsyncDisposable>;
 }
 
-/** What keeping a certificate needs. */
-interface KeepingSurroundings {
-  readonly ports: CertificateDeps;
-  /** Those of the certificate's namespace: what somebody else does to it is noticed. */
+/** The dependencies of keeping a certificate. */
+interface KeepingDeps {
+  readonly deps: CertificateDeps;
+  /** Those of the certificate's namespace: changes by others are noticed. */
   readonly informers: InformerPool;
-  /** Who the control plane is. */
+  /** The service account of the control plane. */
   readonly serviceAccount: string;
   readonly log: Log;
 }
@@ -42,33 +42,33 @@ export function createClientCertificate(secretName: string = defaultSecretName):
         return identity;
       },
     },
-    async keep(surroundings, signal) {
+    async keep(deps, signal) {
       const look = async (): Promise<number> => {
-        const { secret, renewInMs = longestWaitMs } = await ensureClientLeaf(surroundings, secretName, signal);
+        const { secret, renewInMs = longestWaitMs } = await ensureClientLeaf(deps, secretName, signal);
         const data = JSON.stringify(secret["data"]);
         if (data !== used) identity = identityOf(secret);
         used = data;
         return renewInMs;
       };
       const first = await look();
-      return repeat({ ...surroundings, secretName }, look, first);
+      return repeat({ ...deps, secretName }, look, first);
     },
   };
 }
 
 function ensureClientLeaf(
-  { ports, serviceAccount }: KeepingSurroundings,
+  { deps, serviceAccount }: KeepingDeps,
   secretName: string,
   signal: AbortSignal,
 ): ReturnType<typeof ensureLeaf> {
-  const name = `${serviceAccount}.${ports.namespace}`;
+  const name = `${serviceAccount}.${deps.namespace}`;
   const request = {
     secretName,
     commonName: serviceAccount,
     dnsNames: [name],
     usage: "client",
   } as const;
-  return ensureLeaf(ports, request, signal);
+  return ensureLeaf(deps, request, signal);
 }
 
 function identityOf(secret: KubeObject): TlsIdentity {
@@ -86,13 +86,13 @@ function identityOf(secret: KubeObject): TlsIdentity {
   }
 }
 
-/** Looks again when the certificate is to be renewed, and when somebody touches it or its authority. */
+/** Checks the certificate again when it is to be renewed, and when it or its authority changes. */
 function repeat(
-  { ports, informers, log, secretName }: KeepingSurroundings & { readonly secretName: string },
+  { deps, informers, log, secretName }: KeepingDeps & { readonly secretName: string },
   look: () => Promise<number>,
   firstMs: number,
 ): AsyncDisposable {
-  const { clock, namespace } = ports;
+  const { clock, namespace } = deps;
   let cancel = (): void => {};
   let looking: Promise<void> = Promise.resolve();
   let stopped = false;

@@ -42,7 +42,7 @@ interface Scene extends AsyncDisposable {
   install(version: string, name?: string): Promise<void>;
 }
 
-/** With `misled`, DNS sends whoever wants "fn" to "other". */
+/** With `misled`, DNS answers for "fn" with the address of "other". */
 async function start(options: Partial<ClusterPackageOptions> = {}, { misled = false } = {}): Promise<Scene> {
   await using starting = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "purlin-cluster-packages-"));
@@ -202,7 +202,7 @@ test("certificates of both sides are renewed while calls are under way, and none
   assert.match(await call(parts.runStep), /^pod 2$/);
 });
 
-test("what somebody deletes comes back, and the function goes on", async () => {
+test("an object that a user deletes is created again, and the function keeps serving", async () => {
   await using scene = await start();
   const { api, parts } = scene;
   await scene.publish("v1");
@@ -224,7 +224,7 @@ test("what somebody deletes comes back, and the function goes on", async () => {
       return found.metadata.uid !== before.metadata.uid;
     });
   }
-  // The certificate that came back is another one; whoever serves with the old one is replaced when the Pods are.
+  // The new certificate differs; a server with the old one is replaced together with the Pods.
   await api.users.delete({ ...deployments, namespace, name: revision.name ?? "" });
   await eventually("a Pod with the new certificate is up", async () => {
     const found = await api.users.get(deployments, { namespace, name: revision.name ?? "" });
@@ -268,20 +268,20 @@ test("who runs functions elsewhere sets Secret, endpoint and condition, and they
     return conditionStatus(found, "RevisionHealthy") === "False";
   });
   const spec = (await api.users.get(revisionType, { name }))["spec"] as Record<string, unknown>;
-  assert.equal(spec["tlsServerSecretName"], undefined, "nobody here runs it");
+  assert.equal(spec["tlsServerSecretName"], undefined, "no runtime here runs it");
   await api.users.create({ ...secretType, metadata: { name: "theirs", namespace }, data: { "tls.crt": "eA==" } });
   await eventually("the contract is kept", async () => {
     const found = await api.users.get(revisionType, { name });
     const { conditions = [], ...status } = (found["status"] ?? {}) as { conditions?: object[] };
     const lastTransitionTime = "2026-01-01T00:00:00Z";
     const up = { type: "RuntimeHealthy", status: "True", reason: "HealthyPackageRevision", lastTransitionTime };
-    const told = {
+    const wanted = {
       ...status,
       tlsServerSecretName: "theirs",
       endpoint: "dns:///theirs:9443",
       conditions: [...conditions, up],
     };
-    await api.users.update({ ...found, status: told } as KubeObject, { subresource: "status" });
+    await api.users.update({ ...found, status: wanted } as KubeObject, { subresource: "status" });
     return true;
   });
   await healthy(scene);

@@ -8,7 +8,10 @@ import { type ContentStore, openContentStore } from "@purlin/oci";
 import {
   collectImages,
   createKubernetesRuntime,
+  createRevisionLeases,
   defaultRuntimeConfig,
+  ensureNamespace,
+  ensureObject,
   followOwned,
   openImagePins,
   pinFetched,
@@ -17,19 +20,18 @@ import {
 } from "@purlin/package-manager";
 import { createClientCertificate } from "./client-certificate.ts";
 import { collectRegularly } from "./collect-regularly.ts";
-import { ensureNamespace, ensureObject } from "./ensure-object.ts";
 import {
   defaultNamespace,
   type PackageManager,
   type PackageSettings,
   packageClientOf,
   packageControllers,
-} from "./package-manager-parts.ts";
+} from "./package-manager.ts";
 
-/** Who runs the packages of a kind: we, in Deployments, or somebody else's controller. */
+/** What runs the packages of a kind: this control plane, in Deployments, or another controller. */
 export type PackageRuntimeMode = "Deployment" | "External";
 
-/** How packages are managed on a cluster. */
+/** The options of package management on a cluster. */
 export interface ClusterPackageOptions extends PackageSettings {
   /** Where package contents are kept; they are fetched again when they are gone. */
   readonly directory: string;
@@ -41,7 +43,7 @@ export interface ClusterPackageOptions extends PackageSettings {
   readonly clientSecretName?: string | undefined;
   /** Days a certificate is good for; it is renewed when a third of them is left. A year unless given. */
   readonly certificateDays?: number | undefined;
-  /** How long what nobody is sent to any more goes on running, at least. */
+  /** How long a retired revision keeps running at least. */
   readonly lingerMs?: number | undefined;
 }
 
@@ -71,8 +73,10 @@ export async function openClusterPackages(options: ClusterPackageOptions): Promi
   const store = await openContentStore(join(options.directory, "images"));
   const pins = await openImagePins(join(options.directory, "images", "pins.json"));
   const certificate = createClientCertificate(options.clientSecretName);
+  const leases = createRevisionLeases();
   return {
     store,
+    leases,
     security: certificate.security,
     async open(parts, signal) {
       await using opening = new AsyncDisposableStack();
@@ -80,15 +84,14 @@ export async function openClusterPackages(options: ClusterPackageOptions): Promi
       await ensureObject(parts.kube, defaultRuntimeConfig, signal);
       const scoped = inNamespace(parts.kube, namespace);
       const informers = createInformerPool(scoped, {
-        onError: (error, { kind }) =>
-          log.info("cannot follow a type, trying again", { type: kind, error: textOf(error) }),
+        onError: (error, { kind }) => log.info("list/watch failed, retrying", { type: kind, error: textOf(error) }),
       });
       opening.defer(() => informers.stop());
       const objects = createControllerClient({ client: scoped, informers, clock, uncached: [] });
       opening.defer(() => objects.close());
-      const ports = { client: objects, namespace, clock, days: options.certificateDays };
+      const deps = { client: objects, namespace, clock, days: options.certificateDays };
       const account = serviceAccount ?? defaultServiceAccount;
-      opening.use(await certificate.keep({ ports, informers, log, serviceAccount: account }, signal));
+      opening.use(await certificate.keep({ deps, informers, log, serviceAccount: account }, signal));
       const packages = pinFetched(packageClientOf(parts, { ...options, store, namespace }), pins);
       const collected = { client: parts.client, store, pins, maxBytes: maxImageBytes, minAgeMs: minImageAgeMs };
       opening.use(collectRegularly((stopping) => collectImages({ ...collected, signal: stopping }), { clock, log }));
@@ -101,7 +104,7 @@ export async function openClusterPackages(options: ClusterPackageOptions): Promi
         clock,
         certificateDays: options.certificateDays,
         lingerMs: options.lingerMs,
-        isInUse: parts.isInUse,
+        leases,
       });
       const { Function: functions = "Deployment", Provider: providers = "Deployment" } = options.runtimes ?? {};
       const hasRuntime = { Function: functions === "Deployment", Provider: providers === "Deployment" };

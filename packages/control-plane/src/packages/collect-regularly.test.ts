@@ -25,8 +25,8 @@ function handClock(): Clock & { readonly timers: Timer[] } {
 
 test("collection comes a moment after the start, then regularly, also after one that failed", async () => {
   const clock = handClock();
-  const told: string[] = [];
-  const log = { ...silentLog, info: (text: string) => void told.push(text) };
+  const logged: string[] = [];
+  const log = { ...silentLog, info: (text: string) => void logged.push(text) };
   let runs = 0;
   const collect = async (): Promise<void> => {
     if (++runs === 1) throw new Error("no API server");
@@ -39,7 +39,7 @@ test("collection comes a moment after the start, then regularly, also after one 
     await setImmediate();
   }
   assert.equal(runs, 3);
-  assert.deepEqual(told, ["cannot collect what packages left behind"]);
+  assert.deepEqual(logged, ["cannot collect what packages left behind"]);
 });
 
 test("stopping ends the wait, tells a collection that runs, and waits for it", async () => {

@@ -90,9 +90,9 @@ test("two revisions are active, and a composition chooses by label", async () =>
   });
   await poke(api, "look");
   await new Promise((resolve) => setTimeout(resolve, 500));
-  assert.equal(await versionOf(api), "v1", "whoever chose stable stays there");
+  assert.equal(await versionOf(api), "v1", "the stable revision stays selected");
   await choose("alpha");
-  await eventually("v2 composes for whoever chose alpha", async () => (await versionOf(api)) === "v2");
+  await eventually("v2 composes for the alpha channel", async () => (await versionOf(api)) === "v2");
   await eventually("the App tells which revision ran", async () => {
     const found = await api.users.get(app, { namespace, name: "one" });
     const { crossplane } = (found["status"] ?? {}) as {

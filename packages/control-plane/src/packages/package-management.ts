@@ -8,6 +8,8 @@ import { type ContentStore, openContentStore, openImageRoots, platformOfNode } f
 import {
   collectImages,
   createProcessRuntime,
+  createRevisionLeases,
+  ensureNamespace,
   openImagePins,
   packageControllerName,
   packageTypes,
@@ -16,7 +18,6 @@ import {
 } from "@purlin/package-manager";
 import type { ControlPlaneDeps } from "../control-plane.ts";
 import { collectRegularly } from "./collect-regularly.ts";
-import { ensureNamespace } from "./ensure-object.ts";
 import {
   defaultNamespace,
   type OwnRegistry,
@@ -24,9 +25,9 @@ import {
   type PackageSettings,
   packageClientOf,
   packageControllers,
-} from "./package-manager-parts.ts";
+} from "./package-manager.ts";
 
-/** How packages are managed on one machine. */
+/** The options of package management on one machine. */
 interface PackageManagementOptions extends PackageSettings {
   /** Images and unpacked roots go here. */
   readonly directory: string;
@@ -41,8 +42,6 @@ interface PackageManagementOptions extends PackageSettings {
 export interface PackageManagement extends PackageManager {
   readonly sandbox: SandboxSupport;
   readonly store: ContentStore;
-  /** To be called whenever the process of a function changes. */
-  functionChanged(name: string): void;
 }
 
 const collectionLimits = { maxBytes: 1024 ** 3, minAgeMs: 10 * 60_000 };
@@ -82,7 +81,8 @@ export async function openPackageManagement(options: PackageManagementOptions): 
   const pins = await openImagePins(join(directory, "images", "pins.json"));
   const sandbox = options.sandbox ?? (await findSandbox());
   const sockets = await socketFolder(directory);
-  let engine: ControlPlaneDeps["engine"] | undefined;
+  // A process that is replaced, because its certificate was renewed, ends when its last lease is released.
+  const leases = createRevisionLeases((revision, endpoint) => processes.get(revision)?.hold(endpoint));
 
   async function collect({ client }: ControlPlaneDeps, signal: AbortSignal): Promise<void> {
     const unpacked = { roots, used: () => processes.roots() };
@@ -94,8 +94,8 @@ export async function openPackageManagement(options: PackageManagementOptions): 
   return {
     sandbox,
     store,
+    leases,
     async open(parts, signal) {
-      engine = parts.engine;
       await ensureNamespace(parts.kube, namespace, signal);
       const packages = pinFetched(packageClientOf(parts, { store, namespace, ownRegistry }), pins);
       const runtime = createProcessRuntime({
@@ -109,25 +109,29 @@ export async function openPackageManagement(options: PackageManagementOptions): 
         namespace,
         sockets,
         clock,
-        isInUse: parts.isInUse,
+        leases,
       });
       const controllers = packageControllers(parts, options, {
         packages,
-        // A Provider is told that it runs on a cluster.
+        // The runtime reports that Providers run only on a cluster.
         runtimes: { Function: runtime, Provider: runtime },
         hasRuntime: { Function: true, Provider: false },
         sourceState: (name) => processes.get(name)?.state,
       });
-      const collecting = collectRegularly((stopping) => collect(parts, stopping), { clock, log });
-      return { controllers, [Symbol.asyncDispose]: () => collecting[Symbol.asyncDispose]() };
-    },
-    // A process that is replaced, as its certificate was renewed, ends when its last run is over.
-    hold: (revision, endpoint) => processes.get(revision)?.hold(endpoint) ?? (() => {}),
-    functionChanged(name) {
-      // A process is named after its FunctionRevision or, where it runs a source file, after its Function.
-      for (const controller of [runtimeControllerName, packageControllerName]) {
-        engine?.enqueue(controller(packageTypes.Function), { name });
-      }
+      const closing = new AsyncDisposableStack();
+      closing.use(collectRegularly((stopping) => collect(parts, stopping), { clock, log }));
+      closing.defer(followProcesses(processes, parts.engine));
+      return { controllers, [Symbol.asyncDispose]: () => closing.disposeAsync() };
     },
   };
+}
+
+/** Reconciles a function whenever its process changes; the result ends that. */
+function followProcesses(processes: FunctionProcesses, engine: ControlPlaneDeps["engine"]): () => void {
+  return processes.onChange(({ name }) => {
+    // A process is named after its FunctionRevision or, if it runs a source file, after its Function.
+    for (const controller of [runtimeControllerName, packageControllerName]) {
+      engine.enqueue(controller(packageTypes.Function), { name });
+    }
+  });
 }

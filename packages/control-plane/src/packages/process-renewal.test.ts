@@ -42,12 +42,12 @@ test("the certificate of a package's function is renewed while steps run, and no
   });
   const [{ metadata } = assert.fail()] = (await api.users.list(revisionType)).items;
   const name = metadata.name ?? "";
-  const told = async (): Promise<[unknown, unknown]> => {
+  const published = async (): Promise<[unknown, unknown]> => {
     const { status } = (await api.users.get(revisionType, { name })) as unknown as { status: Record<string, string> };
     const secret = { namespace: "crossplane-system", name: status["tlsServerSecretName"] ?? "" };
     return [status["endpoint"], JSON.stringify((await api.users.get(secretType, secret))["data"])];
   };
-  const before = await told();
+  const before = await published();
   let stopping = false;
   let calls = 0;
   const load = async (): Promise<void> => {
@@ -65,7 +65,7 @@ test("the certificate of a package's function is renewed while steps run, and no
   clock.endLongWaits();
   await eventually("another process serves", () => processes.get(name)?.current?.version !== version);
   await eventually("the revision tells the new endpoint and certificate", async () => {
-    const [endpoint, data] = await told();
+    const [endpoint, data] = await published();
     return endpoint !== before[0] && data !== before[1];
   });
   const soFar = calls;

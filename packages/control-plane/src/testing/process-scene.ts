@@ -69,18 +69,15 @@ export async function startProcessScene(options: ProcessSceneOptions = {}): Prom
   const api = starting.use(await startEmbeddedApi());
   const registry = await startRegistry({ directory: join(directory, "registry") });
   starting.defer(() => registry.close());
-  let changed: (name: string) => void = () => {};
   const env = { PATH: "/usr/bin:/bin" };
   const processes = createFunctionProcesses({
     directory: join(directory, "functions"),
     env,
     clock,
     certificateDays,
-    onChange: ({ name }) => changed(name),
   });
   starting.defer(() => processes.close());
   const packages = await openPackageManagement({ directory, processes, functionRevisionSelectors });
-  changed = packages.functionChanged;
   const settings = { functionRevisionSelectors };
   const plane = startControlPlane({
     client: api.connect(),

@@ -68,6 +68,8 @@ export interface FunctionProcesses extends AsyncDisposable {
   checkCertificates(): void;
   /** Takes no new calls and ends when no call uses it. */
   stop(name: string): Promise<void>;
+  /** Calls the listener whenever a function begins to serve, fails or dies; the result ends that. */
+  onChange(listener: (process: FunctionProcess) => void): () => void;
   /** Ends all of them, also those that are still used. */
   close(): Promise<void>;
 }
@@ -88,7 +90,11 @@ const defaultLimits: ProcessLimits = {
 
 /** Starts, watches over and ends function processes. None of them outlives this process, however it ends. */
 export function createFunctionProcesses(options: FunctionProcessesOptions): FunctionProcesses {
-  const { directory, env, clock = systemClock, limits = {}, onChange = () => {} } = options;
+  const { directory, env, clock = systemClock, limits = {} } = options;
+  const listeners = new Set(options.onChange === undefined ? [] : [options.onChange]);
+  const onChange = (process: FunctionProcess): void => {
+    for (const listener of listeners) listener(process);
+  };
   const { certificateDays: days = defaultDays, clientFolder } = options;
   const times = { now: () => clock.now(), days, clientFolder };
   const certificates = createFunctionCertificates(join(directory, "certificates"), times);
@@ -112,7 +118,7 @@ export function createFunctionProcesses(options: FunctionProcessesOptions): Func
     queueMicrotask(() => onChange(refused));
     return refused;
   };
-  return new ProcessTable({ deps, begin, logFolder: join(directory, functionLogFolder) });
+  return new ProcessTable({ deps, begin, listeners, logFolder: join(directory, functionLogFolder) });
 }
 
 /** The name of the process, and of its certificate: a function without a package has its endpoint behind it. */
@@ -136,6 +142,7 @@ interface TableDeps {
   readonly deps: ProcessDeps;
   /** Starts a function, or refuses it. */
   readonly begin: (spec: FunctionSpec) => FunctionProcess;
+  readonly listeners: Set<(process: FunctionProcess) => void>;
   readonly logFolder: string;
 }
 
@@ -144,6 +151,7 @@ class ProcessTable implements FunctionProcesses {
   readonly mechanism: string;
   readonly #deps: ProcessDeps;
   readonly #begin: (spec: FunctionSpec) => FunctionProcess;
+  readonly #listeners: Set<(process: FunctionProcess) => void>;
   readonly #logFolder: string;
   readonly #entries = new Map<string, Entry>();
   /** Processes that take no new calls, unless they are requested again. */
@@ -151,9 +159,10 @@ class ProcessTable implements FunctionProcesses {
   readonly #forgetting = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor({ deps, begin, logFolder }: TableDeps) {
+  constructor({ deps, begin, listeners, logFolder }: TableDeps) {
     this.#deps = deps;
     this.#begin = begin;
+    this.#listeners = listeners;
     this.#logFolder = logFolder;
     this.mechanism = deps.resources.mechanism;
     const { client } = deps.certificates;
@@ -173,6 +182,11 @@ class ProcessTable implements FunctionProcesses {
     this.#entries.set(name, entry);
     if (known !== undefined) void this.#retire(known, entry.process.settled());
     return entry.process;
+  }
+
+  onChange(listener: (process: FunctionProcess) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   warm(name: string, sandbox: Sandbox): void {

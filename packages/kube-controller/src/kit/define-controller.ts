@@ -55,7 +55,7 @@ export interface ReconcilerDefinition<C extends ReconcileContext = ReconcileCont
 }
 
 /** A controller of our own kinds. */
-export interface ControllerDefinition<C extends ReconcileContext = ReconcileContext> extends ReconcilerDefinition<C> {
+interface ControllerDefinition<C extends ReconcileContext = ReconcileContext> extends ReconcilerDefinition<C> {
   /** Its name, and the source of its events. */
   readonly name: string;
   readonly watches: readonly WatchSpec[];

@@ -13,7 +13,7 @@ import {
   withMember,
   withOwner,
 } from "@purlin/kube-objects/object";
-import { packageFieldManagers } from "../manager/package-manager-ports.ts";
+import { packageFieldManagers } from "../package-deps.ts";
 import type { Established } from "./established.ts";
 import { type WebhookClient, withWebhookClient } from "./webhook-client.ts";
 

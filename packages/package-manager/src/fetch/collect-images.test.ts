@@ -33,7 +33,7 @@ test("images of revisions that exist stay, unpacked ones of active revisions, an
   const file = join(folder.path, "pins.json");
   const pins = await openImagePins(file);
   const roots = openImageRoots(join(folder.path, "roots"), on.store, { mounts: [] });
-  const packages = pinFetched(on.ports.packages, pins);
+  const packages = pinFetched(on.deps.packages, pins);
   const images = new Map<string, { top: string; root: string }>();
   for (const name of ["active", "inactive", "gone"]) {
     await on.push(`acme/${name}:v1`, packageYaml(name));
@@ -88,7 +88,7 @@ test("nothing is collected when the revisions are not known, nor what something 
   const roots = openImageRoots(directory, on.store, { mounts: [] });
   await on.push("acme/fn:v1", packageYaml("fn"));
   const request = { reference: `${on.registry}/acme/fn:v1`, pullSecrets: [], pullPolicy: "IfNotPresent" as const };
-  const packages = pinFetched(on.ports.packages, pins);
+  const packages = pinFetched(on.deps.packages, pins);
   const image = await packages.image(await packages.resolve(request), request, platform);
   const root = await roots.rootOf(image);
   const unpacked = { roots: openImageRoots(directory, on.store, { mounts: [] }), used: () => new Set([root]) };

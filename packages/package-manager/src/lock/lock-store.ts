@@ -4,7 +4,7 @@ import type { ControllerClient } from "@purlin/kube-controller";
 import { isAlreadyExists } from "@purlin/kube-objects/errors";
 import { jsonEqual } from "@purlin/kube-objects/json";
 import { conditionOf, conditionsOf, type KubeObject, withMember } from "@purlin/kube-objects/object";
-import { packageFieldManagers } from "../manager/package-manager-ports.ts";
+import { packageFieldManagers } from "../package-deps.ts";
 import { otherKinds } from "../package-kinds.ts";
 import { type LockEntry, readLock, writeLock } from "./lock-entry.ts";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { dnsLabel, type ImageReference, isImageReferenceError, parseRepository, sourceOf } from "@purlin/oci";
-import { packageFieldManagers } from "../manager/package-manager-ports.ts";
+import { packageFieldManagers } from "../package-deps.ts";
 
 /** What a package object refers to; undefined where its reference does not name an image. */
 function referenceOf(object: KubeObject): ImageReference | undefined {

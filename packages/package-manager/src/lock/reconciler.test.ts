@@ -55,17 +55,17 @@ test("a missing dependency is reported, installed in its highest version, and th
   const first = await register(cluster, own);
   assert.deepEqual([first.found, first.installed], [1, 0]);
   assert.equal(first.problem, `missing dependencies: "${cluster.registry}/acme/dep" (>=v1.0.0)`);
-  await reconcileLock(cluster.ports, installOnly, pass);
+  await reconcileLock(cluster.deps, installOnly, pass);
   assert.deepEqual(await installedPackages(cluster), ["acme-dep /acme/dep:v1.1.0"]);
-  await reconcileLock(cluster.ports, installOnly, pass);
+  await reconcileLock(cluster.deps, installOnly, pass);
   assert.equal(await resolved(cluster), "True");
   await register(cluster, entry(cluster, "dep", "v1.1.0"));
   const then = await register(cluster, own);
   assert.deepEqual(then, { found: 1, installed: 1, invalid: 0, problem: undefined });
-  await reconcileLock(cluster.ports, installOnly, pass);
+  await reconcileLock(cluster.deps, installOnly, pass);
   cluster.takeWrites();
   await register(cluster, own);
-  await reconcileLock(cluster.ports, installOnly, pass);
+  await reconcileLock(cluster.deps, installOnly, pass);
   assert.deepEqual(cluster.takeWrites(), []);
 });
 
@@ -77,7 +77,7 @@ test("a dependency no version satisfies names every constraint, who wants it, an
   await register(cluster, entry(cluster, "b", "v1", { dep: "<v3" }));
   const at = (name: string): string => `${cluster.registry}/acme/${name}`;
   const text = `no version of ${at("dep")} satisfies >=v2 (wanted by ${at("a")}) and <v3 (wanted by ${at("b")}); it has v1.1.0`;
-  await assert.rejects(reconcileLock(cluster.ports, installOnly, pass), { message: `${resolutionFailed}${text}` });
+  await assert.rejects(reconcileLock(cluster.deps, installOnly, pass), { message: `${resolutionFailed}${text}` });
   assert.equal(await resolved(cluster), `False Error occurred during dependency resolution ${text}`);
   assert.deepEqual(cluster.takeEvents(), [
     `Warning DependencyResolutionFailed: Error occurred during dependency resolution ${text}`,
@@ -96,7 +96,7 @@ test("a registry that is not there says for whom it was asked", async () => {
   await register(cluster, own);
   await cluster.closeRegistry();
   await assert.rejects(
-    reconcileLock(cluster.ports, installOnly, pass),
+    reconcileLock(cluster.deps, installOnly, pass),
     /cannot list the versions of .*acme\/dep: cannot reach 127\.0\.0\.1/,
   );
   assert.match((await register(cluster, own)).problem ?? "", /^missing dependencies: .*acme\/dep: cannot reach/);
@@ -109,11 +109,11 @@ test("a registry that is too slow is reported, although the reconcile has timed 
     sleep(86_400_000, undefined, request.signal && { signal: request.signal }).then(() =>
       assert.fail("no answer is expected"),
     );
-  const ports = { ...cluster.ports, packages: { ...cluster.ports.packages, tags } };
+  const deps = { ...cluster.deps, packages: { ...cluster.deps.packages, tags } };
   await caughtUp(cluster, [otherKinds.lock]);
   const source = `${cluster.registry}/acme/dep`;
   const text = `cannot list the versions of ${source}: timed out after 2s; will retry`;
-  await assert.rejects(reconcileLock(ports, installOnly, { ...pass, timeoutMs: 2_000 }), {
+  await assert.rejects(reconcileLock(deps, installOnly, { ...pass, timeoutMs: 2_000 }), {
     message: `${resolutionFailed}${text}`,
   });
   assert.equal(await resolved(cluster), `False Error occurred during dependency resolution ${text}`);
@@ -125,7 +125,7 @@ test("a Lock that was edited by hand may hold an unknown kind", async () => {
   const dependencies = own.dependencies.map((one) => ({ ...one, kind: "constructor" as never }));
   await register(cluster, { ...own, dependencies });
   await assert.rejects(
-    reconcileLock(cluster.ports, installOnly, pass),
+    reconcileLock(cluster.deps, installOnly, pass),
     /acme\/dep is wanted as constructor, which is not a kind of package/,
   );
 });
@@ -134,25 +134,25 @@ test("a conflict is retried without a condition or an event", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/dep:v1.1.0", functionPackage("x"));
   await register(cluster, entry(cluster, "a", "v1"));
-  await reconcileLock(cluster.ports, installOnly, pass);
+  await reconcileLock(cluster.deps, installOnly, pass);
   await register(cluster, entry(cluster, "a", "v1", { dep: "*" }));
   const faster = conflict({ group: "pkg.crossplane.io", resource: "functions" }, "acme-dep", "it changed");
   const client = { ...cluster.client, create: () => Promise.reject(faster) };
-  const ports = { ...cluster.ports, client };
-  await assert.rejects(reconcileLock(ports, installOnly, pass), isConflict);
+  const deps = { ...cluster.deps, client };
+  await assert.rejects(reconcileLock(deps, installOnly, pass), isConflict);
   assert.equal(await resolved(cluster), "True");
   assert.deepEqual(cluster.takeEvents(), []);
 });
 
 test("a paused Lock and one that is not there are left alone", async () => {
   await using cluster = await startPackageCluster();
-  assert.deepEqual(await reconcileLock(cluster.ports, installOnly, pass), {});
+  assert.deepEqual(await reconcileLock(cluster.deps, installOnly, pass), {});
   await register(cluster, entry(cluster, "a", "v1", { dep: "*" }));
   const pause = { metadata: { annotations: { "crossplane.io/paused": "true" } } };
   await cluster.kube.patch({ ...otherKinds.lock, name: "lock" }, pause, { type: "merge" });
   cluster.takeWrites();
   await caughtUp(cluster, [otherKinds.lock]);
-  await reconcileLock(cluster.ports, installOnly, pass);
+  await reconcileLock(cluster.deps, installOnly, pass);
   assert.deepEqual(cluster.takeWrites(), []);
 });
 
@@ -163,7 +163,7 @@ test("a package of the dependency's name that a user created stays as it is", as
   const spec = { package: reference };
   await cluster.kube.create({ ...packageTypes.Function.package, metadata: { name: "acme-dep" }, spec } as KubeObject);
   await register(cluster, entry(cluster, "a", "v1", { dep: "*" }));
-  await reconcileLock(cluster.ports, installOnly, pass);
+  await reconcileLock(cluster.deps, installOnly, pass);
   assert.deepEqual(await installedPackages(cluster), ["acme-dep /other/dep:v9"]);
 });
 
@@ -172,7 +172,7 @@ test("a digest is installed by digest, and another one is incompatible", async (
   const digest = await cluster.push("acme/dep:v1.1.0", functionPackage("x"));
   const own = entry(cluster, "a", "v1", { dep: digest });
   await register(cluster, own);
-  await reconcileLock(cluster.ports, installOnly, pass);
+  await reconcileLock(cluster.deps, installOnly, pass);
   assert.deepEqual(await installedPackages(cluster), [`acme-dep /acme/dep@${digest}`]);
   await register(cluster, entry(cluster, "dep", `sha256:${"0".repeat(64)}`));
   const { invalid, problem } = await register(cluster, own);
@@ -184,7 +184,7 @@ test("a cycle is reported and nothing is installed", async () => {
   await using cluster = await startPackageCluster();
   await register(cluster, entry(cluster, "a", "v1", { b: "*", missing: "*" }));
   await register(cluster, entry(cluster, "b", "v1", { a: "*" }));
-  await assert.rejects(reconcileLock(cluster.ports, installOnly, pass), /need each other in a circle: .*a → .*b → .*a/);
+  await assert.rejects(reconcileLock(cluster.deps, installOnly, pass), /need each other in a circle: .*a → .*b → .*a/);
   assert.deepEqual(await installedPackages(cluster), []);
 });
 
@@ -208,9 +208,9 @@ test("an upgrade happens only where it is allowed, and as little as needed", asy
   await register(cluster, entry(cluster, "dep", "v1.0.0"));
   await register(cluster, entry(cluster, "a", "v1", { dep: ">=1.1" }));
   await register(cluster, entry(cluster, "b", "v1", { dep: "<2" }));
-  await reconcileLock(cluster.ports, installOnly, pass);
+  await reconcileLock(cluster.deps, installOnly, pass);
   assert.deepEqual(await installedPackages(cluster), [broken, "dep /acme/dep:v1.0.0"]);
-  await reconcileLock(cluster.ports, { ...installOnly, allowUpgrades: true }, pass);
+  await reconcileLock(cluster.deps, { ...installOnly, allowUpgrades: true }, pass);
   assert.deepEqual(await installedPackages(cluster), [broken, "dep /acme/dep:v1.1.0"]);
 });
 
@@ -222,10 +222,10 @@ test("where only a lower version would do, a downgrade must be allowed", async (
   await register(cluster, entry(cluster, "dep", "v1.0.0"));
   await register(cluster, entry(cluster, "a", "v1", { dep: "<v1.0.0" }));
   await assert.rejects(
-    reconcileLock(cluster.ports, { ...installOnly, allowUpgrades: true }, pass),
+    reconcileLock(cluster.deps, { ...installOnly, allowUpgrades: true }, pass),
     /no version of .*acme\/dep satisfies <v1\.0\.0 \(wanted by .*acme\/a\); v1\.0\.0 is installed, it has v0\.8\.0, /,
   );
-  await reconcileLock(cluster.ports, { allowUpgrades: true, allowDowngrades: true }, pass);
+  await reconcileLock(cluster.deps, { allowUpgrades: true, allowDowngrades: true }, pass);
   assert.deepEqual(await installedPackages(cluster), ["dep /acme/dep:v0.9.0"]);
 });
 
@@ -235,7 +235,7 @@ test("an upgrade of a package that is in the Lock and nowhere else cannot be mad
   await register(cluster, entry(cluster, "dep", "v1.0.0"));
   await register(cluster, entry(cluster, "a", "v1", { dep: ">=v2" }));
   await assert.rejects(
-    reconcileLock(cluster.ports, { ...installOnly, allowUpgrades: true }, pass),
+    reconcileLock(cluster.deps, { ...installOnly, allowUpgrades: true }, pass),
     /cannot find the installed package of .*acme\/dep/,
   );
 });
@@ -243,7 +243,7 @@ test("an upgrade of a package that is in the Lock and nowhere else cannot be mad
 test("an empty Lock keeps neither conditions nor finalizer; a new version takes the place of the old one", async () => {
   await using cluster = await startPackageCluster();
   await register(cluster, entry(cluster, "a", "v1"));
-  await reconcileLock(cluster.ports, installOnly, pass);
+  await reconcileLock(cluster.deps, installOnly, pass);
   await register(cluster, { ...entry(cluster, "a", "v2"), name: "a-2" }, ["a-1", "a-2"]);
   const lock = await cluster.kube.get(otherKinds.lock, { name: "lock" });
   assert.deepEqual(
@@ -252,7 +252,7 @@ test("an empty Lock keeps neither conditions nor finalizer; a new version takes 
   );
   assert.deepEqual(lock.metadata.finalizers, ["lock.pkg.crossplane.io"]);
   await unregisterPackage(cluster.client, "a-2", signal);
-  await reconcileLock(cluster.ports, installOnly, pass);
+  await reconcileLock(cluster.deps, installOnly, pass);
   const empty = await cluster.kube.get(otherKinds.lock, { name: "lock" });
   assert.deepEqual([empty.metadata.finalizers, conditionsOf(empty)], [undefined, []]);
 });
@@ -263,7 +263,7 @@ test("a Lock with two entries of one source cannot be resolved until one of them
   const second = { ...entry(cluster, "a", "v1"), name: "other-1" };
   await assert.rejects(register(cluster, second), /node .*acme\/a already exists/);
   await assert.rejects(register(cluster, entry(cluster, "a", "v1")), /already exists/);
-  await assert.rejects(reconcileLock(cluster.ports, installOnly, pass), /already exists/);
+  await assert.rejects(reconcileLock(cluster.deps, installOnly, pass), /already exists/);
   await unregisterPackage(cluster.client, "other-1", signal);
   await register(cluster, entry(cluster, "a", "v1"));
 });

@@ -20,7 +20,7 @@ import {
   withoutFinalizer,
 } from "@purlin/kube-objects/object";
 import { isDigest } from "@purlin/oci";
-import { type PackageDeps, packageFieldManagers } from "../manager/package-manager-ports.ts";
+import { type PackageDeps, packageFieldManagers } from "../package-deps.ts";
 import { otherKinds, packageFinalizers, packageTypes } from "../package-kinds.ts";
 import { clearConditions } from "../package-status.ts";
 import { commonDigest, highestAllowed, nearestAllowed } from "./choose-version.ts";
@@ -38,12 +38,12 @@ export interface ResolverOptions {
 const timeoutMs = 60_000;
 const failedReason = "DependencyResolutionFailed";
 
-interface LockPass extends PackageDeps, ResolverOptions, ReconcileContext {}
+interface LockContext extends PackageDeps, ResolverOptions, ReconcileContext {}
 
 /** Installs the dependencies of packages, one at a time: each new package changes the Lock, and with it what is missing. */
-export function lockReconciler(deps: PackageDeps, options: ResolverOptions): ReconcilerDefinition<LockPass> {
+export function lockReconciler(deps: PackageDeps, options: ResolverOptions): ReconcilerDefinition<LockContext> {
   const resolved = { type: "Resolved", status: "True", reason: "DependencyResolutionSucceeded" } as const;
-  const report = ({ stored, writeStatus }: LockPass, text: ConditionText): Promise<void> =>
+  const report = ({ stored, writeStatus }: LockContext, text: ConditionText): Promise<void> =>
     writeStatus(withConditionTexts(stored.object, [text], deps.clock));
   return {
     ...deps,
@@ -51,45 +51,45 @@ export function lockReconciler(deps: PackageDeps, options: ResolverOptions): Rec
     timeoutMs,
     onPause: "stop",
     extend: (context) => ({ ...deps, ...options, ...context }),
-    async reconcile(pass) {
-      const entries = readLock(pass.stored.object);
-      if (entries.length === 0) return clear(pass);
-      await ensureFinalizer(pass);
-      await resolveFirst(pass, entries).catch((error: unknown) => {
+    async reconcile(context) {
+      const entries = readLock(context.stored.object);
+      if (entries.length === 0) return clear(context);
+      await ensureFinalizer(context);
+      await resolveFirst(context, entries).catch((error: unknown) => {
         throw new ReconcileError(failedReason, `${resolutionFailed}${textOf(error)}`, error);
       });
-      await report(pass, resolved);
+      await report(context, resolved);
       return {};
     },
-    onFailure: ({ message }, pass) =>
-      report(pass, { type: "Resolved", status: "False", reason: failedReason, message }),
+    onFailure: ({ message }, context) =>
+      report(context, { type: "Resolved", status: "False", reason: failedReason, message }),
   };
 }
 
-async function clear(pass: LockPass): Promise<ReconcileResult> {
-  await clearConditions(pass);
-  const { client, stored, signal } = pass;
+async function clear(context: LockContext): Promise<ReconcileResult> {
+  await clearConditions(context);
+  const { client, stored, signal } = context;
   if (!hasFinalizer(stored.object, packageFinalizers.lock)) return {};
   const freed = withoutFinalizer(stored.object, packageFinalizers.lock);
   await client.update(freed, { fieldManager: packageFieldManagers.update, signal });
   return {};
 }
 
-async function ensureFinalizer({ client, stored, signal }: LockPass): Promise<void> {
+async function ensureFinalizer({ client, stored, signal }: LockContext): Promise<void> {
   if (hasFinalizer(stored.object, packageFinalizers.lock)) return;
   const options = { fieldManager: packageFieldManagers.update, signal };
   stored.object = await client.update(withFinalizer(stored.object, packageFinalizers.lock), options);
 }
 
-async function resolveFirst(pass: LockPass, entries: readonly LockEntry[]): Promise<void> {
+async function resolveFirst(context: LockContext, entries: readonly LockEntry[]): Promise<void> {
   const graph = buildGraph(entries);
   const cycle = findCycle(graph);
   if (cycle !== undefined) throw new Error(`packages need each other in a circle: ${cycle.join(" → ")}`);
   const missing = firstMissing(graph);
-  if (missing !== undefined) return install(pass, missing.dependency, wishesFor(graph, missing.dependency));
-  if (!pass.allowUpgrades) return;
+  if (missing !== undefined) return install(context, missing.dependency, wishesFor(graph, missing.dependency));
+  if (!context.allowUpgrades) return;
   const wrong = firstUnsatisfied(graph);
-  if (wrong !== undefined) await move(pass, wrong, wishesFor(graph, wrong));
+  if (wrong !== undefined) await move(context, wrong, wishesFor(graph, wrong));
 }
 
 /** A constraint on the version of a dependency, and the package that has it. */
@@ -120,17 +120,17 @@ function firstUnsatisfied(graph: DependencyGraph): LockEntry | undefined {
 }
 
 /** Installs a dependency, unless a package of its source is there already, under any name. */
-async function install(pass: LockPass, dependency: LockDependency, wishes: readonly Wish[]): Promise<void> {
+async function install(context: LockContext, dependency: LockDependency, wishes: readonly Wish[]): Promise<void> {
   const { source, kind } = dependency;
   if (!Object.hasOwn(packageTypes, kind))
     throw new Error(`${source} is wanted as ${kind}, which is not a kind of package`);
-  const installed = await installedFrom(pass, dependency);
-  if (installed !== undefined) return adopt(pass, { dependency, installed, wishes });
-  const version = await versionFor(pass, source, wishes);
+  const installed = await installedFrom(context, dependency);
+  if (installed !== undefined) return adopt(context, { dependency, installed, wishes });
+  const version = await versionFor(context, source, wishes);
   const metadata = { name: dependencyName(source) };
   const object = { ...packageTypes[kind].package, metadata, spec: { package: referenceTo(source, version) } };
   try {
-    await pass.client.create(object, { fieldManager: packageFieldManagers.update, signal: pass.signal });
+    await context.client.create(object, { fieldManager: packageFieldManagers.update, signal: context.signal });
   } catch (error) {
     // A package of that name that is there already is a user's choice, and stays.
     if (!isAlreadyExists(error)) throw error;
@@ -142,7 +142,7 @@ async function install(pass: LockPass, dependency: LockDependency, wishes: reado
  * of a package neither may be. Packages that skip dependency resolution never are, and do not count.
  */
 async function installedFrom(
-  { client, signal }: LockPass,
+  { client, signal }: LockContext,
   { source, kind }: Pick<LockDependency, "source" | "kind">,
 ): Promise<KubeObject | undefined> {
   // Read from the server: one that the cache does not have yet would be installed twice.
@@ -161,46 +161,46 @@ interface Adoption {
 }
 
 /** Leaves an installed package as it is, or moves it to a version that suits. Its revision enters the Lock by itself. */
-async function adopt(pass: LockPass, { dependency, installed, wishes }: Adoption): Promise<void> {
+async function adopt(context: LockContext, { dependency, installed, wishes }: Adoption): Promise<void> {
   const { source, kind } = dependency;
   const { name } = installed.metadata;
   if (isDeleted(installed)) throw new Error(`${kind} "${name}" of ${source} is being deleted; retrying`);
   const version = versionOfPackage(installed);
-  if (!pass.allowUpgrades || wishes.every(({ constraint }) => satisfies(version, constraint))) return;
-  await move(pass, { source, kind, version }, wishes);
+  if (!context.allowUpgrades || wishes.every(({ constraint }) => satisfies(version, constraint))) return;
+  await move(context, { source, kind, version }, wishes);
 }
 
-async function versionFor(pass: LockPass, source: string, wishes: readonly Wish[]): Promise<string> {
+async function versionFor(context: LockContext, source: string, wishes: readonly Wish[]): Promise<string> {
   const constraints = wishes.map(({ constraint }) => constraint);
   const digest = commonDigest(constraints, source);
   if (digest !== undefined) return digest;
-  const tags = await tagsOf(pass, source);
+  const tags = await tagsOf(context, source);
   const version = highestAllowed(tags, constraints);
   if (version !== undefined) return version;
   throw unsatisfied(source, wishes, `it has ${listed(tags)}`);
 }
 
-function tagsOf(pass: LockPass, source: string): Promise<readonly string[]> {
-  const request = { pullSecrets: [], pullPolicy: "IfNotPresent", signal: pass.signal } as const;
-  const read = (): Promise<readonly string[]> => pass.packages.tags(source, request);
-  return during(`cannot list the versions of ${source}`, () => explainTimeout(pass, read));
+function tagsOf(context: LockContext, source: string): Promise<readonly string[]> {
+  const request = { pullSecrets: [], pullPolicy: "IfNotPresent", signal: context.signal } as const;
+  const read = (): Promise<readonly string[]> => context.packages.tags(source, request);
+  return during(`cannot list the versions of ${source}`, () => explainTimeout(context, read));
 }
 
 /** Moves a package that does not suit everybody who needs it. */
 async function move(
-  pass: LockPass,
+  context: LockContext,
   entry: Pick<LockEntry, "source" | "kind" | "version">,
   wishes: readonly Wish[],
 ): Promise<void> {
-  const { client, allowDowngrades, signal } = pass;
+  const { client, allowDowngrades, signal } = context;
   const constraints = wishes.map(({ constraint }) => constraint);
   const digest = commonDigest(constraints, entry.source);
-  const tags = digest === undefined ? await tagsOf(pass, entry.source) : [];
+  const tags = digest === undefined ? await tagsOf(context, entry.source) : [];
   const choice = { installed: entry.version, constraints, allowDowngrade: allowDowngrades };
   const version = digest ?? nearestAllowed(tags, choice);
   if (version === undefined)
     throw unsatisfied(entry.source, wishes, `${entry.version} is installed, it has ${listed(tags)}`);
-  const owner = await installedFrom(pass, entry);
+  const owner = await installedFrom(context, entry);
   if (owner === undefined) throw new Error(`cannot find the installed package of ${entry.source}`);
   const changed = withMember(owner, ["spec", "package"], referenceTo(entry.source, version));
   await client.update(changed, { fieldManager: packageFieldManagers.update, signal });

@@ -47,7 +47,7 @@ async function startPlane(constraint: string): Promise<PackageCluster> {
 
 async function resolve(cluster: PackageCluster, allowUpgrades = true): Promise<void> {
   await caughtUp(cluster, [otherKinds.lock, packageTypes.Provider.package]);
-  await reconcileLock(cluster.ports, { allowUpgrades, allowDowngrades: false }, { stopping }).catch(() => {});
+  await reconcileLock(cluster.deps, { allowUpgrades, allowDowngrades: false }, { stopping }).catch(() => {});
 }
 
 /** Manager, runtime and revision controller have a look at every package of a kind, oldest revisions first. */

@@ -41,7 +41,7 @@ async function passWhile(cluster: PackageCluster, happens: (lowest: KubeObject) 
     await happens(lowest);
     return new Set();
   };
-  await reconcilePackage({ ...cluster.ports, revisionsInUse }, type, { key: { name: "f" }, stopping });
+  await reconcilePackage({ ...cluster.deps, revisionsInUse }, type, { key: { name: "f" }, stopping });
 }
 
 test("a revision that a user activates in the last moment is not collected", async () => {

@@ -4,7 +4,7 @@ import { attempt } from "@purlin/kube-controller";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import type { RevisionState } from "./activation.ts";
-import { type PackagePass, steps } from "./package-pass.ts";
+import { type PackageContext, steps } from "./package-context.ts";
 import { stateOf } from "./plan-states.ts";
 
 /** What to do about old revisions in this reconcile. */
@@ -28,30 +28,30 @@ interface CollectionInput {
 
 /** Deletes the oldest unused revision when there are more than the history limit. */
 export async function collectRevisions(
-  pass: PackagePass,
+  context: PackageContext,
   revisions: readonly KubeObject[],
   current: string,
 ): Promise<void> {
-  const limit = memberAt(pass.package, ["spec", "revisionHistoryLimit"]);
-  const isGuarded = pass.type.kind === "Function";
+  const limit = memberAt(context.package, ["spec", "revisionHistoryLimit"]);
+  const isGuarded = context.type.kind === "Function";
   const historyLimit = typeof limit === "number" ? limit : 0;
   const states = revisions.map(stateOf);
   const input = { revisions: states, current, historyLimit, isGuarded, inUse: new Set<string>() };
   if (planCollection(input).action === "none") return;
-  const inUse = isGuarded ? await pass.revisionsInUse(revisions, pass.signal) : input.inUse;
+  const inUse = isGuarded ? await context.revisionsInUse(revisions, context.signal) : input.inUse;
   const plan = planCollection({ ...input, inUse });
   if (plan.action === "blocked") {
     const message = "no old revision can be collected: each is active or named by a composition";
-    pass.emit({ type: "Warning", reason: steps.collect.reason, message });
+    context.emit({ type: "Warning", reason: steps.collect.reason, message });
   }
   if (plan.action !== "delete") return;
   const lowest = revisions.find(({ metadata }) => metadata.name === plan.name);
-  if (lowest !== undefined) await attempt(steps.collect, () => remove(pass, lowest, isGuarded));
+  if (lowest !== undefined) await attempt(steps.collect, () => remove(context, lowest, isGuarded));
 }
 
 /** Where it matters what the revision does, it must be as it was when we looked; the server refuses otherwise. */
 async function remove(
-  { client, type, signal }: PackagePass,
+  { client, type, signal }: PackageContext,
   { metadata }: KubeObject,
   isGuarded: boolean,
 ): Promise<void> {

@@ -215,8 +215,8 @@ test("with the flag off again, the list of active ones goes", async () => {
   const names = async (): Promise<unknown> =>
     memberAt(await cluster.kube.get(packageTypes.Function.package, { name: "f" }), ["status", "activeRevisions"]);
   assert.equal(((await names()) as unknown[]).length, 1);
-  const features = { ...cluster.ports.features, functionRevisionSelectors: false };
-  await managePackage({ ...cluster, ports: { ...cluster.ports, features } }, "Function", "f");
+  const features = { ...cluster.deps.features, functionRevisionSelectors: false };
+  await managePackage({ ...cluster, deps: { ...cluster.deps, features } }, "Function", "f");
   assert.equal(await names(), undefined);
 });
 

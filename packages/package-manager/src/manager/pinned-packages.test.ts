@@ -13,8 +13,8 @@ const signal = new AbortController().signal;
 
 /** The control plane as it is after a start: what it remembers is what is on disk. */
 async function started(cluster: PackageCluster, folder: string): Promise<PackageCluster> {
-  const packages = pinFetched(cluster.ports.packages, await openImagePins(join(folder, "pins.json")));
-  return { ...cluster, ports: { ...cluster.ports, packages } };
+  const packages = pinFetched(cluster.deps.packages, await openImagePins(join(folder, "pins.json")));
+  return { ...cluster, deps: { ...cluster.deps, packages } };
 }
 
 for (const functionRevisionSelectors of [false, true]) {
@@ -46,13 +46,13 @@ for (const functionRevisionSelectors of [false, true]) {
     digests.push(await cluster.push("acme/f:v1", functionPackage("two")));
     await install(plane, "Function", "f", { revisionHistoryLimit: 6 });
     await cluster.push("acme/f:v1", functionPackage("three"));
-    const { ports } = await started(cluster, folder.path);
+    const { deps } = await started(cluster, folder.path);
     const found = [];
     for (const revision of await revisions(cluster, "Function", "f")) {
       for (const packagePullPolicy of ["IfNotPresent", "Always", "Never"]) {
         const spec = { ...(revision["spec"] as object), packagePullPolicy };
         const request = requestOf({ ...revision, spec }, referenceOfRevision(revision), signal);
-        found.push((await ports.packages.resolve(request)).digest);
+        found.push((await deps.packages.resolve(request)).digest);
       }
     }
     const [one, two] = digests;

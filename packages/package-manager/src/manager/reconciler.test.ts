@@ -192,10 +192,10 @@ test("under Manual, a concurrent edit of a user is not undone, and nothing is re
   await cluster.kube.update(withMember(only, ["spec", "desiredState"], "Active"));
   // A relabelled package is what the manager has to write about.
   await install(cluster, "v1", { revisionActivationPolicy: "Manual" }, { labels: { channel: "alpha" } });
-  const { ports } = cluster;
+  const { deps } = cluster;
   const behind: PackageCluster = {
     ...cluster,
-    ports: { ...ports, client: { ...ports.client, list: async () => seen } },
+    deps: { ...deps, client: { ...deps.client, list: async () => seen } },
   };
   cluster.takeEvents();
   await assert.rejects(pass(behind), isConflict);

@@ -21,13 +21,13 @@ import {
 import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { type PackageRequest, requestOf, revisionPin } from "../fetch/package-request.ts";
 import { refuseUnverified } from "../fetch/unverified-package.ts";
+import { type PackageDeps, packageFieldManagers } from "../package-deps.ts";
 import { type PackageType, packageLabels } from "../package-kinds.ts";
 import { clearConditions } from "../package-status.ts";
 import { collectRevisions } from "./collect-revisions.ts";
 import { desiredRevision } from "./desired-revision.ts";
+import { type PackageContext, steps } from "./package-context.ts";
 import { healthOf, installationOf, unpackingFailed } from "./package-health.ts";
-import { type PackageDeps, packageFieldManagers } from "./package-manager-ports.ts";
-import { type PackagePass, steps } from "./package-pass.ts";
 import { handsOver, isAutomatic, planStates } from "./plan-states.ts";
 import { reportDevelopment, reportIgnored } from "./report-source.ts";
 import { type CurrentRevision, currentByDigest, currentByGeneration, numberOfCurrent } from "./revision-identity.ts";
@@ -43,7 +43,7 @@ const timeoutMs = 60_000;
 const alwaysPollMs = 60_000;
 
 /** Keeps the revisions of a package: fetches it, makes what it points to the current revision, and decides which are active. */
-export function packageReconciler(deps: PackageDeps, type: PackageType): ReconcilerDefinition<PackagePass> {
+export function packageReconciler(deps: PackageDeps, type: PackageType): ReconcilerDefinition<PackageContext> {
   const isFunction = type.kind === "Function";
   const isRollout = isFunction && deps.features.functionRevisionSelectors;
   return {
@@ -52,25 +52,25 @@ export function packageReconciler(deps: PackageDeps, type: PackageType): Reconci
     timeoutMs,
     extend: (context) => ({ ...deps, ...context, type, package: context.stored.object, isFunction, isRollout }),
     reconcile: reconcilePackage,
-    async onFailure({ reason, message }, pass) {
+    async onFailure({ reason, message }, context) {
       if (reason !== steps.unpack.reason) return;
-      await pass.writeStatus(withConditionTexts(pass.package, unpackingFailed(message), pass.clock));
+      await context.writeStatus(withConditionTexts(context.package, unpackingFailed(message), context.clock));
     },
   };
 }
 
-async function reconcilePackage(pass: PackagePass): Promise<ReconcileResult> {
-  const { package: found, isFunction } = pass;
+async function reconcilePackage(context: PackageContext): Promise<ReconcileResult> {
+  const { package: found, isFunction } = context;
   // A function under development is run where its annotations say; it has no package to fetch.
-  const development = isFunction ? developmentIn(pass, found) : undefined;
+  const development = isFunction ? developmentIn(context, found) : undefined;
   if (development !== undefined && development.kind !== "ignored") {
-    if (!isDeleted(found)) await reportDevelopment(pass, development);
+    if (!isDeleted(found)) await reportDevelopment(context, development);
     return {};
   }
-  if (isPaused(found)) await reportPaused(pass, pass.clock);
-  else if (saysPaused(found)) await clearConditions(pass);
+  if (isPaused(found)) await reportPaused(context, context.clock);
+  else if (saysPaused(found)) await clearConditions(context);
   // A report about ignored annotations starts another reconcile, which manages the package as if they were not there.
-  else if (!isDeleted(found) && !(await reportIgnored(pass, development))) return manage(pass);
+  else if (!isDeleted(found) && !(await reportIgnored(context, development))) return manage(context);
   return {};
 }
 
@@ -82,47 +82,47 @@ function developmentIn(
   return trustedDevelopmentOf(found, developmentTrust);
 }
 
-async function manage(pass: PackagePass): Promise<ReconcileResult> {
-  const { client, type, signal } = pass;
-  const labels = { [packageLabels.package]: pass.package.metadata.name ?? "" };
+async function manage(context: PackageContext): Promise<ReconcileResult> {
+  const { client, type, signal } = context;
+  const labels = { [packageLabels.package]: context.package.metadata.name ?? "" };
   const revisions = await attempt(steps.list, () => client.list(type.revision, { labels, signal }));
-  const request = requestOf(pass.package, textAt(pass.package, ["spec", "package"]) ?? "", signal);
-  const { resolved, current } = await resolvePackage(pass, request, revisions);
+  const request = requestOf(context.package, textAt(context.package, ["spec", "package"]) ?? "", signal);
+  const { resolved, current } = await resolvePackage(context, request, revisions);
   const number = numberOfCurrent(current, revisions);
-  const plan = planStates({ ...pass, revisions, current, number });
-  if (!handsOver(pass)) await deactivate(pass, revisions, plan.inactive);
-  await collectRevisions(pass, revisions, current.name);
-  const stored = await applyCurrent(pass, { current, number, resolved, desiredState: plan.current });
-  if (handsOver(pass)) await transition(pass, revisions, plan);
-  await reportPackage(pass, { stored, resolved, active: plan.active });
+  const plan = planStates({ ...context, revisions, current, number });
+  if (!handsOver(context)) await deactivate(context, revisions, plan.inactive);
+  await collectRevisions(context, revisions, current.name);
+  const stored = await applyCurrent(context, { current, number, resolved, desiredState: plan.current });
+  if (handsOver(context)) await transition(context, revisions, plan);
+  await reportPackage(context, { stored, resolved, active: plan.active });
   return request.pullPolicy === "Always" ? { requeueAfterMs: alwaysPollMs } : {};
 }
 
 /** Writes the status of the package: current and active revisions, source and health. */
 async function reportPackage(
-  pass: PackagePass,
+  context: PackageContext,
   { stored, resolved, active }: { stored: KubeObject; resolved: ResolvedPackage; active: readonly string[] },
 ): Promise<void> {
-  const { type, isRollout } = pass;
+  const { type, isRollout } = context;
   const hasRuntime = type.hasRuntime;
   const health = healthOf(stored, hasRuntime);
-  const before = conditionOf(conditionsOf(pass.package), "Healthy").status;
+  const before = conditionOf(conditionsOf(context.package), "Healthy").status;
   if (health.status === "True" && before !== "True") {
     const message = "Successfully installed package revision";
-    pass.emit({ reason: steps.install.reason, message });
+    context.emit({ reason: steps.install.reason, message });
   }
   const status: Record<string, unknown> = {
-    ...(pass.package["status"] as JsonObject | undefined),
+    ...(context.package["status"] as JsonObject | undefined),
     currentRevision: stored.metadata.name,
-    currentIdentifier: textAt(pass.package, ["spec", "package"]),
+    currentIdentifier: textAt(context.package, ["spec", "package"]),
     resolvedPackage: resolved.resolved,
   };
   if (resolved.applied.length > 0) status["appliedImageConfigRefs"] = resolved.applied;
   else delete status["appliedImageConfigRefs"];
   if (isRollout) status["activeRevisions"] = namesOfActive(stored, active);
   else delete status["activeRevisions"];
-  const after = { ...pass.package, status } as KubeObject;
-  await pass.writeStatus(withConditionTexts(after, [installationOf(stored), health], pass.clock));
+  const after = { ...context.package, status } as KubeObject;
+  await context.writeStatus(withConditionTexts(after, [installationOf(stored), health], context.clock));
 }
 
 function namesOfActive(current: KubeObject, older: readonly string[]): readonly string[] {
@@ -135,24 +135,24 @@ function namesOfActive(current: KubeObject, older: readonly string[]): readonly 
  * there already was installed before an ImageConfig demanded signatures, and stays.
  */
 async function resolvePackage(
-  pass: PackagePass,
+  context: PackageContext,
   request: PackageRequest,
   revisions: readonly KubeObject[],
 ): Promise<CurrentPackage> {
   const read = async (): Promise<CurrentPackage> => {
-    const resolved = await pass.packages.resolve(request);
-    const current = currentRevision(pass, resolved, revisions);
+    const resolved = await context.packages.resolve(request);
+    const current = currentRevision(context, resolved, revisions);
     if (current.existing === undefined) refuseUnverified(resolved);
-    await pass.packages.contents(resolved, request);
+    await context.packages.contents(resolved, request);
     // Before the revision is made: its tag may move at any time.
-    await pass.packages.pin(revisionPin(pass.type.revision.kind, current.name), resolved.digest);
+    await context.packages.pin(revisionPin(context.type.revision.kind, current.name), resolved.digest);
     return { resolved, current };
   };
-  return attempt(steps.unpack, () => explainTimeout(pass, read, `reading ${request.reference}`));
+  return attempt(steps.unpack, () => explainTimeout(context, read, `reading ${request.reference}`));
 }
 
 function currentRevision(
-  { package: owner, isRollout }: PackagePass,
+  { package: owner, isRollout }: PackageContext,
   { digest }: ResolvedPackage,
   revisions: readonly KubeObject[],
 ): CurrentRevision {
@@ -162,7 +162,7 @@ function currentRevision(
 
 /** Applies the current revision as the package defines it. A revision of another owner is not adopted. */
 async function applyCurrent(
-  pass: PackagePass,
+  context: PackageContext,
   wanted: {
     readonly current: CurrentRevision;
     readonly number: number;
@@ -170,11 +170,11 @@ async function applyCurrent(
     readonly desiredState: string;
   },
 ): Promise<KubeObject> {
-  const { type, isRollout, hasRuntime } = pass;
+  const { type, isRollout, hasRuntime } = context;
   const { current, number, resolved, desiredState } = wanted;
   const revision = desiredRevision({
     type,
-    package: pass.package,
+    package: context.package,
     name: current.name,
     number,
     desiredState,
@@ -184,10 +184,10 @@ async function applyCurrent(
     copiesLabels: isRollout,
   });
   return attempt(steps.install, async () => {
-    refuseForeign(current.existing, pass.package);
-    const options = { fieldManager: packageFieldManagers.manager, force: true, signal: pass.signal };
-    const wanted = isAutomatic(pass.package) ? revision : asSeen(revision, current.existing);
-    return (await pass.client.applyIfChanged(wanted, options)).object;
+    refuseForeign(current.existing, context.package);
+    const options = { fieldManager: packageFieldManagers.manager, force: true, signal: context.signal };
+    const wanted = isAutomatic(context.package) ? revision : asSeen(revision, current.existing);
+    return (await context.client.applyIfChanged(wanted, options)).object;
   });
 }
 

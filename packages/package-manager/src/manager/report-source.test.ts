@@ -14,7 +14,7 @@ const elsewhere = { [developmentAnnotations.runtime]: "Development" };
 test("a Function says how its source file does, and nothing about it once another program serves the Function", async () => {
   await using cluster = await startPackageCluster({ developmentFunctions: true });
   let state: ProcessState | undefined;
-  const on = { ...cluster, ports: { ...cluster.ports, sourceState: () => state } };
+  const on = { ...cluster, deps: { ...cluster.deps, sourceState: () => state } };
   const conditions = async (annotations: object): Promise<string[]> => {
     await applyPackage(cluster, { kind: "Function", name: "f", metadata: { annotations } });
     await managePackage(on, "Function", "f");

@@ -10,7 +10,7 @@ import {
   type KubeObject,
   withConditions,
 } from "@purlin/kube-objects/object";
-import type { PackagePass } from "./package-pass.ts";
+import type { PackageContext } from "./package-context.ts";
 
 const installed: ConditionText = { type: "Installed", status: "True", reason: "DevelopmentFunction" };
 const servingReason = "SourceServing";
@@ -19,26 +19,29 @@ const ignoredType = "Development";
 const ignoredReason = "AnnotationIgnored";
 
 /** Reports on a Function under development. Where another program serves it, there is nothing to report. */
-export async function reportDevelopment(pass: PackagePass, { kind }: DevelopmentFunction): Promise<void> {
-  if (await reportIgnored(pass, undefined)) return;
-  if (kind === "target") return forgetSource(pass);
-  const state = pass.sourceState?.(pass.package.metadata.name ?? "");
-  if (state !== undefined) await reportSource(pass, state);
+export async function reportDevelopment(context: PackageContext, { kind }: DevelopmentFunction): Promise<void> {
+  if (await reportIgnored(context, undefined)) return;
+  if (kind === "target") return forgetSource(context);
+  const state = context.sourceState?.(context.package.metadata.name ?? "");
+  if (state !== undefined) await reportSource(context, state);
 }
 
 /**
  * Says that development annotations have no effect, and why: a condition, and an event when that is new. Removes the condition once it
- * no longer holds. Resolves to whether the Function was written; the write brings the next pass.
+ * no longer holds. Resolves to whether the Function was written; the write brings the next reconcile.
  */
-export async function reportIgnored(pass: PackagePass, ignored: IgnoredDevelopment | undefined): Promise<boolean> {
-  const known = conditionsOf(pass.package).find(({ type }) => type === ignoredType);
+export async function reportIgnored(
+  context: PackageContext,
+  ignored: IgnoredDevelopment | undefined,
+): Promise<boolean> {
+  const known = conditionsOf(context.package).find(({ type }) => type === ignoredType);
   if (known?.message === ignored?.message) return false;
-  await pass.writeStatus(ignored === undefined ? withoutIgnored(pass.package) : withIgnored(pass, ignored));
-  if (ignored !== undefined) pass.emit({ type: "Warning", reason: ignoredReason, message: ignored.message });
+  await context.writeStatus(ignored === undefined ? withoutIgnored(context.package) : withIgnored(context, ignored));
+  if (ignored !== undefined) context.emit({ type: "Warning", reason: ignoredReason, message: ignored.message });
   return true;
 }
 
-function withIgnored({ clock, package: object }: PackagePass, { message }: IgnoredDevelopment): KubeObject {
+function withIgnored({ clock, package: object }: PackageContext, { message }: IgnoredDevelopment): KubeObject {
   return withConditionTexts(object, [{ type: ignoredType, status: "False", reason: ignoredReason, message }], clock);
 }
 
@@ -50,21 +53,21 @@ function withoutIgnored(object: KubeObject): KubeObject {
 }
 
 /** Removes what was reported about a source file that the Function no longer names. */
-async function forgetSource(pass: PackagePass): Promise<void> {
-  const conditions = conditionsOf(pass.package);
+async function forgetSource(context: PackageContext): Promise<void> {
+  const conditions = conditionsOf(context.package);
   const kept = conditions.filter(({ reason }) => reason !== servingReason && reason !== failedReason);
-  if (kept.length < conditions.length) await pass.writeStatus(withConditions(pass.package, kept));
+  if (kept.length < conditions.length) await context.writeStatus(withConditions(context.package, kept));
 }
 
 /** Writes the state of the process that runs a Function's source file to the Function: conditions, and an event for each new failure. */
-async function reportSource(pass: PackagePass, state: ProcessState): Promise<void> {
+async function reportSource(context: PackageContext, state: ProcessState): Promise<void> {
   // The outcome is reported; a start that takes a moment is not worth two writes.
   if (state.phase === "starting") return;
   const health = healthOfSource(state);
-  const before = conditionOf(conditionsOf(pass.package), "Healthy");
-  await pass.writeStatus(withConditionTexts(pass.package, [installed, health], pass.clock));
+  const before = conditionOf(conditionsOf(context.package), "Healthy");
+  await context.writeStatus(withConditionTexts(context.package, [installed, health], context.clock));
   if (health.status !== "False" || health.message === before.message) return;
-  pass.emit({ type: "Warning", reason: failedReason, message: health.message ?? "" });
+  context.emit({ type: "Warning", reason: failedReason, message: health.message ?? "" });
 }
 
 function healthOfSource(state: Exclude<ProcessState, { readonly phase: "starting" }>): ConditionText {

@@ -10,7 +10,7 @@ import { compareClaims, isResolverMade } from "../lock/package-source.ts";
 import { unregisterPackage } from "../lock/register.ts";
 import { packageLabels } from "../package-kinds.ts";
 import { releaseObjects } from "./install-objects.ts";
-import { packageOf, type RevisionPass } from "./revision-pass.ts";
+import { packageOf, type RevisionContext } from "./revision-context.ts";
 
 /** Entries of the Lock that are in the way of a revision's own. */
 interface Rivals {
@@ -21,22 +21,26 @@ interface Rivals {
 }
 
 /** Looks for other packages of the same source in the Lock. */
-export async function findRivals(pass: RevisionPass, own: LockEntry, siblings: ReadonlySet<string>): Promise<Rivals> {
-  const { entries } = await getLock(pass.client, pass.signal);
+export async function findRivals(
+  context: RevisionContext,
+  own: LockEntry,
+  siblings: ReadonlySet<string>,
+): Promise<Rivals> {
+  const { entries } = await getLock(context.client, context.signal);
   const others = entries.filter(
     ({ name, source, kind }) => source === own.source && kind === own.kind && name !== own.name && !siblings.has(name),
   );
   const replaced: string[] = [];
   for (const { name } of others) {
-    const rival = await livePackageOf(pass, name);
-    if (rival !== undefined && compareClaims(rival, await packageOf(pass)) < 0) return { lead: rival, replaced: [] };
+    const rival = await livePackageOf(context, name);
+    if (rival !== undefined && compareClaims(rival, await packageOf(context)) < 0) return { lead: rival, replaced: [] };
     replaced.push(name);
   }
   return { lead: undefined, replaced };
 }
 
 /** The package of a revision in the Lock; undefined where either is gone or going. */
-async function livePackageOf({ client, type, signal }: RevisionPass, name: string): Promise<KubeObject | undefined> {
+async function livePackageOf({ client, type, signal }: RevisionContext, name: string): Promise<KubeObject | undefined> {
   const revision = await client.get(type.revision, { name }, { signal });
   if (revision === undefined || isDeleted(revision)) return undefined;
   const owner = revision.metadata.labels?.[packageLabels.package] ?? "";
@@ -48,14 +52,14 @@ async function livePackageOf({ client, type, signal }: RevisionPass, name: strin
  * Leaves the Lock and the installed objects to another package of the same source. A package that the resolver made, and that
  * nothing depends on any more, is deleted; everything else is for users to decide. Always throws.
  */
-export async function giveWay(pass: RevisionPass, { source }: LockEntry, lead: KubeObject): Promise<never> {
-  const { client, revision, type, signal, events, log } = pass;
+export async function giveWay(context: RevisionContext, { source }: LockEntry, lead: KubeObject): Promise<never> {
+  const { client, revision, type, signal, events, log } = context;
   await unregisterPackage(client, revision.metadata.name ?? "", signal);
-  const objects = await releaseObjects(pass);
-  const own = await packageOf(pass);
+  const objects = await releaseObjects(context);
+  const own = await packageOf(context);
   const name = own.metadata.name ?? "";
   const taken = `cannot initialize dependency graph from the packages in the lock: node ${source} already exists: it is installed as ${type.kind} "${lead.metadata.name}"`;
-  if (!(await isRedundant(pass, { own, lead, objects }))) throw new Error(`${taken}; delete one of the two`);
+  if (!(await isRedundant(context, { own, lead, objects }))) throw new Error(`${taken}; delete one of the two`);
   await client.delete({ ...type.package, name }, { preconditions: { uid: own.metadata.uid ?? "" }, signal });
   const message = `Deleted ${type.kind} "${name}", a second installation of ${source} that dependency resolution had created`;
   events.event(lead, { type: "Normal", reason: "DeletedDuplicatePackage", message });
@@ -70,17 +74,20 @@ interface Redundancy {
 }
 
 /** Whether nothing is lost with a package. Compositions name Functions, so those stay. */
-async function isRedundant(pass: RevisionPass, { own, lead, objects }: Redundancy): Promise<boolean> {
-  if (pass.type.kind === "Function" || !isResolverMade(own)) return false;
+async function isRedundant(context: RevisionContext, { own, lead, objects }: Redundancy): Promise<boolean> {
+  if (context.type.kind === "Function" || !isResolverMade(own)) return false;
   for (const object of objects) {
-    const found = await readOrNone(pass, object);
+    const found = await readOrNone(context, object);
     const owners = found?.metadata.ownerReferences ?? [];
     if (found !== undefined && !owners.some(({ uid }) => uid === lead.metadata.uid)) return false;
   }
   return true;
 }
 
-async function readOrNone({ client, signal }: RevisionPass, object: ObjectReference): Promise<KubeObject | undefined> {
+async function readOrNone(
+  { client, signal }: RevisionContext,
+  object: ObjectReference,
+): Promise<KubeObject | undefined> {
   try {
     return await client.live.get(object, { name: object.name }, { signal });
   } catch (error) {

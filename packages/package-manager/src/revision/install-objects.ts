@@ -7,25 +7,28 @@ import { establish, type ObjectReference, release } from "../establish/establish
 import type { WebhookClient } from "../establish/webhook-client.ts";
 import { otherKinds, packageLabels } from "../package-kinds.ts";
 import { renewedAnnotation } from "../runtime/certificates/leaf-secret.ts";
-import { packageOf, type RevisionPass, steps } from "./revision-pass.ts";
+import { packageOf, type RevisionContext, steps } from "./revision-context.ts";
 
 /** Installs what the package brings, and says what there is of it now. */
-export function installObjects(pass: RevisionPass, contents: PackageContents): Promise<readonly ObjectReference[]> {
-  const { client, revision, signal, type, established, maxConcurrentEstablishers: workers } = pass;
+export function installObjects(
+  context: RevisionContext,
+  contents: PackageContents,
+): Promise<readonly ObjectReference[]> {
+  const { client, revision, signal, type, established, maxConcurrentEstablishers: workers } = context;
   return attempt(steps.establish, async () => {
     const control = textAt(revision, ["spec", "desiredState"]) === "Active";
-    const webhooks = control && type.hasRuntime ? await webhookClientOf(pass) : undefined;
+    const webhooks = control && type.hasRuntime ? await webhookClientOf(context) : undefined;
     // The CRDs of a Function document its input; there are no objects of them.
     const objects = type.kind === "Function" ? [] : (contents.objects as readonly KubeObject[]);
-    const owner = await packageOf(pass);
+    const owner = await packageOf(context);
     return establish({ client, revision, package: owner, objects, control, webhooks, established, workers, signal });
   });
 }
 
 /** How webhooks of the package are called. What runs must have its certificate first, whether it has any or not. */
-async function webhookClientOf(pass: RevisionPass): Promise<WebhookClient> {
-  const { client, revision, namespace, signal } = pass;
-  const name = await serverSecretOf(pass);
+async function webhookClientOf(context: RevisionContext): Promise<WebhookClient> {
+  const { client, revision, namespace, signal } = context;
+  const name = await serverSecretOf(context);
   const waiting = "waiting for package runtime controller to set revision's webhook TLS secret";
   if (name === undefined) throw new Error(waiting);
   const secret = await client.get(otherKinds.secret, { namespace, name }, { signal });
@@ -47,7 +50,7 @@ async function serverSecretOf({
   revision,
   hasRuntime,
   signal,
-}: RevisionPass): Promise<string | undefined> {
+}: RevisionContext): Promise<string | undefined> {
   const isComing = type.kind !== "Configuration" && hasRuntime[type.kind];
   for (let left = isComing ? looks : 1; ; left--) {
     const current = await client.get(type.revision, { name: revision.metadata.name ?? "" }, { signal });
@@ -58,8 +61,8 @@ async function serverSecretOf({
 }
 
 /** Lets go of what the revision installed, so that another one can take it. Says what that is. */
-export async function releaseObjects(pass: RevisionPass): Promise<readonly ObjectReference[]> {
-  const { client, revision, signal, maxConcurrentEstablishers: workers } = pass;
+export async function releaseObjects(context: RevisionContext): Promise<readonly ObjectReference[]> {
+  const { client, revision, signal, maxConcurrentEstablishers: workers } = context;
   const references = objectReferences(revision);
   if (references.length > 0) await release({ client, revision, workers, signal }, references);
   return references;

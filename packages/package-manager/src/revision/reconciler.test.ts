@@ -49,7 +49,7 @@ test("a certificate that comes a moment later causes neither a failure nor an ev
   await install(cluster, "Function", "f");
   const [revision] = await revisions(cluster, "Function", "f");
   await certify(cluster, revision);
-  const { client } = cluster.ports;
+  const { client } = cluster.deps;
   let looks = 0;
   // As it looks while the runtime's controller is at work.
   const get: typeof client.get = async (type, key, options) => {
@@ -288,7 +288,7 @@ test("one that is Inactive and has let go of what it installed needs its registr
   assert.ok(active);
   await cluster.kube.update(withMember(active, ["spec", "desiredState"], "Inactive"));
   const gone = (): Promise<never> => Promise.reject(new Error("the registry is gone"));
-  const packages = { ...cluster.ports.packages, resolve: gone, contents: gone };
+  const packages = { ...cluster.deps.packages, resolve: gone, contents: gone };
   await passRevision(cluster, "Provider", active, { packages });
   assert.equal(await revisionHealth(cluster, "Provider", "p"), "True");
   const [released] = await revisions(cluster, "Provider", "p");

@@ -22,22 +22,22 @@ import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import { entryOf } from "../lock/lock-entry.ts";
 import { type DependencyCounts, registerPackage, unregisterPackage } from "../lock/register.ts";
-import { packageFieldManagers } from "../manager/package-manager-ports.ts";
 import { numberOf } from "../manager/revision-identity.ts";
+import { packageFieldManagers } from "../package-deps.ts";
 import { type PackageType, packageFinalizers, packageLabels } from "../package-kinds.ts";
 import { clearConditions } from "../package-status.ts";
 import { findRivals, giveWay } from "./duplicate-packages.ts";
 import { installObjects, releaseObjects } from "./install-objects.ts";
 import { reportHealthy, reportUnhealthy } from "./report-revision.ts";
-import { packageOf, type RevisionPass, steps } from "./revision-pass.ts";
-import type { RevisionDeps } from "./revision-ports.ts";
+import { packageOf, type RevisionContext, steps } from "./revision-context.ts";
+import type { RevisionDeps } from "./revision-deps.ts";
 
 type Texts = Readonly<Record<string, string>>;
 
 const timeoutMs = 180_000;
 
 /** Installs a revision: reads its package, requires that its dependencies are installed, and installs its objects. */
-export function revisionReconciler(deps: RevisionDeps, type: PackageType): ReconcilerDefinition<RevisionPass> {
+export function revisionReconciler(deps: RevisionDeps, type: PackageType): ReconcilerDefinition<RevisionContext> {
   return {
     ...deps,
     type: type.revision,
@@ -46,39 +46,39 @@ export function revisionReconciler(deps: RevisionDeps, type: PackageType): Recon
     onPause: "report",
     extend: (context) => ({ ...deps, ...context, type, revision: context.stored.object, found: new Map() }),
     reconcile: reconcileRevision,
-    onFailure: ({ message }, pass) => reportUnhealthy(pass, message),
+    onFailure: ({ message }, context) => reportUnhealthy(context, message),
   };
 }
 
-async function reconcileRevision(pass: RevisionPass): Promise<ReconcileResult> {
-  if (isDeleted(pass.revision)) await finalize(pass);
-  else if (saysPaused(pass.revision)) await clearConditions(pass);
-  else await settle({ ...pass, revision: await ensureFinalizer(pass) });
+async function reconcileRevision(context: RevisionContext): Promise<ReconcileResult> {
+  if (isDeleted(context.revision)) await finalize(context);
+  else if (saysPaused(context.revision)) await clearConditions(context);
+  else await settle({ ...context, revision: await ensureFinalizer(context) });
   return {};
 }
 
-async function finalize({ client, revision, signal }: RevisionPass): Promise<void> {
+async function finalize({ client, revision, signal }: RevisionContext): Promise<void> {
   if (!hasFinalizer(revision, packageFinalizers.revision)) return;
   await unregisterPackage(client, revision.metadata.name ?? "", signal);
   const freed = withoutFinalizer(revision, packageFinalizers.revision);
   await ignoreNotFound(client.update(freed, { fieldManager: packageFieldManagers.update, signal }));
 }
 
-async function ensureFinalizer({ client, revision, signal }: RevisionPass): Promise<KubeObject> {
+async function ensureFinalizer({ client, revision, signal }: RevisionContext): Promise<KubeObject> {
   if (hasFinalizer(revision, packageFinalizers.revision)) return revision;
   const options = { fieldManager: packageFieldManagers.update, signal };
   return attempt(steps.finalizer, () => client.update(withFinalizer(revision, packageFinalizers.revision), options));
 }
 
-async function settle(pass: RevisionPass): Promise<void> {
-  if (textAt(pass.revision, ["spec", "desiredState"]) === "Inactive") {
-    await unregisterPackage(pass.client, pass.revision.metadata.name ?? "", pass.signal);
-    const released = await releaseObjects(pass);
+async function settle(context: RevisionContext): Promise<void> {
+  if (textAt(context.revision, ["spec", "desiredState"]) === "Inactive") {
+    await unregisterPackage(context.client, context.revision.metadata.name ?? "", context.signal);
+    const released = await releaseObjects(context);
     // The package of a revision that installed nothing is still read.
-    if (released.length > 0) return reportHealthy(pass, released);
+    if (released.length > 0) return reportHealthy(context, released);
   }
-  const contents = await fetchContents(pass);
-  const labelled = { ...pass, revision: await attempt(steps.metadata, () => addPackageLabels(pass, contents)) };
+  const contents = await fetchContents(context);
+  const labelled = { ...context, revision: await attempt(steps.metadata, () => addPackageLabels(context, contents)) };
   const message = incompatibility(labelled, contents);
   if (message !== undefined) throw new TerminalError(steps.compatible.reason, message);
   await resolveDependencies(labelled, contents);
@@ -86,9 +86,9 @@ async function settle(pass: RevisionPass): Promise<void> {
 }
 
 /** Gives the revision the labels and annotations of the package's metadata. A label that the package object sets wins. */
-async function addPackageLabels(pass: RevisionPass, { meta }: PackageContents): Promise<KubeObject> {
-  const { client, revision, signal } = pass;
-  const owned = pass.features.functionRevisionSelectors ? ((await packageOf(pass)).metadata.labels ?? {}) : {};
+async function addPackageLabels(context: RevisionContext, { meta }: PackageContents): Promise<KubeObject> {
+  const { client, revision, signal } = context;
+  const owned = context.features.functionRevisionSelectors ? ((await packageOf(context)).metadata.labels ?? {}) : {};
   const labels = Object.entries(meta.labels).filter(([key]) => !(key in owned) && key !== packageLabels.package);
   const { metadata } = revision;
   const wanted = {
@@ -106,23 +106,23 @@ function isWithin(wanted: Texts, there: Texts | null | undefined): boolean {
 }
 
 /** Reads the package of a revision and records its metadata. Unexpected contents are only reported as events. */
-async function fetchContents(pass: RevisionPass): Promise<PackageContents> {
-  const { packages, revision, signal, found } = pass;
+async function fetchContents(context: RevisionContext): Promise<PackageContents> {
+  const { packages, revision, signal, found } = context;
   const request = requestOf(revision, referenceOfRevision(revision), signal);
   const read = async (): Promise<{ resolved: ResolvedPackage; contents: PackageContents }> => {
     const looked = await packages.resolve(request);
     return { resolved: looked, contents: await packages.contents(looked, request) };
   };
   const { resolved, contents } = await attempt(steps.parse, () =>
-    explainTimeout(pass, read, `reading ${request.reference}`),
+    explainTimeout(context, read, `reading ${request.reference}`),
   );
   const applied = resolved.applied.length > 0 ? [...resolved.applied] : undefined;
   found.set("resolvedImage", resolved.resolved);
   found.set("appliedImageConfigRefs", applied);
-  await attempt(steps.validate, () => requireKind(pass.type, contents));
+  await attempt(steps.validate, () => requireKind(context.type, contents));
   const { capabilities } = contents.meta;
   found.set("capabilities", capabilities.length > 0 ? [...capabilities] : undefined);
-  for (const message of contents.findings) pass.emit({ type: "Warning", reason: "LintPackage", message });
+  for (const message of contents.findings) context.emit({ type: "Warning", reason: "LintPackage", message });
   return contents;
 }
 
@@ -132,7 +132,7 @@ function requireKind({ kind }: PackageType, { meta }: PackageContents): void {
 
 /** Why the package is incompatible with this control plane; undefined when it is compatible, or when constraints are ignored. */
 function incompatibility(
-  { revision, crossplaneVersion }: Pick<RevisionPass, "revision" | "crossplaneVersion">,
+  { revision, crossplaneVersion }: Pick<RevisionContext, "revision" | "crossplaneVersion">,
   { meta }: Pick<PackageContents, "meta">,
 ): string | undefined {
   const { ignoreCrossplaneConstraints } = revision["spec"] as { ignoreCrossplaneConstraints?: boolean };
@@ -146,29 +146,29 @@ function incompatibility(
 }
 
 /** Adds the revision to the Lock and requires that its dependencies are installed, in versions that satisfy it. */
-async function resolveDependencies(pass: RevisionPass, { meta }: PackageContents): Promise<void> {
-  const { revision, client, signal } = pass;
+async function resolveDependencies(context: RevisionContext, { meta }: PackageContents): Promise<void> {
+  const { revision, client, signal } = context;
   const { skipDependencyResolution, desiredState } = revision["spec"] as Record<string, unknown>;
   if (skipDependencyResolution === true || desiredState === "Inactive") return;
-  const siblings = await siblingsOf(pass);
+  const siblings = await siblingsOf(context);
   const name = revision.metadata.name ?? "";
   if (!isLead(revision, siblings)) {
     await unregisterPackage(client, name, signal);
-    noteCounts(pass, { found: 0, installed: 0, invalid: 0 });
+    noteCounts(context, { found: 0, installed: 0, invalid: 0 });
     return;
   }
   await attempt(steps.dependencies, async () => {
     const own = entryOf({ name, image: textAt(revision, ["spec", "image"]) ?? "" }, meta);
     const names = new Set(siblings.map(({ metadata }) => metadata.name ?? ""));
-    const { lead, replaced } = await findRivals(pass, own, names);
-    if (lead !== undefined) return giveWay(pass, own, lead);
+    const { lead, replaced } = await findRivals(context, own, names);
+    if (lead !== undefined) return giveWay(context, own, lead);
     const counts = await registerPackage(client, { own, siblings: new Set([...names, ...replaced]) }, signal);
-    noteCounts(pass, counts);
+    noteCounts(context, counts);
     if (counts.problem !== undefined) throw new Error(counts.problem);
   });
 }
 
-function siblingsOf({ client, type, revision, signal }: RevisionPass): Promise<readonly KubeObject[]> {
+function siblingsOf({ client, type, revision, signal }: RevisionContext): Promise<readonly KubeObject[]> {
   const owner = revision.metadata.labels?.[packageLabels.package] ?? "";
   return client.list(type.revision, { labels: { [packageLabels.package]: owner }, signal });
 }
@@ -180,7 +180,7 @@ function isLead(revision: KubeObject, siblings: readonly KubeObject[]): boolean 
 }
 
 /** Counts of zero are left out, as Crossplane does. */
-function noteCounts({ found }: RevisionPass, counts: Omit<DependencyCounts, "problem">): void {
+function noteCounts({ found }: RevisionContext, counts: Omit<DependencyCounts, "problem">): void {
   found.set("foundDependencies", counts.found || undefined);
   found.set("installedDependencies", counts.installed || undefined);
   found.set("invalidDependencies", counts.invalid || undefined);

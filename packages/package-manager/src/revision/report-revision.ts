@@ -11,25 +11,25 @@ import {
   withMember,
 } from "@purlin/kube-objects/object";
 import type { ObjectReference } from "../establish/establish.ts";
-import type { RevisionPass } from "./revision-pass.ts";
+import type { RevisionContext } from "./revision-context.ts";
 
 /** Sets the condition RevisionHealthy and the references of the installed objects. */
-export async function reportHealthy(pass: RevisionPass, references: readonly ObjectReference[]): Promise<void> {
-  const { revision, found } = pass;
+export async function reportHealthy(context: RevisionContext, references: readonly ObjectReference[]): Promise<void> {
+  const { revision, found } = context;
   found.set("objectRefs", references.length > 0 ? [...references] : undefined);
   const isNew = conditionOf(conditionsOf(revision), "RevisionHealthy").status !== "True";
-  await writeFound(pass, { type: "RevisionHealthy", status: "True", reason: "HealthyPackageRevision" });
-  if (isNew) pass.emit({ reason: "SyncPackage", message: "Successfully configured package revision" });
+  await writeFound(context, { type: "RevisionHealthy", status: "True", reason: "HealthyPackageRevision" });
+  if (isNew) context.emit({ reason: "SyncPackage", message: "Successfully configured package revision" });
 }
 
 /** Clears the condition RevisionHealthy. */
-export async function reportUnhealthy(pass: RevisionPass, message: string): Promise<void> {
-  await writeFound(pass, { type: "RevisionHealthy", status: "False", reason: "UnhealthyPackageRevision", message });
+export async function reportUnhealthy(context: RevisionContext, message: string): Promise<void> {
+  await writeFound(context, { type: "RevisionHealthy", status: "False", reason: "UnhealthyPackageRevision", message });
 }
 
 /** Merges the fields that the reconcile found into the status as it is stored now: the controller of the runtime writes it too. */
 async function writeFound(
-  { client, clock, type, revision, found, statusSignal: signal }: RevisionPass,
+  { client, clock, type, revision, found, statusSignal: signal }: RevisionContext,
   text: ConditionText,
 ): Promise<void> {
   const before = await client.get(type.revision, { name: revision.metadata.name ?? "" }, { signal });

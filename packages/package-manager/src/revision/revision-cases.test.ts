@@ -101,7 +101,7 @@ test("a configuration waits for what it needs, with counts, and is healthy once 
   };
   assert.deepEqual(await counts(), [1, undefined, undefined], "zeros are left out");
   const options = { allowUpgrades: false, allowDowngrades: false };
-  await reconcileLock(cluster.ports, options, { stopping: signal });
+  await reconcileLock(cluster.deps, options, { stopping: signal });
   await managePackage(cluster, "Function", "acme-dep");
   const [dep] = await revisions(cluster, "Function", "acme-dep");
   await certify(cluster, dep);
@@ -169,7 +169,7 @@ test("webhooks of a Provider get its certificate and its Service", async () => {
 
 test("with an external runtime that names no certificate, no revision becomes healthy", async () => {
   await using cluster = await startPackageCluster();
-  const external = { ...cluster, ports: { ...cluster.ports, hasRuntime: { Function: false, Provider: false } } };
+  const external = { ...cluster, deps: { ...cluster.deps, hasRuntime: { Function: false, Provider: false } } };
   await cluster.push("acme/f:v1", functionPackage("x"));
   await install(external, "Function", "f");
   const [revision] = await revisions(cluster, "Function", "f");

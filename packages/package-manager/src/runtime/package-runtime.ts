@@ -33,8 +33,8 @@ export interface Retirement {
   readonly requeueAfterMs?: number | undefined;
 }
 
-/** One pass over one revision. */
-export interface RuntimePass {
+/** One reconcile over one revision. */
+export interface RuntimeContext {
   readonly type: PackageType;
   readonly revision: KubeObject;
   readonly signal: AbortSignal;
@@ -43,11 +43,11 @@ export interface RuntimePass {
 /** Runs the programs of packages. */
 export interface PackageRuntime {
   /** Makes what must be there before anything runs: certificates, names. */
-  prepare(pass: RuntimePass): Promise<RuntimePreparation>;
+  prepare(context: RuntimeContext): Promise<RuntimePreparation>;
   /** Makes the program run, and says how it is. Called again whenever something about it changes. */
-  run(pass: RuntimePass): Promise<RuntimeReport>;
+  run(context: RuntimeContext): Promise<RuntimeReport>;
   /** Ends the program of a revision that is not active any more, or that is gone. */
-  retire(pass: RuntimePass): Promise<Retirement>;
+  retire(context: RuntimeContext): Promise<Retirement>;
   /** What else than a revision itself concerns it. `all` are the revisions of the kind there are. */
   watches?(type: PackageType, all: () => readonly KubeObject[]): readonly WatchSpec[];
 }

@@ -6,7 +6,8 @@ import type { FunctionProcess, Sandbox } from "@purlin/function-process";
 import { createTestClock, type TestClock } from "@purlin/function-process/testing";
 import { digestOf } from "@purlin/oci";
 import { packageTypes } from "../package-kinds.ts";
-import type { PackageRuntime, RuntimePass } from "./package-runtime.ts";
+import { createRevisionLeases } from "./leases.ts";
+import type { PackageRuntime, RuntimeContext } from "./package-runtime.ts";
 import { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";
 
 interface Scene {
@@ -47,7 +48,7 @@ function scene(more: Partial<ProcessRuntimeOptions> = {}): Scene {
     namespace: "crossplane-system",
     sockets: "/sockets",
     clock,
-    isInUse: () => on.isInUse,
+    leases: { ...createRevisionLeases(), isHeld: () => on.isInUse },
     ...more,
   } as unknown as ProcessRuntimeOptions;
   const state = { phase: "serving", endpoint: "unix:/socket" } as const;
@@ -55,7 +56,7 @@ function scene(more: Partial<ProcessRuntimeOptions> = {}): Scene {
   return on;
 }
 
-function passOf(name: string, endpoint?: string): RuntimePass {
+function passOf(name: string, endpoint?: string): RuntimeContext {
   const spec = { image: "registry.example.org/fn:v1" };
   const revision = { ...packageTypes.Function.revision, metadata: { name, uid: "u" }, spec, status: { endpoint } };
   return { type: packageTypes.Function, revision: revision as never, signal: new AbortController().signal };

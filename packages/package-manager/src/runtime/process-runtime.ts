@@ -5,17 +5,18 @@ import { join } from "node:path";
 import type { FunctionProcess, FunctionProcesses, SandboxSupport } from "@purlin/function-process";
 import { type FunctionLimits, limitsOfRuntimeConfig } from "@purlin/function-process";
 import type { Clock, ControllerClient } from "@purlin/kube-controller";
-import { isAlreadyExists, isNotFound } from "@purlin/kube-objects/errors";
+import { isNotFound } from "@purlin/kube-objects/errors";
 import { controllerReference, isControlledBy, type KubeObject, objectAt, textAt } from "@purlin/kube-objects/object";
 import type { ContentStore, ImageRoots, Platform } from "@purlin/oci";
 import { parseImageConfig, runtimeLabel } from "@purlin/oci";
 import type { PackageClient } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import { otherKinds, packageLabels } from "../package-kinds.ts";
-import { createDepartures } from "./departures.ts";
-import type { PackageRuntime, RuntimePass, RuntimeReport } from "./package-runtime.ts";
+import { ensureNamespace } from "./ensure-object.ts";
+import { createRetirements, type RevisionLeases } from "./leases.ts";
+import type { PackageRuntime, RuntimeContext, RuntimeReport } from "./package-runtime.ts";
 
-/** What functions are run with on this machine. */
+/** The dependencies of functions that run on this machine. */
 export interface ProcessRuntimeOptions {
   readonly client: ControllerClient;
   readonly packages: PackageClient;
@@ -28,23 +29,22 @@ export interface ProcessRuntimeOptions {
   /** Sockets of sandboxed functions go here. */
   readonly sockets: string;
   readonly clock: Clock;
-  /** Whether a step uses a function revision right now. */
-  readonly isInUse: (revision: string) => boolean;
+  readonly leases: RevisionLeases;
 }
 
 const fieldManager = "pkg.crossplane.io/runtime";
 const reportedLines = 10;
-/** A step that was sent to a revision just before it was retired may not have been counted yet. */
+/** A step that was sent to a revision just before it was retired may not have its lease yet. */
 const lingerMs = 1_000;
 
 /** Runs functions as child processes: from their unpacked image, in a sandbox where the machine has one. */
 export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRuntime {
   const { client, processes, namespace } = options;
-  // Other processes of the machine are none of its business: functions under development are there as well.
+  // Only these are stopped: functions under development run as processes as well.
   const started = new Set<string>();
-  // Once each: what is not healthy is prepared again and again.
+  // Once each: an unhealthy revision is prepared again and again.
   const warmed = new Set<string>();
-  const departures = createDepartures({ clock: options.clock, isInUse: options.isInUse, lingerMs });
+  const retirements = createRetirements({ clock: options.clock, leases: options.leases, lingerMs });
   return {
     async prepare({ type, revision, signal }) {
       const name = revision.metadata.name ?? "";
@@ -68,16 +68,16 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
       await client.applyIfChanged(secret, { fieldManager, force: true, signal });
       return { tlsServerSecretName };
     },
-    async run(pass) {
-      const { type, revision } = pass;
+    async run(context) {
+      const { type, revision } = context;
       if (type.kind !== "Function") {
         return { isHealthy: false, message: `a ${type.kind} runs on a cluster; here only functions do` };
       }
       const name = revision.metadata.name ?? "";
       if (runsSource(processes, name)) throw new Error(nameTaken);
       started.add(name);
-      departures.forget(name);
-      return reportOf(processes.run(await specOf(options, pass)), options.sandbox, revision);
+      retirements.forget(name);
+      return reportOf(processes.run(await specOf(options, context)), options.sandbox, revision);
     },
     async retire({ revision, signal }) {
       const name = revision.metadata.name ?? "";
@@ -87,10 +87,10 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
         await deleteSecret(options, revision, signal);
         return {};
       }
-      const waitMs = departures.waitMs(name);
+      const waitMs = retirements.waitMs(name);
       if (waitMs > 0) return { requeueAfterMs: waitMs };
       started.delete(name);
-      departures.forget(name);
+      retirements.forget(name);
       // Not waited for: the revision may be wanted again meanwhile.
       void processes.stop(name);
       await deleteSecret(options, revision, signal);
@@ -140,16 +140,6 @@ async function deleteSecret(
   });
 }
 
-async function ensureNamespace(client: ControllerClient, name: string, signal: AbortSignal): Promise<void> {
-  const type = { apiVersion: "v1", kind: "Namespace" };
-  if ((await client.get(type, { name }, { signal })) !== undefined) return;
-  try {
-    await client.create({ ...type, metadata: { name } }, { signal });
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-  }
-}
-
 async function certificatesOf(folder: string): Promise<Record<string, string>> {
   const names = ["ca.crt", "tls.crt", "tls.key"] as const;
   const entries = names.map(async (name) => [name, (await readFile(join(folder, name))).toString("base64")] as const);
@@ -158,7 +148,7 @@ async function certificatesOf(folder: string): Promise<Record<string, string>> {
 
 async function specOf(
   options: ProcessRuntimeOptions,
-  { revision, signal }: RuntimePass,
+  { revision, signal }: RuntimeContext,
 ): Promise<Parameters<FunctionProcesses["run"]>[0]> {
   const { packages, store, roots, sandbox, platform, sockets } = options;
   const request = requestOf(revision, referenceOfRevision(revision), signal);

@@ -54,7 +54,7 @@ async function scene(spec: object = {}, status: object = {}): Promise<Scene> {
     pass: async () => {
       await caughtUp(cluster, [type.revision]);
       return reconcileRuntime(
-        cluster.ports,
+        cluster.deps,
         { runtime, type },
         { key: { name }, stopping: new AbortController().signal },
       );

@@ -24,7 +24,7 @@ import {
   withConditions,
   withMember,
 } from "@purlin/kube-objects/object";
-import type { PackageDeps } from "../manager/package-manager-ports.ts";
+import type { PackageDeps } from "../package-deps.ts";
 import type { PackageType } from "../package-kinds.ts";
 import type { PackageRuntime, RuntimePreparation, RuntimeReport } from "./package-runtime.ts";
 
@@ -36,7 +36,7 @@ const steps = {
   retire: { reason: "SyncPackage", text: "cannot stop package runtime" },
 } as const;
 
-interface RevisionRuntimePass extends PackageDeps, ReconcileContext {
+interface RuntimeReconcileContext extends PackageDeps, ReconcileContext {
   readonly runtime: PackageRuntime;
   readonly type: PackageType;
   readonly revision: KubeObject;
@@ -46,7 +46,7 @@ interface RevisionRuntimePass extends PackageDeps, ReconcileContext {
 export function runtimeReconciler(
   deps: PackageDeps,
   { runtime, type }: { readonly runtime: PackageRuntime; readonly type: PackageType },
-): ReconcilerDefinition<RevisionRuntimePass> {
+): ReconcilerDefinition<RuntimeReconcileContext> {
   return {
     ...deps,
     type: type.revision,
@@ -55,39 +55,39 @@ export function runtimeReconciler(
     onGone: async ({ key, signal }) =>
       again(await runtime.retire({ type, revision: { ...type.revision, metadata: { name: key.name } }, signal })),
     extend: (context) => ({ ...deps, ...context, runtime, type, revision: context.stored.object }),
-    async reconcile(pass) {
-      const state = textAt(pass.revision, ["spec", "desiredState"]);
-      if (isDeleted(pass.revision) || state === "Inactive") return retire(pass);
-      return state === "Active" ? run(pass) : idle(pass);
+    async reconcile(context) {
+      const state = textAt(context.revision, ["spec", "desiredState"]);
+      if (isDeleted(context.revision) || state === "Inactive") return retire(context);
+      return state === "Active" ? run(context) : idle(context);
     },
-    onFailure: ({ message }, pass) => writeRuntimeStatus(pass, pass.revision, [unhealthy(message)]),
+    onFailure: ({ message }, context) => writeRuntimeStatus(context, context.revision, [unhealthy(message)]),
   };
 }
 
 /** An error of a runtime keeps its own reason if it has one. */
-async function step<T>(pass: RevisionRuntimePass, text: StepText, action: () => Promise<T>): Promise<T> {
-  return attempt(text, () => explainTimeout(pass, action)).catch((error: ReconcileError) => {
+async function step<T>(context: RuntimeReconcileContext, text: StepText, action: () => Promise<T>): Promise<T> {
+  return attempt(text, () => explainTimeout(context, action)).catch((error: ReconcileError) => {
     const { cause } = error;
     throw isReconcileError(cause) ? new ReconcileError(cause.reason, error.message, cause) : error;
   });
 }
 
 /** Removes the endpoint before the program stops, so that no caller is sent to it. */
-async function retire(pass: RevisionRuntimePass): Promise<ReconcileResult> {
-  const { clock, runtime, revision } = pass;
+async function retire(context: RuntimeReconcileContext): Promise<ReconcileResult> {
+  const { clock, runtime, revision } = context;
   const without = withMember(revision, ["status", "endpoint"], undefined);
   const conditions = conditionsOf(revision).filter(({ type }) => type !== active.type);
-  await pass.writeStatus(withConditionTexts(withConditions(without, conditions), [inactive], clock));
-  return again(await step(pass, steps.retire, () => runtime.retire(pass)));
+  await context.writeStatus(withConditionTexts(withConditions(without, conditions), [inactive], clock));
+  return again(await step(context, steps.retire, () => runtime.retire(context)));
 }
 
 /** A revision that was never activated runs nothing and is healthy. */
-async function idle(pass: RevisionRuntimePass): Promise<ReconcileResult> {
-  const { runtime, revision } = pass;
-  const retirement = await step(pass, steps.retire, () => runtime.retire(pass));
+async function idle(context: RuntimeReconcileContext): Promise<ReconcileResult> {
+  const { runtime, revision } = context;
+  const retirement = await step(context, steps.retire, () => runtime.retire(context));
   const isInstalled = conditionOf(conditionsOf(revision), "RevisionHealthy").status === "True";
   const text = isInstalled ? { ...healthy } : unhealthy("Package revision is not healthy yet");
-  await writeRuntimeStatus(pass, revision, [text]);
+  await writeRuntimeStatus(context, revision, [text]);
   return again(retirement);
 }
 
@@ -95,30 +95,30 @@ function again({ requeueAfterMs }: { readonly requeueAfterMs?: number | undefine
   return requeueAfterMs === undefined ? {} : { requeueAfterMs };
 }
 
-async function run(pass: RevisionRuntimePass): Promise<ReconcileResult> {
-  const { runtime } = pass;
-  const prepared = await step(pass, steps.prepare, () => runtime.prepare(pass));
-  const named = withPreparation(pass.revision, prepared);
-  if (conditionOf(conditionsOf(pass.revision), "RevisionHealthy").status !== "True") {
-    await writeRuntimeStatus(pass, named, [unhealthy("Package revision is not healthy yet")]);
+async function run(context: RuntimeReconcileContext): Promise<ReconcileResult> {
+  const { runtime } = context;
+  const prepared = await step(context, steps.prepare, () => runtime.prepare(context));
+  const named = withPreparation(context.revision, prepared);
+  if (conditionOf(conditionsOf(context.revision), "RevisionHealthy").status !== "True") {
+    await writeRuntimeStatus(context, named, [unhealthy("Package revision is not healthy yet")]);
     return {};
   }
-  const report = await step(pass, steps.run, () => runtime.run(pass));
-  if (report.isProblem === true) warnOnce(pass, report.message ?? "");
+  const report = await step(context, steps.run, () => runtime.run(context));
+  if (report.isProblem === true) warnOnce(context, report.message ?? "");
   // A revision that has served keeps its endpoint while its program is started again: callers wait, and its successor has to serve first.
-  const endpoint = report.endpoint ?? textAt(pass.revision, ["status", "endpoint"]);
-  await writeRuntimeStatus(pass, withMember(named, ["status", "endpoint"], endpoint), conditionsFor(report));
-  if (report.isHealthy) emitStarted(pass);
+  const endpoint = report.endpoint ?? textAt(context.revision, ["status", "endpoint"]);
+  await writeRuntimeStatus(context, withMember(named, ["status", "endpoint"], endpoint), conditionsFor(report));
+  if (report.isHealthy) emitStarted(context);
   return again(report);
 }
 
-function emitStarted({ emit, revision }: RevisionRuntimePass): void {
+function emitStarted({ emit, revision }: RuntimeReconcileContext): void {
   if (conditionOf(conditionsOf(revision), "RuntimeHealthy").status === "True") return;
   emit({ reason: steps.run.reason, message: "Successfully started package runtime" });
 }
 
 /** Emits a problem when it arises, and not again while it lasts. */
-function warnOnce({ emit, revision }: RevisionRuntimePass, message: string): void {
+function warnOnce({ emit, revision }: RuntimeReconcileContext, message: string): void {
   if (conditionOf(conditionsOf(revision), "RuntimeHealthy").message === message) return;
   emit({ type: "Warning", reason: steps.run.reason, message });
 }
@@ -163,7 +163,7 @@ function unhealthy(message: string): ConditionText {
 
 /** Merges the fields of the runtime into the status as it is stored now: the controller of revisions writes it too. */
 async function writeRuntimeStatus(
-  { client, clock, type, revision, statusSignal: signal }: RevisionRuntimePass,
+  { client, clock, type, revision, statusSignal: signal }: RuntimeReconcileContext,
   wanted: KubeObject,
   texts: readonly ConditionText[],
 ): Promise<void> {

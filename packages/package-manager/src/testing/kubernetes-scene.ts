@@ -60,9 +60,9 @@ export async function startKubernetesScene(options: Partial<KubernetesRuntimeOpt
   await kube.create(defaultRuntimeConfig);
   const informers = createInformerPool(kube);
   const objects = createControllerClient({ client: kube, informers, uncached: [] });
-  const { ports } = cluster;
-  const clock = options.clock ?? ports.clock;
-  const runtime = createKubernetesRuntime({ ...ports, objects, lingerMs: 0, ...options, clock });
+  const { deps } = cluster;
+  const clock = options.clock ?? deps.clock;
+  const runtime = createKubernetesRuntime({ ...deps, objects, lingerMs: 0, ...options, clock });
   const find = (type: TypeRef, key: ObjectKey): Promise<KubeObject | undefined> =>
     kube.get(type, key).catch((error: unknown) => {
       if (isNotFound(error)) return undefined;
@@ -75,7 +75,7 @@ export async function startKubernetesScene(options: Partial<KubernetesRuntimeOpt
     revise: (wish) => revise(cluster, wish),
     pass: (name, kind = "Function") => {
       const type = packageTypes[kind];
-      return reconcileRuntime({ ...ports, clock }, { runtime, type }, { key: { name }, stopping });
+      return reconcileRuntime({ ...deps, clock }, { runtime, type }, { key: { name }, stopping });
     },
     async passUntil(what, name, holds) {
       await eventually(what, async () => {

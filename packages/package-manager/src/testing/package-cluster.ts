@@ -25,7 +25,7 @@ import {
 } from "@purlin/oci";
 import { packageCrds } from "../crds/package-crds.ts";
 import { createPackageClient } from "../fetch/package-client.ts";
-import type { PackageDeps } from "../manager/package-manager-ports.ts";
+import type { PackageDeps } from "../package-deps.ts";
 
 export const namespace = "crossplane-system";
 
@@ -33,7 +33,7 @@ export const namespace = "crossplane-system";
 export interface PackageCluster extends AsyncDisposable {
   readonly kube: KubeClient;
   readonly client: ClosableControllerClient;
-  readonly ports: PackageDeps;
+  readonly deps: PackageDeps;
   readonly registry: string;
   readonly store: ContentStore;
   /** Events since the last call, as `Type reason: message`. */
@@ -71,7 +71,7 @@ export async function startPackageCluster(features: Partial<PackageDeps["feature
   };
   // Retries of a registry that is gone do not wait.
   const registryClient = createRegistryClient({ sleep: async () => {} });
-  const ports: PackageDeps = {
+  const deps: PackageDeps = {
     client,
     events,
     packages: createPackageClient({ client, namespace, store, registryClient: () => registryClient }),
@@ -86,7 +86,7 @@ export async function startPackageCluster(features: Partial<PackageDeps["feature
   return {
     kube,
     client,
-    ports,
+    deps,
     registry: registry.address,
     store,
     takeEvents: () => emitted.splice(0),

@@ -5,7 +5,7 @@ import type { ReconcileResult } from "@purlin/kube-controller";
 import { conditionOf, conditionsOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import type { PackageKind } from "@purlin/oci";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
-import type { RevisionDeps } from "../revision/revision-ports.ts";
+import type { RevisionDeps } from "../revision/revision-deps.ts";
 import { caughtUp } from "./caught-up.ts";
 import { namespace, type PackageCluster } from "./package-cluster.ts";
 import { reconcilePackage, reconcileRevision } from "./reconcile.ts";
@@ -36,7 +36,7 @@ export async function managePackage(
 ): Promise<ReconcileResult> {
   const { package: owner, revision } = packageTypes[kind];
   await caughtUp(cluster, [owner, revision, otherKinds.imageConfig]);
-  return reconcilePackage(cluster.ports, packageTypes[kind], { key: { name }, stopping });
+  return reconcilePackage(cluster.deps, packageTypes[kind], { key: { name }, stopping });
 }
 
 /** Applies a package as a user would, of `acme/<name>:v1` unless the spec says otherwise. */
@@ -112,9 +112,9 @@ export async function passRevision(
 ): Promise<ReconcileResult> {
   const { package: owner, revision: type } = packageTypes[kind];
   await caughtUp(cluster, [owner, type, otherKinds.imageConfig, otherKinds.lock]);
-  const ports = { ...cluster.ports, crossplaneVersion: "v2.4.0", ...more };
+  const deps = { ...cluster.deps, crossplaneVersion: "v2.4.0", ...more };
   const key = { name: revision?.metadata.name ?? "" };
-  return reconcileRevision(ports, packageTypes[kind], { key, stopping });
+  return reconcileRevision(deps, packageTypes[kind], { key, stopping });
 }
 
 /** A condition as `Status Reason: message`. */

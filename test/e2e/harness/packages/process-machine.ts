@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
-import { openPackageManagement, type PackageManagement } from "@purlin/control-plane";
+import { openPackageManagement } from "@purlin/control-plane";
 import { createFunctionProcesses, type FunctionProcesses } from "@purlin/function-process";
 import type { PackageMachine } from "./package-machine.ts";
 import "./sandbox.ts";
@@ -11,15 +11,13 @@ export function createProcessMachine(directory: string): PackageMachine {
   let current: FunctionProcesses | undefined;
   return {
     async begin(functionRevisionSelectors) {
-      let packages: PackageManagement | undefined;
       const processes = createFunctionProcesses({
         directory: join(directory, "functions"),
         clientFolder,
         env: { PATH: process.env["PATH"] },
-        onChange: ({ name }) => packages?.functionChanged(name),
       });
       current = processes;
-      packages = await openPackageManagement({ directory, processes, functionRevisionSelectors });
+      const packages = await openPackageManagement({ directory, processes, functionRevisionSelectors });
       return {
         packages,
         functions: { security: processes.security },

@@ -3,15 +3,14 @@
 import { createHash } from "node:crypto";
 import { forEachLimited } from "@purlin/function-protocol";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { ignoreNotFound, isConflict, isInvalid, isNotFound, textOf } from "@purlin/kube-objects/errors";
-import { type KubeObject, keyOf, parseApiVersion } from "@purlin/kube-objects/object";
+import { conflict, ignoreNotFound, isConflict, isInvalid, isNotFound, textOf } from "@purlin/kube-objects/errors";
+import { isControlledBy, isDeleted, type KubeObject, keyOf, parseApiVersion } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../../composite-resource/constants.ts";
 import { managedFieldsUpgrade } from "../../composite-resource/managed-fields.ts";
 import { type Observed, sameKind } from "../observe/observe.ts";
 import { ComposedResourceError } from "../run/compose-error.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";
 import type { DesiredResource } from "./desired-resources.ts";
-import { type KnownComposite, requireAlive } from "./require-alive.ts";
 
 /** A composed resource after it was applied. */
 export interface ComposedResource {
@@ -133,4 +132,37 @@ export function composedFieldManager({ apiVersion, kind, metadata }: KubeObject)
     .update(`${metadata.name ?? ""}${groupKind}`)
     .digest("hex");
   return `${fieldManagers.composedPrefix}/${hash}`;
+}
+
+/** An XR as a reconcile has read it, and as it was when its references were stored; the same when they were not. */
+interface KnownComposite {
+  readonly read: KubeObject;
+  readonly stored: KubeObject;
+}
+
+/** A composed resource as it was observed, and as it is known right before it is applied. */
+interface KnownComposed {
+  readonly observed: KubeObject | undefined;
+  readonly current: KubeObject | undefined;
+}
+
+/**
+ * Throws a conflict when something would be made or taken in for an XR that is on its way out, or another one by now.
+ * The cache of XRs may hear of that later than the one of what they composed: what is being collected would be made once
+ * more, and what was to be left behind would be taken back and then deleted.
+ */
+export async function requireAlive(
+  { read, stored }: KnownComposite,
+  { observed, current }: KnownComposed,
+  { client, signal }: { readonly client: ControllerClient; readonly signal: AbortSignal },
+): Promise<void> {
+  const { uid } = read.metadata;
+  if (current !== undefined && isControlledBy(current, uid)) return;
+  // Storing references answers with the XR as it is. What went since then says that the XR may have gone, too.
+  const isFresh = stored !== read && observed === undefined;
+  const xr = isFresh ? stored : await ignoreNotFound(client.live.get(read, keyOf(read), { signal }));
+  if (xr !== undefined && !isDeleted(xr) && xr.metadata.uid === uid) return;
+  const { group } = parseApiVersion(read.apiVersion);
+  const why = "it is being deleted, and nothing is made for it any more";
+  throw conflict({ group, resource: read.kind.toLowerCase() }, read.metadata.name ?? "", why);
 }

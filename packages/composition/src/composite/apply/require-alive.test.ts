@@ -9,7 +9,7 @@ import { type CompositeBench, configMap, createCompositeBench } from "../../test
 import { cacheDefinition } from "../../testing/definitions.ts";
 import { startTestCluster, type TestCluster } from "../../testing/test-cluster.ts";
 import { respond, type TestFunction } from "../../testing/test-functions.ts";
-import { requireAlive } from "./require-alive.ts";
+import { requireAlive } from "./apply-composed.ts";
 
 const maps = { apiVersion: "v1", kind: "ConfigMap" };
 const at = { namespace: "default" };
@@ -141,7 +141,7 @@ test("another XR of the same name is not this one, also when there are no refere
     requireAlive(
       { read, stored: read },
       { observed: undefined, current: undefined },
-      { client: bench.ports.client, signal: signal },
+      { client: bench.deps.client, signal: signal },
     );
   await alive(now);
   await assert.rejects(alive({ ...now, metadata: { ...now.metadata, uid: "another" } }), isConflict);
@@ -153,7 +153,7 @@ test("a steady XR is not read once more", async () => {
   await bench.reconcile("steady");
   await bench.seen(maps, { ...at, name: composedName("steady", uid, "a") });
   let reads = 0;
-  const { client } = bench.ports;
+  const { client } = bench.deps;
   const live = {
     ...client.live,
     get: (...args: Parameters<typeof client.live.get>) => ++reads && client.live.get(...args),
@@ -163,7 +163,7 @@ test("a steady XR is not read once more", async () => {
     await cluster.kube.get(cacheDefinition("Cluster"), { name: bench.kind.definition }),
     {
       client: { ...client, live } as typeof client,
-      runStep: bench.ports.runStep,
+      runStep: bench.deps.runStep,
     },
   );
   await counting.reconcile("steady");

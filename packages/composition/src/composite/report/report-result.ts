@@ -19,13 +19,12 @@ import { noDetails } from "../observe/connection-details.ts";
 import { ComposeError } from "../run/compose-error.ts";
 import { steps } from "../steps.ts";
 import { startDependencyWatches } from "../watch/watches.ts";
-import { applyStatus, checkStatus } from "./apply-status.ts";
 import { correctedStatus, isLeftBehind } from "./corrected-status.ts";
 import { emitPipelineEvents } from "./emit-events.ts";
 import { publishConnection } from "./publish-connection.ts";
 import { atLatest, requeueAfter } from "./requeue.ts";
 import { appliedStatus, desiredStatus, type StatusRules, statusAfter } from "./status-after.ts";
-import { draftOf, expectSelfUpdate, type Outcome, storeStatus } from "./status-baseline.ts";
+import { applyStatus, checkStatus, draftOf, expectSelfUpdate, type Outcome, storeStatus } from "./status-baseline.ts";
 
 /** The state of the XR after a reconcile that composed all resources. */
 interface Readiness {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { during } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { annotationOf, type ConditionText, type KubeObject, textAt } from "@purlin/kube-objects/object";
-import { annotations } from "../../composite-resource/constants.ts";
+import { annotations, fieldManagers } from "../../composite-resource/constants.ts";
+import { identityOf } from "../apply/references.ts";
 import { type CompositeContext, stampFor } from "../context.ts";
 import type { CompositeDeps } from "../deps.ts";
 import type { CompositeDefinition } from "../select/definition.ts";
@@ -82,4 +84,24 @@ export async function storeStatus(context: CompositeContext, xr: KubeObject): Pr
 export function expectSelfUpdate(before: KubeObject, { state, deps, stored }: CompositeContext): void {
   const isWritten = stored.object.metadata.resourceVersion !== before.metadata.resourceVersion;
   if (isWritten && onlyConditions(before, stored.object, deps.kind.schema)) state.selfUpdates.expect(stored.object);
+}
+
+/** Rejects when the API server would refuse a status that is about to be applied. Nothing is stored. */
+export async function checkStatus(status: JsonObject, context: CompositeContext): Promise<void> {
+  const { deps, stored } = context;
+  await deps.client.apply({ ...identityOf(stored.object), status }, { ...optionsOf(context), dryRun: true });
+}
+
+/**
+ * Applies a status: fields applied before and not now are removed. It holds what functions want and what the control plane reports,
+ * so that a reconcile needs one write and not two.
+ */
+export async function applyStatus(status: JsonObject, context: CompositeContext): Promise<void> {
+  const { deps, stored } = context;
+  const options = { ...optionsOf(context), observed: stored.object };
+  stored.object = (await deps.client.applyIfChanged({ ...identityOf(stored.object), status }, options)).object;
+}
+
+function optionsOf({ statusSignal: signal }: CompositeContext) {
+  return { subresource: "status", fieldManager: fieldManagers.composite, force: true, signal };
 }

@@ -8,19 +8,19 @@ export function createBreakerMetrics(registry: Registry): BreakerMetrics {
   const labelNames = ["controller"] as const;
   const opens = new Counter({
     name: "circuit_breaker_opens_total",
-    help: "How often watch events of an object became too many.",
+    help: "Number of times the circuit breaker opened.",
     labelNames,
     registers,
   });
   const closes = new Counter({
     name: "circuit_breaker_closes_total",
-    help: "How often watch events of an object were let through again.",
+    help: "Number of times the circuit breaker closed.",
     labelNames,
     registers,
   });
   const events = new Counter({
     name: "circuit_breaker_events_total",
-    help: "Watch events by what became of them.",
+    help: "Number of watch events by result.",
     labelNames: ["controller", "result"] as const,
     registers,
   });

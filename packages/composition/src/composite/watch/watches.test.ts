@@ -13,14 +13,14 @@ const kind = { definition: "caches.e", type: { apiVersion: "e/v1", kind: "Cache"
 const one = { name: "one" };
 
 function start(): { state: CompositeState; keys: (type: string, change: CacheChange) => string[] } {
-  const ports = {
+  const deps = {
     kind,
     events: noEvents,
     engine: { enqueue() {}, startWatches: async () => {}, stopWatches: async () => {}, watchesOf: () => [] },
     clock: manualClock(),
     log: silentLog,
   } as unknown as CompositeDeps;
-  const state = createCompositeState(ports);
+  const state = createCompositeState(deps);
   const watches = [...baseWatches(kind, state), watchOn({ apiVersion: "v1", kind: "ConfigMap" }, state)];
   const keys = (type: string, change: CacheChange): string[] => {
     const found = watches.find((watch) => watch.type === type);

@@ -4,7 +4,7 @@ import { createAuthority, type KeyPair, renewAuthority, shouldRenew } from "@pur
 import type { Clock, ControllerClient } from "@purlin/kube-controller";
 import { during } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { packageFieldManagers } from "../../manager/package-manager-ports.ts";
+import { packageFieldManagers } from "../../package-deps.ts";
 import { otherKinds } from "../../package-kinds.ts";
 import { secretData, secretText } from "./secret-data.ts";
 
@@ -24,8 +24,8 @@ export interface CertificateDeps {
  * The authority of a cluster. It is made when its Secret is missing or lacks a part, in the form Crossplane reads: a
  * cluster may change hands in either direction. In the last third of its life its certificate is renewed.
  */
-export async function ensureAuthority(ports: CertificateDeps, signal: AbortSignal): Promise<KeyPair> {
-  const { client, namespace, clock } = ports;
+export async function ensureAuthority(deps: CertificateDeps, signal: AbortSignal): Promise<KeyPair> {
+  const { client, namespace, clock } = deps;
   const key = { namespace, name: authoritySecretName };
   return during(`cannot get the certificate authority of Secret "${namespace}/${authoritySecretName}"`, async () => {
     const existing = await client.get(otherKinds.secret, key, { signal });

@@ -22,7 +22,7 @@ const signal = new AbortController().signal;
 interface Scene extends AsyncDisposable {
   readonly cluster: PackageCluster;
   readonly client: ClosableControllerClient;
-  readonly ports: CertificateDeps;
+  readonly deps: CertificateDeps;
   advance(ms: number): void;
   leaf(more?: Partial<LeafRequest>): Promise<Leaf>;
   secret(name: string): Promise<KubeObject>;
@@ -33,7 +33,7 @@ async function start(days?: number): Promise<Scene> {
   const informers = createInformerPool(cluster.kube);
   const client = createControllerClient({ client: cluster.kube, informers, uncached: [otherKinds.secret] });
   let now = Date.now();
-  const ports: CertificateDeps = { client, namespace, clock: { now: () => now, schedule: () => () => {} }, days };
+  const deps: CertificateDeps = { client, namespace, clock: { now: () => now, schedule: () => () => {} }, days };
   const request: LeafRequest = {
     secretName: "fn-tls-server",
     commonName: "fn",
@@ -43,11 +43,11 @@ async function start(days?: number): Promise<Scene> {
   return {
     cluster,
     client,
-    ports,
+    deps,
     advance: (ms) => {
       now += ms;
     },
-    leaf: (more) => ensureLeaf(ports, { ...request, ...more }, signal),
+    leaf: (more) => ensureLeaf(deps, { ...request, ...more }, signal),
     secret: (name) => cluster.kube.get(otherKinds.secret, { namespace, name }),
     async [Symbol.asyncDispose]() {
       await client.close();
@@ -69,7 +69,7 @@ const owner = (name: string): OwnerReference => ({
 
 test("the authority is made once, in the form Crossplane reads", async () => {
   await using scene = await start();
-  const authority = await ensureAuthority(scene.ports, signal);
+  const authority = await ensureAuthority(scene.deps, signal);
   assert.match(authority.keyPem, /^-----BEGIN RSA PRIVATE KEY-----/);
   assert.deepEqual(createPrivateKey(authority.keyPem).asymmetricKeyDetails?.modulusLength, 2048);
   const certificate = new X509Certificate(authority.certPem);
@@ -82,7 +82,7 @@ test("the authority is made once, in the form Crossplane reads", async () => {
   assert.equal(certificate.ca, true);
   const years = (certificate.validToDate.getTime() - Date.now()) / dayMs / 365;
   assert.ok(years > 9.9 && years < 10.1, `${years} years`);
-  assert.deepEqual(await ensureAuthority(scene.ports, signal), authority);
+  assert.deepEqual(await ensureAuthority(scene.deps, signal), authority);
 });
 
 for (const [name, data] of Object.entries({
@@ -94,7 +94,7 @@ for (const [name, data] of Object.entries({
     await using scene = await start();
     const metadata = { name: "crossplane-root-ca", namespace, labels: { keep: "me" } };
     await scene.cluster.kube.create({ ...otherKinds.secret, metadata, data });
-    const authority = await ensureAuthority(scene.ports, signal);
+    const authority = await ensureAuthority(scene.deps, signal);
     const stored = await scene.secret("crossplane-root-ca");
     assert.equal(secretText(stored, "tls.key"), authority.keyPem);
     assert.deepEqual(stored.metadata.labels, { keep: "me" });
@@ -104,7 +104,7 @@ for (const [name, data] of Object.entries({
 test("a certificate is signed by the authority, for its names, its use and a year", async () => {
   await using scene = await start();
   const { secret, mark, renewInMs } = await scene.leaf({ owner: owner("one") });
-  const authority = await ensureAuthority(scene.ports, signal);
+  const authority = await ensureAuthority(scene.deps, signal);
   const certificate = certificateOf(secret);
   assert.ok(certificate.verify(new X509Certificate(authority.certPem).publicKey));
   assert.equal(certificate.subjectAltName, "DNS:fn, DNS:fn.ns");
@@ -140,18 +140,18 @@ const yearMs = 365 * dayMs;
 
 test("an authority in the last third of its life gets another certificate of its key; what it signed stays, and learns of it in time", async () => {
   await using scene = await start();
-  const before = await ensureAuthority(scene.ports, signal);
+  const before = await ensureAuthority(scene.deps, signal);
   scene.advance(6 * yearMs);
   const leaf = await scene.leaf();
-  assert.deepEqual(await ensureAuthority(scene.ports, signal), before);
+  assert.deepEqual(await ensureAuthority(scene.deps, signal), before);
   scene.advance(0.75 * yearMs);
-  const after = await ensureAuthority(scene.ports, signal);
+  const after = await ensureAuthority(scene.deps, signal);
   assert.equal(after.keyPem, before.keyPem);
   const [one, other] = [new X509Certificate(before.certPem), new X509Certificate(after.certPem)];
   assert.deepEqual([other.subject, other.subjectAltName, other.ca], [one.subject, one.subjectAltName, true]);
   assert.ok(other.validToDate.getTime() - one.validToDate.getTime() > 6.7 * yearMs);
   assert.equal(secretText(await scene.secret("crossplane-root-ca"), "tls.crt"), after.certPem);
-  assert.deepEqual(await ensureAuthority(scene.ports, signal), after, "once");
+  assert.deepEqual(await ensureAuthority(scene.deps, signal), after, "once");
   const renewed = await scene.leaf();
   assert.notEqual(secretText(renewed.secret, "tls.crt"), secretText(leaf.secret, "tls.crt"), "its own time had come");
   assert.equal(secretText(renewed.secret, "ca.crt"), after.certPem);
@@ -162,11 +162,11 @@ test("an authority in the last third of its life gets another certificate of its
 
 test("a certificate with the authority's certificate of before is the authority's, and renewed with it", async () => {
   await using scene = await start();
-  await ensureAuthority(scene.ports, signal);
+  await ensureAuthority(scene.deps, signal);
   scene.advance(6.6 * yearMs);
   const first = await scene.leaf();
   scene.advance(0.2 * yearMs);
-  const after = await ensureAuthority(scene.ports, signal);
+  const after = await ensureAuthority(scene.deps, signal);
   scene.cluster.takeWrites();
   const kept = await scene.leaf();
   assert.deepEqual(scene.cluster.takeWrites(), [], "nothing is made anew before its time");
@@ -196,7 +196,7 @@ for (const [name, authority] of Object.entries({
       metadata: { name: "crossplane-root-ca", namespace },
       data,
     });
-    const renewed = await ensureAuthority(scene.ports, signal);
+    const renewed = await ensureAuthority(scene.deps, signal);
     assert.equal(renewed.keyPem, authority.keyPem);
     const [before, after] = [new X509Certificate(authority.certPem), new X509Certificate(renewed.certPem)];
     assert.equal(after.subject, before.subject);
@@ -258,7 +258,7 @@ for (const [name, authority] of Object.entries({ "of another tool": lookedAfter,
       metadata: { name: "crossplane-root-ca", namespace },
       data,
     });
-    assert.deepEqual(await ensureAuthority(scene.ports, signal), authority);
+    assert.deepEqual(await ensureAuthority(scene.deps, signal), authority);
     assert.deepEqual((await scene.secret("crossplane-root-ca"))["data"], data);
   });
 }

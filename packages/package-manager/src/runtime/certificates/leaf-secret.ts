@@ -37,27 +37,24 @@ const defaultDays = 365;
  * Sees that a certificate is there and is renewed in time. A Secret in which anything is present that the authority did
  * not sign is left alone: another tool manages it.
  */
-export async function ensureLeaf(ports: CertificateDeps, request: LeafRequest, signal: AbortSignal): Promise<Leaf> {
-  const { client, namespace, clock } = ports;
+export async function ensureLeaf(deps: CertificateDeps, request: LeafRequest, signal: AbortSignal): Promise<Leaf> {
+  const { client, namespace, clock } = deps;
   return during(`cannot keep the certificate in Secret "${namespace}/${request.secretName}"`, async () => {
-    const authority = await ensureAuthority(ports, signal);
+    const authority = await ensureAuthority(deps, signal);
     const existing = await client.get(otherKinds.secret, { namespace, name: request.secretName }, { signal });
     const isEmpty = existing === undefined || certificateKeys.every((key) => secretText(existing, key) === undefined);
     if (isEmpty)
-      return leafOf(
-        await apply(ports, { request, existing, data: issue(ports, authority, request) }, signal),
-        authority,
-      );
+      return leafOf(await apply(deps, { request, existing, data: issue(deps, authority, request) }, signal), authority);
     const certPem = signedBy(authority, existing);
     if (certPem === undefined) return { secret: existing, mark: undefined, renewInMs: undefined };
     if (shouldRenew(certPem, new Date(clock.now()), lastThird) && endsBefore(certPem, authority.certPem)) {
-      const data = issue(ports, authority, request);
+      const data = issue(deps, authority, request);
       const mark = fingerprint(data["tls.crt"] ?? "");
-      return leafOf(await apply(ports, { request, existing, data, mark }, signal), authority);
+      return leafOf(await apply(deps, { request, existing, data, mark }, signal), authority);
     }
     const data = Object.fromEntries(certificateKeys.map((key) => [key, secretText(existing, key) ?? ""]));
     const mark = annotationOf(existing, renewedAnnotation);
-    return leafOf(await apply(ports, { request, existing, data, mark }, signal), authority);
+    return leafOf(await apply(deps, { request, existing, data, mark }, signal), authority);
   });
 
   function leafOf(secret: KubeObject, authority: KeyPair): Leaf {

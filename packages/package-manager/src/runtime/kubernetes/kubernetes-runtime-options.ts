@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock, ControllerClient } from "@purlin/kube-controller";
 import type { PackageClient } from "../../fetch/package-client.ts";
+import type { RevisionLeases } from "../leases.ts";
 
-/** What packages are run with on a cluster. */
+/** The dependencies of packages that run on a cluster. */
 export interface KubernetesRuntimeOptions {
   /** Reads and writes packages, revisions and their configurations. */
   readonly client: ControllerClient;
@@ -17,6 +18,6 @@ export interface KubernetesRuntimeOptions {
   readonly certificateDays?: number | undefined;
   /** How long a retired revision keeps running at least, for calls that are on their way. */
   readonly lingerMs?: number | undefined;
-  /** Whether a run uses a revision right now; it is not stopped before, within reason. */
-  readonly isInUse?: ((revision: string) => boolean) | undefined;
+  /** A revision with leases is not stopped before a limit. */
+  readonly leases?: RevisionLeases | undefined;
 }

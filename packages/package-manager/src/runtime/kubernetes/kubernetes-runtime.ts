@@ -10,7 +10,7 @@ import {
 import type { PackageKind } from "@purlin/oci";
 import type { CertificateDeps } from "../certificates/authority-secret.ts";
 import { ensureLeaf, type Leaf } from "../certificates/leaf-secret.ts";
-import { createDepartures, type Departures } from "../departures.ts";
+import { createRetirements, type Retirements } from "../leases.ts";
 import type { PackageRuntime, RuntimeReport } from "../package-runtime.ts";
 import { applyDeployment } from "./apply-deployment.ts";
 import { deleteExactly, type Ownership, ownedObjects } from "./delete-owned.ts";
@@ -50,35 +50,35 @@ const longestWaitMs = 3_600_000;
 
 /** Runs packages on a cluster: a Deployment for each active revision, with Service, ServiceAccount and certificates. */
 export function createKubernetesRuntime(options: KubernetesRuntimeOptions): PackageRuntime {
-  const { clock, lingerMs = defaultLingerMs, isInUse } = options;
-  const departures = createDepartures({ clock, lingerMs, isInUse });
+  const { clock, lingerMs = defaultLingerMs, leases } = options;
+  const retirements = createRetirements({ clock, lingerMs, leases });
   // What a revision had under other names: it goes on being used itself, so only a while is waited.
-  const leftovers = createDepartures({ clock, lingerMs });
+  const leftovers = createRetirements({ clock, lingerMs });
   const requireRunnable = createRunnableCheck(options.packages);
   return {
-    async prepare(pass) {
-      const scene = await openScene(options, pass);
+    async prepare(context) {
+      const scene = await openScene(options, context);
       const isInCharge = await applyService(scene, false);
       await ensureCertificates(scene, isInCharge);
       const { serverSecret, clientSecret } = scene.names;
       const { imageConfig } = scene;
       return { tlsServerSecretName: serverSecret, tlsClientSecretName: clientSecret, imageConfig };
     },
-    async run(pass) {
-      departures.forget(pass.revision.metadata.name ?? "");
-      const scene = await openScene(options, pass);
-      await requireRunnable(pass.revision, pass.signal);
+    async run(context) {
+      retirements.forget(context.revision.metadata.name ?? "");
+      const scene = await openScene(options, context);
+      await requireRunnable(context.revision, context.signal);
       return run(scene, leftovers);
     },
-    retire(pass) {
-      leftovers.forget(pass.revision.metadata.name ?? "");
-      return retire(options, pass, departures);
+    retire(context) {
+      leftovers.forget(context.revision.metadata.name ?? "");
+      return retire(options, context, retirements);
     },
     watches: kubernetesWatches,
   };
 }
 
-async function run(scene: RuntimeScene, leftovers: Departures): Promise<RuntimeReport> {
+async function run(scene: RuntimeScene, leftovers: Retirements): Promise<RuntimeReport> {
   const isInCharge = await applyService(scene, false);
   const { mark, renewInMs } = await ensureCertificates(scene, isInCharge);
   const deployment = await applyDeployment(scene, mark);
@@ -115,7 +115,7 @@ async function publish(scene: RuntimeScene, state: DeploymentState): Promise<str
  * Deletes the objects that a revision had under other names, once no caller is sent there any more: its endpoint is the new one, and
  * a while has passed. Resolves to the time until the next attempt when it is too early.
  */
-async function dropLeftovers(scene: RuntimeScene, departures: Departures): Promise<number | undefined> {
+async function dropLeftovers(scene: RuntimeScene, retirements: Retirements): Promise<number | undefined> {
   const { options, revision, names, signal } = scene;
   const published = textAt(revision, ["status", "endpoint"]);
   if (scene.type.kind === "Function" && published !== endpointOf(names.service, options.namespace)) return undefined;
@@ -129,13 +129,13 @@ async function dropLeftovers(scene: RuntimeScene, departures: Departures): Promi
   );
   const leftovers = [...services, ...secrets, ...deployments];
   if (leftovers.length === 0) {
-    departures.forget(name);
+    retirements.forget(name);
     return undefined;
   }
-  const waitMs = departures.waitMs(name);
+  const waitMs = retirements.waitMs(name);
   if (waitMs > 0) return waitMs;
   for (const object of leftovers) await deleteExactly(ownership, object);
-  departures.forget(name);
+  retirements.forget(name);
   return undefined;
 }
 

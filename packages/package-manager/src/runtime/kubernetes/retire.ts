@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isDeleted, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { packageLabels } from "../../package-kinds.ts";
-import type { Departures } from "../departures.ts";
-import type { Retirement, RuntimePass } from "../package-runtime.ts";
+import type { Retirements } from "../leases.ts";
+import type { Retirement, RuntimeContext } from "../package-runtime.ts";
 import { deleteExactly, type Ownership, ownedObjects } from "./delete-owned.ts";
 import type { KubernetesRuntimeOptions } from "./kubernetes-runtime-options.ts";
 import { runtimeNames } from "./runtime-names.ts";
@@ -15,12 +15,12 @@ import { isActive } from "./runtime-scene.ts";
  */
 export async function retire(
   options: KubernetesRuntimeOptions,
-  { type, revision, signal }: RuntimePass,
-  departures: Departures,
+  { type, revision, signal }: RuntimeContext,
+  retirements: Retirements,
 ): Promise<Retirement> {
   const { uid, name = "" } = revision.metadata;
   if (uid === undefined || isDeleted(revision)) {
-    departures.forget(name);
+    retirements.forget(name);
     return {};
   }
   // Neither active nor inactive: it was never started.
@@ -34,20 +34,20 @@ export async function retire(
     going.push(...secrets.filter(({ metadata }) => !needed.has(metadata.name ?? "")));
   }
   if (going.length === 0) {
-    departures.forget(name);
+    retirements.forget(name);
     return {};
   }
-  const waitMs = departures.waitMs(name);
+  const waitMs = retirements.waitMs(name);
   if (waitMs > 0) return { requeueAfterMs: waitMs };
   for (const object of going) await deleteExactly(ownership, object);
-  departures.forget(name);
+  retirements.forget(name);
   return {};
 }
 
 /** The Secrets that active revisions of the same package are to use, or still use. */
 export async function secretsInUse(
   { client }: KubernetesRuntimeOptions,
-  { type, revision, signal }: RuntimePass,
+  { type, revision, signal }: RuntimeContext,
 ): Promise<ReadonlySet<string>> {
   const labels = { [packageLabels.package]: revision.metadata.labels?.[packageLabels.package] ?? "" };
   const revisions = await client.list(type.revision, { labels, signal });

@@ -9,6 +9,7 @@ import { buildImage, createRegistryClient, parseReference, pushPackage, runtimeL
 import { otherKinds } from "../../package-kinds.ts";
 import { type KubernetesScene, startKubernetesScene } from "../../testing/kubernetes-scene.ts";
 import { namespace } from "../../testing/package-cluster.ts";
+import { createRevisionLeases } from "../leases.ts";
 import { runtimeKinds } from "./runtime-kinds.ts";
 
 const one = "fn-aaaaaaaaaaaa";
@@ -237,7 +238,11 @@ test("what is retired stays while calls are on their way, and while a run uses i
   let isInUse = true;
   let now = Date.now();
   const clock = { now: () => now, schedule: () => () => {} };
-  await using scene = await startKubernetesScene({ clock, lingerMs: 5_000, isInUse: () => isInUse });
+  await using scene = await startKubernetesScene({
+    clock,
+    lingerMs: 5_000,
+    leases: { ...createRevisionLeases(), isHeld: () => isInUse },
+  });
   await scene.revise({ name: one });
   await scene.pass(one);
   await scene.revise({ name: one, desiredState: "Inactive" });

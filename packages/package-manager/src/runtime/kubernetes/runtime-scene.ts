@@ -6,14 +6,14 @@ import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { numberOf } from "../../manager/revision-identity.ts";
 import { otherKinds, packageLabels } from "../../package-kinds.ts";
-import type { RuntimePass } from "../package-runtime.ts";
+import type { RuntimeContext } from "../package-runtime.ts";
 import type { KubernetesRuntimeOptions } from "./kubernetes-runtime-options.ts";
 import { findRuntimeConfig } from "./runtime-config.ts";
 import { fixedName, type RuntimeNames, runtimeNames } from "./runtime-names.ts";
 import { pullSecretsOf } from "./service-account.ts";
 
 /** One revision and everything that decides what it shall look like. */
-export interface RuntimeScene extends RuntimePass {
+export interface RuntimeScene extends RuntimeContext {
   readonly options: KubernetesRuntimeOptions;
   readonly config: JsonObject;
   /** The ImageConfig that chose the runtime config. */
@@ -24,14 +24,14 @@ export interface RuntimeScene extends RuntimePass {
 }
 
 /** Looks at everything around a revision. Throws what a user has to put right. */
-export async function openScene(options: KubernetesRuntimeOptions, pass: RuntimePass): Promise<RuntimeScene> {
-  const { type, revision, signal } = pass;
+export async function openScene(options: KubernetesRuntimeOptions, context: RuntimeContext): Promise<RuntimeScene> {
+  const { type, revision, signal } = context;
   const { config, imageConfig } = await findRuntimeConfig(options.client, revision, signal);
   const names = runtimeNames(type, revision, config);
   const labels = { [packageLabels.package]: names.package };
   const revisions = await options.client.list(type.revision, { labels, signal });
   const siblings = revisions.filter((one) => isActive(one) && one.metadata.name !== revision.metadata.name);
-  const scene = { ...pass, options, config, imageConfig, names, siblings };
+  const scene = { ...context, options, config, imageConfig, names, siblings };
   refuseSharedNames(scene);
   return scene;
 }

@@ -4,7 +4,7 @@ import type { ProcessState } from "@purlin/function-process";
 import type { DevelopmentTrust } from "@purlin/function-runner";
 import type { Clock, ControllerClient, EventRecorder, Log } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import type { PackageClient } from "../fetch/package-client.ts";
+import type { PackageClient } from "./fetch/package-client.ts";
 
 /** The dependencies of the controllers of packages. */
 export interface PackageDeps {

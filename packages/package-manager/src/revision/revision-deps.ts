@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Established } from "../establish/established.ts";
-import type { PackageDeps } from "../manager/package-manager-ports.ts";
+import type { PackageDeps } from "../package-deps.ts";
 
 /** The dependencies of the controllers of package revisions. */
 export interface RevisionDeps extends PackageDeps {

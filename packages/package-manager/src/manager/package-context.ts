@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ReconcileContext } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import type { PackageDeps } from "../package-deps.ts";
 import type { PackageType } from "../package-kinds.ts";
-import type { PackageDeps } from "./package-manager-ports.ts";
 
 /** The event reason and message prefix of each step that can fail. */
 export const steps = {
@@ -14,7 +14,7 @@ export const steps = {
 } as const;
 
 /** One reconcile of one package. */
-export interface PackagePass extends PackageDeps, ReconcileContext {
+export interface PackageContext extends PackageDeps, ReconcileContext {
   readonly type: PackageType;
   readonly package: KubeObject;
   /** Several revisions of this package may be active. */

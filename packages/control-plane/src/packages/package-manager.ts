@@ -23,6 +23,7 @@ import {
   createPackageControllers,
   type PackageClient,
   type PackageControllerOptions,
+  type RevisionLeases,
 } from "@purlin/package-manager";
 import type { ControlPlaneDeps } from "../control-plane.ts";
 
@@ -51,8 +52,8 @@ export interface PackageSettings {
 export interface PackageManager {
   /** Makes what must be there, and the controllers. What it opens is closed with the result. */
   open(parts: ControlPlaneDeps, signal: AbortSignal): Promise<OpenPackageManager>;
-  /** Told when a run of a revision begins at an endpoint, which is to be kept until the result is called. */
-  hold?(revision: string, endpoint: string): () => void;
+  /** The uses of function revisions: a revision that is in use is not stopped. */
+  readonly leases?: RevisionLeases;
 }
 
 /** The package manager of one run of a control plane. */
@@ -60,10 +61,10 @@ interface OpenPackageManager extends AsyncDisposable {
   readonly controllers: readonly WatchingController[];
 }
 
-/** What packages are told they run on: they may ask for at least this. */
+/** The Crossplane version that package constraints are checked against. */
 const crossplaneVersion = "v2.4.0";
 
-/** Where packages live unless somebody says otherwise. */
+/** The default namespace of packages. */
 export const defaultNamespace = "crossplane-system";
 
 /** The registry that runs beside the control plane. */

@@ -4,10 +4,10 @@ import type { ReconcileContext } from "@purlin/kube-controller";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels } from "../package-kinds.ts";
-import type { RevisionDeps } from "./revision-ports.ts";
+import type { RevisionDeps } from "./revision-deps.ts";
 
 /** One reconcile of one revision. */
-export interface RevisionPass extends RevisionDeps, ReconcileContext {
+export interface RevisionContext extends RevisionDeps, ReconcileContext {
   readonly type: PackageType;
   readonly revision: KubeObject;
   /** Status fields that this reconcile sets. Other controllers write the status too, so they are merged at the end. */
@@ -26,7 +26,7 @@ export const steps = {
 } as const;
 
 /** The package that a revision belongs to. */
-export async function packageOf({ client, type, revision, signal }: RevisionPass): Promise<KubeObject> {
+export async function packageOf({ client, type, revision, signal }: RevisionContext): Promise<KubeObject> {
   const name = revision.metadata.labels?.[packageLabels.package] ?? "";
   const owner = await client.get(type.package, { name }, { signal });
   if (owner === undefined) throw new Error(`cannot get the ${type.kind} "${name}" of this revision`);
