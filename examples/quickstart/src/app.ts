@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an App consists of: its settings, a login, and a database, which is a composite resource of its own.
+// Makes an App: its settings, a login, and a Database, which is a composite resource as well.
 import { randomBytes } from "node:crypto";
 import {
   type FunctionHandler,
@@ -15,12 +15,11 @@ const megabytes: Readonly<Record<string, number>> = { small: 512, large: 8192 };
 export const fn: FunctionHandler = (req, ctx) => {
   const rsp = ctx.to(req);
   const app = request.getObservedCompositeResource(req).resource;
-  const name = app.getString("spec.claimRef.name", app.name);
-  const namespace = app.getString("spec.claimRef.namespace", "default");
+  const { name } = app;
 
   const observed = request.getObservedComposedResources(req);
   const database = observed.get("database")?.resource;
-  tellDatabase(rsp, resource.isReady(database));
+  setDatabaseReady(rsp, resource.isReady(database));
 
   const image = findImage(req, rsp, app.getString("spec.image"));
   if (image === undefined) return rsp;
@@ -31,8 +30,8 @@ export const fn: FunctionHandler = (req, ctx) => {
     "database",
     {
       apiVersion: "quickstart.example.org/v1",
-      kind: "XDatabase",
-      spec: { namespace, megabytes: megabytes[app.getString("spec.size", "small")] ?? 512 },
+      kind: "Database",
+      spec: { megabytes: megabytes[app.getString("spec.size", "small")] ?? 512 },
     },
     { ready: resource.isReady(database) },
   );
@@ -43,7 +42,7 @@ export const fn: FunctionHandler = (req, ctx) => {
     {
       apiVersion: "v1",
       kind: "ConfigMap",
-      metadata: { name: `${name}-settings`, namespace },
+      metadata: { name: `${name}-settings` },
       data: { image, database: host === "" ? "not known yet" : host },
     },
     { ready: observed.has("settings") && host !== "" },
@@ -54,23 +53,23 @@ export const fn: FunctionHandler = (req, ctx) => {
     {
       apiVersion: "v1",
       kind: "Secret",
-      metadata: { name: `${name}-login`, namespace },
+      metadata: { name: `${name}-login` },
       data: {
         user: base64(name),
-        // Made up once: what is there stays.
+        // Generated once: an existing password is kept.
         password:
           observed.get("login")?.resource.getString("data.password", "") || base64(randomBytes(12).toString("hex")),
       },
     },
     { ready: observed.has("login") },
   );
-  response.setDesiredCompositeStatus(rsp, { url: `https://${name}.${namespace}.example.org` });
+  response.setDesiredCompositeStatus(rsp, { url: `https://${name}.${app.namespace ?? "default"}.example.org` });
   return rsp;
 };
 
 export default fn;
 
-/** Looks an image up in the catalog; an image that is not there is the user's to put right, so the claim says so. */
+/** Looks up an image in the catalog. Only the user can correct an unknown image, so a condition says what is wrong. */
 function findImage(req: RunFunctionRequest, rsp: RunFunctionResponse, wanted: string): string | undefined {
   response.requireResources(rsp, "catalog", {
     apiVersion: "v1",
@@ -79,7 +78,7 @@ function findImage(req: RunFunctionRequest, rsp: RunFunctionResponse, wanted: st
     matchName: "image-catalog",
   });
   const catalog = request.lookupRequiredResources(req, "catalog");
-  // Asked for just now: the control plane calls again with the answer.
+  // Required for the first time: the control plane calls again with the object.
   if (!catalog.resolved) return undefined;
   const images = catalog.items[0]?.resource.object["data"] as Record<string, string> | undefined;
   const image = images?.[wanted];
@@ -98,7 +97,7 @@ function findImage(req: RunFunctionRequest, rsp: RunFunctionResponse, wanted: st
   return undefined;
 }
 
-function tellDatabase(rsp: RunFunctionResponse, isReady: boolean): void {
+function setDatabaseReady(rsp: RunFunctionResponse, isReady: boolean): void {
   if (isReady) response.conditionTrue(rsp, "DatabaseReady", "Available").targetCompositeAndClaim();
   else response.conditionFalse(rsp, "DatabaseReady", "Creating").targetCompositeAndClaim();
 }

@@ -5,11 +5,10 @@ import { expectResponse, invoke, invokeToStable, newRequest } from "@purlin/func
 import { fn as app } from "./app.ts";
 import { fn as database } from "./database.ts";
 
-test("a database has its configuration in the namespace it is for", async () => {
-  const xr = { metadata: { name: "db" }, spec: { namespace: "team", megabytes: 512 } };
+test("a database is made of its configuration", async () => {
+  const xr = { metadata: { name: "db", namespace: "team" }, spec: { megabytes: 512 } };
   expectResponse(await invoke(database, newRequest({ xr }))).composed("configuration", {
     kind: "ConfigMap",
-    metadata: { namespace: "team" },
     data: { host: "db.databases.example.org", megabytes: "512" },
   });
 });
@@ -22,23 +21,23 @@ const catalog = {
 };
 
 function xr(image: string): object {
-  return { metadata: { name: "shop-x7k2p" }, spec: { image, claimRef: { name: "shop", namespace: "team" } } };
+  return { metadata: { name: "shop", namespace: "team" }, spec: { image } };
 }
 
-test("an app asks for the catalog first and composes nothing before it has it", async () => {
+test("an app requires the catalog and composes nothing before it has it", async () => {
   expectResponse(await invoke(app, newRequest({ xr: xr("shop-v1") })))
     .requiresResources("catalog")
     .notComposed("settings")
     .noFatal();
 });
 
-test("an app is made of a database, its settings and a login, in the namespace of its claim", async () => {
+test("an app is made of a database, its settings and a login, under names of its own", async () => {
   const { response, calls } = await invokeToStable(app, newRequest({ xr: xr("shop-v1") }), { resources: [catalog] });
   assert.equal(calls, 2);
   expectResponse(response)
-    .composed("database", { kind: "XDatabase", spec: { namespace: "team", megabytes: 512 } })
+    .composed("database", { kind: "Database", spec: { megabytes: 512 } })
     .composed("settings", {
-      metadata: { name: "shop-settings", namespace: "team" },
+      metadata: { name: "shop-settings" },
       data: { database: "not known yet" },
     })
     .composed("login", { kind: "Secret" })
@@ -47,11 +46,11 @@ test("an app is made of a database, its settings and a login, in the namespace o
     .condition("DatabaseReady", "False", { claim: true });
 });
 
-test("what exists is kept and used: the password stays, the database's host is told", async () => {
+test("an existing password is kept, and the host of the database is in the settings", async () => {
   const observed = {
     database: {
       apiVersion: "quickstart.example.org/v1",
-      kind: "XDatabase",
+      kind: "Database",
       status: { host: "db.example.org", conditions: [{ type: "Ready", status: "True" }] },
     },
     login: { apiVersion: "v1", kind: "Secret", data: { password: "b2xk" } },
@@ -63,7 +62,7 @@ test("what exists is kept and used: the password stays, the database's host is t
     .condition("DatabaseReady", "True", { claim: true });
 });
 
-test("an image that is not in the catalog stops it, and the user is told which there are", async () => {
+test("an unknown image is a fatal result that lists the images of the catalog", async () => {
   for (const [resources, known] of [
     [[catalog], "shop-v1"],
     [[], "none"],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the commands of the guide on claims as it shows them, against the quickstart.
+// Runs the commands of the guide on claims as it shows them, against the example with claims.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ const page = "docs/guide/claims.md";
 test("the guide on claims does what it says", async () => {
   using folder = tempFolder();
   const more = ["--data-dir", folder.path] as const;
-  await using running = spawnPurlin(["up", "examples/quickstart", ...more], { cwd: root });
+  await using running = spawnPurlin(["up", "examples/claims", ...more], { cwd: root });
   await running.next("stdout", /^✓ Everything is ready\.$/m);
   const [setup, ...blocks] = guideBlocks(new URL(`../../../${page}`, import.meta.url));
   assert.deepEqual(Object.keys(guideEnv(setup)), ["PURLIN_DATA_DIR"]);

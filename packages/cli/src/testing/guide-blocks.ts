@@ -3,7 +3,10 @@ import { readFileSync } from "node:fs";
 
 /** A block of commands in a guide, and what its output is said to contain. */
 export interface GuideBlock {
-  /** The word after `sh`: `test` exits with 0, `fails` does not, `serve` goes on until it is stopped; `registry…` needs npm. */
+  /**
+   * The word after `sh`: `test` exits with 0, `warns` as well with messages on standard error, `fails` does not; `serve` runs until it is
+   * stopped; `registry…` needs npm.
+   */
   readonly kind: string;
   readonly commands: readonly string[];
   /** Lines that appear in the output, in this order. */

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { commandTable } from "../commands/command-table.ts";
 import type { GuideBlock } from "./guide-blocks.ts";
 import { type PurlinProcess, spawnPurlin } from "./spawn-purlin.ts";
-import { runInProcess } from "./test-io.ts";
+import { type Outcome, runInProcess } from "./test-io.ts";
 
 /** How the commands of a guide are run in a test. */
 export interface GuidePlay {
@@ -22,29 +22,43 @@ export interface GuidePlay {
   readonly mask?: (text: string) => string;
 }
 
-/** Of a command that shows what comes about by itself: a minute or more. */
+/** Attempts for a command whose output appears by itself: a minute or more. */
 const mostTries = 400;
+const usageError = 2;
 
-/** Runs the commands of a block; the last is run again until it shows what the guide says: things take a moment. */
+/** Runs the commands of a block. The last one is retried until it prints what the guide shows: controllers need a moment. */
 export async function playBlock(block: GuideBlock, play: GuidePlay): Promise<void> {
-  const { page, cwd, env = {}, own = (word) => word, mask = (text) => text } = play;
+  const { page, cwd, env = {}, own = (word) => word } = play;
   for (const [index, command] of block.commands.entries()) {
     const where = `${page}:${block.line}: ${command}`;
     const [line = "", file] = command.split(" > ");
     const words = wordsOf(line).map(own);
     const isLast = index === block.commands.length - 1;
     for (let tries = 0; ; tries++) {
-      const { exitCode, stdout, stderr } = await runInProcess([...words, ...added(words, play)], { cwd, env });
-      assert.equal(exitCode, 0, `${where}\n${stdout}${stderr}`);
-      if (file !== undefined) writeFileSync(join(cwd, file), stdout);
-      const lines = mask(stdout).split("\n");
-      // In any order: lists are sorted by name, which may end in a digest, and logs by when they were written.
-      const missing = block.output.find((line) => !lines.includes(mask(line)));
-      if (!isLast || missing === undefined) break;
-      assert.ok(tries < mostTries, `${where}\nThe guide shows:\n${missing}\nIt printed:\n${mask(stdout)}`);
+      const outcome = await runInProcess([...words, ...added(words, play)], { cwd, env });
+      if (file !== undefined) writeFileSync(join(cwd, file), outcome.stdout);
+      const difference = differenceFrom(isLast ? block : { ...block, kind: "test", output: [] }, outcome, play);
+      if (difference === undefined) break;
+      const isFinal = !isLast || tries >= mostTries || outcome.exitCode === usageError;
+      assert.ok(!isFinal, `${where}\n${difference}`);
       await setTimeout(200);
     }
   }
+}
+
+/** How a command ended otherwise than its block shows; undefined when it did not. */
+function differenceFrom(
+  { kind, output }: GuideBlock,
+  { exitCode, stdout, stderr }: Outcome,
+  { mask = (text) => text }: GuidePlay,
+): string | undefined {
+  const fails = kind === "fails";
+  if ((exitCode !== 0) !== fails) return `It exited with ${exitCode}:\n${stdout}${stderr}`;
+  const printed = mask(fails || kind === "warns" ? stdout + stderr : stdout);
+  const lines = printed.split("\n");
+  // In any order: lists are sorted by name, which may end in a digest, and logs by when they were written.
+  const missing = output.find((line) => !lines.includes(mask(line)));
+  return missing === undefined ? undefined : `The guide shows:\n${missing}\nIt printed:\n${printed}`;
 }
 
 /** The environment that a block of `export NAME=VALUE` sets up. */
@@ -63,7 +77,8 @@ function added([name = "", second = "", ...rest]: readonly string[], { more }: G
 /** What comes after `npx purlin`, as the words a shell would make of it. */
 export function wordsOf(command: string): string[] {
   assert.ok(command.startsWith("npx purlin "), command);
-  return [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "").slice(2);
+  const words = [...command.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", ""));
+  return words.slice(2);
 }
 
 /** A whole line of output in which the port of the control plane and the place of its kubeconfig are its own. */

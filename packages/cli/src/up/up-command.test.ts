@@ -7,15 +7,15 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { edit, image, purlin, quickstart, untilSettings, up } from "../testing/quickstart-folder.ts";
+import { claimsExample, edit, image, purlin, untilSettings, up } from "../testing/claims-folder.ts";
 import { spawnPurlin } from "../testing/spawn-purlin.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 
-test("the quickstart becomes ready, tells what to try, and each of these works", async () => {
-  using folder = quickstart();
-  await using running = up(folder, "quickstart");
+test("the example with claims becomes ready, tells what to try, and each of these works", async () => {
+  using folder = claimsExample();
+  await using running = up(folder, "claims");
   await running.next("stdout", /control plane at https:\/\/127\.0\.0\.1:\d+ \(kubeconfig \.purlin\/kubeconfig\)/);
-  await running.next("stdout", /applied 8 objects of quickstart\n/);
+  await running.next("stdout", /applied 8 objects of claims\n/);
   await running.next("stdout", /Everything is ready\.\n/);
   await running.next("stdout", /npx purlin trace app shop/);
 
@@ -49,7 +49,7 @@ test("the quickstart becomes ready, tells what to try, and each of these works",
 
   assert.equal((await purlin(folder, "delete", "app", "shop")).stdout, "App shop deleted\n");
   await running.next("stdout", /Secret default\/shop-login: gone/);
-  assert.equal((await purlin(folder, "apply", "quickstart/claim.yaml")).stdout, "App default/shop created\n");
+  assert.equal((await purlin(folder, "apply", "claims/claim.yaml")).stdout, "App default/shop created\n");
   await running.next("stdout", /App default\/shop: Ready, /);
   assert.equal(await running.stop(), 0);
   await running.next("stdout", /Stopping\. What was stored stays\./);
@@ -71,9 +71,9 @@ test("a $KUBECONFIG that other commands would use instead is reported", async ()
 });
 
 test("--wait ends with 0 when all is ready, and everything is there the next time", async () => {
-  using folder = quickstart();
+  using folder = claimsExample();
   for (const _ of [1, 2]) {
-    await using running = up(folder, "quickstart", "--wait");
+    await using running = up(folder, "claims", "--wait");
     await running.next("stdout", /everything is ready/);
     await once(running.child, "close");
     assert.equal(running.child.exitCode, 0);
@@ -81,9 +81,9 @@ test("--wait ends with 0 when all is ready, and everything is there the next tim
 });
 
 test("--wait ends with 1 and the reasons when the time is up", async () => {
-  using folder = quickstart();
+  using folder = claimsExample();
   edit(folder, "claim.yaml", (text) => text.replace("shop-v1", "shop-v7"));
-  await using running = up(folder, "quickstart");
+  await using running = up(folder, "claims");
   await running.next("stdout", /App default\/shop: Waiting: .*ImageFound: NotFound: There is no image "shop-v7"\./);
   assert.equal(await running.stop(), 0);
   await using waiting = up(folder, "--wait", "--timeout", "3s");
@@ -99,7 +99,7 @@ test("--wait ends with 1 and the reasons when the time is up", async () => {
 });
 
 test("a folder has one control plane, and the second is told so", async () => {
-  using folder = quickstart();
+  using folder = claimsExample();
   await using first = up(folder);
   await first.next("stdout", /The control plane is ready\./);
   await using second = up(folder);
@@ -137,13 +137,13 @@ test("a port that is taken is told", async (t) => {
 });
 
 test("kill -9 leaves no function behind, and the next start goes on where it was", async () => {
-  using folder = quickstart();
+  using folder = claimsExample();
   edit(
     folder,
     "src/app.ts",
     (text) => `import { writeFileSync } from "node:fs";\nwriteFileSync("pid", String(process.pid));\n${text}`,
   );
-  const running = up(folder, "quickstart");
+  const running = up(folder, "claims");
   await running.next("stdout", /Everything is ready\./);
   const pid = Number(readFileSync(join(folder.path, "pid"), "utf8"));
   assert.ok(isAlive(pid));

@@ -4,22 +4,22 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { edit, purlin, quickstart, untilSettings, up } from "../testing/quickstart-folder.ts";
+import { claimsExample, edit, purlin, untilSettings, up } from "../testing/claims-folder.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 
 test("a manifest that is saved is applied again; what is refused is told with file, line and field", async () => {
-  using folder = quickstart();
-  await using running = up(folder, "quickstart");
+  using folder = claimsExample();
+  await using running = up(folder, "claims");
   await running.next("stdout", /Everything is ready\./);
   edit(folder, "claim.yaml", (text) => text.replace("shop-v1", "shop-v2"));
-  await running.next("stdout", /applied 1 object of quickstart\/claim\.yaml\n/);
+  await running.next("stdout", /applied 1 object of claims\/claim\.yaml\n/);
   await untilSettings(folder, /shop:v2/);
   edit(folder, "claim.yaml", (text) => `${text}  size: medium\n`);
-  await running.next("stdout", /error: quickstart\/claim\.yaml:9:3: spec\.size: Unsupported value: "medium"/);
+  await running.next("stdout", /error: claims\/claim\.yaml:9:3: spec\.size: Unsupported value: "medium"/);
   edit(folder, "claim.yaml", (text) => text.replace("size: medium", "siez: large"));
-  await running.next("stdout", /error: quickstart\/claim\.yaml:9:3: \.spec\.siez: unknown field/);
+  await running.next("stdout", /error: claims\/claim\.yaml:9:3: \.spec\.siez: unknown field/);
   edit(folder, "claim.yaml", (text) => text.replace("siez: large", "  - : ["));
-  await running.next("stdout", /error: quickstart\/claim\.yaml:\d+:\d+: not valid YAML: /);
+  await running.next("stdout", /error: claims\/claim\.yaml:\d+:\d+: not valid YAML: /);
 });
 
 test("an XRD that makes no kind, and mistakes in its schema, are reported where they are written", async () => {

@@ -6,8 +6,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { claimsExample, edit, image, purlin, untilSettings, up } from "../testing/claims-folder.ts";
 import { functionPackage } from "../testing/function-package.ts";
-import { edit, image, purlin, quickstart, untilSettings, up } from "../testing/quickstart-folder.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 
 const functionManifest = (name: string, more: string): string =>
@@ -53,12 +53,12 @@ test("--wait never succeeds while a function cannot run, and everything says why
 });
 
 test("a function is reloaded with everything it composes; a broken version is shown and changes nothing", async () => {
-  using folder = quickstart();
+  using folder = claimsExample();
   edit(folder, "src/app.ts", (text) => `${text}\nthis is no TypeScript\n`);
-  await using running = up(folder, "quickstart");
+  await using running = up(folder, "claims");
   await running.nextAll("stdout", [
-    /Function quickstart-app: quickstart\/src\/app\.ts:\d+:\d+: /,
-    /XApp shop-\w+: Failing: .*Synced: .*Function "quickstart-app": quickstart\/src\/app\.ts:/,
+    /Function claims-app: claims\/src\/app\.ts:\d+:\d+: /,
+    /XApp shop-\w+: Failing: .*Synced: .*Function "claims-app": claims\/src\/app\.ts:/,
   ]);
   edit(folder, "src/app.ts", (text) => text.replace("\nthis is no TypeScript\n", ""));
   await running.next("stdout", /Everything is ready\./);
@@ -70,7 +70,7 @@ test("a function is reloaded with everything it composes; a broken version is sh
   edit(folder, "src/app.ts", (text) => `throw new Error("never");\n${text}`);
   await running.next(
     "stdout",
-    /Function quickstart-app: quickstart\/src\/app\.ts:1:7: never \(the last good version keeps serving\)/,
+    /Function claims-app: claims\/src\/app\.ts:1:7: never \(the last good version keeps serving\)/,
   );
   await purlin(folder, "patch", "app", "shop", image("shop-v2"));
   await untilSettings(folder, /shop:v2/);
@@ -78,12 +78,12 @@ test("a function is reloaded with everything it composes; a broken version is sh
 });
 
 test("a function that hangs is named on the XR, and the fix that is saved is used at once", async () => {
-  using folder = quickstart();
-  await using running = up(folder, "quickstart");
+  using folder = claimsExample();
+  await using running = up(folder, "claims");
   await running.next("stdout", /Everything is ready\./);
   const [works, hangs] = ["= (req, ctx) => {", "= async (req, ctx) => {\n  await new Promise(() => {});"];
   edit(folder, "src/app.ts", (text) => text.replace(works, hangs));
-  const waiting = /waiting for Function "quickstart-app" in pipeline step "[^"]+" since \d{4}-\d\d-\d\dT[\d:]+Z/;
+  const waiting = /waiting for Function "claims-app" in pipeline step "[^"]+" since \d{4}-\d\d-\d\dT[\d:]+Z/;
   await running.next("stdout", new RegExp(`XApp shop-\\w+: Waiting: .*Synced: WaitingForFunction: ${waiting.source}`));
   assert.match((await purlin(folder, "trace", "app", "shop")).stdout, waiting);
   edit(folder, "src/app.ts", (text) => text.replace(hangs, works).replace("{ image,", "{ image, note: 'new',"));
@@ -154,18 +154,18 @@ spec: {}
 `;
 
 test("a function that is killed is started again by itself", async () => {
-  using folder = quickstart();
+  using folder = claimsExample();
   edit(
     folder,
     "src/app.ts",
     (text) => `import { writeFileSync } from "node:fs";\nwriteFileSync("pid", String(process.pid));\n${text}`,
   );
-  await using running = up(folder, "quickstart");
+  await using running = up(folder, "claims");
   await running.next("stdout", /Everything is ready\./);
   const pid = Number(readFileSync(join(folder.path, "pid"), "utf8"));
   process.kill(pid, "SIGKILL");
-  await running.next("stdout", /Function quickstart-app: the function ended by itself \(SIGKILL\)/);
-  await running.next("stdout", /Function quickstart-app: serving/);
+  await running.next("stdout", /Function claims-app: the function ended by itself \(SIGKILL\)/);
+  await running.next("stdout", /Function claims-app: serving/);
   await purlin(folder, "patch", "app", "shop", image("shop-v2"));
   await untilSettings(folder, /shop:v2/);
 });

@@ -9,10 +9,10 @@ import { type Outcome, runInProcess } from "./test-io.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 
-/** A copy of the quickstart that a test may change, in a folder where functions find the SDK. */
-export function quickstart(): TempFolder {
+/** A copy of the example with claims that a test may change, in a folder where functions find the SDK. */
+export function claimsExample(): TempFolder {
   const folder = tempFolder({ "package.json": '{"type":"module"}' });
-  cpSync(join(root, "examples/quickstart"), join(folder.path, "quickstart"), {
+  cpSync(join(root, "examples/claims"), join(folder.path, "claims"), {
     recursive: true,
     filter: (path) => !path.includes("node_modules"),
   });
@@ -21,9 +21,9 @@ export function quickstart(): TempFolder {
   return folder;
 }
 
-/** Changes a file of the quickstart. */
+/** Changes a file of the example. */
 export function edit(folder: TempFolder, file: string, change: (text: string) => string): void {
-  const path = join(folder.path, "quickstart", file);
+  const path = join(folder.path, "claims", file);
   writeFileSync(path, change(readFileSync(path, "utf8")));
 }
 
